@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds what the project builds on and says at the end what is missing and what that means.
+
+find_package(spdlog REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+if(RINGSIDE_BUILD_TESTS)
+  find_package(Catch2 REQUIRED)
+endif()
+find_package(benchmark QUIET)
+
+# The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
+set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
+find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
+          HINTS "${RINGSIDE_CUDA_ROOT}/include" ENV CUDA_PATH PATH_SUFFIXES include)
+find_path(RINGSIDE_NVTX_INCLUDE nvtx3/nvToolsExt.h
+          HINTS "${RINGSIDE_CUDA_INCLUDE}" "${RINGSIDE_CUDA_ROOT}/include")
+find_library(RINGSIDE_CUDART NAMES cudart
+             HINTS "${RINGSIDE_CUDA_ROOT}/lib64" "${RINGSIDE_CUDA_ROOT}/targets/x86_64-linux/lib")
+find_path(RINGSIDE_NCCL_INCLUDE nccl.h HINTS "${RINGSIDE_CUDA_INCLUDE}")
+find_library(RINGSIDE_NCCL NAMES nccl HINTS "${RINGSIDE_CUDA_ROOT}/lib64")
+mark_as_advanced(RINGSIDE_CUDA_INCLUDE RINGSIDE_NVTX_INCLUDE RINGSIDE_CUDART RINGSIDE_NCCL_INCLUDE
+                 RINGSIDE_NCCL)
+
+find_file(RINGSIDE_NCCL_ARCHIVE libnccl_static.a
+          HINTS "${RINGSIDE_NCCL_PACKAGE}/usr/lib/x86_64-linux-gnu" NO_DEFAULT_PATH)
+mark_as_advanced(RINGSIDE_NCCL_ARCHIVE)
+
+# Result variables: what can be built.
+set(RINGSIDE_HAVE_NVTX ${RINGSIDE_NVTX_INCLUDE})
+if(RINGSIDE_CUDA_INCLUDE AND RINGSIDE_CUDART AND RINGSIDE_NCCL_INCLUDE AND RINGSIDE_NCCL)
+  set(RINGSIDE_HAVE_GPU_EXAMPLE ON)
+else()
+  set(RINGSIDE_HAVE_GPU_EXAMPLE OFF)
+endif()
+if(RINGSIDE_NCCL_ARCHIVE AND RINGSIDE_CUDA_INCLUDE AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64"
+   AND NOT RINGSIDE_SANITIZE)
+  set(RINGSIDE_HAVE_EMULATED_GPU ON)
+else()
+  set(RINGSIDE_HAVE_EMULATED_GPU OFF)
+endif()
+
+function(ringside_print_summary)
+  message(STATUS "Ringside ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COMPILER_ID} "
+                 "${CMAKE_CXX_COMPILER_VERSION}")
+  message(STATUS "  plugin and analyzer : yes")
+  if(RINGSIDE_NVTX_INCLUDE)
+    message(STATUS "  NVTX3 headers       : ${RINGSIDE_NVTX_INCLUDE}")
+  else()
+    message(STATUS "  NVTX3 headers       : missing (CUDA Toolkit); no NVTX markers")
+  endif()
+  if(RINGSIDE_HAVE_GPU_EXAMPLE)
+    message(STATUS "  GPU example         : yes, with ${RINGSIDE_NCCL}")
+  else()
+    message(STATUS "  GPU example         : no: needs the CUDA runtime and NCCL with headers")
+  endif()
+  if(RINGSIDE_HAVE_EMULATED_GPU)
+    message(STATUS "  NCCL, emulated GPUs : yes, from ${RINGSIDE_NCCL_PACKAGE}")
+  elseif(RINGSIDE_SANITIZE)
+    message(STATUS "  NCCL, emulated GPUs : no: not built with sanitizers")
+  elseif(NOT RINGSIDE_CUDA_INCLUDE)
+    message(STATUS "  NCCL, emulated GPUs : no: needs the CUDA Toolkit's headers")
+  else()
+    message(STATUS "  NCCL, emulated GPUs : no: run test/emulated_gpu/get_nccl.sh "
+                   "${RINGSIDE_NCCL_PACKAGE} first; its tests are skipped")
+  endif()
+endfunction()

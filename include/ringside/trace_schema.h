@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names and version of the trace format, shared by the plugin that writes it and the analyzer that
+// reads it. docs/trace-format.md says what each means; the two change together.
+#ifndef RINGSIDE_TRACE_SCHEMA_H
+#define RINGSIDE_TRACE_SCHEMA_H
+
+#include <cstdint>
+
+namespace ringside::schema {
+
+/// Version of the format, in the first line of every trace. It is raised when a reader of the older
+/// version would misread the newer; keys may be added without raising it.
+inline constexpr int kFormatVersion = 1;
+
+/// Trace times are counted from CLOCK_REALTIME floored to a multiple of this, the base that Kineto uses.
+inline constexpr std::int64_t kBaseTimeUnit_s = 7'889'238;
+
+// Names of metadata lines (ph "M") that are ours.
+inline constexpr char kLineTrace[] = "ringside_trace";
+inline constexpr char kLineCommunicator[] = "ringside_communicator";
+inline constexpr char kLineClock[] = "ringside_clock";
+inline constexpr char kLineGpuClock[] = "ringside_gpu_clock";
+inline constexpr char kLineWindow[] = "ringside_window";
+inline constexpr char kLineAccount[] = "ringside_account";
+inline constexpr char kLineEnd[] = "ringside_end";
+
+// Categories ("cat") of the event lines.
+inline constexpr char kCategoryApi[] = "api";
+inline constexpr char kCategoryOperation[] = "op";
+inline constexpr char kCategoryProxy[] = "proxy";
+inline constexpr char kCategoryStep[] = "step";
+inline constexpr char kCategoryGpu[] = "gpu";
+inline constexpr char kCategoryControl[] = "ctrl";
+inline constexpr char kCategoryNet[] = "net";
+inline constexpr char kCategoryCopyEngine[] = "ce";
+inline constexpr char kCategoryPhase[] = "phase";
+inline constexpr char kCategoryMark[] = "mark";
+
+}  // namespace ringside::schema
+
+#endif  // RINGSIDE_TRACE_SCHEMA_H

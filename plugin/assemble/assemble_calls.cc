@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Calls on threads: GroupApi, CollApi, P2pApi, KernelLaunch, Group; and operations of which NCCL
+// tells nothing but the call.
+#include <algorithm>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/message_bytes.h"
+#include "plugin/record/encode.h"
+
+namespace ringside::assemble {
+namespace {
+
+using record::EventType;
+
+// After its group has ended, a call's Coll or P2p comes within microseconds, except where another
+// thread launches for it.
+constexpr std::int64_t kChildWait_ns = 2'000'000'000;
+// Perfetto computes in doubles that resolve 1 to 2 ns; slices that touch must not overlap there.
+constexpr std::int64_t kLeastGap_ns = 2;
+
+}  // namespace
+
+std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
+  std::int64_t& last = calls_[tid].last_ns;
+  last = std::max(ts_ns, last + kLeastGap_ns);
+  return last;
+}
+
+void Assembler::start_call(const RecordView& view) {
+  CallEvent made;
+  Call& call = made.call;
+  call.type = view.type;
+  call.id = next_id_++;
+  call.context = view.context;
+  call.tid = view.tid;
+  call.start_ns = call_boundary(view.tid, view.ts_ns);
+  made.parent = view.payload.api.parent;
+  if (record::is_api(view.type)) {
+    const record::ApiPayload& api = view.payload.api;
+    call.stream = api.stream;
+    call.count = api.count;
+    call.root_or_depth = api.root_or_depth;
+    call.func = names_.text(view.ring, api.func);
+    call.datatype = names_.text(view.ring, api.datatype);
+    call.captured = (view.flags & record::kFlagCaptured) != 0;
+    made.user_tag = view.has_extra ? view.extra.user_tag : 0;
+  }
+  const bool may_stay_alone = record::is_call(view.type);
+  events_.insert_or_assign(view.id, Event{view.type, 0, 0, std::move(made)});
+  calls_[view.tid].open.push_back(view.id);
+  if (may_stay_alone) {
+    childless_calls_.push_back(view.id);
+  }
+}
+
+void Assembler::stop_call(const RecordView& view, Event& event) {
+  Call& call = std::get<CallEvent>(event.data).call;
+  std::vector<record::EventId>& open = calls_[call.tid].open;
+  call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
+  std::erase(open, view.id);
+  call.end_ns =
+      call.nests ? call_boundary(call.tid, view.ts_ns) : std::max(view.ts_ns, call.start_ns);
+  if (record::is_coll_like(call.type)) {
+    // The enqueue of an operation: its callbacks are accounted for with the operation's line.
+    sink_.call(call, Tally{});
+    if (OpenOperation* operation = open_operation(call.operation)) {
+      operation->operation.enqueue_end_ns = call.end_ns;
+      operation->last_activity_ns = view.ts_ns;
+      operation->tally.joined = event.joined;
+    }
+    return;
+  }
+  sink_.call(call, event.tally());
+  if (!record::is_call(call.type)) {
+    events_.erase(view.id);
+  }
+}
+
+bool Assembler::group_of(const CallEvent& call) const {
+  return call.parent != 0 && events_.find(call.parent) != events_.end();
+}
+
+Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
+                                    bool in_flight) const {
+  Operation made;
+  made.number = number;
+  made.kind = OperationKind::kApi;
+  made.context = call.call.context;
+  made.rank = communicator(call.call.context).rank;
+  made.tid = call.call.tid;
+  made.func = call.call.func;
+  made.datatype = call.call.datatype;
+  made.count = call.call.count;
+  if (const auto size = datatype_bytes(made.datatype)) {
+    made.has_bytes = true;
+    made.bytes = made.count * *size;
+  }
+  made.has_root = made.func == "Broadcast" || made.func == "Reduce";
+  made.root_or_peer = call.call.root_or_depth;
+  made.stream = call.call.stream;
+  made.user_tag = call.user_tag;
+  made.window = window_at(call.call.start_ns);
+  made.enqueue_start_ns = call.call.start_ns;
+  made.enqueue_end_ns = call.call.end_ns;
+  made.in_flight = in_flight;
+  return made;
+}
+
+void Assembler::settle_calls(std::int64_t now_ns) {
+  std::erase_if(childless_calls_, [&](record::EventId id) {
+    const auto found = events_.find(id);
+    if (found == events_.end()) {
+      return true;
+    }
+    auto& call = std::get<CallEvent>(found->second.data);
+    // A captured call stays known for ever: each replay of its graph refers to it.
+    if (call.has_child || call.call.captured) {
+      return true;
+    }
+    if (call.call.end_ns == kUnknownTime || group_of(call)) {
+      return false;
+    }
+    if (call.group_gone_ns == kUnknownTime) {
+      call.group_gone_ns = now_ns;
+    }
+    if (now_ns - call.group_gone_ns < kChildWait_ns) {
+      return false;
+    }
+    sink_.operation(call_operation(call, next_operation_++, false), communicator(call.call.context),
+                    Tally{});
+    ++operations_written_;
+    events_.erase(found);
+    return true;
+  });
+}
+
+}  // namespace ringside::assemble

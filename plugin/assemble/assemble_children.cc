@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What comes after an operation's enqueue, from other threads: proxy operations, steps, kernel
+// channels, and the events that belong to no operation.
+#include <algorithm>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/event_names.h"
+
+namespace ringside::assemble {
+namespace {
+
+using record::EventId;
+using record::EventState;
+using record::EventType;
+
+// How far a GPU stamp may lie outside of what the host saw, for the fit's own error.
+constexpr std::int64_t kStampTolerance_ns = 1'000'000;
+
+void lower(std::int64_t& earliest, std::int64_t ts_ns) {
+  earliest = earliest == kUnknownTime ? ts_ns : std::min(earliest, ts_ns);
+}
+
+std::int64_t between(std::int64_t from_ns, std::int64_t to_ns) {
+  return from_ns == kUnknownTime || to_ns == kUnknownTime
+             ? 0
+             : std::max<std::int64_t>(to_ns - from_ns, 0);
+}
+
+}  // namespace
+
+void Assembler::start_child(const RecordView& view) {
+  Event event{view.type, 0, 0, ControlRow{}};
+  const auto parent = events_.find(view.payload.step.parent);
+  const Event* const above = parent != events_.end() ? &parent->second : nullptr;
+  event.operation = above != nullptr ? above->operation : 0;
+  OpenOperation* const operation = open_operation(event.operation);
+
+  Row common;
+  common.id = next_id_++;
+  common.operation = event.operation;
+  common.context =
+      view.context != 0 || operation == nullptr ? view.context : operation->operation.context;
+  common.tid = view.tid;
+  common.start_ns = view.ts_ns;
+  const record::KernelPayload& kernel = view.payload.kernel;
+  switch (view.type) {
+    case EventType::kProxyOp: {
+      const record::ProxyOpPayload& op = view.payload.proxy_op;
+      ProxyOpEvent made;
+      static_cast<Row&>(made.row) = common;
+      made.row.channel = op.channel;
+      made.row.peer = op.peer;
+      made.row.steps = op.steps;
+      made.row.chunk_bytes = op.chunk_bytes;
+      made.row.is_send = op.is_send != 0;
+      made.row.foreign = (view.flags & record::kFlagForeign) != 0;
+      if (made.row.foreign) {
+        made.row.foreign_pid = op.pid;
+        made.row.foreign_context = view.extra.foreign_context;
+        made.row.foreign_parent = view.extra.foreign_parent;
+      } else if (operation != nullptr) {
+        made.row.func = operation->operation.func;
+      }
+      event.data = std::move(made);
+      break;
+    }
+    case EventType::kProxyStep: {
+      StepEvent made;
+      static_cast<Row&>(made.row) = common;
+      made.id = view.id;
+      made.row.step = view.payload.step.step;
+      if (above != nullptr && above->type == EventType::kProxyOp) {
+        auto& proxy = std::get<ProxyOpEvent>(parent->second.data);
+        made.row.channel = proxy.row.channel;
+        made.row.is_send = proxy.row.is_send;
+        // A foreign operation's steps bring its foreign context.
+        made.row.context = proxy.row.context;
+        made.proxy_op = view.payload.step.parent;
+        proxy.steps.push_back(view.id);
+      }
+      event.data = made;
+      break;
+    }
+    case EventType::kKernelCh:
+    case EventType::kKernelPhase: {
+      KernelRow made;
+      static_cast<Row&>(made) = common;
+      made.channel = kernel.channel;
+      made.phase = view.type == EventType::kKernelPhase ? kernel.phase : -1;
+      made.gpu_start = kernel.gpu_time;
+      made.callback_start_ns = view.ts_ns;
+      if (kernel.gpu_time != 0) {
+        gpu_clock(common.context).add(kernel.gpu_time, view.ts_ns);
+      }
+      event.data = made;
+      break;
+    }
+    case EventType::kNetPlugin: {
+      const record::NetPayload& net = view.payload.net;
+      NetRow made;
+      static_cast<Row&>(made) = common;
+      made.net_id = net.id;
+      made.length_bytes = net.length_bytes;
+      made.device_or_fd = net.device_or_fd;
+      made.opcode = net.opcode;
+      made.work_request = view.extra.stream_or_wr;
+      made.queue_pair = view.extra.rank_or_qp;
+      event.data = made;
+      break;
+    }
+    case EventType::kCeSync:
+    case EventType::kCeBatch: {
+      CopyEngineRow made;
+      static_cast<Row&>(made) = common;
+      made.type = view.type;
+      made.bytes = view.payload.copy_engine.bytes;
+      made.number = view.payload.copy_engine.number;
+      made.flag = view.payload.copy_engine.flag != 0;
+      event.data = made;
+      break;
+    }
+    default: {
+      ControlRow made;
+      static_cast<Row&>(made) = common;
+      event.data = made;
+      break;
+    }
+  }
+  // Steps are counted through their proxy operation, which outlives them.
+  if (operation != nullptr && view.type != EventType::kProxyStep) {
+    ++operation->open_children;
+    operation->last_activity_ns = view.ts_ns;
+  }
+  events_.insert_or_assign(view.id, std::move(event));
+}
+
+void Assembler::state_of_child(const RecordView& view, Event& event) {
+  const record::StatePayload& args = view.payload.state;
+  const auto state = static_cast<EventState>(args.state);
+  const bool has_args = (view.flags & record::kFlagArgsNull) == 0;
+  if (auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
+    if (state <= EventState::kRecvDone && has_args) {
+      if (!proxy->has_total) {
+        proxy->first_total = args.value;
+      }
+      proxy->has_total = true;
+      proxy->last_total = std::max(proxy->last_total, args.value);
+    }
+    OpenOperation* const operation = open_operation(event.operation);
+    if (operation != nullptr &&
+        (state == EventState::kSendTransmitted || state == EventState::kRecvReceived)) {
+      lower(operation->network_first_ns, view.ts_ns);
+    }
+  } else if (auto* step = std::get_if<StepEvent>(&event.data)) {
+    state_of_step(view, *step, event.operation);
+  } else if (auto* kernel = std::get_if<KernelRow>(&event.data)) {
+    if (state == EventState::kKernelChStop || state == EventState::kKernelPhaseStop) {
+      kernel->gpu_stop = args.value;
+      kernel->callback_stop_ns = view.ts_ns;
+      if (args.value != 0) {
+        gpu_clock(kernel->context).add(args.value, view.ts_ns);
+      }
+    }
+  } else if (auto* control = std::get_if<ControlRow>(&event.data)) {
+    control->state = control_state_name(state);
+    control->appended = args.value;
+  }
+}
+
+void Assembler::state_of_step(const RecordView& view, StepEvent& step, std::uint64_t number) {
+  StepEvent::Phase phase = StepEvent::kPhases;
+  bool moves = false;  // leaves its waiting for the GPU or the peer
+  switch (static_cast<EventState>(view.payload.state.state)) {
+    case EventState::kStepSendGpuWait:
+      phase = StepEvent::kSendGpu;
+      break;
+    case EventState::kStepSendPeerWait:
+      phase = StepEvent::kSendPeer;
+      break;
+    case EventState::kStepSendWait:
+      phase = StepEvent::kSend;
+      moves = true;
+      break;
+    case EventState::kStepRecvWait:
+      phase = StepEvent::kRecv;
+      break;
+    case EventState::kStepRecvFlushWait:
+      phase = StepEvent::kRecvFlush;
+      moves = true;
+      break;
+    case EventState::kStepRecvGpuWait:
+      phase = StepEvent::kRecvGpu;
+      moves = true;
+      break;
+    default:
+      return;
+  }
+  lower(step.entered[phase], view.ts_ns);
+  step.row.bytes = std::max(step.row.bytes, view.payload.state.value);
+  OpenOperation* const operation = open_operation(number);
+  if (moves && operation != nullptr) {
+    lower(operation->network_first_ns, view.ts_ns);
+  }
+}
+
+void Assembler::stop_child(const RecordView& view, Event& event) {
+  OpenOperation* const operation = open_operation(event.operation);
+  if (operation != nullptr && event.type != EventType::kProxyStep) {
+    --operation->open_children;
+    operation->last_activity_ns = view.ts_ns;
+  }
+  if (auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
+    stop_proxy_op(*proxy, event, view.ts_ns);
+  } else if (auto* step = std::get_if<StepEvent>(&event.data)) {
+    stop_step(*step, event, view.ts_ns, false);
+  } else if (auto* kernel = std::get_if<KernelRow>(&event.data)) {
+    stop_kernel(*kernel, event, view.ts_ns);
+  } else if (auto* control = std::get_if<ControlRow>(&event.data)) {
+    control->end_ns = view.ts_ns;
+    sink_.control(*control, event.tally());
+  } else if (auto* net = std::get_if<NetRow>(&event.data)) {
+    net->end_ns = view.ts_ns;
+    sink_.net(*net, event.tally());
+  } else if (auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
+    engine->end_ns = view.ts_ns;
+    sink_.copy_engine(*engine, event.tally());
+  }
+}
+
+void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts_ns) {
+  // NCCL 2.24 to 2.26 never stop many receiving steps; they end with their proxy operation.
+  for (const EventId id : proxy.steps) {
+    const auto found = events_.find(id);
+    if (found != events_.end()) {
+      auto& step = std::get<StepEvent>(found->second.data);
+      step.proxy_op = 0;
+      proxy.step_bytes += step.row.bytes;
+      stop_step(step, found->second, ts_ns, true);
+      events_.erase(found);
+    }
+  }
+  ProxyOpRow& row = proxy.row;
+  row.end_ns = ts_ns;
+  // The totals run on over operations (NCCL up to 2.26); the first state has what was there before.
+  row.has_bytes = proxy.has_total || proxy.step_bytes != 0;
+  row.bytes = proxy.has_total ? proxy.last_total - proxy.first_total : proxy.step_bytes;
+  if (OpenOperation* operation = open_operation(event.operation)) {
+    lower(operation->proxy_first_ns, row.start_ns);
+    operation->proxy_last_ns = std::max(operation->proxy_last_ns, ts_ns);
+  }
+  sink_.proxy_op(row, event.tally());
+}
+
+void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped) {
+  StepRow& row = step.row;
+  row.end_ns = ts_ns;
+  row.unstopped = unstopped;
+  const auto& entered = step.entered;
+  const std::int64_t sent_ns = entered[StepEvent::kSend];
+  const std::int64_t credit_ns = entered[StepEvent::kSendPeer];
+  const std::int64_t flush_ns = entered[StepEvent::kRecvFlush];
+  const std::int64_t gpu_ns = entered[StepEvent::kRecvGpu];
+  if (row.is_send) {
+    row.gpu_wait_ns =
+        between(entered[StepEvent::kSendGpu], credit_ns != kUnknownTime ? credit_ns : sent_ns);
+    row.peer_wait_ns = between(credit_ns, sent_ns);
+    row.transfer_ns = between(sent_ns, ts_ns);
+  } else {
+    row.transfer_ns = between(entered[StepEvent::kRecv], flush_ns != kUnknownTime ? flush_ns
+                                                         : gpu_ns != kUnknownTime ? gpu_ns
+                                                                                  : ts_ns);
+    row.flush_ns = between(flush_ns, gpu_ns != kUnknownTime ? gpu_ns : ts_ns);
+    row.gpu_wait_ns = between(gpu_ns, ts_ns);
+  }
+  if (const auto proxy = events_.find(step.proxy_op); proxy != events_.end()) {
+    auto& above = std::get<ProxyOpEvent>(proxy->second.data);
+    above.step_bytes += row.bytes;
+    std::erase(above.steps, step.id);
+  }
+  sink_.step(row, event.tally());
+}
+
+void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns) {
+  if (kernel.callback_stop_ns == kUnknownTime) {
+    kernel.callback_stop_ns = ts_ns;
+  }
+  OpenOperation* const operation = open_operation(event.operation);
+  if (operation != nullptr && !operation->finished && event.type == EventType::kKernelCh) {
+    ++operation->kernels_stopped;
+    operation->kernels.push_back({kernel, event.tally()});
+    return;
+  }
+  place_kernel(kernel, kUnknownTime);
+  sink_.kernel(kernel, event.tally());
+}
+
+// Puts a kernel's stamps on the time line, or, where they cannot be true, the callbacks' times.
+// Known lies: a slot of NCCL's ring of 64 that another operation has overwritten; counters that are
+// out of step.
+void Assembler::place_kernel(KernelRow& row, std::int64_t earliest_ns) {
+  row.start_ns = row.callback_start_ns;
+  row.end_ns = row.callback_stop_ns;
+  if (row.gpu_start == 0 || row.in_flight) {
+    return;  // version 3 has no stamps: the callbacks' times are what there is
+  }
+  if (row.gpu_stop == 0) {
+    row.rejected = "no stop stamp";
+    return;
+  }
+  if (row.gpu_stop < row.gpu_start) {
+    row.rejected = "stop before start";
+    return;
+  }
+  const GpuClockFit& fit = gpu_clock(row.context).fit();
+  const std::int64_t start_ns = fit.host_ns(row.gpu_start);
+  const std::int64_t end_ns = fit.host_ns(row.gpu_stop);
+  if (earliest_ns != kUnknownTime && start_ns < earliest_ns - kStampTolerance_ns) {
+    row.rejected = "start before the call";
+    return;
+  }
+  if (end_ns > row.callback_stop_ns + kStampTolerance_ns) {
+    row.rejected = "stop after its callback";
+    return;
+  }
+  row.start_ns = std::max<std::int64_t>(start_ns, 0);
+  row.end_ns = std::max(end_ns, row.start_ns);
+  GpuClockFit& written = written_fits_[row.context];
+  constexpr std::int64_t kWorthALine_ns = 1000;
+  if (written.samples == 0 || std::abs(written.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
+    written = fit;
+    sink_.gpu_clock(row.context, fit);
+  }
+}
+
+GpuClock& Assembler::gpu_clock(std::uint32_t context) {
+  const Communicator& of = communicator(context);
+  return gpu_clocks_[of.gpu_uuid.empty() ? std::to_string(context) : of.gpu_uuid];
+}
+
+}  // namespace ringside::assemble

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Operations: a Coll, P2p or CeColl, with what its call says before it and its descendants after
+// it.
+#include <algorithm>
+#include <limits>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/message_bytes.h"
+#include "plugin/record/encode.h"
+
+namespace ringside::assemble {
+namespace {
+
+using record::EventType;
+
+// After this long without a callback an operation whose started descendants have stopped is over.
+constexpr std::int64_t kSettle_ns = 500'000'000;
+// One that must still get its kernel channels waits for its turn on the GPU, behind whatever is
+// there.
+constexpr std::int64_t kKernelWait_ns = 60'000'000'000;
+// Callbacks of other threads may come after the finalize of a communicator.
+constexpr std::int64_t kFinalizedWait_ns = 2'000'000'000;
+// Finished operations stay known for those that come late.
+constexpr std::int64_t kGrace_ns = 5'000'000'000;
+
+void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
+  operation.start_ns =
+      operation.start_ns == kUnknownTime ? start_ns : std::min(operation.start_ns, start_ns);
+  operation.end_ns = std::max(operation.end_ns, end_ns);
+}
+
+// The channels of one kernel run together. Where one ended long before another began, some hold the
+// stamps of another operation, and nothing tells which: none is used. (NCCL's counters of host and
+// device can get out of step; then each later stamp of the channel belongs to an earlier kernel.)
+void reject_disjoint(std::vector<KernelRow>& kernels) {
+  constexpr std::int64_t kMostSkew_ns = 50'000;
+  std::int64_t last_start_ns = 0;
+  std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
+  for (const KernelRow& row : kernels) {
+    if (row.rejected.empty()) {
+      last_start_ns = std::max(last_start_ns, row.start_ns);
+      first_end_ns = std::min(first_end_ns, row.end_ns);
+    }
+  }
+  if (first_end_ns == std::numeric_limits<std::int64_t>::max() ||
+      last_start_ns - first_end_ns <= kMostSkew_ns) {
+    return;
+  }
+  for (KernelRow& row : kernels) {
+    if (row.rejected.empty() && row.gpu_start != 0) {
+      row.rejected = "channels do not overlap";
+      row.start_ns = row.callback_start_ns;
+      row.end_ns = row.callback_stop_ns;
+    }
+  }
+}
+
+}  // namespace
+
+std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
+  std::uint32_t number = windows_.empty() ? 0 : windows_.front().number;
+  for (auto window = windows_.rbegin(); window != windows_.rend(); ++window) {
+    if (window->start_ns <= ts_ns) {
+      return window->number;
+    }
+  }
+  return number;
+}
+
+void Assembler::start_operation(const RecordView& view) {
+  const record::CollPayload& coll = view.payload.coll;
+  const std::uint64_t number = next_operation_++;
+  OpenOperation& open = operations_[number];
+  Operation& made = open.operation;
+  made.number = number;
+  made.kind = view.type == EventType::kColl  ? OperationKind::kColl
+              : view.type == EventType::kP2p ? OperationKind::kP2p
+                                             : OperationKind::kCopyEngine;
+  made.context = view.context;
+  made.tid = view.tid;
+  made.func = names_.text(view.ring, coll.func);
+  made.datatype = names_.text(view.ring, coll.datatype);
+  made.algo = names_.text(view.ring, coll.algo);
+  made.proto = names_.text(view.ring, coll.proto);
+  made.has_seq = made.kind != OperationKind::kP2p;
+  made.seq = coll.seq;
+  made.count = coll.count;
+  made.root_or_peer = coll.root_or_peer;
+  made.has_root = made.func == "Broadcast" || made.func == "Reduce" ||
+                  (made.kind == OperationKind::kCopyEngine &&
+                   (made.func == "Gather" || made.func == "Scatter"));
+  made.captured = (view.flags & record::kFlagCaptured) != 0;
+  if (view.has_extra) {
+    made.user_tag = view.extra.user_tag;
+    made.stream = view.extra.stream_or_wr;
+    made.channels = view.extra.channels;
+    made.warps = view.extra.warps;
+    made.rank = view.extra.rank_or_qp;
+    made.symmetric = (view.extra.flags & record::kExtraSymmetric) != 0;
+    if ((view.extra.flags & record::kExtraCommName) == 0) {
+      made.variant = names_.text(view.ring, view.extra.variant);
+    }
+  }
+  const auto size = datatype_bytes(made.datatype);
+  made.has_bytes = size.has_value();
+  made.bytes = made.count * size.value_or(0);
+
+  std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
+  const auto group = events_.find(
+      view.has_extra && view.extra.parent_group != 0 ? view.extra.parent_group : coll.parent);
+  if (group != events_.end() && group->second.type == EventType::kGroup) {
+    made.group = std::get<CallEvent>(group->second.data).call.id;
+  }
+  made.enqueue_start_ns = start_ns;
+  const auto parent = events_.find(coll.parent);
+  if (parent != events_.end() && record::is_call(parent->second.type)) {
+    auto& called = std::get<CallEvent>(parent->second.data);
+    called.has_child = true;
+    open.call = coll.parent;
+    // The user's own count and datatype; the Coll's may have been rewritten to bytes.
+    made.count = called.call.count;
+    made.datatype = called.call.datatype;
+    made.stream = called.call.stream;
+    made.user_tag = made.user_tag != 0 ? made.user_tag : called.user_tag;
+    if (!called.call.captured) {
+      made.enqueue_start_ns = std::min(called.call.start_ns, start_ns);
+      open.call_start_ns = called.call.start_ns;
+    }
+  } else if (made.kind == OperationKind::kColl && count_is_in_bytes(made.func)) {
+    made.datatype = "bytes";
+  }
+  made.window = window_at(made.enqueue_start_ns);
+  open.event = view.id;
+  open.tally = {view.type, 1, 0};
+  open.last_activity_ns = view.ts_ns;
+  open.expects_kernels = expect_kernels_ && made.channels > 0 && !made.symmetric &&
+                         made.kind != OperationKind::kCopyEngine &&
+                         communicator(view.context).abi_version >= 3;
+
+  CallEvent enqueue;
+  enqueue.call.type = view.type;
+  enqueue.call.id = next_id_++;
+  enqueue.call.operation = number;
+  enqueue.call.context = view.context;
+  enqueue.call.tid = view.tid;
+  enqueue.call.func = made.func;
+  enqueue.call.captured = made.captured;
+  enqueue.call.start_ns = start_ns;
+  events_.insert_or_assign(view.id, Event{view.type, 0, number, std::move(enqueue)});
+  calls_[view.tid].open.push_back(view.id);
+}
+
+OpenOperation* Assembler::open_operation(std::uint64_t number) {
+  const auto found = operations_.find(number);
+  return found != operations_.end() ? &found->second : nullptr;
+}
+
+bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) const {
+  const Operation& operation = open.operation;
+  const Communicator& in = communicator(operation.context);
+  const bool gone =
+      in.finalized_ns != kUnknownTime && now_ns - in.finalized_ns >= kFinalizedWait_ns;
+  if (operation.enqueue_end_ns == kUnknownTime) {
+    return false;
+  }
+  if (open.open_children > 0) {
+    return gone;
+  }
+  const std::int64_t quiet_ns = now_ns - open.last_activity_ns;
+  if (!open.expects_kernels) {
+    return quiet_ns >= kSettle_ns;
+  }
+  if (open.kernels_stopped >= operation.channels || gone) {
+    return true;
+  }
+  const auto last = last_on_gpu_.find(operation.context);
+  const bool overtaken = last != last_on_gpu_.end() && last->second > operation.number;
+  return quiet_ns >= (overtaken || open.kernels_stopped > 0 ? kSettle_ns : kKernelWait_ns);
+}
+
+Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& kernels) {
+  Operation made = open.operation;
+  for (const OpenOperation::Kernel& kernel : open.kernels) {
+    kernels.push_back(kernel.row);
+    place_kernel(kernels.back(), open.call_start_ns);
+  }
+  reject_disjoint(kernels);
+  for (const KernelRow& row : kernels) {
+    if (!row.rejected.empty()) {
+      ++made.gpu_rejected;
+      continue;
+    }
+    ++made.gpu_channels;
+    made.gpu_polled = row.gpu_start == 0;
+    widen(row.start_ns, row.end_ns, made);
+  }
+  const bool over = open.open_children == 0;
+  if (made.gpu_channels > 0) {
+    made.times_from = TimesFrom::kGpu;
+  } else if (open.network_first_ns != kUnknownTime) {
+    made.times_from = TimesFrom::kProxy;
+    widen(open.network_first_ns, std::max(open.proxy_last_ns, open.network_first_ns), made);
+  } else if (open.proxy_last_ns != kUnknownTime) {
+    made.times_from = TimesFrom::kProxyQueue;
+    widen(open.proxy_first_ns, open.proxy_last_ns, made);
+  }
+  if (over && made.times_from != TimesFrom::kEnqueue) {
+    made.state = OperationState::kCompleted;
+  } else if (!over || !open.kernels.empty()) {
+    made.state = OperationState::kStarted;
+    made.end_ns = kUnknownTime;
+  }
+  return made;
+}
+
+void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
+  std::vector<KernelRow> kernels;
+  Operation made = build(open, kernels);
+  made.in_flight = open.open_children > 0;
+  sink_.operation(made, communicator(made.context), open.tally);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    sink_.kernel(kernels[i], open.kernels[i].tally);
+  }
+  ++operations_written_;
+  if (open.kernels_stopped > 0) {
+    std::uint64_t& last = last_on_gpu_[made.context];
+    last = std::max(last, made.number);
+  }
+  open.kernels.clear();
+  open.kernels.shrink_to_fit();
+  open.finished = true;
+  open.finished_ns = now_ns;
+}
+
+void Assembler::forget(const OpenOperation& open) {
+  events_.erase(open.event);
+  const auto call = events_.find(open.call);
+  if (open.call != 0 && call != events_.end() &&
+      !std::get<CallEvent>(call->second.data).call.captured) {
+    events_.erase(call);
+  }
+}
+
+void Assembler::settle_operations(std::int64_t now_ns) {
+  std::int64_t oldest_open_ns = now_ns - kSettle_ns;
+  for (auto at = operations_.begin(); at != operations_.end();) {
+    OpenOperation& open = at->second;
+    if (!open.finished && is_finished(open, now_ns)) {
+      finish(open, now_ns);
+    }
+    if (open.finished && now_ns - open.finished_ns >= kGrace_ns) {
+      forget(open);
+      at = operations_.erase(at);
+      continue;
+    }
+    if (!open.finished) {
+      oldest_open_ns = std::min(oldest_open_ns, open.operation.enqueue_start_ns);
+    }
+    ++at;
+  }
+  sink_.complete_until(oldest_open_ns);
+}
+
+}  // namespace ringside::assemble

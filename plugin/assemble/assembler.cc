@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/assemble/assembler.h"
+
+#include <algorithm>
+#include <new>
+
+#include "plugin/record/encode.h"
+
+namespace ringside::assemble {
+namespace {
+
+using record::EventId;
+using record::EventType;
+using record::RecordKind;
+
+constexpr std::int64_t kOrphanWait_ns = 1'000'000'000;
+
+std::size_t index_of(EventType type) {
+  return static_cast<std::size_t>(type);
+}
+
+// The parent's id is the first field of every start's payload.
+EventId parent_of(const RecordView& view) {
+  return view.payload.step.parent;
+}
+
+}  // namespace
+
+void Assembler::open_communicator(const Communicator& opened) {
+  if (communicators_.size() <= opened.context) {
+    communicators_.resize(opened.context + 1);
+  }
+  communicators_[opened.context] = opened;
+  sink_.communicator(opened);
+}
+
+void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
+  if (context == 0 || context >= communicators_.size()) {
+    return;
+  }
+  communicators_[context].finalized_ns = ts_ns;
+  sink_.communicator(communicators_[context]);
+}
+
+void Assembler::open_window(std::uint32_t number, std::int64_t start_ns) {
+  windows_.push_back({number, start_ns});
+}
+
+const Communicator& Assembler::communicator(std::uint32_t context) const {
+  return communicators_[context < communicators_.size() ? context : 0];
+}
+
+void Assembler::record(const RecordView& view) {
+  if (view.kind == RecordKind::kName) {
+    const char* text = view.payload.name.text;
+    names_.announce(
+        view.ring, view.id,
+        {text, static_cast<std::size_t>(
+                   std::find(text, text + sizeof view.payload.name.text, '\0') - text)});
+    return;
+  }
+  try {
+    if (!join(view, false)) {
+      orphans_.push_back({view, view.ts_ns + kOrphanWait_ns});
+    }
+    ++counts_.consumed[index_of(view.type)];
+  } catch (const std::bad_alloc&) {
+    ++counts_.consumed[index_of(view.type)];
+    ++counts_.dropped_memory[index_of(view.type)];
+  }
+}
+
+bool Assembler::join(const RecordView& view, bool last_try) {
+  switch (view.kind) {
+    case RecordKind::kStart:
+      return start(view, last_try);
+    case RecordKind::kState:
+      return state(view);
+    case RecordKind::kStop:
+      return stop(view);
+    default:
+      return true;
+  }
+}
+
+bool Assembler::start(const RecordView& view, bool last_try) {
+  const EventId parent = parent_of(view);
+  if (parent != 0 && !last_try && events_.find(parent) == events_.end()) {
+    return false;
+  }
+  if (view.context != 0) {
+    learn(view);
+  }
+  if (record::is_coll_like(view.type)) {
+    start_operation(view);
+  } else if (record::is_api(view.type) || view.type == EventType::kGroup) {
+    start_call(view);
+  } else {
+    start_child(view);
+  }
+  return true;
+}
+
+bool Assembler::state(const RecordView& view) {
+  const auto found = events_.find(view.id);
+  if (found == events_.end()) {
+    return false;
+  }
+  ++found->second.joined;
+  state_of_child(view, found->second);
+  return true;
+}
+
+bool Assembler::stop(const RecordView& view) {
+  const auto found = events_.find(view.id);
+  if (found == events_.end()) {
+    return false;
+  }
+  Event& event = found->second;
+  if (const auto* call = std::get_if<CallEvent>(&event.data);
+      call != nullptr && call->call.end_ns != kUnknownTime) {
+    return false;  // NCCL stops some calls again: stale
+  }
+  ++event.joined;
+  if (std::holds_alternative<CallEvent>(event.data)) {
+    stop_call(view, event);
+  } else {
+    stop_child(view, event);
+    events_.erase(view.id);
+  }
+  return true;
+}
+
+void Assembler::retry_orphans(std::int64_t now_ns) {
+  // Once through: what finds no event goes to the back of the queue again, in the same order.
+  for (std::size_t left = orphans_.size(); left != 0; --left) {
+    const Orphan orphan = orphans_.front();
+    orphans_.pop_front();
+    const bool late = now_ns >= orphan.deadline_ns;
+    if (join(orphan.view, late)) {
+      continue;
+    }
+    if (late) {
+      ++counts_.stale[index_of(orphan.view.type)];
+    } else {
+      orphans_.push_back(orphan);
+    }
+  }
+}
+
+// Versions 1 to 3 tell who a communicator is with its operations only.
+void Assembler::learn(const RecordView& view) {
+  if (view.context >= communicators_.size() || !view.has_extra ||
+      (view.type != EventType::kColl && view.type != EventType::kP2p)) {
+    return;
+  }
+  Communicator& known = communicators_[view.context];
+  bool changed = false;
+  if (!known.rank_known && known.abi_version != 0) {
+    known.rank = view.extra.rank_or_qp;
+    known.rank_known = true;
+    changed = true;
+  }
+  if (!known.has_hash && view.extra.comm_hash != 0) {
+    known.hash = view.extra.comm_hash;
+    known.has_hash = true;
+    changed = true;
+  }
+  if (known.name.empty() && (view.extra.flags & record::kExtraCommName) != 0) {
+    known.name = names_.text(view.ring, view.extra.variant);
+    changed = !known.name.empty() || changed;
+  }
+  if (changed) {
+    sink_.communicator(known);
+  }
+}
+
+void Assembler::settle(std::int64_t now_ns) {
+  retry_orphans(now_ns);
+  settle_calls(now_ns);
+  settle_operations(now_ns);
+}
+
+void Assembler::close(std::int64_t now_ns) {
+  // No event comes any more for whom the orphans could wait.
+  for (Orphan& orphan : orphans_) {
+    orphan.deadline_ns = now_ns;
+  }
+  retry_orphans(now_ns);
+  settle_calls(now_ns);
+  settle_operations(now_ns);
+  operations_written_ += write_in_flight(sink_, now_ns);
+  events_.clear();
+  operations_.clear();
+  childless_calls_.clear();
+  calls_.clear();
+}
+
+std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
+  std::uint64_t written = 0;
+  std::vector<EventId> open;
+  open.reserve(events_.size());
+  for (const auto& [id, event] : events_) {
+    open.push_back(id);
+  }
+  std::sort(open.begin(), open.end());
+  for (const EventId id : open) {
+    const Event& event = events_.at(id);
+    const Tally tally = event.tally();
+    if (const auto* called = std::get_if<CallEvent>(&event.data)) {
+      if (called->call.end_ns == kUnknownTime) {
+        Call call = called->call;
+        call.end_ns = std::max(now_ns, call.start_ns);
+        call.in_flight = true;
+        sink.call(call, call.operation == 0 ? tally : Tally{});
+      }
+    } else if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
+      ProxyOpRow row = proxy->row;
+      row.in_flight = true;
+      sink.proxy_op(row, tally);
+    } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
+      StepRow row = step->row;
+      row.in_flight = true;
+      sink.step(row, tally);
+    } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
+      KernelRow row = *kernel;
+      row.in_flight = true;
+      place_kernel(row, kUnknownTime);
+      sink.kernel(row, tally);
+    } else if (const auto* control = std::get_if<ControlRow>(&event.data)) {
+      ControlRow row = *control;
+      row.in_flight = true;
+      sink.control(row, tally);
+    } else if (const auto* net = std::get_if<NetRow>(&event.data)) {
+      NetRow row = *net;
+      row.in_flight = true;
+      sink.net(row, tally);
+    } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
+      CopyEngineRow row = *engine;
+      row.in_flight = true;
+      sink.copy_engine(row, tally);
+    }
+  }
+  for (auto& [number, state] : operations_) {
+    if (state.finished) {
+      continue;
+    }
+    std::vector<KernelRow> kernels;
+    Operation operation = build(state, kernels);
+    operation.in_flight = state.open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
+                          (state.expects_kernels && operation.state != OperationState::kCompleted);
+    sink.operation(operation, communicator(operation.context), state.tally);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      sink.kernel(kernels[i], state.kernels[i].tally);
+    }
+    ++written;
+  }
+  std::uint64_t number = next_operation_;
+  for (const EventId id : childless_calls_) {
+    const auto found = events_.find(id);
+    if (found == events_.end()) {
+      continue;
+    }
+    const auto& call = std::get<CallEvent>(found->second.data);
+    if (call.has_child || call.call.captured) {
+      continue;
+    }
+    sink.operation(
+        call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call)),
+        communicator(call.call.context), Tally{});
+    ++written;
+  }
+  return written;
+}
+
+}  // namespace ringside::assemble

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Turns records into finished events and operations.
+//
+// Records are to come in order of time, as far as that is known. A state or stop whose event is not
+// known, and a start whose parent is not, wait a second for it; then the former is counted as stale
+// and the latter goes on without a parent.
+//
+// NCCL gives no sign that an operation is over. It is taken as finished when what has started for
+// it has stopped, and its kernel channels are all there, or a later operation of the same
+// communicator is finished, or for a settle time nothing has come.
+//
+// Used by one thread. Throws only std::bad_alloc.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugin/assemble/event.h"
+#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/name_table.h"
+#include "plugin/assemble/record_view.h"
+#include "plugin/assemble/sink.h"
+
+namespace ringside::assemble {
+
+/// Callbacks on this side of the rings, by event type.
+struct AssemblerCounts {
+  std::array<std::uint64_t, record::kAccountTypes> consumed{};
+  std::array<std::uint64_t, record::kAccountTypes> stale{};
+  std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
+};
+
+class Assembler {
+ public:
+  explicit Assembler(Sink& sink) : sink_(sink), communicators_(1) {}
+
+  /// A communicator was created. Numbers are given in order, from 1; gaps are filled with unknown
+  /// ones.
+  void open_communicator(const Communicator& communicator);
+  void close_communicator(std::uint32_t context, std::int64_t ts_ns);
+  const std::vector<Communicator>& communicators() const { return communicators_; }
+
+  /// From here on operations that begin belong to this window.
+  void open_window(std::uint32_t number, std::int64_t start_ns);
+
+  /// Kernel channels are asked for: operations wait for theirs.
+  void expect_kernels(bool expected) { expect_kernels_ = expected; }
+
+  void record(const RecordView& view);
+  void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
+
+  /// Finishes what is finished at this time. To be called now and then.
+  void settle(std::int64_t now_ns);
+
+  /// Hands what is not finished to `sink`, marked so, and keeps it. Returns the number of
+  /// operations.
+  std::uint64_t write_in_flight(Sink& sink, std::int64_t now_ns);
+
+  /// Hands what is not finished to the sink and forgets it: nothing comes any more.
+  void close(std::int64_t now_ns);
+
+  const AssemblerCounts& counts() const { return counts_; }
+  std::uint64_t operations() const { return operations_written_; }
+
+ private:
+  struct Orphan {
+    RecordView view;
+    std::int64_t deadline_ns;
+  };
+  struct ThreadCalls {
+    std::vector<record::EventId> open;
+    std::int64_t last_ns = 0;
+  };
+
+  // assembler.cc
+  bool join(const RecordView& view, bool last_try);
+  bool start(const RecordView& view, bool last_try);
+  bool state(const RecordView& view);
+  bool stop(const RecordView& view);
+  void retry_orphans(std::int64_t now_ns);
+  void learn(const RecordView& view);
+
+  // assemble_calls.cc
+  void start_call(const RecordView& view);
+  void stop_call(const RecordView& view, Event& event);
+  std::int64_t call_boundary(std::int32_t tid, std::int64_t ts_ns);
+  void settle_calls(std::int64_t now_ns);
+  bool group_of(const CallEvent& call) const;
+  Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
+
+  // assemble_operation.cc
+  void start_operation(const RecordView& view);
+  void settle_operations(std::int64_t now_ns);
+  bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
+  void finish(OpenOperation& open, std::int64_t now_ns);
+  Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
+  void forget(const OpenOperation& open);
+  std::uint32_t window_at(std::int64_t ts_ns) const;
+  const Communicator& communicator(std::uint32_t context) const;
+
+  // assemble_children.cc
+  void start_child(const RecordView& view);
+  void state_of_child(const RecordView& view, Event& event);
+  void stop_child(const RecordView& view, Event& event);
+  void state_of_step(const RecordView& view, StepEvent& step, std::uint64_t operation);
+  void stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts_ns);
+  void stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped);
+  void stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns);
+  void place_kernel(KernelRow& row, std::int64_t earliest_ns);
+  GpuClock& gpu_clock(std::uint32_t context);
+  OpenOperation* open_operation(std::uint64_t number);
+
+  Sink& sink_;
+  NameTable names_;
+  std::vector<Communicator> communicators_;
+  std::unordered_map<record::EventId, Event> events_;
+  std::map<std::uint64_t, OpenOperation> operations_;  // in order of their numbers
+  std::unordered_map<std::int32_t, ThreadCalls> calls_;
+  std::vector<record::EventId> childless_calls_;
+  std::deque<Orphan> orphans_;
+  std::map<std::string, GpuClock> gpu_clocks_;
+  std::map<std::uint32_t, GpuClockFit> written_fits_;
+  struct Window {
+    std::uint32_t number;
+    std::int64_t start_ns;
+  };
+  std::vector<Window> windows_;
+  std::unordered_map<std::uint32_t, std::uint64_t> last_on_gpu_;  // context: operation number
+  AssemblerCounts counts_;
+  std::uint64_t next_id_ = 1;
+  std::uint64_t next_operation_ = 1;
+  std::uint64_t operations_written_ = 0;
+  bool expect_kernels_ = false;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the assembler keeps of an event between its first record and its line in the trace.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_EVENT_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_EVENT_H
+
+#include <array>
+#include <cstdint>
+#include <variant>
+#include <vector>
+
+#include "plugin/assemble/rows.h"
+#include "plugin/record/handle.h"
+
+namespace ringside::assemble {
+
+struct CallEvent {
+  Call call;
+  std::uint64_t user_tag = 0;
+  record::EventId parent = 0;
+  std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first seen to have ended
+  bool has_child = false;                     ///< a Coll, P2p or CeColl came for it
+};
+
+struct ProxyOpEvent {
+  ProxyOpRow row;
+  std::vector<record::EventId> steps;  ///< that have not stopped
+  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (native v1, v2)
+  std::uint64_t last_total = 0;
+  bool has_total = false;
+  std::uint64_t step_bytes = 0;
+};
+
+struct StepEvent {
+  StepRow row;
+  record::EventId id = 0;
+  record::EventId proxy_op = 0;
+  /// When it entered: waiting for the GPU, for the peer, sending; receiving, flushing, for the GPU.
+  enum Phase : std::uint8_t { kSendGpu, kSendPeer, kSend, kRecv, kRecvFlush, kRecvGpu, kPhases };
+  std::array<std::int64_t, kPhases> entered{kUnknownTime, kUnknownTime, kUnknownTime,
+                                            kUnknownTime, kUnknownTime, kUnknownTime};
+};
+
+struct Event {
+  record::EventType type = record::EventType::kUnknown;
+  std::uint32_t joined = 0;  ///< states and stops
+  std::uint64_t operation = 0;
+  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>
+      data;
+
+  Tally tally() const { return {type, 1, joined}; }
+};
+
+/// An operation while it is open, and for a while after, for those that come late.
+struct OpenOperation {
+  Operation operation;
+  record::EventId event = 0;  ///< of the Coll, P2p or CeColl
+  record::EventId call = 0;   ///< of its CollApi or P2pApi; 0: none
+  Tally tally;
+  int open_children = 0;
+  int kernels_stopped = 0;
+  bool expects_kernels = false;
+  bool finished = false;
+  std::int64_t last_activity_ns = 0;
+  std::int64_t finished_ns = kUnknownTime;
+  std::int64_t call_start_ns = kUnknownTime;
+  std::int64_t network_first_ns = kUnknownTime;
+  std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
+  struct Kernel {
+    KernelRow row;
+    Tally tally;
+  };
+  std::vector<Kernel> kernels;  ///< whose slices are written with the operation
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_EVENT_H

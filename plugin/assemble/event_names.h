@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Names of event types and states as the trace writes them.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_EVENT_NAMES_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_EVENT_NAMES_H
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "plugin/record/event_type.h"
+
+namespace ringside::assemble {
+
+inline constexpr std::array<std::string_view, record::kAccountTypes> kTypeNames = {
+    "Group",    "Coll",      "P2p",      "ProxyOp",     "ProxyStep", "ProxyCtrl",
+    "KernelCh", "NetPlugin", "GroupApi", "CollApi",     "P2pApi",    "KernelLaunch",
+    "CeColl",   "CeSync",    "CeBatch",  "KernelPhase", "Unknown"};
+
+constexpr std::string_view type_name(record::EventType type) {
+  return kTypeNames[static_cast<std::size_t>(type)];
+}
+
+/// Name of a ProxyCtrl state; an empty string for any other state.
+constexpr std::string_view control_state_name(record::EventState state) {
+  using record::EventState;
+  switch (state) {
+    case EventState::kCtrlIdle:
+      return "Idle";
+    case EventState::kCtrlActive:
+      return "Active";
+    case EventState::kCtrlSleep:
+      return "Sleep";
+    case EventState::kCtrlWakeup:
+      return "Wakeup";
+    case EventState::kCtrlAppend:
+      return "Append";
+    case EventState::kCtrlAppendEnd:
+      return "AppendEnd";
+    default:
+      return {};
+  }
+}
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_EVENT_NAMES_H

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A GPU's clock against the time line.
+//
+// Each callback that brings a GPU stamp g arrives at host time h = true host time of g + lateness,
+// with a lateness that is never negative and now and then small. The points (g, h - g) therefore
+// lie on or above the line that is sought, and the lower convex hull of them touches it. Of the
+// hull, the edge over the middle of the stretch is the line that has the least total distance to
+// all points (Zhang, Liu and Xia, INFOCOM 2002). Points are thinned to the lowest of each 100 ms,
+// and those older than five minutes are given up, so that a slow change of the drift is followed.
+// Used by one thread.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
+
+#include <cstdint>
+#include <deque>
+
+namespace ringside::assemble {
+
+/// host_ns = ts_ref_ns + (g - gpu_ref_ns) * (1 + drift).
+struct GpuClockFit {
+  std::uint64_t gpu_ref_ns = 0;
+  std::int64_t ts_ref_ns = 0;
+  double drift = 0;
+  std::uint64_t samples = 0;
+
+  std::int64_t host_ns(std::uint64_t gpu_ns) const;
+};
+
+class GpuClock {
+ public:
+  /// A stamp and the host time at which the callback brought it.
+  void add(std::uint64_t gpu_ns, std::int64_t host_ns);
+
+  bool known() const { return samples_ != 0; }
+
+  /// The line over all points so far. Only if known().
+  const GpuClockFit& fit();
+
+ private:
+  struct Point {
+    std::uint64_t gpu_ns;
+    std::int64_t difference_ns;  // host - gpu, modulo 2^64
+  };
+  void compute();
+
+  std::deque<Point> points_;  // by gpu_ns; the lowest of each 100 ms
+  GpuClockFit fit_;
+  std::uint64_t samples_ = 0;
+  bool stale_ = false;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sizes of datatypes and messages, and nccl-tests' bandwidth factors. One place for the plugin and
+// the analyzer.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ringside::assemble {
+
+/// Bytes of one element; nothing for a name that is not known. NCCL reports ncclUint8 as "Unknown",
+/// which is one byte; "bytes" is what the trace calls the datatype of a count that NCCL gives in
+/// bytes.
+constexpr std::optional<std::uint64_t> datatype_bytes(std::string_view datatype) {
+  if (datatype == "ncclInt8" || datatype == "ncclUint8" || datatype == "Unknown" ||
+      datatype == "bytes" || datatype == "ncclFloat8e4m3" || datatype == "ncclFloat8e5m2") {
+    return 1;
+  }
+  if (datatype == "ncclFloat16" || datatype == "ncclBfloat16") {
+    return 2;
+  }
+  if (datatype == "ncclInt32" || datatype == "ncclUint32" || datatype == "ncclFloat32") {
+    return 4;
+  }
+  if (datatype == "ncclInt64" || datatype == "ncclUint64" || datatype == "ncclFloat64") {
+    return 8;
+  }
+  return std::nullopt;
+}
+
+/// True where NCCL rewrites the count of the Coll event to bytes (all releases from 2.23 on): the
+/// datatype that it then gives, ncclInt8, is not the user's.
+constexpr bool count_is_in_bytes(std::string_view func) {
+  return func == "AllGather" || func == "Broadcast";
+}
+
+/// By what the message of one rank is multiplied to get nccl-tests' "size", the S of algbw = S / t:
+/// the number of ranks for functions in which each rank contributes or receives a part of its own.
+constexpr std::uint64_t size_factor(std::string_view func, std::uint64_t nranks) {
+  const bool per_rank = func == "AllGather" || func == "ReduceScatter" || func == "AlltoAll" ||
+                        func == "Gather" || func == "Scatter";
+  return per_rank ? nranks : 1;
+}
+
+/// busbw / algbw as nccl-tests has it (its *.cu files, getBw).
+constexpr double bus_factor(std::string_view func, std::uint64_t nranks) {
+  const auto n = static_cast<double>(nranks);
+  if (nranks == 0) {
+    return 1.0;
+  }
+  if (func == "AllReduce") {
+    return 2.0 * (n - 1.0) / n;
+  }
+  if (size_factor(func, 2) == 2) {
+    return (n - 1.0) / n;
+  }
+  return 1.0;
+}
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H

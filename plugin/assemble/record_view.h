@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A record as the assembler takes it, whether from a live ring or from one that was found later.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
+
+#include <cstdint>
+
+#include "plugin/record/handle.h"
+#include "plugin/record/slot.h"
+
+namespace ringside::assemble {
+
+struct RecordView {
+  record::RecordKind kind;
+  record::EventType type;
+  std::uint8_t flags;
+  bool has_extra;
+  std::uint32_t ring;
+  std::uint32_t context;
+  std::int32_t tid;
+  record::EventId id;
+  std::int64_t ts_ns;
+  record::Payload payload;
+  record::Extra extra;  // only with has_extra
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H

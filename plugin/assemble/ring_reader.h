@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Takes records out of the process's rings, in order of their ticks over all rings, and hands them
+// to the assembler. The consumer's side of record/ring.h; used by the drain thread.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_RING_READER_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_RING_READER_H
+
+#include <cstdint>
+#include <vector>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/clock_model.h"
+#include "plugin/record/ring_pool.h"
+
+namespace ringside::assemble {
+
+/// Callbacks of one thread, or of all threads that have ended, together.
+struct ThreadCounts {
+  std::int32_t tid = 0;  ///< 0: ended threads
+  std::uint64_t produced = 0;
+  std::uint64_t dropped = 0;
+};
+
+class RingReader {
+ public:
+  RingReader(record::RingPool& pool, const ClockModel& clock, Assembler& assembler)
+      : pool_(pool), clock_(clock), assembler_(assembler) {}
+
+  /// Takes what was recorded up to `until_ticks`; how many records that were. Rings of threads that
+  /// have ended are given back once they are empty.
+  std::uint64_t read(std::uint64_t until_ticks);
+
+  /// One entry a living thread, and one for all others.
+  std::vector<ThreadCounts> thread_counts();
+
+ private:
+  struct Reading {
+    record::Ring* ring = nullptr;
+    std::uint64_t tail = 0;
+    std::uint32_t owners = 0;  ///< up to which owner the thread is known
+    std::int32_t tid = 0;
+    std::uint64_t before_produced = 0;  ///< of earlier owners
+    std::uint64_t before_dropped = 0;
+    std::uint64_t next_ticks = 0;  ///< of the record at the tail; only while reading
+  };
+  bool look(Reading& reading, std::uint64_t until_ticks);
+  void take(Reading& reading);
+  void meet_owner(Reading& reading);
+  void retire(Reading& reading);
+
+  record::RingPool& pool_;
+  const ClockModel& clock_;
+  Assembler& assembler_;
+  std::vector<Reading> readings_;  // by the ring's index
+  ThreadCounts ended_;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_RING_READER_H

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the assembler makes of records: finished events, in the form in which sinks take them. All
+// times are nanoseconds on the trace's time line (clock_model.h), kUnknownTime if not known. Texts
+// stay valid as long as the assembler. docs/trace-format.md says what the fields mean.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_ROWS_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_ROWS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/record/event_type.h"
+
+namespace ringside::assemble {
+
+inline constexpr std::int64_t kUnknownTime = -1;
+
+/// One communicator as one rank sees it.
+struct Communicator {
+  std::uint32_t context = 0;
+  int abi_version = 0;
+  bool has_hash = false;
+  bool has_size = false;  ///< nranks and nnodes are known
+  bool rank_known = false;
+  std::uint64_t hash = 0;
+  std::string name;
+  int rank = 0;
+  int nranks = 0;
+  int nnodes = 0;
+  int gpu_index = -1;  ///< -1: not known
+  std::string gpu_uuid;
+  std::string gpu_pci;
+  std::int64_t created_ns = kUnknownTime;
+  std::int64_t finalized_ns = kUnknownTime;
+};
+
+/// How many callbacks a row stands for, for the account: one start, and the states and stops joined
+/// to it.
+struct Tally {
+  record::EventType type = record::EventType::kUnknown;
+  std::uint32_t starts = 0;
+  std::uint32_t joined = 0;
+};
+
+enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };
+enum class OperationState : std::uint8_t { kCompleted, kStarted, kEnqueued };
+enum class OperationKind : std::uint8_t { kColl, kP2p, kCopyEngine, kApi };
+
+struct Operation {
+  std::uint64_t number = 0;
+  OperationKind kind = OperationKind::kColl;
+  std::uint32_t context = 0;
+  std::int32_t tid = 0;
+  std::string_view func, datatype, algo, proto, variant;
+  bool has_seq = false;
+  bool has_root = false;
+  bool has_bytes = false;
+  bool captured = false;
+  bool symmetric = false;
+  bool gpu_polled = false;
+  bool in_flight = false;
+  std::uint64_t seq = 0, count = 0, bytes = 0, stream = 0, user_tag = 0, group = 0;
+  std::int32_t root_or_peer = 0;
+  std::int32_t rank = 0;
+  int channels = 0, warps = 0;
+  int gpu_channels = 0, gpu_rejected = 0;
+  std::uint32_t window = 0;
+  std::int64_t enqueue_start_ns = kUnknownTime, enqueue_end_ns = kUnknownTime;
+  std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
+  TimesFrom times_from = TimesFrom::kEnqueue;
+  OperationState state = OperationState::kEnqueued;
+};
+
+/// A call on a thread: GroupApi, CollApi, P2pApi, KernelLaunch, Group, or the enqueue of an
+/// operation.
+struct Call {
+  record::EventType type = record::EventType::kUnknown;
+  std::uint64_t id = 0;
+  std::uint64_t operation = 0;  ///< 0: none
+  std::uint32_t context = 0;
+  std::int32_t tid = 0;
+  std::string_view func, datatype;
+  std::uint64_t count = 0, stream = 0;
+  std::int32_t root_or_depth = -1;
+  bool captured = false;
+  bool in_flight = false;
+  bool nests = true;  ///< ends in order on its thread, so that it can be a plain slice
+  std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
+};
+
+/// What all rows below have.
+struct Row {
+  std::uint64_t id = 0;
+  std::uint64_t operation = 0;  ///< 0: none
+  std::uint32_t context = 0;    ///< 0: none of ours
+  std::int32_t tid = 0;
+  bool in_flight = false;
+  std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
+};
+
+struct ProxyOpRow : Row {
+  std::string_view func;
+  int channel = 0, peer = 0, steps = 0, chunk_bytes = 0;
+  bool is_send = false;
+  bool has_bytes = false;
+  std::uint64_t bytes = 0;
+  bool foreign = false;
+  int foreign_pid = 0;
+  std::uint64_t foreign_context = 0, foreign_parent = 0;
+};
+
+struct StepRow : Row {
+  int channel = 0, step = 0;
+  bool is_send = false, unstopped = false;
+  std::uint64_t bytes = 0;
+  std::int64_t gpu_wait_ns = 0, peer_wait_ns = 0, transfer_ns = 0, flush_ns = 0;
+};
+
+struct KernelRow : Row {  // KernelCh and KernelPhase
+  int channel = 0;
+  int phase = -1;  ///< -1: the whole channel
+  std::uint64_t gpu_start = 0, gpu_stop = 0;
+  std::int64_t callback_start_ns = kUnknownTime, callback_stop_ns = kUnknownTime;
+  std::string_view rejected;  ///< why the stamps cannot be true; empty if they can
+};
+
+struct ControlRow : Row {
+  std::string_view state;
+  std::uint64_t appended = 0;
+};
+
+struct NetRow : Row {
+  std::int64_t net_id = 0;
+  std::uint64_t length_bytes = 0, work_request = 0;
+  int device_or_fd = 0, opcode = 0, queue_pair = 0;
+};
+
+struct CopyEngineRow : Row {
+  record::EventType type = record::EventType::kUnknown;
+  std::uint64_t bytes = 0;
+  int number = 0;
+  bool flag = false;
+};
+
+struct Mark {
+  std::int64_t ts_ns = 0;
+  std::int32_t tid = 0;
+  bool whole_process = false;
+  std::string text;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_ROWS_H

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/control/config.h"
+
+#include <charconv>
+#include <limits>
+#include <string_view>
+
+#include "plugin/record/ring_pool.h"
+
+namespace ringside::control {
+namespace {
+
+class Reader {
+ public:
+  Reader(const std::function<const char*(const char*)>& get, Config& config)
+      : get_(get), config_(config) {}
+
+  /// An integer between two bounds; K, M and G are binary multiples where the unit is bytes.
+  void integer(const char* name, std::uint64_t least, std::uint64_t most, bool is_bytes,
+               std::uint64_t& value) {
+    const char* text = get_(name);
+    if (text == nullptr) {
+      return;
+    }
+    const std::string_view given(text);
+    std::uint64_t parsed = 0;
+    const auto end = std::from_chars(given.data(), given.data() + given.size(), parsed);
+    std::string_view rest(end.ptr, static_cast<std::size_t>(given.data() + given.size() - end.ptr));
+    std::uint64_t unit = 1;
+    if (is_bytes && rest.size() == 1) {
+      const std::string_view kUnits = "KMG";
+      const std::size_t which = kUnits.find(static_cast<char>(rest[0] & ~0x20));
+      if (which != std::string_view::npos) {
+        unit = std::uint64_t{1} << (10 * (which + 1));
+        rest = {};
+      }
+    }
+    const bool fits = parsed <= std::numeric_limits<std::uint64_t>::max() / unit &&
+                      parsed * unit >= least && parsed * unit <= most;
+    if (end.ec != std::errc{} || !rest.empty() || !fits) {
+      warn(name, text,
+           "an integer from " + std::to_string(least) + " to " + std::to_string(most) +
+               (is_bytes ? " (K, M or G may follow)" : ""),
+           std::to_string(value));
+      return;
+    }
+    value = parsed * unit;
+  }
+
+  void warn(const char* name, std::string_view given, const std::string& wanted,
+            const std::string& used) {
+    config_.warnings.push_back(std::string(name) + "=" + std::string(given) +
+                               " is not used: it must be " + wanted + "; taken instead: " + used);
+  }
+
+ private:
+  const std::function<const char*(const char*)>& get_;
+  Config& config_;
+};
+
+std::string or_empty(const char* text) {
+  return text != nullptr ? text : "";
+}
+
+}  // namespace
+
+Config read_config(const std::function<const char*(const char*)>& get) {
+  Config config;
+  Reader reader(get, config);
+  if (const std::string directory = or_empty(get("RINGSIDE_DIR")); !directory.empty()) {
+    config.directory = directory;
+  }
+  std::uint64_t start = 1;
+  reader.integer("RINGSIDE_START", 0, 1, false, start);
+  config.start = start == 1;
+  if (const char* events = get("RINGSIDE_EVENTS"); events != nullptr) {
+    std::string unknown;
+    if (const auto choice = parse_events(events, unknown)) {
+      config.events = *choice;
+      config.events_text = events;
+    } else {
+      reader.warn("RINGSIDE_EVENTS", events,
+                  "a list of coll, p2p, kernel, proxy, steps, ctrl, net, ce, phase, all, default, "
+                  "none" +
+                      (unknown.empty() ? std::string() : " ('" + unknown + "' is none of them)"),
+                  "default");
+    }
+  }
+  reader.integer("RINGSIDE_RING_BYTES", record::RingPool::kLeastBytes, record::RingPool::kMostBytes,
+                 true, config.ring_bytes);
+  auto drain_ms = static_cast<std::uint64_t>(config.drain_ms);
+  reader.integer("RINGSIDE_DRAIN_MS", 1, 1000, false, drain_ms);
+  config.drain_ms = static_cast<int>(drain_ms);
+  if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
+    config.log = log;
+  }
+  for (const char* name : {"RINGSIDE_JOB", "SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID",
+                           "TORCHELASTIC_RUN_ID"}) {
+    if (config.job = or_empty(get(name)); !config.job.empty()) {
+      break;
+    }
+  }
+  if (config.job.empty()) {
+    config.job = "job";
+  }
+  return config;
+}
+
+std::vector<std::pair<std::string, std::string>> Config::listed() const {
+  return {{"RINGSIDE_DIR", directory},
+          {"RINGSIDE_START", start ? "1" : "0"},
+          {"RINGSIDE_EVENTS", events_text},
+          {"RINGSIDE_RING_BYTES", std::to_string(ring_bytes)},
+          {"RINGSIDE_DRAIN_MS", std::to_string(drain_ms)},
+          {"RINGSIDE_LOG", log}};
+}
+
+}  // namespace ringside::control

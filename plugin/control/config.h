@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration, from the environment. docs/environment.md is the reference for users.
+#ifndef RINGSIDE_PLUGIN_CONTROL_CONFIG_H
+#define RINGSIDE_PLUGIN_CONTROL_CONFIG_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plugin/control/events.h"
+
+namespace ringside::control {
+
+struct Config {
+  std::string directory = "ringside-traces";
+  bool start = true;
+  EventChoice events;
+  std::string events_text = "default";
+  std::uint64_t ring_bytes = 2U << 20;
+  int drain_ms = 10;
+  std::string log = "stderr";
+  std::string job;
+
+  /// One sentence for each value that could not be used.
+  std::vector<std::string> warnings;
+
+  /// The values in force, by variable.
+  std::vector<std::pair<std::string, std::string>> listed() const;
+};
+
+/// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
+Config read_config(const std::function<const char*(const char*)>& get);
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_CONTROL_CONFIG_H

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The drain thread: every few milliseconds, or when asked, from notes and rings to the trace.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <pthread.h>
+
+#include "plugin/control/session.h"
+#include "plugin/record/recorder.h"
+
+namespace ringside::control {
+namespace {
+
+// While nothing happens the thread looks this often; a ring of the least size then holds what
+// several hundred thousand callbacks a second make of it.
+constexpr auto kIdleWait = std::chrono::milliseconds(100);
+constexpr int kIdleAfterCycles = 20;
+
+}  // namespace
+
+// Under the mutex.
+bool Session::ensure_thread() {
+  if (thread_running_ || thread_ended_) {
+    return thread_running_;
+  }
+  // Signals are the application's: none is to be handled here, and SIGXFSZ of a file size limit is
+  // to be an error of write, not the end of the process.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  thread_running_ = pthread_create(&thread, nullptr, &Session::thread_main, this) == 0;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (thread_running_) {
+    pthread_setname_np(thread, "ringside");
+    pthread_detach(thread);
+  }
+  return thread_running_;
+}
+
+void* Session::thread_main(void* session) noexcept {
+  static_cast<Session*>(session)->drain_loop();
+  return nullptr;
+}
+
+void Session::drain_loop() {
+  int idle_cycles = 0;
+  bool wanted = true;
+  while (wanted) {
+    {
+      std::unique_lock lock(mutex_);
+      const auto wait = idle_cycles < kIdleAfterCycles
+                            ? std::chrono::milliseconds(config_.drain_ms)
+                            : std::max(kIdleWait, std::chrono::milliseconds(config_.drain_ms));
+      wake_.wait_for(lock, wait,
+                     [&] { return !thread_wanted_ || !dumps_.empty() || !notes_.empty(); });
+      wanted = thread_wanted_;
+    }
+    try {
+      idle_cycles = cycle(!wanted) ? 0 : idle_cycles + 1;
+    } catch (const std::exception& error) {
+      if (!trouble_told_) {
+        trouble_told_ = true;
+        log_.warn(std::string("the trace is incomplete: ") + error.what());
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  thread_running_ = false;
+  thread_ended_ = true;
+  answered_.notify_all();
+}
+
+bool Session::cycle(bool final) {
+  std::vector<std::shared_ptr<DumpRequest>> dumps;
+  {
+    const std::lock_guard lock(mutex_);
+    dumps.swap(dumps_);
+  }
+  // All records with older ticks are of communicators and windows whose notes are there by now.
+  const std::uint64_t until_ticks = writer_.read_clocks();
+  std::vector<Note> notes;
+  {
+    const std::lock_guard lock(mutex_);
+    notes.swap(notes_);
+  }
+  for (const Note& note : notes) {
+    note(writer_);
+  }
+  const std::uint64_t taken = writer_.read_rings(until_ticks);
+  writer_.settle();
+  for (const auto& request : dumps) {
+    const int error = writer_.dump(request->path);
+    const std::lock_guard lock(mutex_);
+    request->error = error;
+    request->result = error == 0        ? RINGSIDE_OK
+                      : error == EEXIST ? RINGSIDE_ERROR_EXISTS
+                                        : RINGSIDE_ERROR_IO;
+    request->done = true;
+    answered_.notify_all();
+  }
+  if (final) {
+    writer_.close();
+  }
+  if (writer_.trouble() && !trouble_told_) {
+    trouble_told_ = true;
+    log_.warn(
+        "cannot write " + writer_.path() + " (" + std::strerror(writer_.last_error()) +
+        "): events are lost and counted; the application is not affected. Set RINGSIDE_DIR to "
+        "a directory that can be written");
+  }
+  return taken != 0 || !notes.empty() || !dumps.empty();
+}
+
+void Session::shut_down() {
+  record::g_recorder.set_gate(0);
+  std::unique_lock lock(mutex_);
+  if (!thread_running_) {
+    return;
+  }
+  thread_wanted_ = false;
+  wake_.notify_one();
+  // A file system that hangs must not hang the exit of the application for ever.
+  answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; });
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What other threads ask of the session: init, finalize, and the C API.
+#include "plugin/control/session.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plugin/abi/logger.h"
+#include "plugin/control/nccl_library.h"
+#include "plugin/control/version.h"
+#include "plugin/export/process_facts.h"
+#include "plugin/record/recorder.h"
+#include "plugin/topology/gpu_identity.h"
+
+namespace ringside::control {
+namespace {
+
+std::atomic<bool> g_disabled{false};
+std::atomic<Session*> g_session{nullptr};
+
+std::string joined(const std::vector<std::string_view>& names) {
+  std::string text;
+  for (const std::string_view name : names) {
+    text.append(text.empty() ? "" : ",").append(name);
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+Session* Session::get() noexcept {
+  if (g_disabled.load(std::memory_order_acquire)) {
+    return nullptr;
+  }
+  Session* session = existing();
+  if (session != nullptr) {
+    return session;
+  }
+  try {
+    static std::mutex making;
+    const std::lock_guard lock(making);
+    session = existing();
+    if (session == nullptr) {
+      session = new Session(read_config([](const char* name) { return std::getenv(name); }));
+      g_session.store(session, std::memory_order_release);
+    }
+    return session;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+Session* Session::existing() noexcept {
+  return g_disabled.load(std::memory_order_acquire) ? nullptr
+                                                    : g_session.load(std::memory_order_acquire);
+}
+
+void Session::disable_in_child() noexcept {
+  g_disabled.store(true, std::memory_order_release);
+}
+
+Session::Session(Config config)
+    : config_(std::move(config)),
+      log_(config_.log),
+      writer_(config_),
+      started_(config_.start),
+      choice_(config_.events) {
+  record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
+  for (const std::string& warning : config_.warnings) {
+    log_.warn(warning);
+  }
+}
+
+void Session::set_mask(std::uint32_t types) {
+  if (mask_ != nullptr) {
+    // NCCL reads it on other threads without more ado; whole words do not tear.
+    std::atomic_ref<int>(*mask_).store(static_cast<int>(types), std::memory_order_relaxed);
+  }
+}
+
+// Under the mutex. Before NCCL is up there is nothing to resolve the default by: init comes back
+// here.
+void Session::apply_gate() {
+  const std::uint32_t before = wanted_;
+  wanted_ = started_ && nccl_.abi_version != 0 ? resolve_events(choice_, nccl_) : 0;
+  const std::uint64_t ticks = record::g_recorder.ticks();
+  if (before == 0 && wanted_ != 0) {
+    note(WindowNote{++windows_, ticks, true, wanted_});
+  } else if (before != 0 && wanted_ == 0) {
+    note(WindowNote{windows_, ticks, false, before});
+  }
+  record::g_recorder.set_gate(wanted_);
+  set_mask(wanted_);
+}
+
+void* Session::open_communicator(const record::CommunicatorInit& init) {
+  const std::uint32_t context = record::g_recorder.new_context();
+  NcclFacts nccl;
+  nccl.abi_version = init.abi_version;
+  nccl.version = nccl_version_of(init.activation_mask);
+  const char* allgatherv = std::getenv("NCCL_ALLGATHERV_ENABLE");
+  nccl.allgatherv_off = allgatherv != nullptr && std::strcmp(allgatherv, "0") == 0;
+
+  OpenNote opened;
+  opened.ticks = record::g_recorder.ticks();
+  opened.nccl = nccl;
+  assemble::Communicator& communicator = opened.communicator;
+  communicator.context = context;
+  communicator.abi_version = init.abi_version;
+  if (init.has_identity) {
+    communicator.has_hash = true;
+    communicator.has_size = true;
+    communicator.rank_known = true;
+    communicator.hash = init.comm_hash;
+    communicator.name = init.name != nullptr ? init.name : "";
+    communicator.rank = init.rank;
+    communicator.nranks = init.nranks;
+    communicator.nnodes = init.nnodes;
+  }
+  if (const auto gpu = topology::current_gpu()) {
+    communicator.gpu_index = gpu->index;
+    communicator.gpu_uuid = gpu->uuid;
+    communicator.gpu_pci = gpu->pci;
+  }
+
+  const std::lock_guard lock(mutex_);
+  nccl_ = nccl;
+  mask_ = init.activation_mask;
+  ++open_communicators_;
+  apply_gate();
+  note(std::move(opened));
+  if (!announced_) {
+    announced_ = true;
+    announce(init);
+  }
+  if (!ensure_thread()) {
+    log_.warn("no thread could be started to write the trace: nothing is recorded");
+    started_ = false;
+    apply_gate();
+  }
+  wake_.notify_one();
+  return record::g_recorder.context_handle(context);
+}
+
+// The one line at load, through NCCL's logger; where the interface has none, through our own.
+void Session::announce(const record::CommunicatorInit& init) {
+  const auto say = [&](const std::string& line) {
+    if (init.logger != nullptr) {
+      init.logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, __FILE__,
+                  __LINE__, "PROFILER/Ringside: %s", line.c_str());
+    } else {
+      log_.info(line);
+    }
+  };
+  const std::string nccl =
+      nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
+  say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
+      std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
+      (started_ ? "" : " (not started)") + ", trace " + writer_.path() +
+      " (a process that is killed loses up to " + std::to_string(config_.drain_ms) +
+      " ms of it and what is in flight)");
+  const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
+  constexpr int kFirstWithKernels = 3;
+  if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
+    if (kernels) {
+      log_.warn("kernel channels are recorded as asked, but NCCL " + nccl +
+                " can hang in ncclCommDestroy with them; NCCL_ALLGATHERV_ENABLE=0 prevents that");
+    } else if (started_ && choice_.use_default) {
+      say("kernel channels (GPU times) are off: NCCL " + nccl +
+          " can hang with them. Run with NCCL_ALLGATHERV_ENABLE=0 to have them");
+    }
+  }
+}
+
+void Session::close_communicator(const void* handle) {
+  const std::uint32_t context = record::g_recorder.context_number(handle);
+  if (context == 0) {
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  note(CloseNote{context, record::g_recorder.ticks()});
+  if (--open_communicators_ <= 0) {
+    open_communicators_ = 0;
+    mask_ = nullptr;
+  }
+}
+
+int Session::start(const char* events) {
+  const std::lock_guard lock(mutex_);
+  if (events != nullptr) {
+    std::string unknown;
+    const auto choice = parse_events(events, unknown);
+    if (!choice) {
+      return RINGSIDE_ERROR_ARGUMENT;
+    }
+    choice_ = *choice;
+  } else if (!started_) {
+    choice_ = config_.events;
+  }
+  started_ = true;
+  apply_gate();
+  wake_.notify_one();
+  return RINGSIDE_OK;
+}
+
+int Session::stop() {
+  const std::lock_guard lock(mutex_);
+  started_ = false;
+  apply_gate();
+  return RINGSIDE_OK;
+}
+
+int Session::mark(const char* text) {
+  constexpr std::size_t kMost_bytes = 1000;
+  std::string cut(text, strnlen(text, kMost_bytes));
+  const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  const std::lock_guard lock(mutex_);
+  note(MarkNote{std::move(cut), record::g_recorder.ticks(), tid});
+  return RINGSIDE_OK;
+}
+
+int Session::dump(const char* path) {
+  auto request = std::make_shared<DumpRequest>();
+  std::unique_lock lock(mutex_);
+  if (path != nullptr) {
+    request->path = path;
+  } else {
+    const std::string& trace = writer_.path();
+    request->path = trace.substr(0, trace.size() - std::strlen(".json")) + ".dump" +
+                    std::to_string(++default_dumps_) + ".json";
+  }
+  if (!ensure_thread()) {
+    return RINGSIDE_ERROR_DISABLED;
+  }
+  dumps_.push_back(request);
+  wake_.notify_one();
+  if (!answered_.wait_for(lock, std::chrono::seconds(10), [&] { return request->done; })) {
+    return RINGSIDE_ERROR_TIMEOUT;
+  }
+  errno = request->error;
+  return request->result;
+}
+
+void Session::status(ringside_status_info& info) {
+  record::RingPool& pool = record::g_recorder.rings();
+  std::uint64_t callbacks = 0;
+  std::uint64_t dropped = writer_.lost();
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    const std::uint64_t no_ring =
+        record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
+    callbacks += no_ring;
+    dropped += no_ring;
+    for (std::uint32_t i = 0; i < pool.count(); ++i) {
+      if (record::Ring* ring = pool.ring(i); ring != nullptr) {
+        callbacks += ring->counts.produced[type].load(std::memory_order_relaxed);
+        dropped += ring->counts.dropped_ring_full[type].load(std::memory_order_relaxed) +
+                   ring->counts.dropped_parent[type].load(std::memory_order_relaxed);
+      }
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  info.started = started_ ? 1 : 0;
+  info.abi_version = nccl_.abi_version;
+  info.nccl_version = nccl_.version;
+  info.wanted_mask = static_cast<std::int32_t>(wanted_);
+  info.actual_mask =
+      mask_ != nullptr ? std::atomic_ref<int>(*mask_).load(std::memory_order_relaxed) : -1;
+  info.communicators = open_communicators_;
+  info.windows = windows_;
+  info.callbacks = callbacks;
+  info.operations = writer_.operations();
+  info.dropped = dropped;
+  info.bytes_written = writer_.bytes_written();
+  info.trouble = writer_.trouble() ? 1 : 0;
+  const std::string path = writer_.has_file() ? writer_.path() : std::string();
+  const std::size_t size = std::min(path.size(), sizeof info.trace_path - 1);
+  std::memcpy(info.trace_path, path.data(), size);
+  info.trace_path[size] = '\0';
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/control/trace_writer.h"
+
+#include <cerrno>
+#include <type_traits>
+
+#include "plugin/control/process_info.h"
+#include "plugin/record/recorder.h"
+
+namespace ringside::control {
+namespace {
+
+constexpr std::int64_t kSettleEvery_ns = 50'000'000;
+constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
+constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
+
+std::string_view clock_name(record::ClockSource source) {
+  switch (source) {
+    case record::ClockSource::kTsc:
+      return "tsc";
+    case record::ClockSource::kCntvct:
+      return "cntvct";
+    default:
+      return "clock_gettime";
+  }
+}
+
+}  // namespace
+
+TraceWriter::TraceWriter(const Config& config)
+    : facts_(read_process_facts(config)),
+      directory_(absolute_path(config.directory)),
+      path_(directory_ + "/" + trace_name(config, facts_)),
+      reading_(record::read_clocks(record::g_recorder.clock_source())),
+      clock_(reading_),
+      trace_(file_),
+      assembler_(trace_),
+      reader_(record::g_recorder.rings(), clock_, assembler_) {
+  facts_.base_time_s = clock_.base_time_s();
+  facts_.start_ns = now_ns_ = clock_.ns(reading_.ticks);
+  facts_.clock = clock_name(record::g_recorder.clock_source());
+}
+
+std::uint64_t TraceWriter::read_clocks() {
+  reading_ = record::read_clocks(record::g_recorder.clock_source());
+  clock_.add(reading_);
+  now_ns_ = clock_.ns(reading_.ticks);
+  return reading_.ticks;
+}
+
+void TraceWriter::create_file() {
+  if (file_tried_) {
+    return;
+  }
+  file_tried_ = true;
+  if (!exporting::make_directories(directory_) || !file_.create(path_)) {
+    fail(errno);
+  }
+  trace_.begin(facts_, false);
+  trace_.clock(reading_, now_ns_);
+  next_clock_ns_ = now_ns_ + kClockEvery_ns;
+  for (const WindowTimes& window : windows_) {
+    trace_.window(window.number, window.start_ns, assemble::kUnknownTime, window.events);
+  }
+  has_file_.store(file_.is_open(), std::memory_order_release);
+}
+
+void TraceWriter::fail(int error) {
+  last_error_.store(error, std::memory_order_relaxed);
+  trouble_.store(true, std::memory_order_relaxed);
+}
+
+void TraceWriter::apply(const OpenNote& note) {
+  facts_.nccl_version = note.nccl.version;
+  facts_.abi_version = note.nccl.abi_version;
+  if (facts_.events.empty() && !windows_.empty()) {
+    facts_.events = windows_.back().events;
+  }
+  create_file();
+  assemble::Communicator communicator = note.communicator;
+  communicator.created_ns = clock_.ns(note.ticks);
+  assembler_.open_communicator(communicator);
+}
+
+void TraceWriter::apply(const CloseNote& note) {
+  assembler_.close_communicator(note.context, clock_.ns(note.ticks));
+}
+
+void TraceWriter::apply(const WindowNote& note) {
+  const std::int64_t ts_ns = clock_.ns(note.ticks);
+  if (note.opens) {
+    windows_.push_back({note.number, ts_ns, event_names(note.types)});
+    assembler_.open_window(note.number, ts_ns);
+    assembler_.expect_kernels((note.types & record::bit(record::EventType::kKernelCh)) != 0);
+  }
+  if (!file_tried_) {
+    return;  // create_file writes the windows that are there
+  }
+  const WindowTimes& window = windows_.back();
+  trace_.window(window.number, window.start_ns, note.opens ? assemble::kUnknownTime : ts_ns,
+                window.events);
+}
+
+void TraceWriter::apply(const MarkNote& note) {
+  if (file_tried_) {
+    trace_.mark({clock_.ns(note.ticks), note.tid, false, note.text});
+  }
+}
+
+exporting::Account TraceWriter::account() {
+  using record::kAccountTypes;
+  exporting::Account made;
+  const exporting::WriteCounts& file = file_.counts();
+  const assemble::AssemblerCounts& counts = assembler_.counts();
+  record::RingPool& pool = record::g_recorder.rings();
+  for (std::size_t type = 0; type < kAccountTypes; ++type) {
+    exporting::TypeAccount& of = made.by_type[type];
+    for (std::uint32_t i = 0; i < pool.count(); ++i) {
+      record::Ring* ring = pool.ring(i);
+      if (ring == nullptr) {
+        continue;
+      }
+      // Losses before `produced`: what is lost was produced (the partner is ProducerCounts::add).
+      const auto load = [&](const auto& counters) {
+        return counters[type].load(std::memory_order_acquire);
+      };
+      of.filtered += load(ring->counts.filtered);
+      of.dropped_ring_full += load(ring->counts.dropped_ring_full);
+      of.dropped_parent += load(ring->counts.dropped_parent);
+      of.stale += load(ring->counts.stale);
+      of.produced += load(ring->counts.produced);
+    }
+    of.dropped_no_ring = record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
+    of.produced += of.dropped_no_ring;
+    const std::uint64_t lost_at_producer =
+        of.filtered + of.dropped_ring_full + of.dropped_parent + of.stale + of.dropped_no_ring;
+    of.in_rings = of.produced - lost_at_producer - counts.consumed[type];
+    of.stale += counts.stale[type];
+    of.written = file.written[type];
+    of.merged = file.merged[type];
+    of.dropped_write = file.dropped[type];
+    of.dropped_memory = counts.dropped_memory[type];
+    of.held = counts.consumed[type] - of.written - of.merged - of.dropped_write -
+              counts.stale[type] - counts.dropped_memory[type];
+  }
+  for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
+    made.by_thread.push_back({thread.tid, thread.produced, thread.dropped});
+  }
+  return made;
+}
+
+void TraceWriter::flush() {
+  if (!file_tried_) {
+    return;
+  }
+  if (!file_.flush()) {
+    fail(errno);
+  }
+  operations_.store(assembler_.operations(), std::memory_order_relaxed);
+  bytes_written_.store(file_.bytes(), std::memory_order_relaxed);
+  std::uint64_t lost = 0;
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    lost += file_.counts().dropped[type] + assembler_.counts().dropped_memory[type];
+  }
+  lost_.store(lost, std::memory_order_relaxed);
+}
+
+void TraceWriter::write_account(exporting::ChromeTrace& trace, bool final) {
+  trace.account(account(), now_ns_, final);
+}
+
+void TraceWriter::settle() {
+  if (now_ns_ < next_settle_ns_) {
+    return;
+  }
+  next_settle_ns_ = now_ns_ + kSettleEvery_ns;
+  assembler_.settle(now_ns_);
+  flush();
+  if (!file_tried_) {
+    return;
+  }
+  std::uint64_t consumed = 0;
+  for (const std::uint64_t of : assembler_.counts().consumed) {
+    consumed += of;
+  }
+  if (now_ns_ >= next_account_ns_ && consumed != accounted_) {
+    next_account_ns_ = now_ns_ + kAccountEvery_ns;
+    accounted_ = consumed;
+    write_account(trace_, false);
+    flush();
+  }
+  if (now_ns_ >= next_clock_ns_) {
+    next_clock_ns_ = now_ns_ + kClockEvery_ns;
+    trace_.clock(reading_, now_ns_);
+  }
+}
+
+void TraceWriter::close() {
+  if (!file_tried_) {
+    return;
+  }
+  assembler_.close(now_ns_);
+  trace_.complete_until(now_ns_);
+  flush();
+  trace_.clock(reading_, now_ns_);
+  write_account(trace_, true);
+  trace_.end(now_ns_, assembler_.operations());
+  flush();
+  file_.close();
+}
+
+int TraceWriter::dump(const std::string& path) {
+  exporting::TraceFile file;
+  if (!file.create(path)) {
+    return errno;
+  }
+  flush();
+  exporting::ChromeTrace trace(file);
+  trace.begin(facts_, true);
+  if (file_.is_open() && !file_.copy_to(file, trace_.first_line_bytes())) {
+    return errno;
+  }
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    if (communicator.context != 0) {
+      trace.communicator(communicator);
+    }
+  }
+  trace.clock(reading_, now_ns_);
+  std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
+  write_account(trace, false);
+  trace.end(now_ns_, assembler_.operations() + in_flight);
+  if (!file.flush()) {
+    const int error = errno;
+    fail(error);
+    return error;
+  }
+  return 0;
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the drain thread works with: clock, assembler and trace file, from notes and rings to lines.
+#ifndef RINGSIDE_PLUGIN_CONTROL_TRACE_WRITER_H
+#define RINGSIDE_PLUGIN_CONTROL_TRACE_WRITER_H
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/ring_reader.h"
+#include "plugin/control/config.h"
+#include "plugin/export/chrome_trace.h"
+#include "plugin/export/process_facts.h"
+
+namespace ringside::control {
+
+// Notes that other threads leave for the drain thread. Times are ticks of record/clock.h.
+struct OpenNote {
+  assemble::Communicator communicator;
+  std::uint64_t ticks;
+  NcclFacts nccl;
+};
+struct CloseNote {
+  std::uint32_t context;
+  std::uint64_t ticks;
+};
+struct WindowNote {
+  std::uint32_t number;
+  std::uint64_t ticks;
+  bool opens;
+  std::uint32_t types;
+};
+struct MarkNote {
+  std::string text;
+  std::uint64_t ticks;
+  std::int32_t tid;
+};
+
+class TraceWriter {
+ public:
+  explicit TraceWriter(const Config& config);
+
+  /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
+  /// ticks.
+  std::uint64_t read_clocks();
+
+  void apply(const OpenNote& note);
+  void apply(const CloseNote& note);
+  void apply(const WindowNote& note);
+  void apply(const MarkNote& note);
+
+  /// Takes the rings' records up to these ticks; how many there were.
+  std::uint64_t read_rings(std::uint64_t until_ticks) { return reader_.read(until_ticks); }
+
+  /// Finishes and writes what is due.
+  void settle();
+  void close();
+
+  /// A complete trace in a new file. 0, or errno; EEXIST if the file exists.
+  int dump(const std::string& path);
+
+  // Any thread.
+  const std::string& path() const { return path_; }
+  bool has_file() const { return has_file_.load(std::memory_order_acquire); }
+  bool trouble() const { return trouble_.load(std::memory_order_relaxed); }
+  int last_error() const { return last_error_.load(std::memory_order_relaxed); }
+  std::uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
+  std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  /// Callbacks lost behind the rings: file not writable, out of memory.
+  std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  struct WindowTimes {
+    std::uint32_t number;
+    std::int64_t start_ns;
+    std::vector<std::string_view> events;
+  };
+  void create_file();
+  void fail(int error);
+  void flush();
+  void write_account(exporting::ChromeTrace& trace, bool final);
+  exporting::Account account();
+
+  exporting::ProcessFacts facts_;
+  std::string directory_;
+  std::string path_;
+  record::ClockReading reading_;
+  assemble::ClockModel clock_;
+  exporting::TraceFile file_;
+  exporting::ChromeTrace trace_;
+  assemble::Assembler assembler_;
+  assemble::RingReader reader_;
+  std::int64_t now_ns_ = 0;
+  std::int64_t next_settle_ns_ = 0;
+  std::int64_t next_account_ns_ = 0;
+  std::int64_t next_clock_ns_ = 0;
+  std::uint64_t accounted_ = 0;
+  bool file_tried_ = false;
+  std::vector<WindowTimes> windows_;
+  std::atomic<bool> has_file_{false};
+  std::atomic<bool> trouble_{false};
+  std::atomic<int> last_error_{0};
+  std::atomic<std::uint64_t> operations_{0};
+  std::atomic<std::uint64_t> bytes_written_{0};
+  std::atomic<std::uint64_t> lost_{0};
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_CONTROL_TRACE_WRITER_H

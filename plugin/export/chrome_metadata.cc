@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines that describe: process, threads, communicators, clocks, windows, the account.
+#include "plugin/assemble/event_names.h"
+#include "plugin/export/chrome_trace.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::exporting {
+namespace {
+
+void string_list(JsonText& line, const std::vector<std::string_view>& texts) {
+  line.raw("[");
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    line.raw(i == 0 ? "" : ",").string(texts[i]);
+  }
+  line.raw("]");
+}
+
+void string_map(JsonText& line, const std::vector<std::pair<std::string, std::string>>& pairs) {
+  line.raw("{");
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    line.raw(i == 0 ? "" : ",").string(pairs[i].first).raw(":").string(pairs[i].second);
+  }
+  line.raw("}");
+}
+
+}  // namespace
+
+std::string nccl_version_text(int version) {
+  // Before 2.9 the minor version had three digits less; no release with a profiler is that old.
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
+JsonText& ChromeTrace::metadata(std::string_view name) {
+  line_.clear();
+  return line_.raw("{\"ph\":\"M\",\"name\":\"")
+      .raw(name)
+      .raw("\",\"pid\":")
+      .integer(pid_)
+      .raw(",\"tid\":")
+      .integer(pid_)
+      .raw(",\"ts\":0,\"args\":{");
+}
+
+void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
+  pid_ = facts.pid;
+  run_id_ = facts.run_id;
+  metadata(schema::kLineTrace).raw("\"format_version\":").integer(schema::kFormatVersion);
+  line_.text().insert(0, 1, '[');
+  line_.member_string("plugin_version", facts.plugin_version).member_hex("run_id", facts.run_id);
+  if (dump) {
+    line_.member_true("dump");
+  }
+  line_.member_string("job", facts.job)
+      .member_string("host", facts.host)
+      .member_string("boot_id", facts.boot_id)
+      .member("pid", facts.pid);
+  if (facts.launcher_rank >= 0) {
+    line_.member("launcher_rank", facts.launcher_rank)
+        .member_string("launcher_rank_from", facts.launcher_rank_from);
+  }
+  line_.member("base_time_s", facts.base_time_s).member("start_ns", facts.start_ns);
+  line_.key("nccl_version");
+  if (facts.nccl_version != 0) {
+    line_.string(nccl_version_text(facts.nccl_version));
+  } else {
+    line_.raw("null");
+  }
+  line_.member("abi", facts.abi_version).member_string("clock", facts.clock);
+  string_list(line_.key("events"), facts.events);
+  string_map(line_.key("config"), facts.config);
+  string_map(line_.key("environment"), facts.environment);
+  end_line({});
+  first_line_bytes_ = line_.text().size();
+
+  std::string name;
+  if (facts.launcher_rank >= 0) {
+    name = "rank " + std::to_string(facts.launcher_rank) + " ";
+  }
+  name += facts.host + " pid " + std::to_string(facts.pid);
+  metadata("process_name").raw("\"name\":").string(name);
+  end_line({});
+  metadata("process_sort_index").raw("\"sort_index\":").integer(std::max(facts.launcher_rank, 0));
+  end_line({});
+}
+
+void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations) {
+  metadata(schema::kLineEnd).raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
+  line_.raw("}}\n]\n");
+  file_.add(line_.text(), {});
+}
+
+void ChromeTrace::thread(std::int32_t tid, std::string_view name) {
+  line_.clear();
+  line_.raw("{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":")
+      .integer(pid_)
+      .raw(",\"tid\":")
+      .integer(tid)
+      .raw(",\"ts\":0,\"args\":{\"name\":")
+      .string(name.empty() ? "thread" : name);
+  end_line({});
+}
+
+void ChromeTrace::communicator(const assemble::Communicator& communicator) {
+  Labels& of = labels(communicator.context);
+  of.rank = communicator.rank;
+  of.has_hash = communicator.has_hash;
+  of.hash = communicator.hash;
+  of.own = communicator.name;
+  if (of.own.empty() && communicator.has_hash) {
+    JsonText hash;
+    of.own = "communicator " + hash.hex(communicator.hash).text().substr(1, 6);
+  }
+  if (of.own.empty()) {
+    of.own = "communicator " + std::to_string(communicator.context);
+  }
+  for (const Labels& other : labels_) {
+    several_ranks_ = several_ranks_ || (&other != &of && of.has_hash && other.has_hash &&
+                                        other.hash == of.hash && other.rank != of.rank);
+  }
+  relabel();
+
+  metadata(schema::kLineCommunicator).raw("\"context\":").integer(communicator.context);
+  if (communicator.has_hash) {
+    line_.member_hex("comm", communicator.hash);
+  }
+  if (!communicator.name.empty()) {
+    line_.member_string("name", communicator.name);
+  }
+  if (communicator.rank_known) {
+    line_.member("rank", communicator.rank);
+  }
+  if (communicator.has_size) {
+    line_.member("nranks", communicator.nranks).member("nnodes", communicator.nnodes);
+  }
+  if (communicator.gpu_index >= 0) {
+    line_.key("gpu").raw("{\"index\":").integer(communicator.gpu_index);
+    line_.member_string("uuid", communicator.gpu_uuid).member_string("pci", communicator.gpu_pci);
+    line_.raw("}");
+  }
+  line_.member("created_ns", communicator.created_ns);
+  if (communicator.finalized_ns != assemble::kUnknownTime) {
+    line_.member("finalized_ns", communicator.finalized_ns);
+  }
+  end_line({});
+}
+
+void ChromeTrace::relabel() {
+  for (Labels& of : labels_) {
+    const std::string rank = "rank " + std::to_string(of.rank);
+    of.communicator = several_ranks_ ? of.own + " " + rank : of.own;
+    of.prefix = several_ranks_ ? rank + " " : "";
+  }
+}
+
+void ChromeTrace::clock(const record::ClockReading& reading, std::int64_t ts_ns) {
+  metadata(schema::kLineClock).raw("\"ts_ns\":").integer(ts_ns);
+  line_.member_hex("realtime_ns", reading.realtime_ns)
+      .member_hex("monotonic_ns", reading.monotonic_ns)
+      .member("uncertainty_ns", reading.uncertainty_ns);
+  end_line({});
+}
+
+void ChromeTrace::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  metadata(schema::kLineGpuClock).raw("\"context\":").integer(context);
+  line_.member_hex("gpu_ref", fit.gpu_ref_ns)
+      .member("ts_ref_ns", fit.ts_ref_ns)
+      .member("drift_ppb", static_cast<std::int64_t>(fit.drift * 1e9))
+      .member("samples", fit.samples);
+  end_line({});
+}
+
+void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
+                         const std::vector<std::string_view>& events) {
+  metadata(schema::kLineWindow).raw("\"window\":").integer(number);
+  line_.member("start_ns", start_ns);
+  if (end_ns != assemble::kUnknownTime) {
+    line_.member("end_ns", end_ns);
+  }
+  string_list(line_.key("events"), events);
+  end_line({});
+  const bool ended = end_ns != assemble::kUnknownTime;
+  mark({ended ? end_ns : start_ns, pid_, true, ended ? "ringside stop" : "ringside start"});
+}
+
+void ChromeTrace::mark(const assemble::Mark& mark) {
+  line_.clear();
+  line_.raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
+      .raw(mark.whole_process ? "p" : "t")
+      .raw("\",\"pid\":")
+      .integer(pid_)
+      .raw(",\"tid\":")
+      .integer(mark.tid)
+      .raw(",\"ts\":")
+      .microseconds(mark.ts_ns)
+      .raw(",\"name\":")
+      .string(mark.text)
+      .raw(",\"args\":{");
+  end_line({});
+}
+
+void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final) {
+  metadata(schema::kLineAccount).raw("\"ts_ns\":").integer(ts_ns);
+  line_.key("final").raw(final ? "true" : "false");
+  line_.key("by_type").raw("{");
+  bool first_type = true;
+  for (std::size_t i = 0; i < account.by_type.size(); ++i) {
+    const TypeAccount& of = account.by_type[i];
+    if (of.produced == 0) {
+      continue;
+    }
+    line_.raw(first_type ? "" : ",").string(assemble::kTypeNames[i]);
+    line_.raw(":{\"produced\":").integer(of.produced);
+    first_type = false;
+    const std::pair<std::string_view, std::uint64_t> parts[] = {
+        {"written", of.written},
+        {"merged", of.merged},
+        {"filtered", of.filtered},
+        {"stale", of.stale},
+        {"held", of.held},
+        {"in_rings", of.in_rings},
+        {"dropped_ring_full", of.dropped_ring_full},
+        {"dropped_no_ring", of.dropped_no_ring},
+        {"dropped_parent", of.dropped_parent},
+        {"dropped_write", of.dropped_write},
+        {"dropped_memory", of.dropped_memory}};
+    for (const auto& [key, value] : parts) {
+      if (value != 0) {
+        line_.member(key, value);
+      }
+    }
+    line_.raw("}");
+  }
+  line_.raw("}").key("by_thread").raw("[");
+  // Lines are bounded; a process with this many threads that call NCCL is not one.
+  constexpr std::size_t kMostThreads = 500;
+  for (std::size_t i = 0; i < account.by_thread.size() && i < kMostThreads; ++i) {
+    const ThreadAccount& of = account.by_thread[i];
+    line_.raw(i == 0 ? "{\"tid\":" : ",{\"tid\":").integer(of.tid);
+    line_.member("produced", of.produced).member("dropped", of.dropped).raw("}");
+  }
+  line_.raw("]");
+  end_line({});
+}
+
+}  // namespace ringside::exporting

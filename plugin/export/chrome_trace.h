@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes finished events as Chrome trace lines (docs/trace-format.md). Used by the drain thread.
+#ifndef RINGSIDE_PLUGIN_EXPORT_CHROME_TRACE_H
+#define RINGSIDE_PLUGIN_EXPORT_CHROME_TRACE_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/assemble/sink.h"
+#include "plugin/export/account.h"
+#include "plugin/export/json_text.h"
+#include "plugin/export/process_facts.h"
+#include "plugin/export/trace_file.h"
+#include "plugin/record/clock.h"
+
+namespace ringside::exporting {
+
+class ChromeTrace final : public assemble::Sink {
+ public:
+  explicit ChromeTrace(TraceFile& file) : file_(file) {}
+
+  /// The first line, and Chrome's own lines that name the process.
+  void begin(const ProcessFacts& facts, bool dump);
+  /// The last line and the closing bracket.
+  void end(std::int64_t ts_ns, std::uint64_t operations);
+  /// Offset in the file behind the first line, where what a dump copies begins.
+  std::uint64_t first_line_bytes() const { return first_line_bytes_; }
+
+  void clock(const record::ClockReading& reading, std::int64_t ts_ns);
+  void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
+              const std::vector<std::string_view>& events);
+  void account(const Account& account, std::int64_t ts_ns, bool final);
+  void mark(const assemble::Mark& mark);
+
+  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
+                 const assemble::Tally& tally) override;
+  void call(const assemble::Call& call, const assemble::Tally& tally) override;
+  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override;
+  void step(const assemble::StepRow& row, const assemble::Tally& tally) override;
+  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override;
+  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override;
+  void net(const assemble::NetRow& row, const assemble::Tally& tally) override;
+  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override;
+  void thread(std::int32_t tid, std::string_view name) override;
+  void communicator(const assemble::Communicator& communicator) override;
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
+  void complete_until(std::int64_t ts_ns) override;
+
+ private:
+  struct Labels {
+    std::string communicator;  ///< row of its operations
+    std::string prefix;        ///< "rank 2 " where the process has several ranks
+    int rank = 0;
+    bool has_hash = false;
+    std::uint64_t hash = 0;
+    std::string own;  ///< communicator's name without the rank
+    std::int64_t last_busbw_end_ns = 0;
+    std::uint64_t bytes_in_flight = 0;
+    std::multimap<std::int64_t, std::int64_t> changes;  ///< of bytes in flight, by time
+  };
+  Labels& labels(std::uint32_t context);
+  void relabel();
+
+  JsonText& metadata(std::string_view name);
+  JsonText& begin_async(char phase, std::string_view category, std::string_view name,
+                        std::uint64_t id, std::int32_t tid, std::int64_t ts_ns);
+  void end_line(const assemble::Tally& tally);
+  void end_row(std::string_view category, std::string_view name, const assemble::Row& row,
+               const assemble::Tally& tally);
+  void operation_args(const assemble::Operation& operation,
+                      const assemble::Communicator& communicator);
+  void counter(std::string_view name, std::string_view unit, std::int64_t ts_ns, double value);
+  void bandwidth_counter(const assemble::Operation& operation,
+                         const assemble::Communicator& communicator);
+  void write_changes(Labels& of, std::int64_t until_ns);
+
+  TraceFile& file_;
+  JsonText line_;
+  std::string row_name_;
+  std::vector<Labels> labels_;
+  std::uint64_t run_id_ = 0;
+  std::uint64_t first_line_bytes_ = 0;
+  int pid_ = 0;
+  bool several_ranks_ = false;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_CHROME_TRACE_H

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the first line of a trace tells of the process. Filled by control/.
+#ifndef RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
+#define RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ringside::exporting {
+
+struct ProcessFacts {
+  std::string plugin_version;
+  std::uint64_t run_id = 0;
+  std::string job, host, boot_id;
+  int pid = 0;
+  int launcher_rank = -1;  ///< -1: no launcher said
+  std::string launcher_rank_from;
+  std::int64_t base_time_s = 0;
+  std::int64_t start_ns = 0;
+  int nccl_version = 0;  ///< as ncclGetVersion gives it; 0: not known
+  int abi_version = 0;
+  std::string_view clock;
+  std::vector<std::string_view> events;
+  std::vector<std::pair<std::string, std::string>> config;
+  std::vector<std::pair<std::string, std::string>> environment;
+};
+
+/// "2.29.7" of 22907.
+std::string nccl_version_text(int version);
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The file under a trace: whole lines, written with write(2), and the account of what was written.
+//
+// When a write fails (disk full, file size limit, quota), the file is cut back to its last whole
+// line, the lines are given up and counted, and the next ones are tried again: space may come back.
+#ifndef RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
+#define RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plugin/assemble/rows.h"
+
+namespace ringside::exporting {
+
+/// Callbacks that reached the file, or were lost at it, by event type.
+struct WriteCounts {
+  std::array<std::uint64_t, record::kAccountTypes> written{};
+  std::array<std::uint64_t, record::kAccountTypes> merged{};
+  std::array<std::uint64_t, record::kAccountTypes> dropped{};
+};
+
+class TraceFile {
+ public:
+  TraceFile() = default;
+  TraceFile(const TraceFile&) = delete;
+  TraceFile& operator=(const TraceFile&) = delete;
+  ~TraceFile();
+
+  /// Creates the file, private to the user; never opens one that exists, never follows a link.
+  /// False, with errno set, if that fails. An existing `directory` is used as it is; a missing one
+  /// is made.
+  bool create(const std::string& path);
+  bool is_open() const { return file_ >= 0; }
+  const std::string& path() const { return path_; }
+
+  /// Adds a line (with its newline) and what it stands for to the buffer.
+  void add(std::string_view line, const assemble::Tally& tally);
+
+  /// Writes the buffer. False, with errno set, if any of it was lost.
+  bool flush();
+  void close();
+
+  /// Copies what is in the file from an offset on into another one. False on error, with errno.
+  bool copy_to(TraceFile& other, std::uint64_t from);
+
+  const WriteCounts& counts() const { return counts_; }
+  std::uint64_t bytes() const { return bytes_; }
+  bool ever_failed() const { return ever_failed_; }
+
+ private:
+  static constexpr std::size_t kFlushAt_bytes = 1U << 20;
+
+  int file_ = -1;
+  std::string path_;
+  std::string buffer_;
+  WriteCounts pending_;
+  WriteCounts counts_;
+  std::uint64_t bytes_ = 0;
+  bool ever_failed_ = false;
+};
+
+/// Makes a directory and those above it, private to the user. False, with errno, if it is not there
+/// then.
+bool make_directories(const std::string& path);
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H

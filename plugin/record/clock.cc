@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/record/clock.h"
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <string_view>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace ringside::record {
+namespace {
+
+#if defined(__x86_64__)
+bool tsc_is_invariant() noexcept {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  constexpr unsigned kPowerManagementLeaf = 0x80000007U;
+  if (__get_cpuid(kPowerManagementLeaf, &eax, &ebx, &ecx, &edx) == 0) {
+    return false;
+  }
+  return (edx & (1U << 8)) != 0;
+}
+
+// A kernel that found the TSC unstable falls back to one of these.
+bool kernel_gave_tsc_up() noexcept {
+  const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return false;
+  }
+  std::array<char, 32> text{};
+  const ssize_t size = read(file, text.data(), text.size() - 1);
+  close(file);
+  std::string_view name(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  while (!name.empty() && name.back() == '\n') {
+    name.remove_suffix(1);
+  }
+  return name == "hpet" || name == "acpi_pm" || name == "jiffies" || name == "refined-jiffies";
+}
+#endif
+
+std::uint64_t realtime_ns() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000U +
+         static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+}  // namespace
+
+ClockSource find_clock_source() noexcept {
+#if defined(__x86_64__)
+  if (tsc_is_invariant() && !kernel_gave_tsc_up()) {
+    return ClockSource::kTsc;
+  }
+#elif defined(__aarch64__)
+  return ClockSource::kCntvct;
+#endif
+  return ClockSource::kClockGettime;
+}
+
+ClockReading read_clocks(ClockSource source) noexcept {
+  constexpr int kTries = 8;
+  ClockReading best{};
+  std::uint64_t best_span = ~std::uint64_t{0};
+  for (int i = 0; i < kTries; ++i) {
+    const std::uint64_t before = monotonic_ns();
+    const std::uint64_t ticks = read_ticks(source);
+    const std::uint64_t realtime = realtime_ns();
+    const std::uint64_t after = monotonic_ns();
+    const std::uint64_t span = after - before;
+    if (span < best_span) {
+      best_span = span;
+      best = {ticks, before + span / 2, realtime, std::max<std::uint64_t>(span / 2, 1)};
+    }
+  }
+  if (source == ClockSource::kClockGettime) {
+    best.monotonic_ns = best.ticks;
+  }
+  return best;
+}
+
+}  // namespace ringside::record

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The types and states of NCCL's profiler events, as the whole plugin names them. The numbers are
+// those of NCCL: a type's number is the number of its bit in the activation mask.
+#ifndef RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
+#define RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
+
+#include <bit>
+#include <cstdint>
+
+namespace ringside::record {
+
+enum class EventType : std::uint8_t {
+  kGroup = 0,
+  kColl = 1,
+  kP2p = 2,
+  kProxyOp = 3,
+  kProxyStep = 4,
+  kProxyCtrl = 5,
+  kKernelCh = 6,
+  kNetPlugin = 7,
+  kGroupApi = 8,
+  kCollApi = 9,
+  kP2pApi = 10,
+  kKernelLaunch = 11,
+  kCeColl = 12,
+  kCeSync = 13,
+  kCeBatch = 14,
+  kKernelPhase = 15,
+  kUnknown = 16,  ///< bucket of the account for callbacks whose type cannot be known
+};
+
+inline constexpr int kEventTypes = 16;
+inline constexpr int kAccountTypes = 17;
+
+constexpr std::uint32_t bit(EventType type) {
+  return std::uint32_t{1} << static_cast<unsigned>(type);
+}
+
+/// The type of a descriptor's `type` field, a single bit; kUnknown for anything else.
+constexpr EventType type_of_bit(std::uint64_t bit) {
+  if (!std::has_single_bit(bit) || bit >= (std::uint64_t{1} << kEventTypes)) {
+    return EventType::kUnknown;
+  }
+  return static_cast<EventType>(std::countr_zero(bit));
+}
+
+enum class EventState : std::uint16_t {
+  kSendPosted = 0,
+  kSendRemFifoWait = 1,
+  kSendTransmitted = 2,
+  kSendDone = 3,
+  kRecvPosted = 4,
+  kRecvReceived = 5,
+  kRecvTransmitted = 6,
+  kRecvDone = 7,
+  kStepSendGpuWait = 8,
+  kStepSendWait = 9,
+  kStepRecvWait = 10,
+  kStepRecvFlushWait = 11,
+  kStepRecvGpuWait = 12,
+  kCtrlIdle = 13,
+  kCtrlActive = 14,
+  kCtrlSleep = 15,
+  kCtrlWakeup = 16,
+  kCtrlAppend = 17,
+  kCtrlAppendEnd = 18,
+  kProxyOpInProgress = 19,
+  kStepSendPeerWait = 20,
+  kNetPluginUpdate = 21,
+  kKernelChStop = 22,
+  kGroupStartApiStop = 23,
+  kGroupEndApiStart = 24,
+  kCeCollStart = 25,
+  kCeCollComplete = 26,
+  kCeSyncStart = 27,
+  kCeSyncComplete = 28,
+  kCeBatchStart = 29,
+  kCeBatchComplete = 30,
+  kKernelPhaseStop = 31,
+};
+
+}  // namespace ringside::record
+
+#endif  // RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H

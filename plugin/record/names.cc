@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/record/names.h"
+
+#include <array>
+#include <bit>
+
+namespace ringside::record {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::array<std::string_view, 47> kNames = {
+    "",
+    // Functions, NCCL 2.23 to 2.31.
+    "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce", "Send", "Recv", "SendRecv",
+    "AlltoAll", "Gather", "Scatter", "PutSignal", "Signal", "WaitSignal", "Invalid", "AllGatherV",
+    // Datatypes.
+    "ncclInt8", "ncclUint8", "ncclInt32", "ncclUint32", "ncclInt64", "ncclUint64", "ncclFloat16",
+    "ncclFloat32", "ncclFloat64", "ncclBfloat16", "ncclFloat8e4m3", "ncclFloat8e5m2", "Unknown",
+    // Algorithms.
+    "TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT",
+    // Protocols.
+    "LL", "LL128", "SIMPLE",
+    // Strategies of copy-engine collectives and other short words seen.
+    "NONE", "None", "Undefined", "UNDEFINED", "Default", "MC", "UC"};
+static_assert(kNames.size() <= kFirstDynamicName);
+
+constexpr NamePrefix prefix_of(std::string_view text) {
+  NamePrefix prefix{};
+  for (std::size_t i = 0; i < text.size() && i < 16; ++i) {
+    const auto byte = static_cast<std::uint64_t>(static_cast<unsigned char>(text[i]));
+    (i < 8 ? prefix.low : prefix.high) |= byte << (8 * (i % 8));
+  }
+  return prefix;
+}
+
+constexpr std::size_t kBuckets = 256;
+constexpr std::size_t bucket_of(const NamePrefix& prefix) {
+  const std::uint64_t mixed = (prefix.low ^ std::rotl(prefix.high, 29)) * 0x9E3779B97F4A7C15U;
+  return mixed >> 56;
+}
+
+struct Entry {
+  NamePrefix prefix;
+  std::uint8_t code;
+};
+
+constexpr std::array<Entry, kBuckets> make_table() {
+  std::array<Entry, kBuckets> table{};
+  for (std::size_t code = 1; code < kNames.size(); ++code) {
+    const NamePrefix prefix = prefix_of(kNames[code]);
+    std::size_t bucket = bucket_of(prefix);
+    while (table[bucket].code != kNameNone) {
+      bucket = (bucket + 1) % kBuckets;
+    }
+    table[bucket] = {prefix, static_cast<std::uint8_t>(code)};
+  }
+  return table;
+}
+
+constexpr std::array<Entry, kBuckets> kTable = make_table();
+
+}  // namespace
+
+std::uint8_t known_name(const NamePrefix& prefix) noexcept {
+  // Never full, so that the search ends at an empty bucket.
+  for (std::size_t bucket = bucket_of(prefix); kTable[bucket].code != kNameNone;
+       bucket = (bucket + 1) % kBuckets) {
+    if (kTable[bucket].prefix == prefix) {
+      return kTable[bucket].code;
+    }
+  }
+  return kNameNone;
+}
+
+std::string_view known_name_text(std::uint8_t code) noexcept {
+  return code < kNames.size() ? kNames[code] : std::string_view{};
+}
+
+std::uint8_t known_name_code(std::string_view text) noexcept {
+  return text.size() < 16 ? known_name(prefix_of(text)) : kNameNone;
+}
+
+}  // namespace ringside::record

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NCCL's constant names (functions, datatypes, algorithms, protocols) as one-byte codes. A record
+// holds codes, so that it needs neither the text nor the pointer, whose memory may be gone or
+// reused by the time that it is read.
+//
+// A name is recognised by its first 16 bytes, read with two loads: by content, because the same
+// pointer can hold another name later. Names that are not known get codes of their own ring
+// (ring.h).
+#ifndef RINGSIDE_PLUGIN_RECORD_NAMES_H
+#define RINGSIDE_PLUGIN_RECORD_NAMES_H
+
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace ringside::record {
+
+inline constexpr std::uint8_t kNameNone = 0;            ///< NULL
+inline constexpr std::uint8_t kFirstDynamicName = 128;  ///< codes from here on are a ring's own
+inline constexpr int kDynamicNames = 64;
+inline constexpr std::uint8_t kNameOther = 255;  ///< more names than a ring can hold
+
+/// The first 16 bytes of a name, zero after its end.
+struct NamePrefix {
+  std::uint64_t low;
+  std::uint64_t high;
+  bool operator==(const NamePrefix&) const = default;
+};
+
+/// Reads a prefix. Within a page 16 bytes can be read at once, even past the string's end: the
+/// sanitizers are told so. text must not be NULL.
+#if defined(__clang__) || defined(__GNUC__)
+__attribute__((no_sanitize("address")))
+#endif
+inline NamePrefix
+read_prefix(const char* text) noexcept {
+  constexpr std::uintptr_t kPage = 4096;
+  NamePrefix prefix{};
+  if ((reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) > kPage - sizeof prefix) [[unlikely]] {
+    char copy[sizeof prefix] = {};
+    for (std::size_t i = 0; i < sizeof copy && text[i] != '\0'; ++i) {
+      copy[i] = text[i];
+    }
+    std::memcpy(&prefix, copy, sizeof prefix);
+    return prefix;
+  }
+  // Volatile, so that the compiler does not turn them into a call that a sanitizer intercepts.
+  struct [[gnu::packed, gnu::may_alias]] Word {
+    std::uint64_t value;
+  };
+  prefix.low = reinterpret_cast<const volatile Word*>(text)->value;
+  prefix.high = reinterpret_cast<const volatile Word*>(text + 8)->value;
+  constexpr std::uint64_t kOnes = 0x0101010101010101U;
+  constexpr std::uint64_t kTops = 0x8080808080808080U;
+  const std::uint64_t zero_low = (prefix.low - kOnes) & ~prefix.low & kTops;
+  if (zero_low != 0) {
+    prefix.low &= (zero_low & -zero_low) - 1;
+    prefix.high = 0;
+    return prefix;
+  }
+  const std::uint64_t zero_high = (prefix.high - kOnes) & ~prefix.high & kTops;
+  if (zero_high != 0) {
+    prefix.high &= (zero_high & -zero_high) - 1;
+  }
+  return prefix;
+}
+
+/// Code of a known name, or kNameNone if it is not known. A name of 16 bytes or more is never
+/// known.
+std::uint8_t known_name(const NamePrefix& prefix) noexcept;
+
+/// Text of a known code, below kFirstDynamicName; an empty string for any other.
+std::string_view known_name_text(std::uint8_t code) noexcept;
+
+/// Code of a text, for other rooms' tables and for tests; kNameNone if it is not known.
+std::uint8_t known_name_code(std::string_view text) noexcept;
+
+}  // namespace ringside::record
+
+#endif  // RINGSIDE_PLUGIN_RECORD_NAMES_H

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/record/ring.h"
+
+#include <cstring>
+
+namespace ringside::record {
+
+std::uint8_t name_code_slow(Ring& ring, const char* text) noexcept {
+  if (text[0] == '\0') {
+    return kNameNone;
+  }
+  NamePayload name{};
+  for (std::size_t i = 0; i < sizeof name.text && text[i] != '\0'; ++i) {
+    name.text[i] = text[i];
+  }
+  for (int i = 0; i < ring.dynamic_names; ++i) {
+    if (std::memcmp(&ring.dynamic_name[static_cast<std::size_t>(i)], &name, sizeof name) == 0) {
+      return static_cast<std::uint8_t>(kFirstDynamicName + i);
+    }
+  }
+  if (ring.dynamic_names == kDynamicNames) {
+    return kNameOther;
+  }
+  // Without room the name stays unknown to the reader, and is tried again at its next use.
+  Slot* slot = ring.reserve(1);
+  if (slot == nullptr) {
+    return kNameOther;
+  }
+  const auto code = static_cast<std::uint8_t>(kFirstDynamicName + ring.dynamic_names);
+  ring.dynamic_name[static_cast<std::size_t>(ring.dynamic_names++)] = name;
+  slot->first.ticks = 0;
+  slot->first.id = code;
+  slot->first.kind = RecordKind::kName;
+  slot->first.type = EventType::kUnknown;
+  slot->first.slots = 1;
+  slot->first.flags = 0;
+  slot->first.context = 0;
+  slot->first.payload.name = name;
+  ring.commit(1);
+  return code;
+}
+
+}  // namespace ringside::record

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A ring of slots with one producer, the NCCL thread that owns it, and one consumer, the drain
+// thread.
+//
+//   producer                                        consumer
+//   --------------------------------------------- ------------------------------------------------
+//   room?  position - cached tail < capacity,       commit of slot[tail] == tail + 1 ?  (acquire)
+//          else reload tail (acquire)               read the slots
+//   write the slots                                 tail = tail + slots                 (release)
+//   commit = position + 1, last slot first
+//          (release)
+//
+// The release store of `commit` is what publishes a record; the acquire load of it is its partner.
+// The release store of `tail` gives the slots back; the producer's acquire load of it is its
+// partner: the consumer's reads are over before the producer writes there again. There is no shared
+// head: the commit words say how far the producer is, also to somebody who finds the memory later.
+//
+// The counters are written by the producer alone, with plain loads and stores (no
+// read-modify-write), and read by the consumer; being atomic only keeps them whole.
+#ifndef RINGSIDE_PLUGIN_RECORD_RING_H
+#define RINGSIDE_PLUGIN_RECORD_RING_H
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "plugin/record/event_type.h"
+#include "plugin/record/names.h"
+#include "plugin/record/slot.h"
+
+namespace ringside::record {
+
+/// What became of callbacks on the producer's side, by event type. Each callback is in `produced`,
+/// and in at most one of the others; the rest of `produced` is in the ring or was read from it.
+struct ProducerCounts {
+  using Counter = std::atomic<std::uint64_t>;
+  std::array<Counter, kAccountTypes> produced;
+  std::array<Counter, kAccountTypes> filtered;
+  std::array<Counter, kAccountTypes> dropped_ring_full;
+  std::array<Counter, kAccountTypes> dropped_parent;
+  std::array<Counter, kAccountTypes> stale;  ///< callbacks with a handle that is none of ours
+
+  static void add(Counter& counter) noexcept {
+    // Release, so that who reads a loss before `produced` never sees more lost than produced.
+    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+};
+
+enum class RingState : std::uint32_t {
+  kOwned,    ///< a thread appends
+  kRetired,  ///< the thread has ended; records may be left
+  kFree,     ///< empty, and may be taken by a new thread
+};
+
+inline constexpr std::uint64_t kRingMagic = 0x31474E4952534752U;  // "RGSRING1"
+inline constexpr std::uint32_t kRingVersion = 1;
+
+/// Head of a ring in memory; the slots follow it. Describes itself.
+struct Ring {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t slot_bytes;
+  std::uint64_t capacity;  ///< in slots, a power of two
+  std::uint32_t index;     ///< of the ring in the process
+  std::atomic<RingState> state;
+  std::atomic<std::int32_t> tid;      ///< of the owner, or of the last one
+  std::atomic<std::uint32_t> owners;  ///< how many threads have had it
+  std::array<std::atomic<char>, 16> thread_name;
+
+  // The producer's own lines.
+  alignas(128) std::uint64_t position;  ///< next slot to write
+  std::uint64_t cached_tail;
+  std::uint64_t next_counter;  ///< of the events' ids
+  int dynamic_names;           ///< how many are in use
+  std::array<NamePayload, kDynamicNames> dynamic_name;
+  ProducerCounts counts;
+
+  // The consumer's own line.
+  alignas(128) std::atomic<std::uint64_t> tail;
+
+  Slot* slots() noexcept { return reinterpret_cast<Slot*>(this + 1); }
+  Slot& slot(std::uint64_t at) noexcept { return slots()[at & (capacity - 1)]; }
+
+  /// Producer: the first of `count` slots to write to, or NULL if they do not fit now.
+  Slot* reserve(std::uint64_t count) noexcept {
+    if (position + count - cached_tail > capacity) [[unlikely]] {
+      cached_tail = tail.load(std::memory_order_acquire);
+      if (position + count - cached_tail > capacity) {
+        return nullptr;
+      }
+    }
+    return &slot(position);
+  }
+
+  /// Producer: publishes the record of one or two slots that begins at the reserved place.
+  void commit(std::uint64_t count) noexcept {
+    if (count == 2) {
+      slot(position + 1).commit.store(position + 2, std::memory_order_release);
+    }
+    slot(position).commit.store(position + 1, std::memory_order_release);
+    position += count;
+  }
+
+  /// Consumer: the record at `at`, or NULL if it is not there yet.
+  const Slot* peek(std::uint64_t at) noexcept {
+    const Slot& found = slot(at);
+    return found.commit.load(std::memory_order_acquire) == at + 1 ? &found : nullptr;
+  }
+};
+static_assert(sizeof(Ring) % 64 == 0);
+
+/// Code for a name: a known one's, or one of this ring's own, which is announced by a record before
+/// it is first used. Producer only.
+std::uint8_t name_code_slow(Ring& ring, const char* text) noexcept;
+
+inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
+  if (text == nullptr) {
+    return kNameNone;
+  }
+  const std::uint8_t code = known_name(read_prefix(text));
+  return code != kNameNone ? code : name_code_slow(ring, text);
+}
+
+}  // namespace ringside::record
+
+#endif  // RINGSIDE_PLUGIN_RECORD_RING_H

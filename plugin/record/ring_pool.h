@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All rings of the process. A thread gets its ring at its first event and keeps it until it ends;
+// then the ring is drained and given to the next new thread. Rings are never unmapped: a late
+// callback of an ending thread, or the drain thread, may still look at one.
+#ifndef RINGSIDE_PLUGIN_RECORD_RING_POOL_H
+#define RINGSIDE_PLUGIN_RECORD_RING_POOL_H
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <pthread.h>
+
+#include "plugin/record/handle.h"
+#include "plugin/record/ring.h"
+
+namespace ringside::record {
+
+class RingPool {
+ public:
+  /// Smallest and largest size of a ring that set_ring_bytes takes.
+  static constexpr std::uint64_t kLeastBytes = 64 * 1024;
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
+
+  /// Once, before the first event.
+  void prepare() noexcept;
+
+  /// Bytes of slots of rings made from now on, rounded up to a power of two.
+  void set_ring_bytes(std::uint64_t bytes) noexcept;
+
+  /// The calling thread's ring. The first call of a thread takes or maps one, with system calls but
+  /// no lock; later calls read a thread-local pointer. NULL if there is none: out of memory, too
+  /// many threads, or the child of a fork.
+  Ring* current() noexcept {
+    Ring* ring = thread_ring_;
+    return ring != nullptr ? ring : acquire();
+  }
+
+  /// How many rings there are; ring(i) for i below that may be NULL for an instant.
+  std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
+  Ring* ring(std::uint32_t index) const noexcept {
+    return rings_[index].load(std::memory_order_acquire);
+  }
+
+  /// No thread gets a ring any more, and the calling thread loses its own: for the child of a fork.
+  void close_in_child() noexcept;
+
+ private:
+  Ring* acquire() noexcept;
+  Ring* take_free() noexcept;
+  Ring* map_new() noexcept;
+  static void on_thread_exit(void* ring) noexcept;
+
+  static thread_local constinit Ring* thread_ring_;
+
+  std::array<std::atomic<Ring*>, kMaxRings> rings_{};
+  std::atomic<std::uint32_t> count_{0};
+  std::atomic<std::uint64_t> ring_bytes_{2U << 20};
+  std::atomic<bool> usable_{false};
+  pthread_key_t key_{};
+};
+
+}  // namespace ringside::record
+
+#endif  // RINGSIDE_PLUGIN_RECORD_RING_POOL_H

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/topology/gpu_identity.h"
+
+#include <array>
+#include <dlfcn.h>
+
+namespace ringside::topology {
+namespace {
+
+// The few functions of CUDA's driver that are needed, with CUresult and CUdevice as the ints they
+// are.
+using CtxGetDevice = int (*)(int* device);
+using DeviceGetUuid = int (*)(unsigned char* uuid, int device);
+using DeviceGetPciBusId = int (*)(char* text, int length, int device);
+
+template <typename Function>
+Function find(void* library, const char* name, const char* older_name) {
+  void* found = dlsym(library, name);
+  if (found == nullptr && older_name != nullptr) {
+    found = dlsym(library, older_name);
+  }
+  return reinterpret_cast<Function>(found);
+}
+
+std::string uuid_text(const std::array<unsigned char, 16>& bytes) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) {
+      text.push_back('-');
+    }
+    text.push_back(kHex[bytes[i] >> 4]);
+    text.push_back(kHex[bytes[i] & 15]);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::optional<GpuIdentity> current_gpu() {
+  void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (driver == nullptr) {
+    return std::nullopt;
+  }
+  std::optional<GpuIdentity> found;
+  const auto get_device = find<CtxGetDevice>(driver, "cuCtxGetDevice", nullptr);
+  int device = -1;
+  if (get_device != nullptr && get_device(&device) == 0) {
+    found = GpuIdentity{};
+    found->index = device;
+    std::array<unsigned char, 16> uuid{};
+    const auto get_uuid = find<DeviceGetUuid>(driver, "cuDeviceGetUuid_v2", "cuDeviceGetUuid");
+    if (get_uuid != nullptr && get_uuid(uuid.data(), device) == 0) {
+      found->uuid = uuid_text(uuid);
+    }
+    std::array<char, 32> pci{};
+    const auto get_pci = find<DeviceGetPciBusId>(driver, "cuDeviceGetPCIBusId", nullptr);
+    if (get_pci != nullptr && get_pci(pci.data(), static_cast<int>(pci.size()), device) == 0) {
+      found->pci = pci.data();
+    }
+  }
+  dlclose(driver);
+  return found;
+}
+
+}  // namespace ringside::topology
