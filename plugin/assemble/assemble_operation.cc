@@ -3,7 +3,6 @@
 // Operations: a Coll, P2p or CeColl, with what its call says before it and its descendants after
 // it.
 #include <algorithm>
-#include <limits>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/message_bytes.h"
@@ -16,6 +15,9 @@ using record::EventType;
 
 // After this long without a callback an operation whose started descendants have stopped is over.
 constexpr std::int64_t kSettle_ns = 500'000'000;
+// One that has had no child waits longer for a first: the thread that makes it may be held up.
+// Operations within a node never get one.
+constexpr std::int64_t kChildWait_ns = 3'000'000'000;
 // One that must still get its kernel channels waits for its turn on the GPU, behind whatever is
 // there.
 constexpr std::int64_t kKernelWait_ns = 60'000'000'000;
@@ -24,36 +26,35 @@ constexpr std::int64_t kFinalizedWait_ns = 2'000'000'000;
 // Finished operations stay known for those that come late.
 constexpr std::int64_t kGrace_ns = 5'000'000'000;
 
+// How much later than another a channel of the same kernel may begin, and the GPU clock's fit may
+// err.
+constexpr std::int64_t kMostSkew_ns = 50'000;
+
+// From where to where the stamps of some channels go; those rejected left out.
+struct Extent {
+  std::int64_t first_start_ns = kUnknownTime, last_start_ns = kUnknownTime;
+  std::int64_t first_end_ns = kUnknownTime, last_end_ns = kUnknownTime;
+};
+
+Extent extent(const std::vector<KernelRow>& kernels) {
+  Extent of;
+  for (const KernelRow& row : kernels) {
+    if (!row.rejected.empty() || row.gpu_start == 0) {
+      continue;
+    }
+    const bool first = of.first_start_ns == kUnknownTime;
+    of.first_start_ns = first ? row.start_ns : std::min(of.first_start_ns, row.start_ns);
+    of.first_end_ns = first ? row.end_ns : std::min(of.first_end_ns, row.end_ns);
+    of.last_start_ns = std::max(of.last_start_ns, row.start_ns);
+    of.last_end_ns = std::max(of.last_end_ns, row.end_ns);
+  }
+  return of;
+}
+
 void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
   operation.start_ns =
       operation.start_ns == kUnknownTime ? start_ns : std::min(operation.start_ns, start_ns);
   operation.end_ns = std::max(operation.end_ns, end_ns);
-}
-
-// The channels of one kernel run together. Where one ended long before another began, some hold the
-// stamps of another operation, and nothing tells which: none is used. (NCCL's counters of host and
-// device can get out of step; then each later stamp of the channel belongs to an earlier kernel.)
-void reject_disjoint(std::vector<KernelRow>& kernels) {
-  constexpr std::int64_t kMostSkew_ns = 50'000;
-  std::int64_t last_start_ns = 0;
-  std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
-  for (const KernelRow& row : kernels) {
-    if (row.rejected.empty()) {
-      last_start_ns = std::max(last_start_ns, row.start_ns);
-      first_end_ns = std::min(first_end_ns, row.end_ns);
-    }
-  }
-  if (first_end_ns == std::numeric_limits<std::int64_t>::max() ||
-      last_start_ns - first_end_ns <= kMostSkew_ns) {
-    return;
-  }
-  for (KernelRow& row : kernels) {
-    if (row.rejected.empty() && row.gpu_start != 0) {
-      row.rejected = "channels do not overlap";
-      row.start_ns = row.callback_start_ns;
-      row.end_ns = row.callback_stop_ns;
-    }
-  }
 }
 
 }  // namespace
@@ -169,7 +170,9 @@ bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) cons
   }
   const std::int64_t quiet_ns = now_ns - open.last_activity_ns;
   if (!open.expects_kernels) {
-    return quiet_ns >= kSettle_ns;
+    const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
+                                   operation.kind != OperationKind::kCopyEngine;
+    return quiet_ns >= (children_may_come ? kChildWait_ns : kSettle_ns);
   }
   if (open.kernels_stopped >= operation.channels || gone) {
     return true;
@@ -179,13 +182,58 @@ bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) cons
   return quiet_ns >= (overtaken || open.kernels_stopped > 0 ? kSettle_ns : kKernelWait_ns);
 }
 
+// Kernels of a communicator run one after the other. One that seems to begin before the one ahead
+// of it is over, and whose channels do not even overlap each other, has stamps of other kernels,
+// and nothing tells which: none is used. (NCCL's counters of host and device can get out of step;
+// then each later stamp of a channel is an earlier kernel's. Channels alone that do not overlap
+// prove nothing: a busy GPU starts some late.)
+void Assembler::reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const {
+  const Extent own = extent(kernels);
+  const auto at = kernel_order_.find(open.operation.context);
+  if (own.first_start_ns == kUnknownTime || at == kernel_order_.end() ||
+      own.last_start_ns - own.first_end_ns <= kMostSkew_ns) {
+    return;
+  }
+  const KernelOrder& order = at->second;
+  const bool same_kernel = open.operation.group != 0 && open.operation.group == order.group;
+  const std::int64_t ahead_end_ns = same_kernel ? order.before_end_ns : order.end_ns;
+  if (own.first_start_ns >= ahead_end_ns - kMostSkew_ns) {
+    return;
+  }
+  for (KernelRow& row : kernels) {
+    if (row.rejected.empty() && row.gpu_start != 0) {
+      row.rejected = "stamps of several kernels";
+      row.start_ns = row.callback_start_ns;
+      row.end_ns = row.callback_stop_ns;
+    }
+  }
+}
+
+void Assembler::note_kernel_order(const OpenOperation& open) {
+  std::vector<KernelRow> kernels;
+  for (const OpenOperation::Kernel& kernel : open.kernels) {
+    kernels.push_back(kernel.row);
+    place_kernel(kernels.back(), open.call_start_ns);
+  }
+  const Extent own = extent(kernels);
+  if (own.first_start_ns == kUnknownTime) {
+    return;
+  }
+  KernelOrder& order = kernel_order_[open.operation.context];
+  if (open.operation.group == 0 || open.operation.group != order.group) {
+    order.group = open.operation.group;
+    order.before_end_ns = order.end_ns;
+  }
+  order.end_ns = std::max(order.end_ns, own.last_end_ns);
+}
+
 Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& kernels) {
   Operation made = open.operation;
   for (const OpenOperation::Kernel& kernel : open.kernels) {
     kernels.push_back(kernel.row);
     place_kernel(kernels.back(), open.call_start_ns);
   }
-  reject_disjoint(kernels);
+  reject_misplaced(open, kernels);
   for (const KernelRow& row : kernels) {
     if (!row.rejected.empty()) {
       ++made.gpu_rejected;
@@ -205,9 +253,9 @@ Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& ke
     made.times_from = TimesFrom::kProxyQueue;
     widen(open.proxy_first_ns, open.proxy_last_ns, made);
   }
-  if (over && made.times_from != TimesFrom::kEnqueue) {
+  if (over && (made.times_from != TimesFrom::kEnqueue || !open.kernels.empty())) {
     made.state = OperationState::kCompleted;
-  } else if (!over || !open.kernels.empty()) {
+  } else if (!over) {
     made.state = OperationState::kStarted;
     made.end_ns = kUnknownTime;
   }
@@ -223,6 +271,7 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
     sink_.kernel(kernels[i], open.kernels[i].tally);
   }
   ++operations_written_;
+  note_kernel_order(open);
   if (open.kernels_stopped > 0) {
     std::uint64_t& last = last_on_gpu_[made.context];
     last = std::max(last, made.number);

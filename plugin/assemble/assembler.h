@@ -50,8 +50,11 @@ class Assembler {
   /// From here on operations that begin belong to this window.
   void open_window(std::uint32_t number, std::int64_t start_ns);
 
-  /// Kernel channels are asked for: operations wait for theirs.
-  void expect_kernels(bool expected) { expect_kernels_ = expected; }
+  /// What is asked for (bits of record::EventType), so that operations wait for their descendants.
+  void expect(std::uint32_t types) {
+    expect_kernels_ = (types & record::bit(record::EventType::kKernelCh)) != 0;
+    expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
+  }
 
   void record(const RecordView& view);
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
@@ -100,6 +103,8 @@ class Assembler {
   void settle_operations(std::int64_t now_ns);
   bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
   void finish(OpenOperation& open, std::int64_t now_ns);
+  void reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const;
+  void note_kernel_order(const OpenOperation& open);
   Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
   void forget(const OpenOperation& open);
   std::uint32_t window_at(std::int64_t ts_ns) const;
@@ -133,11 +138,19 @@ class Assembler {
   };
   std::vector<Window> windows_;
   std::unordered_map<std::uint32_t, std::uint64_t> last_on_gpu_;  // context: operation number
+  /// Where the kernels of a communicator have got to on its GPU.
+  struct KernelOrder {
+    std::uint64_t group = 0;
+    std::int64_t end_ns = kUnknownTime;         ///< of all kernels so far
+    std::int64_t before_end_ns = kUnknownTime;  ///< of those before the last group
+  };
+  std::unordered_map<std::uint32_t, KernelOrder> kernel_order_;  // by context
   AssemblerCounts counts_;
   std::uint64_t next_id_ = 1;
   std::uint64_t next_operation_ = 1;
   std::uint64_t operations_written_ = 0;
   bool expect_kernels_ = false;
+  bool expect_children_ = false;
 };
 
 }  // namespace ringside::assemble

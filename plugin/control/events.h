@@ -25,12 +25,16 @@ std::optional<EventChoice> parse_events(std::string_view text, std::string& unkn
 /// The NCCL at hand.
 struct NcclFacts {
   int abi_version = 0;
-  int version = 0;              ///< as ncclGetVersion gives it; 0: not known
-  bool allgatherv_off = false;  ///< NCCL_ALLGATHERV_ENABLE=0
+  int version = 0;  ///< as ncclGetVersion gives it; 0: not known
+  /// Recording has been on since the first communicator. NCCL's counters of kernel channels
+  /// miscount a rank's sends to itself (2.26 to 2.31); a kernel channel that is recorded only after
+  /// such a send, which was not recorded, can wait for ever.
+  bool recorded_from_start = true;
 };
 
-/// True if kernel-channel events can make this NCCL hang at destroy or crash: from 2.29.2 on, with
-/// grouped broadcasts from several roots. A version that is not known counts as affected.
+/// True if kernel-channel events can make this NCCL hang in ncclCommDestroy, or crash: from 2.29.2
+/// on with broadcasts from several roots in a group or splitShare; any release where recording
+/// begins after the first communicator. A version that is not known counts as affected.
 bool kernels_can_hurt(const NcclFacts& nccl);
 
 /// The event types to record, only such as the interface has.

@@ -104,8 +104,6 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   NcclFacts nccl;
   nccl.abi_version = init.abi_version;
   nccl.version = nccl_version_of(init.activation_mask);
-  const char* allgatherv = std::getenv("NCCL_ALLGATHERV_ENABLE");
-  nccl.allgatherv_off = allgatherv != nullptr && std::strcmp(allgatherv, "0") == 0;
 
   OpenNote opened;
   opened.ticks = record::g_recorder.ticks();
@@ -130,6 +128,8 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
 
   const std::lock_guard lock(mutex_);
+  recorded_from_start_ = recorded_from_start_ && started_;
+  nccl.recorded_from_start = recorded_from_start_;
   nccl_ = nccl;
   mask_ = init.activation_mask;
   ++open_communicators_;
@@ -152,8 +152,8 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
 void Session::announce(const record::CommunicatorInit& init) {
   const auto say = [&](const std::string& line) {
     if (init.logger != nullptr) {
-      init.logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, __FILE__,
-                  __LINE__, "PROFILER/Ringside: %s", line.c_str());
+      init.logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, "ringside", 0,
+                  "PROFILER/Ringside: %s", line.c_str());
     } else {
       log_.info(line);
     }
@@ -170,10 +170,11 @@ void Session::announce(const record::CommunicatorInit& init) {
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
     if (kernels) {
       log_.warn("kernel channels are recorded as asked, but NCCL " + nccl +
-                " can hang in ncclCommDestroy with them; NCCL_ALLGATHERV_ENABLE=0 prevents that");
+                " can hang in ncclCommDestroy with them, after grouped broadcasts (prevented by "
+                "NCCL_ALLGATHERV_ENABLE=0)");
     } else if (started_ && choice_.use_default) {
       say("kernel channels (GPU times) are off: NCCL " + nccl +
-          " can hang with them. Run with NCCL_ALLGATHERV_ENABLE=0 to have them");
+          " can hang with them. RINGSIDE_EVENTS=default,kernel records them all the same");
     }
   }
 }
@@ -205,6 +206,13 @@ int Session::start(const char* events) {
   }
   started_ = true;
   apply_gate();
+  if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !recorded_from_start_ &&
+      !kernel_risk_told_) {
+    kernel_risk_told_ = true;
+    log_.warn(
+        "kernel channels are recorded as asked, but not since the first communicator: NCCL can "
+        "hang in ncclCommDestroy if ranks have sent to themselves before (AlltoAll)");
+  }
   wake_.notify_one();
   return RINGSIDE_OK;
 }
@@ -212,6 +220,8 @@ int Session::start(const char* events) {
 int Session::stop() {
   const std::lock_guard lock(mutex_);
   started_ = false;
+  recorded_from_start_ = recorded_from_start_ && nccl_.abi_version == 0;
+  nccl_.recorded_from_start = recorded_from_start_;
   apply_gate();
   return RINGSIDE_OK;
 }

@@ -91,7 +91,7 @@ void TraceWriter::apply(const WindowNote& note) {
   if (note.opens) {
     windows_.push_back({note.number, ts_ns, event_names(note.types)});
     assembler_.open_window(note.number, ts_ns);
-    assembler_.expect_kernels((note.types & record::bit(record::EventType::kKernelCh)) != 0);
+    assembler_.expect(note.types);
   }
   if (!file_tried_) {
     return;  // create_file writes the windows that are there

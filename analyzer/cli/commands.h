@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The subcommands, after their arguments have been parsed.
+#ifndef RINGSIDE_ANALYZER_CLI_COMMANDS_H
+#define RINGSIDE_ANALYZER_CLI_COMMANDS_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/exit_status.h"
+
+namespace ringside::cli {
+
+struct SummaryOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  bool is_strict = false;
+};
+
+struct LintOptions {
+  std::vector<std::string> inputs;
+  bool must_be_closed = false;
+  bool list_rules = false;
+};
+
+/// Results go to stdout, everything else to stderr.
+ExitStatus run_summary(const SummaryOptions& options);
+ExitStatus run_lint(const LintOptions& options);
+
+/// The whole program: parses the command line and runs what it asks for.
+ExitStatus run(int argc, char** argv);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_COMMANDS_H

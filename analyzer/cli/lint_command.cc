@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/lint/file_linter.h"
+#include "analyzer/lint/rules.h"
+#include "analyzer/load/inputs.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string rules_text() {
+  std::string text;
+  for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
+    const auto rule = static_cast<lint::Rule>(i);
+    std::string name(lint::rule_name(rule));
+    name.resize(24, ' ');
+    text += name.append(lint::rule_text(rule)) + '\n';
+  }
+  return text;
+}
+
+std::string report_text(const std::string& path, const lint::FileReport& report) {
+  std::string text;
+  for (const lint::Finding& finding : report.findings) {
+    text += path + ':' + std::to_string(finding.line) + ": " +
+            std::string(lint::rule_name(finding.rule)) + ": " + finding.text + '\n';
+  }
+  text += path + ": ";
+  if (report.findings.empty()) {
+    text += "ok, " + report::counted(report.events, "event");
+  } else {
+    text += report::counted(report.findings.size(), "finding");
+  }
+  if (!report.is_closed) {
+    text += " (not closed: the process was killed or still runs)";
+  }
+  return text + '\n';
+}
+
+}  // namespace
+
+ExitStatus run_lint(const LintOptions& options) {
+  if (options.list_rules) {
+    return print(rules_text()) ? kExitOk : kExitInternal;
+  }
+  model::Problems problems;
+  const load::Inputs inputs = load::find_inputs(options.inputs, problems);
+  bool has_findings = false;
+  bool has_read = false;
+  for (const std::string& path : inputs.paths) {
+    const lint::FileReport report = lint::lint_file(path, options.must_be_closed);
+    if (report.error) {
+      problems.add_file(path, *report.error);
+      continue;
+    }
+    has_read = true;
+    has_findings = has_findings || !report.findings.empty();
+    if (!print(report_text(path, report))) {
+      return kExitInternal;
+    }
+  }
+  print_problems(problems, inputs.notes);
+  if (has_findings) {
+    return kExitFindings;
+  }
+  return has_read ? kExitOk : kExitNoInput;
+}
+
+}  // namespace ringside::cli

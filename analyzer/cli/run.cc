@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/cli/commands.h"
+
+#ifndef RINGSIDE_VERSION
+#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
+#endif
+
+namespace ringside::cli {
+namespace {
+
+constexpr char kExitStatuses[] =
+    "Exit status:\n"
+    "  0   all is well\n"
+    "  1   lint: a file has findings\n"
+    "  2   the command line is wrong\n"
+    "  3   nothing that was named could be read\n"
+    "  4   summary --strict: something could not be read, or events were dropped\n"
+    "  70  a bug in ringside, or the output cannot be written\n";
+
+constexpr char kSummaryExample[] =
+    "Examples:\n"
+    "  ringside summary traces/                          all traces of a directory\n"
+    "  ringside summary --format json traces/ > out.json for a script\n"
+    "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
+    "\n"
+    "Results go to standard output, everything else to standard error.\n"
+    "docs/metrics.md defines each figure.\n"
+    "\n";
+
+constexpr char kLintExample[] =
+    "Examples:\n"
+    "  ringside lint traces/              all traces of a directory\n"
+    "  ringside lint --closed run.json    a file that was not closed is a finding\n"
+    "  ringside lint --rules              what is checked\n"
+    "\n";
+
+void add_summary(CLI::App& app, SummaryOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "summary", "Match the operations of all ranks; say how many, how long and how fast");
+  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
+      ->required();
+  command->add_option("--format", options.format, "table, json, csv or markdown")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+  command->add_flag("--strict", options.is_strict,
+                    "Exit with 4 if a line or file could not be read, or events were dropped");
+  command->footer(std::string(kSummaryExample) + kExitStatuses);
+}
+
+void add_lint(CLI::App& app, LintOptions& options) {
+  CLI::App* const command =
+      app.add_subcommand("lint", "Check trace files against the format and what Perfetto demands");
+  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files");
+  command->add_flag("--closed", options.must_be_closed, "A file that was not closed is a finding");
+  command->add_flag("--rules", options.list_rules, "List the rules and exit");
+  command->footer(std::string(kLintExample) + kExitStatuses);
+}
+
+// Says what is wrong with the command line, and where to read on.
+std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+  const auto used = app->get_subcommands();
+  const std::string command = used.empty() ? "ringside" : "ringside " + used.front()->get_name();
+  return command + ": " + error.what() + "\nTry `" + command + " --help`.\n";
+}
+
+bool is_unknown_command(const CLI::App& app, std::string_view word) {
+  if (word.starts_with('-')) {
+    return false;
+  }
+  for (const CLI::App* const command : app.get_subcommands({})) {
+    if (command->get_name() == word) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ExitStatus run(int argc, char** argv) {
+  CLI::App app("Ringside's analyzer: puts the NCCL traces of all ranks together.", "ringside");
+  SummaryOptions summary;
+  LintOptions lint;
+  app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
+  app.require_subcommand(1);
+  add_summary(app, summary);
+  add_lint(app, lint);
+  app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
+                         "  ringside summary traces/\n"
+                         "`ringside COMMAND --help` says more about a command.\n\n") +
+             kExitStatuses);
+  app.failure_message(usage_error);
+  if (argc > 1 && is_unknown_command(app, argv[1])) {
+    std::fprintf(stderr,
+                 "ringside: there is no command \"%s\"; the commands are summary and lint.\n"
+                 "Try `ringside --help`.\n",
+                 argv[1]);
+    return kExitUsage;
+  }
+  try {
+    app.parse(argc, argv);
+    if (app.got_subcommand("lint") && lint.inputs.empty() && !lint.list_rules) {
+      throw CLI::RequiredError("DIR_OR_FILE");
+    }
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  return app.got_subcommand("lint") ? run_lint(lint) : run_summary(summary);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One event as the rules see it.
+#ifndef RINGSIDE_ANALYZER_LINT_EVENT_H
+#define RINGSIDE_ANALYZER_LINT_EVENT_H
+
+#include <cstdint>
+#include <optional>
+#include <simdjson.h>
+#include <string_view>
+
+#include "analyzer/lint/json_scan.h"
+
+namespace ringside::lint {
+
+/// Views are valid until the next line is parsed. What is absent or has the wrong type is empty.
+struct Event {
+  std::uint64_t line = 0;
+  simdjson::dom::object object;
+  std::optional<simdjson::dom::object> arguments;
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::string_view id;       // of an async slice
+  std::string_view bind_id;  // of a flow
+  std::int64_t pid = -1;
+  std::int64_t tid = -1;
+  std::optional<std::int64_t> ts_ns;
+  std::optional<std::int64_t> dur_ns;
+  JsonScan scan;
+};
+
+inline std::optional<std::int64_t> integer_at(const simdjson::dom::object& object,
+                                              std::string_view key) {
+  std::int64_t value = 0;
+  return object[key].get_int64().get(value) == simdjson::SUCCESS ? std::optional(value)
+                                                                 : std::nullopt;
+}
+
+inline std::string_view text_at(const simdjson::dom::object& object, std::string_view key) {
+  std::string_view value;
+  return object[key].get_string().get(value) == simdjson::SUCCESS ? value : std::string_view();
+}
+
+inline bool is_true_at(const simdjson::dom::object& object, std::string_view key) {
+  bool value = false;
+  return object[key].get_bool().get(value) == simdjson::SUCCESS && value;
+}
+
+inline bool has(const simdjson::dom::object& object, std::string_view key) {
+  return object[key].error() == simdjson::SUCCESS;
+}
+
+/// True if it is the line of an operation.
+inline bool is_operation(const Event& event) {
+  return event.phase == "b" && event.category == "op" && event.arguments &&
+         has(*event.arguments, "op");
+}
+
+}  // namespace ringside::lint
+
+#endif  // RINGSIDE_ANALYZER_LINT_EVENT_H

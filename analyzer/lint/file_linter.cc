@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/lint/file_linter.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/lint/account_rules.h"
+#include "analyzer/lint/async_rules.h"
+#include "analyzer/lint/container_rules.h"
+#include "analyzer/lint/event.h"
+#include "analyzer/lint/event_rules.h"
+#include "analyzer/lint/flow_rules.h"
+#include "analyzer/lint/operation_rules.h"
+#include "analyzer/lint/reference_rules.h"
+#include "analyzer/lint/slice_rules.h"
+#include "analyzer/load/line_reader.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::lint {
+namespace {
+
+class FileLinter {
+ public:
+  FileLinter() : container_(findings_) {}
+
+  void take_line(const load::Line& line) {
+    const std::string_view text = container_.take_line(line);
+    if (text.empty()) {
+      return;
+    }
+    Event event;
+    event.line = line.number;
+    event.scan = scan_json(text);
+    if (!parse(text, event)) {
+      container_.take_event(false);
+      return;
+    }
+    ++events_;
+    fill(event);
+    container_.take_event(event.phase == "M" && event.name == schema::kLineEnd);
+    check(event);
+  }
+
+  FileReport finish(bool must_be_closed) {
+    container_.finish(must_be_closed);
+    const bool is_closed = container_.is_closed();
+    slices_.finish(findings_);
+    asyncs_.finish(is_closed, findings_);
+    flows_.finish(is_closed, findings_);
+    references_.finish(is_closed, findings_);
+    FileReport report;
+    report.events = events_;
+    report.is_closed = is_closed;
+    report.findings = std::move(findings_.all());
+    std::stable_sort(report.findings.begin(), report.findings.end(),
+                     [](const Finding& a, const Finding& b) {
+                       return std::pair(a.line, a.rule) < std::pair(b.line, b.rule);
+                     });
+    return report;
+  }
+
+ private:
+  bool parse(std::string_view text, Event& event) {
+    simdjson::dom::element element;
+    // The reader's padding lies behind the line, so that no copy is needed.
+    const auto error = parser_.parse(text.data(), text.size(), false).get(element);
+    if (error == simdjson::SUCCESS && element.get_object().get(event.object) == simdjson::SUCCESS) {
+      return true;
+    }
+    const std::string what = simdjson::error_message(error);
+    if (error == simdjson::SUCCESS || event.scan.has_more) {
+      findings_.add(event.line, Rule::kOneEventALine, "the line is not one JSON object");
+    } else if (error == simdjson::UNESCAPED_CHARS) {
+      findings_.add(event.line, Rule::kControlCharacter, "a raw control character in a string");
+    } else if (error == simdjson::UTF8_ERROR) {
+      findings_.add(event.line, Rule::kUtf8, "not valid UTF-8");
+    } else if (!event.scan.bare_word.empty()) {
+      findings_.add(event.line, Rule::kNotANumber,
+                    "no JSON value: " + std::string(event.scan.bare_word));
+    } else {
+      findings_.add(event.line, Rule::kInvalidJson, what);
+    }
+    return false;
+  }
+
+  static void fill(Event& event) {
+    event.phase = text_at(event.object, "ph");
+    event.category = text_at(event.object, "cat");
+    event.name = text_at(event.object, "name");
+    event.bind_id = text_at(event.object, "bind_id");
+    event.pid = integer_at(event.object, "pid").value_or(-1);
+    event.tid = integer_at(event.object, "tid").value_or(-1);
+    event.ts_ns = exact_ns(event.scan.ts);
+    event.dur_ns = exact_ns(event.scan.dur);
+    simdjson::dom::object object;
+    if (event.object["args"].get_object().get(object) == simdjson::SUCCESS) {
+      event.arguments = object;
+    }
+    if (event.object["id2"].get_object().get(object) == simdjson::SUCCESS) {
+      event.id = text_at(object, "local");
+    }
+  }
+
+  void check(const Event& event) {
+    if (event.line == 1) {
+      check_first_event(event, findings_);
+    }
+    if (!event.scan.big_integer.empty()) {
+      findings_.add(event.line, Rule::kBigInteger,
+                    std::string(event.scan.big_integer) + " is beyond 2^53 and not a string");
+    }
+    check_event(event, findings_);
+    if (is_operation(event)) {
+      check_operation(event, findings_);
+    }
+    check_account(event, findings_);
+    slices_.take(event);
+    asyncs_.take(event);
+    flows_.take(event, findings_);
+    references_.take(event, findings_);
+  }
+
+  simdjson::dom::parser parser_;
+  Findings findings_;
+  ContainerRules container_;
+  SliceRules slices_;
+  AsyncRules asyncs_;
+  FlowRules flows_;
+  ReferenceRules references_;
+  std::uint64_t events_ = 0;
+};
+
+}  // namespace
+
+FileReport lint_file(const std::string& path, bool must_be_closed) {
+  FileReport report;
+  load::LineReader reader;
+  if (auto error = reader.open(path)) {
+    report.error = "cannot be opened: " + *error;
+    return report;
+  }
+  FileLinter linter;
+  load::Line line;
+  while (reader.next(line)) {
+    linter.take_line(line);
+  }
+  if (reader.error()) {
+    report.error = "cannot be read: " + *reader.error();
+  } else if (reader.bytes_read() == 0) {
+    report.error = "empty: nothing has been written to it yet";
+  } else {
+    report = linter.finish(must_be_closed);
+  }
+  return report;
+}
+
+}  // namespace ringside::lint

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rules that `ringside lint` enforces: docs/trace-format.md, and what Perfetto's importer of
+// Chrome JSON demands.
+#ifndef RINGSIDE_ANALYZER_LINT_RULES_H
+#define RINGSIDE_ANALYZER_LINT_RULES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ringside::lint {
+
+enum class Rule : std::uint8_t {
+  kFirstLine,
+  kOneEventALine,
+  kComma,
+  kLineTooLong,
+  kEnd,
+  kAfterEnd,
+  kNotClosed,
+  kInvalidJson,
+  kControlCharacter,
+  kUtf8,
+  kNotANumber,
+  kBigInteger,
+  kRequiredKeys,
+  kPhase,
+  kCategory,
+  kIdRange,
+  kTimeFormat,
+  kMetadataName,
+  kMetadataKeys,
+  kCounterArgs,
+  kInstantScope,
+  kSliceCategory,
+  kSliceOverlap,
+  kSliceOverlapRounded,
+  kAsyncUnbalanced,
+  kAsyncOverlap,
+  kAsyncOrder,
+  kAsyncUnfinished,
+  kFlowUnmatched,
+  kFlowRepeated,
+  kOperationKeys,
+  kOperationValues,
+  kOperationTimes,
+  kOperationBytes,
+  kOperationId,
+  kCallId,
+  kReference,
+  kAccountSum,
+  kOperationCount,
+};
+inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::kOperationCount) + 1;
+
+std::string_view rule_name(Rule rule);
+/// What the rule demands, in one line.
+std::string_view rule_text(Rule rule);
+
+struct Finding {
+  std::uint64_t line = 0;  // from 1
+  Rule rule = Rule::kFirstLine;
+  std::string text;
+};
+
+/// Findings of one file, in the order in which they are made.
+class Findings {
+ public:
+  void add(std::uint64_t line, Rule rule, std::string text) {
+    all_.push_back({line, rule, std::move(text)});
+  }
+  std::vector<Finding>& all() { return all_; }
+
+ private:
+  std::vector<Finding> all_;
+};
+
+}  // namespace ringside::lint
+
+#endif  // RINGSIDE_ANALYZER_LINT_RULES_H

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Splits the JSON object of one line into what decides how to read it, and its args.
+#ifndef RINGSIDE_ANALYZER_LOAD_EVENT_PARSER_H
+#define RINGSIDE_ANALYZER_LOAD_EVENT_PARSER_H
+
+#include <optional>
+#include <simdjson.h>
+#include <string>
+#include <string_view>
+
+#include "analyzer/load/line_reader.h"
+
+namespace ringside::load {
+
+static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
+
+/// Views are valid until the next parse().
+struct Event {
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::string_view arguments;  // raw JSON of args, empty if there are none
+};
+
+/// Why something cannot be read; nothing if it can.
+using Failure = std::optional<std::string>;
+
+class EventParser {
+ public:
+  /// `json` is followed by LineReader::kPadding bytes that may be read.
+  Failure parse(std::string_view json, Event& event);
+
+  /// Calls visit(key, value) for each member of the args of an event from parse(). It returns a
+  /// simdjson::error_code; the first that is not SUCCESS ends the visit and is told with its key.
+  template <typename Visit>
+  Failure visit_arguments(const Event& event, Visit visit);
+
+ private:
+  simdjson::ondemand::parser lines_;
+  simdjson::ondemand::parser arguments_;
+};
+
+/// What simdjson says, in the words of a reason.
+Failure failure_of(simdjson::error_code error, std::string_view key = {});
+
+template <typename Visit>
+Failure EventParser::visit_arguments(const Event& event, Visit visit) {
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  const simdjson::padded_string_view json(event.arguments.data(), event.arguments.size(),
+                                          event.arguments.size() + LineReader::kPadding);
+  if (const auto error = arguments_.iterate(json).get(document)) {
+    return failure_of(error, "args");
+  }
+  if (const auto error = document.get_object().get(object)) {
+    return failure_of(error, "args");
+  }
+  for (auto field : object) {
+    std::string_view key;
+    simdjson::ondemand::value value;
+    if (const auto error = field.unescaped_key().get(key)) {
+      return failure_of(error, "args");
+    }
+    if (const auto error = field.value().get(value)) {
+      return failure_of(error, key);
+    }
+    if (const auto error = visit(key, value)) {
+      return failure_of(error, key);
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_EVENT_PARSER_H

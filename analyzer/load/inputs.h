@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From what the user named on the command line to the files to read.
+#ifndef RINGSIDE_ANALYZER_LOAD_INPUTS_H
+#define RINGSIDE_ANALYZER_LOAD_INPUTS_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/model/problem.h"
+
+namespace ringside::load {
+
+struct Inputs {
+  std::vector<std::string> paths;  // sorted, each once
+  std::vector<std::string> notes;  // files of directories that were left out, and why
+};
+
+/// Directories stand for the Ringside traces directly in them: *.json whose first line is that of a
+/// trace, and all ringside.*.json. Files are taken as they are. What does not exist is a problem.
+Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_INPUTS_H

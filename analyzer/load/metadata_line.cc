@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/metadata_line.h"
+
+#include <string_view>
+#include <utility>
+
+#include "analyzer/load/json_value.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::load {
+namespace {
+
+using simdjson::error_code;
+using Value = simdjson::ondemand::value;
+
+Failure read_communicator(EventParser& parser, const Event& event, model::TraceFile& file) {
+  model::Context context;
+  std::optional<std::uint32_t> number;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "context") return take_integer(value, number);
+    if (key == "comm") return take_text(value, context.comm.emplace());
+    if (key == "name") return take_text(value, context.name);
+    if (key == "rank") return take_integer(value, context.rank);
+    if (key == "nranks") return take_integer(value, context.nranks);
+    if (key == "created_ns") return take_integer(value, context.created_ns);
+    if (key == "finalized_ns") return take_integer(value, context.finalized_ns);
+    return simdjson::SUCCESS;
+  });
+  if (failure) {
+    return failure;
+  }
+  if (!number) {
+    return failure_of(simdjson::NO_SUCH_FIELD, "context");
+  }
+  model::Context& known = file.contexts[*number];
+  context.operations = known.operations;
+  known = std::move(context);
+  return std::nullopt;
+}
+
+Failure read_window(EventParser& parser, const Event& event, model::TraceFile& file) {
+  std::optional<std::uint64_t> number;
+  std::optional<std::int64_t> start_ns;
+  std::optional<std::int64_t> end_ns;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "window") return take_integer(value, number);
+    if (key == "start_ns") return take_integer(value, start_ns);
+    if (key == "end_ns") return take_integer(value, end_ns);
+    return simdjson::SUCCESS;
+  });
+  if (failure) {
+    return failure;
+  }
+  if (!number) {
+    return failure_of(simdjson::NO_SUCH_FIELD, "window");
+  }
+  model::Window& window = file.windows[*number];
+  if (start_ns) {
+    window.start_ns = *start_ns;
+  }
+  window.end_ns = end_ns;
+  return std::nullopt;
+}
+
+error_code add_type(std::string_view type, Value& counts, model::Account& account) {
+  simdjson::ondemand::object object;
+  if (const auto error = counts.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view reason;
+    Value value;
+    std::uint64_t callbacks = 0;
+    if (const auto error = field.unescaped_key().get(reason)) return error;
+    if (const auto error = field.value().get(value)) return error;
+    if (const auto error = take_integer(value, callbacks)) return error;
+    if (reason == "produced") {
+      account.produced += callbacks;
+    } else if (reason == "sampled_out") {
+      account.sampled_out += callbacks;
+    } else if (reason == "in_rings") {
+      account.in_rings += callbacks;
+    } else if (reason.starts_with("dropped_") && callbacks > 0) {
+      account.dropped[std::string(type) + ' ' + std::string(reason)] += callbacks;
+    }
+  }
+  return simdjson::SUCCESS;
+}
+
+Failure read_account(EventParser& parser, const Event& event, model::TraceFile& file) {
+  model::Account account;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key != "by_type") {
+      return simdjson::SUCCESS;
+    }
+    simdjson::ondemand::object types;
+    if (const auto error = value.get_object().get(types)) {
+      return error;
+    }
+    for (auto field : types) {
+      std::string_view type;
+      Value counts;
+      if (const auto error = field.unescaped_key().get(type)) return error;
+      if (const auto error = field.value().get(counts)) return error;
+      if (const auto error = add_type(type, counts, account)) return error;
+    }
+    return simdjson::SUCCESS;
+  });
+  if (!failure) {
+    file.account = std::move(account);
+  }
+  return failure;
+}
+
+Failure read_end(EventParser& parser, const Event& event, model::TraceFile& file) {
+  file.closed = true;
+  return parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    return key == "operations" ? take_integer(value, file.operations_written) : simdjson::SUCCESS;
+  });
+}
+
+error_code take_nullable_text(Value& value, std::string& text) {
+  bool is_null = false;
+  if (const auto error = value.is_null().get(is_null)) {
+    return error;
+  }
+  return is_null ? simdjson::SUCCESS : take_text(value, text);
+}
+
+}  // namespace
+
+Failure read_process(EventParser& parser, const Event& event, model::Process& process) {
+  std::optional<std::int64_t> version;
+  std::optional<std::int64_t> base_time_s;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "format_version") return take_integer(value, version);
+    if (key == "run_id") return take_text(value, process.run_id);
+    if (key == "dump") return value.get_bool().get(process.dump);
+    if (key == "job") return take_text(value, process.job);
+    if (key == "host") return take_text(value, process.host);
+    if (key == "pid") return take_integer(value, process.pid);
+    if (key == "launcher_rank") return take_integer(value, process.launcher_rank);
+    if (key == "base_time_s") return take_integer(value, base_time_s);
+    if (key == "start_ns") return take_integer(value, process.start_ns);
+    if (key == "nccl_version") return take_nullable_text(value, process.nccl_version);
+    if (key == "abi") return take_integer(value, process.abi);
+    return simdjson::SUCCESS;
+  });
+  if (failure) {
+    return failure;
+  }
+  if (!version || !base_time_s) {
+    return failure_of(simdjson::NO_SUCH_FIELD, version ? "base_time_s" : "format_version");
+  }
+  if (*version != schema::kFormatVersion) {
+    return "trace format " + std::to_string(*version) + ", but this ringside reads format " +
+           std::to_string(schema::kFormatVersion) + " only; use the release that wrote the trace";
+  }
+  process.base_time_s = *base_time_s;
+  return std::nullopt;
+}
+
+Failure read_metadata(EventParser& parser, const Event& event, model::TraceFile& file) {
+  if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, file);
+  if (event.name == schema::kLineWindow) return read_window(parser, event, file);
+  if (event.name == schema::kLineAccount) return read_account(parser, event, file);
+  if (event.name == schema::kLineEnd) return read_end(parser, event, file);
+  return std::nullopt;
+}
+
+}  // namespace ringside::load

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reads the metadata lines ("ph":"M") that the analysis needs; others are ignored.
+#ifndef RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H
+#define RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H
+
+#include "analyzer/load/event_parser.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::load {
+
+/// Reads the ringside_trace line. Fails where the format is newer than this reader.
+Failure read_process(EventParser& parser, const Event& event, model::Process& process);
+
+/// Reads any other metadata line into the file it belongs to.
+Failure read_metadata(EventParser& parser, const Event& event, model::TraceFile& file);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/communicators.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+namespace ringside::match {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::uint32_t kNoContext = 0;  // of operations to which NCCL gave none
+
+// One context with what the grouping looks at.
+struct Candidate {
+  Member member;
+  const model::Context* context = nullptr;
+  std::uint32_t order = 0;      // place among the contexts of its file
+  std::int64_t created_ns = 0;  // since the epoch, so that files with different bases compare
+};
+
+std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
+  constexpr std::int64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kNsPerSecond / 2;
+  const std::int64_t base_s = std::clamp<std::int64_t>(process.base_time_s, 0, kMaxSeconds);
+  const std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max() / 2;
+  return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
+}
+
+bool is_complete(const model::TraceFile& file, const model::Context& context) {
+  const model::Account& account = file.account;
+  const bool nothing_lost = file.closed && !file.process.dump && !file.torn &&
+                            file.bad_lines == 0 && account.dropped.empty() &&
+                            account.in_rings == 0 && account.sampled_out == 0 &&
+                            file.operations_written == file.operations.size();
+  if (!nothing_lost || file.windows.size() != 1 || !context.created_ns) {
+    return false;
+  }
+  const model::Window& window = file.windows.begin()->second;
+  const bool lasted =
+      !window.end_ns || (context.finalized_ns && *context.finalized_ns <= *window.end_ns);
+  return window.start_ns <= *context.created_ns && lasted;
+}
+
+std::vector<Candidate> find_candidates(const model::Traces& traces) {
+  std::vector<Candidate> candidates;
+  for (std::size_t i = 0; i < traces.files.size(); ++i) {
+    const model::TraceFile& file = traces.files[i];
+    std::uint32_t order = 0;
+    for (const auto& [number, context] : file.contexts) {
+      const Member member{static_cast<std::uint32_t>(i), number, context.rank,
+                          is_complete(file, context)};
+      const std::int64_t created_ns =
+          since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
+      candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns});
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) {
+                     return std::tie(a.created_ns, a.member.file, a.member.context) <
+                            std::tie(b.created_ns, b.member.file, b.member.context);
+                   });
+  return candidates;
+}
+
+using Group = std::vector<Candidate>;
+
+Communicator make_communicator(const Group& group, Identity identity) {
+  Communicator communicator;
+  communicator.identity = identity;
+  communicator.order = group.front().order;
+  std::uint32_t ranks_seen = 0;
+  std::uint32_t told = 0;
+  for (const Candidate& candidate : group) {
+    if (candidate.context->comm) {
+      communicator.hash = *candidate.context->comm;
+    }
+    if (communicator.name.empty()) {
+      communicator.name = candidate.context->name;
+    }
+    told = std::max(told, candidate.context->nranks.value_or(0));
+    if (candidate.member.rank) {
+      ranks_seen = std::max(ranks_seen, *candidate.member.rank + 1);
+    }
+    communicator.members.push_back(candidate.member);
+  }
+  ranks_seen = std::max(ranks_seen, static_cast<std::uint32_t>(group.size()));
+  communicator.nranks_inferred = told == 0;
+  communicator.nranks = std::max(told, ranks_seen);
+  std::stable_sort(communicator.members.begin(), communicator.members.end(),
+                   [](const Member& a, const Member& b) { return a.rank < b.rank; });
+  return communicator;
+}
+
+bool has_operations(const Group& group) {
+  return std::any_of(group.begin(), group.end(),
+                     [](const Candidate& c) { return c.context->operations > 0; });
+}
+
+// Members of one hash; a rank that comes again belongs to the next run of the job.
+void add_by_hash(const Group& group, std::vector<std::pair<Group, Communicator>>& found) {
+  std::map<std::optional<std::uint32_t>, std::size_t> seen;
+  std::vector<Group> instances;
+  for (const Candidate& candidate : group) {
+    const std::size_t instance = seen[candidate.member.rank]++;
+    instances.resize(std::max(instances.size(), instance + 1));
+    instances[instance].push_back(candidate);
+  }
+  for (std::size_t i = 0; i < instances.size(); ++i) {
+    Communicator communicator = make_communicator(instances[i], Identity::kHash);
+    communicator.instance = static_cast<std::uint32_t>(i);
+    found.emplace_back(instances[i], std::move(communicator));
+  }
+}
+
+// Members at one place in the order of creation. Two of the same rank cannot be of one
+// communicator, and nothing says which belong together.
+void add_by_order(const Group& group, std::vector<std::pair<Group, Communicator>>& found) {
+  std::set<std::uint32_t> ranks;
+  const bool is_contradictory = std::any_of(group.begin(), group.end(), [&](const Candidate& c) {
+    return c.member.rank && !ranks.insert(*c.member.rank).second;
+  });
+  const bool is_of_none = group.front().member.context == kNoContext;
+  if (!is_contradictory && !is_of_none) {
+    found.emplace_back(group, make_communicator(group, Identity::kOrder));
+    return;
+  }
+  for (const Candidate& candidate : group) {
+    found.emplace_back(Group{candidate}, make_communicator({candidate}, Identity::kAlone));
+  }
+}
+
+}  // namespace
+
+std::vector<Communicator> find_communicators(const model::Traces& traces) {
+  std::map<std::string, Group> by_hash;
+  std::map<std::uint32_t, Group> by_order;
+  for (const Candidate& candidate : find_candidates(traces)) {
+    if (candidate.context->comm) {
+      by_hash[*candidate.context->comm].push_back(candidate);
+    } else {
+      by_order[candidate.order].push_back(candidate);
+    }
+  }
+  std::vector<std::pair<Group, Communicator>> found;
+  for (const auto& [hash, group] : by_hash) {
+    add_by_hash(group, found);
+  }
+  for (const auto& [order, group] : by_order) {
+    add_by_order(group, found);
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first.front().created_ns < b.first.front().created_ns;
+  });
+  std::vector<Communicator> communicators;
+  for (auto& [group, communicator] : found) {
+    if (has_operations(group)) {
+      const model::Process& process = traces.files[group.front().member.file].process;
+      communicator.process = process.host + ':' + std::to_string(process.pid);
+      communicators.push_back(std::move(communicator));
+    }
+  }
+  return communicators;
+}
+
+std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator) {
+  std::set<std::uint32_t> seen;
+  for (const Member& member : communicator.members) {
+    if (!member.rank) {
+      return {};
+    }
+    seen.insert(*member.rank);
+  }
+  std::vector<std::uint32_t> ranks;
+  // A damaged line may claim any number of ranks; what is listed stays bounded by what was read.
+  constexpr std::uint32_t kListed = 1U << 20;
+  for (std::uint32_t rank = 0; rank < std::min(communicator.nranks, kListed); ++rank) {
+    if (!communicator.nranks_inferred && !seen.contains(rank)) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which contexts of which processes are ranks of the same communicator.
+#ifndef RINGSIDE_ANALYZER_MATCH_COMMUNICATORS_H
+#define RINGSIDE_ANALYZER_MATCH_COMMUNICATORS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/trace.h"
+
+namespace ringside::match {
+
+/// One rank of a communicator, as one process recorded it.
+struct Member {
+  std::uint32_t file = 0;     // index into Traces::files
+  std::uint32_t context = 0;  // number in that file
+  std::optional<std::uint32_t> rank;
+  /// True if an operation that is not in the file was not called by this rank: the file is closed,
+  /// nothing was lost, and one window spans the life of the communicator.
+  bool is_complete = false;
+};
+
+/// What makes the members one communicator.
+enum class Identity : std::uint8_t {
+  kHash,   // NCCL's hash of the communicator
+  kOrder,  // the order of creation in each process: the interface (v1 to v3) gives no hash
+  kAlone,  // neither: that order contradicts itself, or NCCL gave no context; one rank by itself
+};
+
+struct Communicator {
+  Identity identity = Identity::kHash;
+  std::string hash;            // empty unless identity is kHash
+  std::uint32_t instance = 0;  // from 0: those of the same hash, by creation (a job that restarted)
+  std::uint32_t order =
+      0;                // place in the order of creation, from 1; 0: context 0, of no communicator
+  std::string name;     // empty if not known
+  std::string process;  // "host:pid" of the first member
+  std::uint32_t nranks = 0;
+  bool nranks_inferred = false;  // from the ranks seen: there may be more
+  std::vector<Member> members;   // by rank
+};
+
+/// Finds all communicators that have at least one operation, in the order of their creation.
+std::vector<Communicator> find_communicators(const model::Traces& traces);
+
+/// Ranks of which no trace was read; empty if nranks is inferred or a member's rank is not known.
+std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);
+
+}  // namespace ringside::match
+
+#endif  // RINGSIDE_ANALYZER_MATCH_COMMUNICATORS_H

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The same operation on every rank.
+#ifndef RINGSIDE_ANALYZER_MATCH_MATCHER_H
+#define RINGSIDE_ANALYZER_MATCH_MATCHER_H
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/match/communicators.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::match {
+
+/// How the parts of a matched operation were found to belong together.
+enum class Way : std::uint8_t {
+  kSequence,  // communicator, function, sequence number
+  kOrder,     // communicator, function, order of the calls: there is no sequence number
+  kPair,      // communicator, source, destination, order of the calls: a send and its receive
+};
+
+/// An operation as one rank recorded it.
+struct Part {
+  std::uint32_t member = 0;     // index into Communicator::members
+  std::uint32_t file = 0;       // index into Traces::files
+  std::uint32_t operation = 0;  // index into TraceFile::operations
+};
+
+struct MatchedOperation {
+  std::uint32_t communicator = 0;  // index into Matches::communicators
+  Way way = Way::kSequence;
+  model::NameId func = model::kNoName;  // kNoName for a pair
+  std::uint64_t number = 0;             // sequence number, or place in the order, from 0
+  std::uint32_t occurrence = 0;         // how often that sequence number had come before
+  std::uint32_t source = 0;             // ranks of a pair
+  std::uint32_t destination = 0;
+  std::size_t first_part = 0;  // parts are Matches::parts [first_part, first_part + part_count)
+  std::uint32_t part_count = 0;
+};
+
+struct Matches {
+  std::vector<Communicator> communicators;
+  std::vector<MatchedOperation> operations;  // by communicator, way, function, number, occurrence
+  std::vector<Part> parts;                   // of one operation: by member; of a pair: send first
+  /// Sends and receives that cannot be paired, since their rank or peer is not known.
+  std::uint64_t unpaired = 0;
+};
+
+/// Matches all operations. The k-th time that a rank gives a sequence number is matched with the
+/// k-th time on the others (replays of a CUDA graph repeat them).
+Matches match_operations(const model::Traces& traces);
+
+/// Number of ranks that take part in the operation: those of the communicator, 2 in a pair, 1 if
+/// a rank sends to itself.
+std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& operation);
+
+/// Number of ranks that recorded it.
+std::uint32_t ranks_seen(const MatchedOperation& operation);
+
+inline bool is_to_self(const MatchedOperation& operation) {
+  return operation.way == Way::kPair && operation.source == operation.destination;
+}
+
+inline const model::Operation& operation_of(const model::Traces& traces, const Part& part) {
+  return traces.files[part.file].operations[part.operation];
+}
+
+}  // namespace ringside::match
+
+#endif  // RINGSIDE_ANALYZER_MATCH_MATCHER_H

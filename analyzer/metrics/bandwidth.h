@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// algbw and busbw as nccl-tests defines them (doc/PERFORMANCE.md and getBw in its src/*.cu).
+#ifndef RINGSIDE_ANALYZER_METRICS_BANDWIDTH_H
+#define RINGSIDE_ANALYZER_METRICS_BANDWIDTH_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace ringside::metrics {
+
+/// The function under which a send and its receive are listed, as nccl-tests calls them.
+inline constexpr std::string_view kSendRecv = "SendRecv";
+
+struct Bandwidth {
+  std::optional<double> algbw_gb_s;  // GB/s, 1 GB = 1e9 bytes
+  std::optional<double> busbw_gb_s;
+};
+
+/// nccl-tests' "size" S of a call, in bytes: `bytes` is the message as one rank gives or gets it.
+/// Nothing for functions that nccl-tests does not have.
+std::optional<double> test_size_bytes(std::string_view func, std::uint64_t bytes,
+                                      std::uint32_t nranks);
+
+/// algbw = S / t, busbw = algbw x factor. What cannot be known is left out: both for functions that
+/// nccl-tests does not have and for t = 0; and in a communicator of one rank busbw, and algbw
+/// where S depends on the number of ranks.
+Bandwidth bandwidth(std::string_view func, std::uint64_t bytes, std::uint32_t nranks,
+                    double time_ns);
+
+/// True where algbw itself, not only busbw, depends on the number of ranks.
+bool size_depends_on_ranks(std::string_view func);
+
+/// True where busbw differs from algbw, or depends on the number of ranks by algbw.
+bool busbw_depends_on_ranks(std::string_view func);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_BANDWIDTH_H

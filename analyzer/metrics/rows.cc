@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/match/function_mismatch.h"
+#include "analyzer/metrics/percentile.h"
+
+namespace ringside::metrics {
+namespace {
+
+using model::State;
+using model::TimesFrom;
+
+constexpr std::size_t kExamples = 5;
+
+// What makes two operations one row. Names are compared as text, so that the order is the reader's.
+struct Key {
+  std::uint32_t communicator = 0;
+  std::string_view function;
+  std::optional<std::uint64_t> bytes;
+  std::string_view datatype;
+  std::string_view algorithm;
+  std::string_view protocol;
+  TimesFrom times_from = TimesFrom::kGpu;
+
+  auto tied() const {
+    return std::tie(communicator, function, bytes, datatype, algorithm, protocol, times_from);
+  }
+  bool operator<(const Key& other) const { return tied() < other.tied(); }
+};
+
+struct Collected {
+  Row row;
+  std::vector<std::int64_t> durations_ns;
+};
+
+// NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
+// never looks unfinished.
+bool is_finished(const model::Operation& operation) {
+  return !operation.in_flight &&
+         (operation.state == State::kCompleted ||
+          (operation.state == State::kEnqueued && operation.times_from == TimesFrom::kEnqueue));
+}
+
+// The ranks' records of one operation, put together.
+struct Joined {
+  bool is_finished = true;
+  State state = State::kCompleted;
+  TimesFrom times_from = TimesFrom::kGpu;
+  std::int64_t least_duration_ns = std::numeric_limits<std::int64_t>::max();
+  std::optional<std::uint64_t> bytes;
+};
+
+Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
+  Joined joined;
+  for (const match::Part& part : parts) {
+    const model::Operation& operation = match::operation_of(traces, part);
+    joined.is_finished = joined.is_finished && is_finished(operation);
+    joined.state = std::max(joined.state, operation.state);
+    joined.times_from = std::max(joined.times_from, operation.times_from);
+    if (!joined.bytes) {
+      joined.bytes = operation.bytes;
+    }
+    if (operation.start_ns && operation.end_ns) {
+      joined.least_duration_ns =
+          std::min(joined.least_duration_ns, *operation.end_ns - *operation.start_ns);
+    }
+  }
+  return joined;
+}
+
+class Summer {
+ public:
+  Summer(const model::Traces& traces, const match::Matches& matches)
+      : traces_(traces), matches_(matches), result_(matches.communicators.size()) {}
+
+  std::vector<CommunicatorRows> sum() {
+    auto judgements = judge_all();
+    for (std::size_t i = 0; i < judgements.size(); ++i) {
+      add(matches_.operations[i], judgements[i]);
+    }
+    for (auto& [key, collected] : collected_) {
+      result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
+    }
+    return std::move(result_);
+  }
+
+ private:
+  std::vector<match::Judgement> judge_all() const {
+    std::vector<match::Judgement> judgements;
+    judgements.reserve(matches_.operations.size());
+    for (const match::MatchedOperation& operation : matches_.operations) {
+      judgements.push_back(match::judge(traces_, matches_, operation));
+    }
+    match::find_function_mismatches(traces_, matches_, judgements);
+    return judgements;
+  }
+
+  void add(const match::MatchedOperation& operation, const match::Judgement& judgement) {
+    CommunicatorRows& communicator = result_[operation.communicator];
+    ++communicator.operations;
+    ++communicator.verdicts[static_cast<std::size_t>(judgement.verdict)];
+    communicator.repeated += operation.occurrence > 0 ? 1 : 0;
+    if (judgement.verdict != match::Verdict::kMatched) {
+      add_example(operation, judgement, communicator);
+    }
+    const Joined joined = join(
+        traces_, std::span(matches_.parts).subspan(operation.first_part, operation.part_count));
+    if (!joined.is_finished) {
+      ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
+    } else if (judgement.differs.empty()) {
+      add_to_row(operation, joined);
+    }
+  }
+
+  // That a rank has no trace at all is said once, not for each of its operations.
+  void add_example(const match::MatchedOperation& operation, const match::Judgement& judgement,
+                   CommunicatorRows& communicator) {
+    if (judgement.verdict == match::Verdict::kNotRecorded &&
+        match::absent_ranks(matches_, operation, judgement.verdict).empty()) {
+      return;
+    }
+    if (communicator.examples.size() == kExamples) {
+      ++communicator.examples_left_out;
+      return;
+    }
+    communicator.examples.push_back(match::describe(traces_, matches_, operation, judgement));
+  }
+
+  void add_to_row(const match::MatchedOperation& operation, const Joined& joined) {
+    const match::Part& part = matches_.parts[operation.first_part];
+    const model::Operation& first = match::operation_of(traces_, part);
+    const std::string_view function = operation.way != match::Way::kPair
+                                          ? traces_.names.text(operation.func)
+                                      : match::is_to_self(operation) ? "SendRecv to self"
+                                                                     : kSendRecv;
+    const Key key{operation.communicator,
+                  function,
+                  joined.bytes,
+                  traces_.names.text(first.datatype),
+                  traces_.names.text(first.algo),
+                  traces_.names.text(first.proto),
+                  joined.times_from};
+    auto& [row, durations_ns] = collected_[key];
+    const std::uint32_t expected = match::ranks_expected(matches_, operation);
+    const std::uint32_t seen = match::ranks_seen(operation);
+    row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
+    row.ranks = expected;
+    row.ranks_inferred = operation.way != match::Way::kPair &&
+                         matches_.communicators[operation.communicator].nranks_inferred;
+    ++row.count;
+    row.partial += seen < expected ? 1 : 0;
+    if (joined.times_from != TimesFrom::kEnqueue) {
+      durations_ns.push_back(joined.least_duration_ns);
+    }
+  }
+
+  Row finish(const Key& key, Collected&& collected) const {
+    Row row = std::move(collected.row);
+    row.function = key.function;
+    row.bytes = key.bytes;
+    row.datatype = key.datatype;
+    row.algorithm = key.algorithm;
+    row.protocol = key.protocol;
+    row.times_from = key.times_from;
+    std::vector<std::int64_t>& durations_ns = collected.durations_ns;
+    if (!durations_ns.empty()) {
+      std::sort(durations_ns.begin(), durations_ns.end());
+      row.median_ns = median(durations_ns);
+      row.p99_ns = percentile(durations_ns, 99);
+    }
+    const bool may_have_bandwidth =
+        key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
+    if (may_have_bandwidth && row.bytes && row.median_ns) {
+      // One rank by itself says nothing of how many there are: what depends on that is left out.
+      const bool is_alone =
+          matches_.communicators[key.communicator].identity == match::Identity::kAlone;
+      row.bandwidth = bandwidth(row.function, *row.bytes, is_alone ? 1 : row.ranks, *row.median_ns);
+      row.algbw_inferred = row.ranks_inferred && size_depends_on_ranks(row.function);
+      row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
+    }
+    return row;
+  }
+
+  const model::Traces& traces_;
+  const match::Matches& matches_;
+  std::vector<CommunicatorRows> result_;
+  std::map<Key, Collected> collected_;
+};
+
+}  // namespace
+
+std::vector<CommunicatorRows> make_rows(const model::Traces& traces,
+                                        const match::Matches& matches) {
+  return Summer(traces, matches).sum();
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all operations of one kind and size have in common: how many, how long, how fast.
+#ifndef RINGSIDE_ANALYZER_METRICS_ROWS_H
+#define RINGSIDE_ANALYZER_METRICS_ROWS_H
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/match/matcher.h"
+#include "analyzer/match/verdict.h"
+#include "analyzer/metrics/bandwidth.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::metrics {
+
+/// Matched operations of one communicator that agree in function, bytes, datatype, algorithm,
+/// protocol and the source of their times. docs/metrics.md defines each figure.
+struct Row {
+  std::string function;
+  std::optional<std::uint64_t> bytes;
+  std::string datatype;
+  std::string algorithm;
+  std::string protocol;
+  model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // the weakest of the ranks' sources
+
+  std::uint64_t count = 0;
+  std::uint64_t partial = 0;        // of them, those not recorded on all ranks
+  std::uint32_t ranks = 0;          // that take part
+  std::uint32_t ranks_seen = 0;     // the least number that recorded one of the operations
+  bool ranks_inferred = false;      // `ranks` is from the ranks seen, there may be more
+  std::optional<double> median_ns;  // absent where no execution was seen
+  std::optional<std::int64_t> p99_ns;
+  Bandwidth bandwidth;          // of the median; empty for proxy_queue and enqueue
+  bool algbw_inferred = false;  // depends on an inferred number of ranks
+  bool busbw_inferred = false;
+};
+
+/// All of one communicator.
+struct CommunicatorRows {
+  std::uint64_t operations = 0;  // matched ones, in rows or not
+  std::array<std::uint64_t, match::kVerdictCount> verdicts{};
+  std::array<std::uint64_t, model::kStateCount> unfinished{};  // by the weakest state of the ranks
+  std::uint64_t repeated = 0;         // with a sequence number that had come before
+  std::vector<std::string> examples;  // the first few operations that do not match
+  std::uint64_t examples_left_out = 0;
+  std::vector<Row> rows;  // by function, bytes, datatype, algorithm, protocol, source
+};
+
+/// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
+/// disagree, and those not seen to finish, are counted and not in any row.
+std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_ROWS_H

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What was read of the traces: a file is one process, a context is one communicator as seen by one
+// rank of that process.
+#ifndef RINGSIDE_ANALYZER_MODEL_TRACE_H
+#define RINGSIDE_ANALYZER_MODEL_TRACE_H
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/name_table.h"
+#include "analyzer/model/operation.h"
+
+namespace ringside::model {
+
+/// The first line of a trace.
+struct Process {
+  std::string run_id;
+  bool dump = false;
+  std::string job;
+  std::string host;
+  std::int64_t pid = 0;
+  std::optional<std::int64_t> launcher_rank;
+  std::int64_t base_time_s = 0;
+  std::int64_t start_ns = 0;
+  std::string nccl_version;  // empty if not known
+  std::int64_t abi = 0;
+};
+
+struct Context {
+  std::optional<std::string> comm;  // the communicator's hash, "0x..."
+  std::string name;                 // empty if not known
+  std::optional<std::uint32_t> rank;
+  std::optional<std::uint32_t> nranks;
+  std::optional<std::int64_t> created_ns;
+  std::optional<std::int64_t> finalized_ns;
+  std::uint64_t operations = 0;
+};
+
+struct Window {
+  std::int64_t start_ns = 0;
+  std::optional<std::int64_t> end_ns;
+};
+
+/// The last account of a file, summed over event types where not said otherwise.
+struct Account {
+  std::uint64_t produced = 0;
+  std::uint64_t sampled_out = 0;
+  std::uint64_t in_rings = 0;
+  /// Callbacks lost, by "<event type> <reason>", for instance "ProxyStep dropped_ring_full".
+  std::map<std::string, std::uint64_t> dropped;
+};
+
+struct TraceFile {
+  std::string path;
+  Process process;
+  std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
+  std::vector<Operation> operations;
+  std::map<std::uint64_t, Window> windows;  // by number
+  Account account;
+  std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be
+  bool closed = false;                              // ringside_end was there
+  bool torn = false;                                // the last line had no newline
+  std::uint64_t size_bytes = 0;
+  std::uint64_t lines = 0;
+  std::uint64_t bad_lines = 0;
+};
+
+/// All that was loaded.
+struct Traces {
+  NameTable names;
+  std::vector<TraceFile> files;  // sorted by path
+};
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_TRACE_H

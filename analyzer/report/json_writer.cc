@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/json_writer.h"
+
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+
+void JsonWriter::append_quoted(std::string_view value) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  output_ += '"';
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      output_ += '\\';
+      output_ += c;
+    } else if (byte < 0x20) {
+      output_ += "\\u00";
+      output_ += kHex[byte >> 4U];
+      output_ += kHex[byte & 0xFU];
+    } else {
+      output_ += c;
+    }
+  }
+  output_ += '"';
+}
+
+void JsonWriter::raw(std::string_view key, std::string_view value) {
+  if (!is_first_) {
+    output_ += ',';
+  }
+  if (depth_ > 0) {
+    output_ += '\n';
+    output_.append(2 * depth_, ' ');
+  }
+  if (!key.empty()) {
+    append_quoted(key);
+    output_ += ": ";
+  }
+  output_ += value;
+  is_first_ = false;
+}
+
+void JsonWriter::begin(std::string_view key, char bracket) {
+  raw(key, std::string_view(&bracket, 1));
+  ++depth_;
+  is_first_ = true;
+}
+
+void JsonWriter::end(char bracket) {
+  --depth_;
+  if (!is_first_) {
+    output_ += '\n';
+    output_.append(2 * depth_, ' ');
+  }
+  output_ += bracket;
+  is_first_ = false;
+}
+
+void JsonWriter::text(std::string_view key, std::string_view value) {
+  raw(key, "");
+  append_quoted(value);
+}
+
+void JsonWriter::number(std::string_view key, double value, int decimals) {
+  raw(key, fixed(value, decimals));
+}
+
+}  // namespace ringside::report

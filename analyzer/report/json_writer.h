@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes JSON, indented, with keys in the order in which they are written.
+#ifndef RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H
+#define RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringside::report {
+
+class JsonWriter {
+ public:
+  /// Opens an object or array; `key` is empty within an array and at the top.
+  void begin_object(std::string_view key = {}) { begin(key, '{'); }
+  void end_object() { end('}'); }
+  void begin_array(std::string_view key = {}) { begin(key, '['); }
+  void end_array() { end(']'); }
+
+  void text(std::string_view key, std::string_view value);
+  void integer(std::string_view key, std::uint64_t value) { raw(key, std::to_string(value)); }
+  void boolean(std::string_view key, bool value) { raw(key, value ? "true" : "false"); }
+  void null(std::string_view key) { raw(key, "null"); }
+  /// With exactly that many decimals.
+  void number(std::string_view key, double value, int decimals);
+
+  /// What was written, with a newline at the end.
+  std::string finish() { return output_ + '\n'; }
+
+ private:
+  void begin(std::string_view key, char bracket);
+  void end(char bracket);
+  void raw(std::string_view key, std::string_view value);
+  void append_quoted(std::string_view value);
+
+  std::string output_;
+  std::size_t depth_ = 0;
+  bool is_first_ = true;
+};
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/numbers.h"
+
+#include <array>
+#include <charconv>
+
+namespace ringside::report {
+
+std::string fixed(double value, int decimals) {
+  std::array<char, 400> buffer{};  // the longest double has 309 digits before the point
+  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                    std::chars_format::fixed, decimals);
+  return {buffer.data(), result.ptr};
+}
+
+std::string human_bytes(std::uint64_t bytes) {
+  constexpr std::array<std::string_view, 7> kUnits = {"B",   "KiB", "MiB", "GiB",
+                                                      "TiB", "PiB", "EiB"};
+  std::size_t unit = 0;
+  std::uint64_t divisor = 1;
+  while (bytes / divisor >= 1024) {
+    divisor *= 1024;
+    ++unit;
+  }
+  const bool is_whole = bytes % divisor == 0;
+  const double value = static_cast<double>(bytes) / static_cast<double>(divisor);
+  return fixed(value, is_whole ? 0 : 1) + ' ' + std::string(kUnits[unit]);
+}
+
+std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {
+  std::string text = std::to_string(count) + ' ';
+  if (count == 1) {
+    return text.append(singular);
+  }
+  return plural.empty() ? text.append(singular) + 's' : text.append(plural);
+}
+
+}  // namespace ringside::report

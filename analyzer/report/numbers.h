@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Numbers as text, the same on every machine and in every locale.
+#ifndef RINGSIDE_ANALYZER_REPORT_NUMBERS_H
+#define RINGSIDE_ANALYZER_REPORT_NUMBERS_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringside::report {
+
+/// With exactly that many decimals, never an exponent.
+std::string fixed(double value, int decimals);
+
+/// "512 B", "64 KiB", "1.5 MiB": powers of 1024, one decimal where the number is not whole.
+std::string human_bytes(std::uint64_t bytes);
+
+/// "1 file", "2 files".
+std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_NUMBERS_H

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace ringside::report {
+namespace {
+
+// A process counts for as many ranks as it has in the communicator where it has the most.
+std::uint64_t count_ranks(const model::Traces& traces,
+                          const std::vector<match::Communicator>& communicators) {
+  std::vector<std::uint64_t> ranks(traces.files.size(), 1);
+  for (const match::Communicator& communicator : communicators) {
+    std::map<std::uint32_t, std::uint64_t> here;
+    for (const match::Member& member : communicator.members) {
+      ranks[member.file] = std::max(ranks[member.file], ++here[member.file]);
+    }
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : ranks) {
+    total += count;
+  }
+  return total;
+}
+
+void add_file(const model::TraceFile& file, InputFacts& facts) {
+  facts.files.push_back(&file);
+  facts.operations += file.operations.size();
+  facts.size_bytes += file.size_bytes;
+  facts.windows = std::max<std::uint64_t>(facts.windows, file.windows.size());
+  facts.jobs.insert(file.process.job);
+  facts.hosts.insert(file.process.host);
+  facts.nccl_versions.insert(file.process.nccl_version.empty() ? "unknown"
+                                                               : file.process.nccl_version);
+  facts.interfaces.insert(file.process.abi);
+  if (!file.closed) {
+    facts.not_closed.push_back(file.path);
+  }
+  if (file.torn) {
+    facts.torn.push_back(file.path);
+  }
+  for (const auto& [what, callbacks] : file.account.dropped) {
+    facts.dropped[what] += callbacks;
+  }
+  facts.produced += file.account.produced;
+  facts.sampled_out += file.account.sampled_out;
+  if (file.operations_written && *file.operations_written > file.operations.size()) {
+    facts.lines_lost += *file.operations_written - file.operations.size();
+  }
+}
+
+}  // namespace
+
+Summary make_summary(const model::Traces& traces, const model::Problems& problems,
+                     std::vector<std::string> duplicates) {
+  match::Matches matches = match::match_operations(traces);
+  Summary summary;
+  summary.problems = &problems;
+  summary.rows = metrics::make_rows(traces, matches);
+  summary.communicators = std::move(matches.communicators);
+  for (const model::TraceFile& file : traces.files) {
+    add_file(file, summary.inputs);
+  }
+  summary.inputs.ranks = count_ranks(traces, summary.communicators);
+  summary.inputs.unpaired = matches.unpaired;
+  summary.inputs.duplicates = std::move(duplicates);
+  return summary;
+}
+
+std::uint64_t dropped_total(const InputFacts& inputs) {
+  std::uint64_t total = 0;
+  for (const auto& [what, callbacks] : inputs.dropped) {
+    total += callbacks;
+  }
+  return total;
+}
+
+const char* state_name(model::State state) {
+  switch (state) {
+    case model::State::kCompleted:
+      return "completed";
+    case model::State::kStarted:
+      return "started";
+    case model::State::kEnqueued:
+      return "enqueued";
+  }
+  return "";
+}
+
+const char* times_from_name(model::TimesFrom times_from) {
+  switch (times_from) {
+    case model::TimesFrom::kGpu:
+      return "gpu";
+    case model::TimesFrom::kProxy:
+      return "proxy";
+    case model::TimesFrom::kProxyQueue:
+      return "proxy_queue";
+    case model::TimesFrom::kEnqueue:
+      return "enqueue";
+  }
+  return "";
+}
+
+std::string label_of(const match::Communicator& communicator) {
+  std::string label = communicator.name;
+  if (label.empty()) {
+    label = !communicator.hash.empty() ? communicator.hash
+            : communicator.order == 0  ? "not named by NCCL"
+                                       : "number " + std::to_string(communicator.order);
+  }
+  if (communicator.instance > 0) {
+    label += " (run " + std::to_string(communicator.instance + 1) + ')';
+  }
+  if (communicator.identity == match::Identity::kAlone) {
+    const auto& rank = communicator.members.front().rank;
+    label += ", rank " + (rank ? std::to_string(*rank) : std::string("?")) + " of " +
+             communicator.process + " alone";
+  }
+  return label;
+}
+
+}  // namespace ringside::report

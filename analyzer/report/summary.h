@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// All that `ringside summary` prints, before it is text.
+#ifndef RINGSIDE_ANALYZER_REPORT_SUMMARY_H
+#define RINGSIDE_ANALYZER_REPORT_SUMMARY_H
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/rows.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::report {
+
+/// What was read, and how much of it is there.
+struct InputFacts {
+  std::uint64_t ranks = 0;       // processes, each with as many as share a communicator
+  std::uint64_t operations = 0;  // operation lines
+  std::uint64_t size_bytes = 0;
+  std::uint64_t windows = 0;  // the most of one file
+  std::set<std::string> jobs;
+  std::set<std::string> hosts;
+  std::set<std::string> nccl_versions;  // "unknown" where the trace has none
+  std::set<std::int64_t> interfaces;
+  std::vector<const model::TraceFile*> files;
+  std::vector<std::string> not_closed;           // paths
+  std::vector<std::string> torn;                 // paths
+  std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
+  std::uint64_t produced = 0;                    // callbacks
+  std::uint64_t sampled_out = 0;                 // callbacks
+  std::uint64_t lines_lost = 0;         // operations that ringside_end counts beyond those read
+  std::uint64_t unpaired = 0;           // sends and receives whose rank or peer is not known
+  std::vector<std::string> duplicates;  // files of the same run that were left out
+};
+
+struct Summary {
+  InputFacts inputs;
+  const model::Problems* problems = nullptr;
+  std::vector<match::Communicator> communicators;
+  std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
+};
+
+/// Matches and sums up what was loaded. The summary refers to `traces` and `problems`.
+Summary make_summary(const model::Traces& traces, const model::Problems& problems,
+                     std::vector<std::string> duplicates);
+
+std::uint64_t dropped_total(const InputFacts& inputs);
+
+/// "completed" and so on, as in the trace.
+const char* state_name(model::State state);
+const char* times_from_name(model::TimesFrom times_from);
+
+/// The communicator's name, else its hash, else its place in the order of creation.
+std::string label_of(const match::Communicator& communicator);
+
+/// The formats. Each gives the whole output.
+std::string summary_as_table(const Summary& summary);
+std::string summary_as_markdown(const Summary& summary);
+std::string summary_as_csv(const Summary& summary);
+std::string summary_as_json(const Summary& summary);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_SUMMARY_H

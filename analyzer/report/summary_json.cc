@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string_view>
+
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/summary.h"
+
+#ifndef RINGSIDE_VERSION
+#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
+#endif
+
+namespace ringside::report {
+namespace {
+
+// Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
+// keys.
+constexpr std::uint64_t kSchemaVersion = 1;
+
+template <typename Texts>
+void texts(JsonWriter& json, std::string_view key, const Texts& values) {
+  json.begin_array(key);
+  for (const auto& value : values) {
+    json.text({}, value);
+  }
+  json.end_array();
+}
+
+void write_inputs(JsonWriter& json, const InputFacts& inputs) {
+  json.begin_object("inputs");
+  json.begin_array("files");
+  for (const model::TraceFile* file : inputs.files) {
+    json.begin_object();
+    json.text("path", file->path);
+    json.text("host", file->process.host);
+    json.text("run_id", file->process.run_id);
+    json.boolean("dump", file->process.dump);
+    json.boolean("closed", file->closed);
+    json.integer("operations", file->operations.size());
+    json.integer("bytes", file->size_bytes);
+    json.integer("bad_lines", file->bad_lines);
+    json.end_object();
+  }
+  json.end_array();
+  json.integer("ranks", inputs.ranks);
+  json.integer("operations", inputs.operations);
+  json.integer("bytes", inputs.size_bytes);
+  json.integer("windows", inputs.windows);
+  texts(json, "hosts", inputs.hosts);
+  texts(json, "jobs", inputs.jobs);
+  texts(json, "nccl_versions", inputs.nccl_versions);
+  json.begin_array("profiler_interfaces");
+  for (const std::int64_t interface : inputs.interfaces) {
+    json.integer({}, static_cast<std::uint64_t>(interface));
+  }
+  json.end_array();
+  json.end_object();
+}
+
+void write_completeness(JsonWriter& json, const Summary& summary) {
+  const InputFacts& inputs = summary.inputs;
+  json.begin_object("completeness");
+  json.integer("callbacks_produced", inputs.produced);
+  json.integer("callbacks_dropped", dropped_total(inputs));
+  json.begin_object("dropped");
+  for (const auto& [what, callbacks] : inputs.dropped) {
+    json.integer(what, callbacks);
+  }
+  json.end_object();
+  json.integer("callbacks_sampled_out", inputs.sampled_out);
+  texts(json, "files_not_closed", inputs.not_closed);
+  texts(json, "files_with_torn_last_line", inputs.torn);
+  json.integer("bad_lines", summary.problems->bad_lines());
+  json.integer("operations_lost", inputs.lines_lost);
+  json.integer("operations_unpaired", inputs.unpaired);
+  texts(json, "duplicates_left_out", inputs.duplicates);
+  json.begin_array("unreadable");
+  for (const model::Problem& problem : summary.problems->files()) {
+    json.begin_object();
+    json.text("path", problem.path);
+    json.text("reason", problem.reason);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+void optional_number(JsonWriter& json, std::string_view key, const std::optional<double>& value,
+                     int decimals) {
+  if (value) {
+    json.number(key, *value, decimals);
+  } else {
+    json.null(key);
+  }
+}
+
+void write_row(JsonWriter& json, const metrics::Row& row) {
+  json.begin_object();
+  json.text("function", row.function);
+  if (row.bytes) {
+    json.integer("bytes", *row.bytes);
+  } else {
+    json.null("bytes");
+  }
+  json.text("datatype", row.datatype);
+  json.text("algorithm", row.algorithm);
+  json.text("protocol", row.protocol);
+  json.integer("count", row.count);
+  json.integer("partial", row.partial);
+  json.integer("ranks", row.ranks);
+  json.integer("ranks_seen", row.ranks_seen);
+  json.boolean("ranks_inferred", row.ranks_inferred);
+  const auto p99_us =
+      row.p99_ns ? std::optional<double>(static_cast<double>(*row.p99_ns) / 1000) : std::nullopt;
+  optional_number(json, "time_median_us",
+                  row.median_ns ? std::optional<double>(*row.median_ns / 1000) : std::nullopt, 3);
+  optional_number(json, "time_p99_us", p99_us, 3);
+  optional_number(json, "algbw_gb_s", row.bandwidth.algbw_gb_s, 6);
+  optional_number(json, "busbw_gb_s", row.bandwidth.busbw_gb_s, 6);
+  json.boolean("algbw_inferred", row.algbw_inferred);
+  json.boolean("busbw_inferred", row.busbw_inferred);
+  json.text("times_from", times_from_name(row.times_from));
+  json.end_object();
+}
+
+const char* identity_name(match::Identity identity) {
+  switch (identity) {
+    case match::Identity::kHash:
+      return "hash";
+    case match::Identity::kOrder:
+      return "order_of_creation";
+    case match::Identity::kAlone:
+      return "unknown";
+  }
+  return "";
+}
+
+void write_communicator(JsonWriter& json, const match::Communicator& communicator,
+                        const metrics::CommunicatorRows& rows) {
+  json.begin_object();
+  json.text("label", label_of(communicator));
+  json.text("hash", communicator.hash);
+  json.text("name", communicator.name);
+  json.text("identity", identity_name(communicator.identity));
+  json.integer("nranks", communicator.nranks);
+  json.boolean("nranks_inferred", communicator.nranks_inferred);
+  json.integer("ranks_seen", communicator.members.size());
+  json.begin_array("ranks_without_trace");
+  for (const std::uint32_t rank : match::ranks_without_trace(communicator)) {
+    json.integer({}, rank);
+  }
+  json.end_array();
+  json.integer("operations", rows.operations);
+  json.integer("repeated_sequence_numbers", rows.repeated);
+  json.begin_object("verdicts");
+  for (std::size_t i = 0; i < rows.verdicts.size(); ++i) {
+    std::string key = match::verdict_name(static_cast<match::Verdict>(i));
+    if (const auto space = key.find(' '); space != std::string::npos) {
+      key[space] = '_';
+    }
+    json.integer(key, rows.verdicts[i]);
+  }
+  json.end_object();
+  json.begin_object("not_finished");
+  for (std::size_t i = 0; i < rows.unfinished.size(); ++i) {
+    json.integer(state_name(static_cast<model::State>(i)), rows.unfinished[i]);
+  }
+  json.end_object();
+  texts(json, "examples", rows.examples);
+  json.begin_array("rows");
+  for (const metrics::Row& row : rows.rows) {
+    write_row(json, row);
+  }
+  json.end_array();
+  json.end_object();
+}
+
+}  // namespace
+
+std::string summary_as_json(const Summary& summary) {
+  JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", kSchemaVersion);
+  json.begin_object("tool");
+  json.text("name", "ringside");
+  json.text("version", RINGSIDE_VERSION);
+  json.text("command", "summary");
+  json.end_object();
+  write_inputs(json, summary.inputs);
+  write_completeness(json, summary);
+  json.begin_array("communicators");
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    write_communicator(json, summary.communicators[i], summary.rows[i]);
+  }
+  json.end_array();
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/summary.h"
+#include "analyzer/report/summary_text.h"
+
+namespace ringside::report {
+namespace {
+
+// Names come from the application and would otherwise be markup.
+std::string markdown_text(const std::string& text) {
+  std::string result;
+  for (const char c : text) {
+    if (c == '*' || c == '_' || c == '`' || c == '<' || c == '[' || c == '\\' || c == '#') {
+      result += '\\';
+    }
+    result += c;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string summary_as_table(const Summary& summary) {
+  std::string text;
+  for (const std::string& line : input_lines(summary)) {
+    text += line + '\n';
+  }
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    text += "\nCommunicator " + communicator_title(summary.communicators[i]) + '\n';
+    for (const std::string& line : communicator_lines(summary.communicators[i], summary.rows[i])) {
+      text += "  " + line + '\n';
+    }
+    if (!summary.rows[i].rows.empty()) {
+      text += make_table(summary.rows[i]).aligned(2);
+    }
+  }
+  text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
+  if (!summary.communicators.empty()) {
+    for (const std::string& line : footer_lines(summary)) {
+      text += line + '\n';
+    }
+  }
+  return text;
+}
+
+std::string summary_as_markdown(const Summary& summary) {
+  std::string text = "# Ringside summary\n\n";
+  for (const std::string& line : input_lines(summary)) {
+    text += "- " + markdown_text(line) + '\n';
+  }
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    text +=
+        "\n## Communicator " + markdown_text(communicator_title(summary.communicators[i])) + "\n\n";
+    const auto lines = communicator_lines(summary.communicators[i], summary.rows[i]);
+    for (const std::string& line : lines) {
+      const bool is_nested = line.starts_with("  ");
+      text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
+    }
+    if (!summary.rows[i].rows.empty()) {
+      text += (lines.empty() ? "" : "\n") + make_table(summary.rows[i]).markdown();
+    }
+  }
+  text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
+  if (!summary.communicators.empty()) {
+    for (const std::string& line : footer_lines(summary)) {
+      text += "- " + markdown_text(line) + '\n';
+    }
+  }
+  return text;
+}
+
+}  // namespace ringside::report

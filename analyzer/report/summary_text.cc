@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/summary_text.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+constexpr std::size_t kListed = 5;
+
+template <typename Texts>
+std::string joined(const Texts& texts, std::size_t limit = kListed) {
+  std::string result;
+  std::size_t count = 0;
+  for (const std::string& text : texts) {
+    if (count == limit) {
+      return result + " and " + std::to_string(texts.size() - limit) + " more";
+    }
+    result += (count++ == 0 ? "" : ", ") + text;
+  }
+  return result;
+}
+
+std::vector<std::string> completeness_lines(const Summary& summary) {
+  const InputFacts& inputs = summary.inputs;
+  std::vector<std::string> lines;
+  if (const std::uint64_t total = dropped_total(inputs); total > 0) {
+    std::vector<std::string> reasons;
+    for (const auto& [what, callbacks] : inputs.dropped) {
+      reasons.push_back(what + ' ' + std::to_string(callbacks));
+    }
+    lines.push_back("Dropped: " + std::to_string(total) + " of " +
+                    counted(inputs.produced, "callback") + " (" + joined(reasons) +
+                    "); operations may be absent or without times");
+  }
+  if (inputs.sampled_out > 0) {
+    lines.push_back("Sampled: " + counted(inputs.sampled_out, "callback") + " left out on purpose");
+  }
+  if (!inputs.not_closed.empty()) {
+    lines.push_back("Not closed (the process was killed or still runs): " +
+                    joined(inputs.not_closed));
+  }
+  if (!inputs.torn.empty()) {
+    lines.push_back("Torn last line, ignored: " + joined(inputs.torn));
+  }
+  if (summary.problems->bad_lines() > 0) {
+    lines.push_back("Bad lines, left out: " + std::to_string(summary.problems->bad_lines()));
+  }
+  if (inputs.lines_lost > 0) {
+    lines.push_back("Lost: " + counted(inputs.lines_lost, "operation") +
+                    " that the files' last lines count and that could not be read");
+  }
+  if (!summary.problems->files().empty()) {
+    lines.push_back("Could not be read: " + counted(summary.problems->files().size(),
+                                                    "file or directory", "files or directories"));
+  }
+  if (inputs.unpaired > 0) {
+    lines.push_back("Not paired, since rank or peer are not known: " +
+                    counted(inputs.unpaired, "send or receive", "sends and receives"));
+  }
+  if (lines.empty()) {
+    lines.emplace_back("Files: all closed, nothing dropped, no bad lines");
+  }
+  for (const std::string& duplicate : inputs.duplicates) {
+    lines.push_back("Duplicate: " + duplicate);
+  }
+  return lines;
+}
+
+std::string ranks_cell(const metrics::Row& row) {
+  const std::string ranks = std::to_string(row.ranks) + (row.ranks_inferred ? "?" : "");
+  return row.ranks_seen < row.ranks ? std::to_string(row.ranks_seen) + '/' + ranks : ranks;
+}
+
+std::string number_cell(const std::optional<double>& value, int decimals,
+                        bool is_inferred = false) {
+  return value ? fixed(*value, decimals) + (is_inferred ? "?" : "") : "-";
+}
+
+// A small bandwidth is not none.
+std::string bandwidth_cell(const std::optional<double>& value, bool is_inferred) {
+  if (value && *value > 0 && *value < 0.005) {
+    return std::string("<0.01") + (is_inferred ? "?" : "");
+  }
+  return number_cell(value, 2, is_inferred);
+}
+
+std::string word_cell(std::string_view word) {
+  return word.empty() ? "-" : std::string(word);
+}
+
+std::string datatype_cell(std::string_view datatype) {
+  constexpr std::string_view kPrefix = "nccl";
+  if (datatype.starts_with(kPrefix)) {
+    datatype.remove_prefix(kPrefix.size());
+  }
+  return word_cell(datatype);
+}
+
+}  // namespace
+
+std::vector<std::string> input_lines(const Summary& summary) {
+  const InputFacts& inputs = summary.inputs;
+  std::vector<std::string> interfaces;
+  for (const std::int64_t interface : inputs.interfaces) {
+    interfaces.push_back(interface == 0 ? "none yet" : 'v' + std::to_string(interface));
+  }
+  std::vector<std::string> lines = {
+      "Read: " + counted(inputs.files.size(), "trace") + ", " + counted(inputs.ranks, "rank") +
+          " on " + counted(inputs.hosts.size(), "host") + " (" + joined(inputs.hosts) + "), " +
+          counted(inputs.operations, "operation") + ", " + human_bytes(inputs.size_bytes),
+      "Job " + joined(inputs.jobs) + "; NCCL " + joined(inputs.nccl_versions) +
+          ", profiler interface " + joined(interfaces) + "; " +
+          counted(inputs.windows, "recording window")};
+  const auto rest = completeness_lines(summary);
+  lines.insert(lines.end(), rest.begin(), rest.end());
+  return lines;
+}
+
+std::string communicator_title(const match::Communicator& communicator) {
+  std::string title = label_of(communicator);
+  if (!communicator.name.empty() && !communicator.hash.empty()) {
+    title += ' ' + communicator.hash;
+  }
+  title += ", " + std::to_string(communicator.nranks) +
+           (communicator.nranks_inferred ? "? " : " ") +
+           (communicator.nranks == 1 ? "rank" : "ranks");
+  return title;
+}
+
+std::vector<std::string> communicator_lines(const match::Communicator& communicator,
+                                            const metrics::CommunicatorRows& rows) {
+  std::vector<std::string> lines;
+  if (communicator.identity == match::Identity::kOrder) {
+    lines.emplace_back(
+        "identity inferred from the order of creation: the profiler interface gives no hash");
+  } else if (communicator.identity == match::Identity::kAlone && communicator.order == 0) {
+    lines.emplace_back("identity not known: NCCL gave no context with these operations");
+  } else if (communicator.identity == match::Identity::kAlone) {
+    lines.emplace_back(
+        "identity not known: the order of creation contradicts itself, so this rank is by itself");
+  }
+  if (communicator.nranks_inferred) {
+    lines.emplace_back("number of ranks inferred from the ranks seen");
+  }
+  const auto absent = match::ranks_without_trace(communicator);
+  if (!absent.empty()) {
+    std::vector<std::string> ranks;
+    ranks.reserve(absent.size());
+    for (const std::uint32_t rank : absent) {
+      ranks.push_back(std::to_string(rank));
+    }
+    lines.push_back("no trace of " + std::string(absent.size() == 1 ? "rank " : "ranks ") +
+                    joined(ranks, 16));
+  }
+  const auto verdicts = [&](match::Verdict verdict) {
+    return rows.verdicts[static_cast<std::size_t>(verdict)];
+  };
+  const auto say = [&](match::Verdict verdict, std::string_view what) {
+    if (verdicts(verdict) > 0) {
+      lines.push_back(counted(verdicts(verdict), "operation") + ' ' + std::string(what));
+    }
+  };
+  say(match::Verdict::kMissing, "not on all ranks: missing on a rank whose trace is complete");
+  say(match::Verdict::kNotRecorded, "not recorded on all ranks");
+  say(match::Verdict::kDiffers, "on which the ranks disagree (in no row)");
+  say(match::Verdict::kUndecided,
+      "undecided: the ranks disagree, but records may be lost (in no row)");
+  for (const std::string& example : rows.examples) {
+    lines.push_back("  " + example);
+  }
+  if (rows.examples_left_out > 0) {
+    lines.push_back("  and " + std::to_string(rows.examples_left_out) + " more");
+  }
+  for (std::size_t i = 0; i < rows.unfinished.size(); ++i) {
+    if (rows.unfinished[i] > 0) {
+      lines.push_back(counted(rows.unfinished[i], "operation") + " not finished: " +
+                      state_name(static_cast<model::State>(i)) + " only (in no row)");
+    }
+  }
+  if (rows.repeated > 0) {
+    lines.push_back(counted(rows.repeated, "operation") +
+                    " with repeated sequence numbers (replays of CUDA graphs repeat them)");
+  }
+  return lines;
+}
+
+TextTable make_table(const metrics::CommunicatorRows& rows) {
+  TextTable table({{"function", "", false},
+                   {"message", "per rank", true},
+                   {"datatype", "", false},
+                   {"algorithm", "", false},
+                   {"protocol", "", false},
+                   {"count", "", true},
+                   {"ranks", "", true},
+                   {"median", "us", true},
+                   {"p99", "us", true},
+                   {"algbw", "GB/s", true},
+                   {"busbw", "GB/s", true},
+                   {"times", "from", false}});
+  for (const metrics::Row& row : rows.rows) {
+    const auto median_us =
+        row.median_ns ? std::optional<double>(*row.median_ns / 1000) : std::nullopt;
+    const auto p99_us =
+        row.p99_ns ? std::optional<double>(static_cast<double>(*row.p99_ns) / 1000) : std::nullopt;
+    table.add_row({row.function, row.bytes ? human_bytes(*row.bytes) : "-",
+                   datatype_cell(row.datatype), word_cell(row.algorithm), word_cell(row.protocol),
+                   std::to_string(row.count), ranks_cell(row), number_cell(median_us, 1),
+                   number_cell(p99_us, 1),
+                   bandwidth_cell(row.bandwidth.algbw_gb_s, row.algbw_inferred),
+                   bandwidth_cell(row.bandwidth.busbw_gb_s, row.busbw_inferred),
+                   times_from_name(row.times_from)});
+  }
+  return table;
+}
+
+std::vector<std::string> footer_lines(const Summary& summary) {
+  std::vector<std::string> lines = {
+      "The time of an operation is the least of its ranks' own durations: the clocks of hosts are "
+      "not aligned.",
+      "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
+      "docs/metrics.md has the formulas."};
+  bool has_inferred = false;
+  bool has_partial = false;
+  bool has_no_bandwidth = false;
+  for (const metrics::CommunicatorRows& communicator : summary.rows) {
+    for (const metrics::Row& row : communicator.rows) {
+      has_inferred = has_inferred || row.ranks_inferred;
+      has_partial = has_partial || row.partial > 0;
+      has_no_bandwidth = has_no_bandwidth || row.times_from >= model::TimesFrom::kProxyQueue;
+    }
+  }
+  if (has_inferred) {
+    lines.emplace_back("?: rests on a number of ranks that is inferred from the ranks seen.");
+  }
+  if (has_partial) {
+    lines.emplace_back("ranks 3/4: of 4 ranks, some operations were recorded on 3 only.");
+  }
+  if (has_no_bandwidth) {
+    lines.emplace_back(
+        "times from enqueue or proxy_queue: the execution was not seen, so there is no bandwidth.");
+  }
+  return lines;
+}
+
+}  // namespace ringside::report

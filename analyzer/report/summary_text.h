@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sentences and cells that the table and the Markdown have in common.
+#ifndef RINGSIDE_ANALYZER_REPORT_SUMMARY_TEXT_H
+#define RINGSIDE_ANALYZER_REPORT_SUMMARY_TEXT_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/report/summary.h"
+#include "analyzer/report/text_table.h"
+
+namespace ringside::report {
+
+/// What was read, and what is not complete: one line each.
+std::vector<std::string> input_lines(const Summary& summary);
+
+/// "world 0x1234, 4 ranks" and what is particular about it.
+std::string communicator_title(const match::Communicator& communicator);
+
+/// What of a communicator did not match or did not finish: one line each.
+std::vector<std::string> communicator_lines(const match::Communicator& communicator,
+                                            const metrics::CommunicatorRows& rows);
+
+TextTable make_table(const metrics::CommunicatorRows& rows);
+
+/// What the figures mean: one line each.
+std::vector<std::string> footer_lines(const Summary& summary);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_SUMMARY_TEXT_H

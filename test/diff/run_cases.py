@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the golden cases: each directory of cases/ has `cmd` (the arguments of ringside, run in that
+directory), and what is expected of it: `stdout`, `stderr` (if not empty) and `status` (if not 0)."""
+
+import argparse
+import difflib
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+CASES = pathlib.Path(__file__).resolve().parent / "cases"
+
+
+def run(ringside, directory):
+    arguments = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
+    result = subprocess.run([ringside, *arguments], cwd=directory, stdin=subprocess.DEVNULL,
+                            capture_output=True, timeout=60, check=False,
+                            env={**os.environ, "LC_ALL": "C"})
+    return {"stdout": result.stdout.decode(errors="backslashreplace"),
+            "stderr": result.stderr.decode(errors="backslashreplace"),
+            "status": f"{result.returncode}\n"}
+
+
+def expected(directory):
+    def read(name, otherwise):
+        path = directory / name
+        return path.read_text(encoding="utf-8") if path.exists() else otherwise
+    return {"stdout": read("stdout", ""), "stderr": read("stderr", ""),
+            "status": read("status", "0\n")}
+
+
+def update(directory, actual):
+    for name, text in actual.items():
+        path = directory / name
+        if text in ("", "0\n"):
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(text, encoding="utf-8")
+
+
+def compare(directory, actual):
+    """Prints how the output differs from what is expected; True if it does not."""
+    same = True
+    for name, text in expected(directory).items():
+        if text != actual[name]:
+            same = False
+            sys.stdout.writelines(difflib.unified_diff(
+                text.splitlines(keepends=True), actual[name].splitlines(keepends=True),
+                f"{directory.name}/{name} (expected)", f"{directory.name}/{name} (now)"))
+    print(f"{directory.name}: {'ok' if same else 'FAILED'}")
+    return same
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ringside", help="the program under test")
+    parser.add_argument("cases", nargs="*", help="names of cases; all, if none are given")
+    parser.add_argument("--update", action="store_true", help="write what is expected")
+    arguments = parser.parse_args()
+    program = pathlib.Path(arguments.ringside).resolve()
+    directories = sorted(path.parent for path in CASES.glob("*/cmd"))
+    if arguments.cases:
+        directories = [CASES / name for name in arguments.cases]
+    failed = 0
+    for directory in directories:
+        actual = run(program, directory)
+        if arguments.update:
+            update(directory, actual)
+        elif not compare(directory, actual):
+            failed += 1
+    print(f"{len(directories)} cases, {failed} failed")
+    return 1 if failed or not directories else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

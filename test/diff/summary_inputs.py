@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the cases of `ringside summary`."""
+
+from trace_writer import Trace
+
+
+def mix(rank, nranks, **options):
+    """Collectives of several sizes; the last rank to come is the fastest, it does not wait."""
+    trace = Trace(rank, host=f"node{rank // 2}", **options).communicator(nranks=nranks)
+    for i in range(5):
+        trace.operation("AllReduce", 1 << 20, seq=i, dur_us=400 + 10 * rank + i)
+    trace.operation("AllReduce", 1024, seq=5, dur_us=20, algo="TREE", proto="LL")
+    trace.operation("AllGather", 262144, seq=0, datatype="bytes", dur_us=90 + rank)
+    trace.operation("ReduceScatter", 65536, seq=0, dur_us=80 - rank)
+    trace.operation("Reduce", 1000, seq=0, dur_us=33.3, root=1)
+    trace.operation("Broadcast", 4096, kind="api", times_from="enqueue", root=0, algo=None,
+                    proto=None)
+    return trace
+
+
+def job(nranks, make=mix, **options):
+    return {f"traces/ringside.mix.node{r // 2}.{100 + r}.1.json": make(r, nranks, **options).text()
+            for r in range(nranks)}
+
+
+def pairs(rank, nranks):
+    trace = Trace(rank).communicator(nranks=nranks)
+    for i in range(3):
+        for peer in ((rank + 1) % nranks, rank):
+            trace.operation("Send", 1024 << i, kind="p2p", peer=peer, dur_us=10 + i,
+                            times_from="enqueue" if peer == rank else "gpu", algo=None, proto=None)
+        for peer in ((rank - 1) % nranks, rank):
+            trace.operation("Recv", 1024 << i, kind="p2p", peer=peer, dur_us=12 + i,
+                            times_from="enqueue" if peer == rank else "gpu", algo=None, proto=None)
+    return trace
+
+
+def sources(rank, nranks):
+    """Enqueue only, a place in a queue, and ranks whose sources differ."""
+    trace = Trace(rank).communicator(nranks=nranks)
+    for i in range(2):
+        trace.operation("AllReduce", 256, seq=i, times_from="enqueue")
+    for i in range(2, 4):
+        trace.operation("AllReduce", 4096, seq=i, times_from="proxy_queue", dur_us=50)
+    trace.operation("AllReduce", 65536, seq=4, times_from="gpu" if rank else "proxy", dur_us=60)
+    trace.operation("AllReduce", 65536, seq=5, times_from="gpu" if rank else "enqueue")
+    trace.operation("PutSignal", 65536, seq=0, times_from="gpu", dur_us=5)
+    trace.operation("AllReduce", 64, seq=6, times_from="gpu", dur_us=5, datatype="ncclFuture")
+    return trace
+
+
+def old_interface(rank, nranks, comm="0x77aa", **options):
+    """An interface that gives no number of ranks, and perhaps no hash."""
+    trace = Trace(rank, abi=2, nccl="2.25.1", **options)
+    trace.communicator(1, comm=comm, name=None, nranks=None)
+    trace.operation("AllReduce", 65536, seq=0, times_from="gpu", dur_us=70)
+    trace.operation("AllGather", 65536, seq=0, datatype="bytes", times_from="gpu", dur_us=70)
+    trace.operation("Broadcast", 65536, seq=0, datatype="bytes", times_from="gpu", root=0,
+                    dur_us=40)
+    return trace
+
+
+def no_hash(rank, nranks, split_ranks=None):
+    trace = old_interface(rank, nranks, comm=None, run=None)
+    trace.communicator(2, comm=None, name=None, nranks=None,
+                       rank=rank if split_ranks is None else split_ranks[rank])
+    return trace.operation("Reduce", 1024, context=2, seq=0, times_from="gpu", root=0, dur_us=15)
+
+
+def two_ranks(different, **options):
+    """Rank 0 and rank 1 of a short job; `different` changes what rank 1 does."""
+    texts = {}
+    for rank in range(2):
+        trace = Trace(rank, **options).communicator(nranks=2)
+        for i in range(8):
+            different(trace, rank, i)
+        texts[f"{rank}.json"] = trace
+    return texts
+
+
+def texts(traces):
+    return {name: trace.text() for name, trace in traces.items()}
+
+
+def skipping(trace, rank, i):
+    if rank == 0 or i not in (2, 5):
+        trace.operation("AllReduce", 65536, seq=i, dur_us=60)
+
+
+def disagreeing(trace, rank, i):
+    strange = rank == 1
+    trace.operation("AllReduce", 2048 if strange and i == 1 else 1024, seq=i,
+                    datatype="ncclFloat16" if strange and i in (1, 2) else "ncclFloat32")
+    trace.operation("Broadcast", 1024, seq=i, root=1 if strange and i == 3 else 0)
+
+
+def calling_another(trace, rank, i):
+    """At the fourth place rank 0 calls AllReduce, rank 1 Broadcast; later all is well again."""
+    if rank == 1 and i == 3:
+        trace.operation("Broadcast", 1024, seq=0, root=0, state="started", in_flight=True,
+                        times_from="gpu")
+    elif rank == 0 and i == 3:
+        trace.operation("AllReduce", 1024, seq=3, state="started", in_flight=True,
+                        times_from="gpu")
+    elif i < 3:
+        trace.operation("AllReduce", 1024, seq=i)
+
+
+def replaying(trace, rank, i):
+    trace.operation("AllReduce", 1024, seq=i // 4, dur_us=10 + i)
+
+
+def flying(trace, rank, i):
+    if i < 6:
+        trace.operation("AllReduce", 1024, seq=i)
+    elif i == 6:
+        trace.operation("AllReduce", 1024, seq=i, state="started" if rank == 0 else "enqueued",
+                        in_flight=True, times_from="gpu" if rank == 0 else "enqueue")
+    elif rank == 0:
+        trace.operation("AllReduce", 1024, seq=i, times_from="enqueue", in_flight=True)
+
+
+def with_drops(traces):
+    traces["1.json"].account["ProxyOp"] = {"produced": 9, "written": 2, "dropped_ring_full": 7}
+    return traces
+
+
+def restarted():
+    """Two runs of a job in one directory, by an interface without a hash."""
+    files = {}
+    for run in range(2):
+        for rank in range(2):
+            trace = old_interface(rank, 2, comm="0x77aa", run=0x10 * (run + 1) + rank,
+                                  start_ns=1_000_000 + run * 60_000_000_000)
+            files[f"traces/ringside.mix.node0.{rank}.{run}.json"] = trace.text()
+    return files
+
+
+def one_process():
+    """Two ranks in one process."""
+    trace = Trace(0)
+    for context in (1, 2):
+        trace.communicator(context, rank=context - 1)
+    for context in (1, 2):
+        trace.operation("AllReduce", 65536, context=context, seq=0, dur_us=60 + context)
+    return {"one.json": trace.text()}
+
+
+def dump_and_trace():
+    files = {}
+    for rank in range(2):
+        whole, dump = Trace(rank), Trace(rank, dump=True)
+        for trace, count in ((whole, 6), (dump, 4)):
+            trace.communicator(nranks=2)
+            for i in range(count):
+                trace.operation("AllReduce", 65536, seq=i, dur_us=60)
+        files[f"traces/dump.{rank}.json"] = dump.text()
+        files[f"traces/ringside.mix.node0.{100 + rank}.1.json"] = whole.text()
+    return files
+
+
+def damaged():
+    """One trace each that is whole, cut off, without an end, and with bad lines; and no traces."""
+    good = mix(0, 4).text()
+    cut = mix(1, 4).text(closed=False, torn='{"ph":"b","cat":"op","id2":{"lo')
+    lines = mix(2, 4).text().split("\n")
+    operations = [i for i, line in enumerate(lines) if '"flow_in"' in line]
+    for i, damage in zip(operations, (
+            lambda line: line[: len(line) // 2], lambda line: line.replace('{"op"', '{{"op"'),
+            lambda line: line.replace('"context":1', '"context":-1'),
+            lambda line: line.replace('"state":"completed",', '').replace(
+                '"state":"completed"', '"other":1'),
+            lambda line: line.replace('"bytes":', '"bytes":1e'), lambda line: line + "{}",
+            lambda line: "", lambda line: line.replace('"end_ns":', '"end_ns":-'))):
+        lines[i] = damage(lines[i])
+    return {"traces/ringside.0.json": good, "traces/ringside.1.json": cut,
+            "traces/ringside.2.json": "\n".join(lines),
+            "traces/ringside.3.json": b"\x00\xff\x1f\x8b garbage \n\x80",
+            "traces/ringside.4.json": "",
+            "traces/notes.json": '{"these": "are notes"}\n', "traces/log.txt": "a log\n"}
+
+
+def cases():
+    two, four = job(2), job(4)
+    newer = two["traces/ringside.mix.node0.100.1.json"].replace('"format_version":1',
+                                                                '"format_version":2')
+    many_bad = mix(0, 2).text().replace('"ph":"X"', '"ph":X').replace('"ph":"e"', '"ph":e')
+    result = {
+        "help": ("--help", {}),
+        "help-summary": ("summary --help", {}),
+        "help-lint": ("lint --help", {}),
+        "usage-no-command": ("", {}),
+        "usage-stray": ("stray", {}),
+        "usage-unknown-option": ("summary --fomat json traces", {}),
+        "usage-bad-format": ("summary --format xml traces", {}),
+        "usage-no-input": ("summary", {}),
+        "usage-lint-no-input": ("lint", {}),
+        "summary-2-ranks": ("summary traces", two),
+        "summary-4-ranks": ("summary traces", four),
+        "summary-json": ("summary --format json traces", two),
+        "summary-csv": ("summary --format csv traces", two),
+        "summary-markdown": ("summary --format markdown traces", two),
+        "summary-pairs": ("summary traces", job(3, pairs)),
+        "summary-sources": ("summary traces", job(2, sources)),
+        "summary-sources-json": ("summary --format json traces", job(2, sources)),
+        "summary-inferred-nranks": ("summary traces", job(2, old_interface)),
+        "summary-inferred-nranks-csv": ("summary --format csv traces", job(2, old_interface)),
+        "summary-no-hash": ("summary traces", job(2, no_hash)),
+        "summary-no-hash-contradiction": ("summary traces", job(
+            4, lambda rank, nranks: no_hash(rank, nranks, split_ranks=(0, 1, 0, 1)))),
+        "summary-restarted": ("summary traces", restarted()),
+        "summary-one-process": ("summary one.json", one_process()),
+        "summary-no-trace-of-rank": ("summary traces", {k: v for k, v in four.items()
+                                                        if ".103." not in k}),
+        "summary-missing": ("summary 0.json 1.json", texts(two_ranks(skipping))),
+        "summary-missing-with-drops": ("summary 0.json 1.json",
+                                       texts(with_drops(two_ranks(skipping)))),
+        "summary-missing-windows": ("summary 0.json 1.json",
+                                    texts(two_ranks(skipping, windows=2))),
+        "summary-mismatch": ("summary 0.json 1.json", texts(two_ranks(disagreeing))),
+        "summary-mismatch-json": ("summary --format json 0.json 1.json",
+                                  texts(two_ranks(disagreeing))),
+        "summary-another-function": ("summary 0.json 1.json", texts(two_ranks(calling_another))),
+        "summary-replays": ("summary 0.json 1.json", texts(two_ranks(replaying))),
+        "summary-in-flight": ("summary 0.json 1.json", texts(two_ranks(flying))),
+        "summary-dump-and-trace": ("summary traces", dump_and_trace()),
+        "summary-damaged": ("summary traces", damaged()),
+        "summary-damaged-strict": ("summary --strict traces", damaged()),
+        "summary-drops-strict": ("summary --strict 0.json 1.json",
+                                 texts(with_drops(two_ranks(skipping)))),
+        "summary-strict": ("summary --strict traces", two),
+        "summary-many-bad-lines": ("summary bad.json", {"bad.json": many_bad}),
+        "summary-missing-directory": ("summary nowhere", {}),
+        "summary-empty-directory": ("summary empty", {"empty/.keep": ""}),
+        "summary-garbage-only": ("summary garbage.json", {"garbage.json": b"\x1f\x8b\x08\x00zip"}),
+        "summary-newer-format": ("summary newer.json", {"newer.json": newer}),
+        "summary-no-operations": ("summary none.json",
+                                  {"none.json": Trace(0).communicator().text()}),
+    }
+    return result

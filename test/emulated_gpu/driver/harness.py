@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs jobs on emulated GPUs with the plugin, and the analyzer on what they leave behind."""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import traces
+
+# A job that hangs is ended by nccl_ranks itself; this is for the case that nccl_ranks hangs.
+GRACE_SECONDS = 20
+
+
+class Failure(Exception):
+    """A check that does not hold; the text says which."""
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Setup:
+    """Where the programs are, and a fresh directory for one test."""
+
+    def __init__(self, arguments):
+        self.ranks_program = arguments.ranks_program
+        self.bench_program = arguments.bench_program
+        self.plugin = arguments.plugin
+        self.analyzer = arguments.analyzer
+        self.directory = pathlib.Path(arguments.work) / arguments.test
+        shutil.rmtree(self.directory, ignore_errors=True)
+        self.directory.mkdir(parents=True)
+
+    def environment(self, variables):
+        """The caller's environment without what would change the test, and with `variables`."""
+        foreign = ("NCCL_", "RINGSIDE_", "RECORDER_", "EMUGPU_", "SLURM_", "OMPI_", "PMI_")
+        ours = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k != "RANK"}
+        ours.update({"RINGSIDE_DIR": str(self.directory / "traces"),
+                     "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,PROFILE",
+                     "NCCL_DEBUG_FILE": str(self.directory / "nccl.%p.log")})
+        ours.update(variables)
+        return ours
+
+    def run_analyzer(self, *arguments, expected=(0,)):
+        command = [self.analyzer, *map(str, arguments)]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        check(result.returncode in expected,
+              f"{' '.join(command)}: exit status {result.returncode}\n"
+              f"{result.stdout[-3000:]}{result.stderr[-3000:]}")
+        return result.stdout
+
+
+class Job:
+    """One run of nccl_ranks with the plugin."""
+
+    def __init__(self, setup, *options, ranks=2, plugin=None, timeout=60, command=(), **variables):
+        self.setup = setup
+        self.ranks = ranks
+        self.deadline = time.monotonic() + timeout + GRACE_SECONDS
+        self.log_path = setup.directory / "log"
+        # A program of its own is not under nccl_ranks' deadline, nor does it have its options.
+        arguments = [setup.ranks_program, "--out", str(setup.directory), "--ranks", str(ranks),
+                     "--plugin", plugin or setup.plugin, "--timeout", str(timeout), "--log-calls",
+                     *options, *(("--", *command) if command else ())]
+        with open(self.log_path, "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen(
+                arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                env=setup.environment(variables), cwd=setup.directory, start_new_session=True)
+
+    def kill(self):
+        """SIGKILL to all of the job's processes at once."""
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+
+    def wait(self, expected=(0,)):
+        try:
+            status = self.process.wait(max(0.1, self.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise Failure(f"the job hangs\n{self.log()[-3000:]}") from None
+        check(status in expected, f"the job failed with {status}\n{self.log()[-3000:]}")
+        return self
+
+    def log(self):
+        return self.log_path.read_text(encoding="utf-8", errors="replace")
+
+    def nccl_log(self):
+        """What NCCL itself logged, all processes together."""
+        return "".join(path.read_text(encoding="utf-8", errors="replace")
+                       for path in sorted(self.setup.directory.glob("nccl.*.log")))
+
+    def calls(self, rank):
+        """The log that the rank wrote of its own calls, as far as it got."""
+        path = self.setup.directory / f"calls-{rank}.jsonl"
+        if not path.exists():
+            return []
+        whole_lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+        return [json.loads(line) for line in whole_lines]
+
+    def traces(self, expected_files=None):
+        """All traces, after the linter has seen each; closed ones must be JSON as they are."""
+        directory = self.setup.directory / "traces"
+        paths = sorted(directory.glob("*.json"))
+        count = self.ranks if expected_files is None else expected_files
+        check(len(paths) == count, f"{len(paths)} traces in {directory} instead of {count}")
+        self.setup.run_analyzer("lint", *paths)
+        return [traces.Trace(path) for path in paths]
+
+    def summary(self, expected=(0,)):
+        text = self.setup.run_analyzer("summary", "--format", "json",
+                                       self.setup.directory / "traces", expected=expected)
+        return json.loads(text)
+
+
+def print_facts(**facts):
+    """For whoever reads the log of a test that passed."""
+    print(", ".join(f"{name} {value}" for name, value in facts.items()))
+    sys.stdout.flush()

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs one test of the plugin with NCCL on emulated GPUs; CTest calls this (see tests.cmake).
+
+Exit status 0: passed, 1: failed, 77: skipped. Everything a test leaves is in WORK/TEST.
+"""
+
+import argparse
+import sys
+
+import harness
+import tests_control
+import tests_faults
+import tests_operations
+
+TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks-program", help="nccl_ranks")
+    parser.add_argument("--bench-program", help="collectives_bench, built with the emulation")
+    parser.add_argument("--plugin", help="libnccl-profiler-ringside.so, or a variant of it")
+    parser.add_argument("--analyzer", help="ringside")
+    parser.add_argument("--work", help="the directory to make the test's directory in")
+    parser.add_argument("--skip", metavar="REASON", help="say why the test cannot run, and end")
+    parser.add_argument("test", choices=TESTS)
+    arguments = parser.parse_args()
+    if arguments.skip:
+        print(f"skipped: {arguments.skip}")
+        return 77
+    setup = harness.Setup(arguments)
+    try:
+        TESTS[arguments.test](setup)
+    except harness.Failure as failure:
+        print(f"FAILED: {failure}\neverything is in {setup.directory}")
+        return 1
+    print("passed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs that end badly, or do what plugins dislike, still leave traces that can be read."""
+
+import collections
+import time
+
+import expectations
+from harness import Job, check, print_facts
+
+# An operation is written half a second after its last event, since NCCL does not say which is the
+# last. What was called longer ago than this must be in the trace of a process that was killed.
+WRITTEN_AFTER_NS = 1_000_000_000
+
+
+def operations_reach(trace, calls, before_ns):
+    """What was called long enough before that moment is in the trace."""
+    due = collections.Counter((c["func"], c["bytes"]) for c in expectations.expected_calls(calls)
+                              if c["end_ns"] < before_ns - WRITTEN_AFTER_NS)
+    there = collections.Counter((o["func"], o["bytes"]) for o in trace.operations)
+    check(due, f"rank {trace.rank} made no calls in time: the test tests nothing")
+    check(not due - there, f"{trace.path.name}: written {sum(there.values())} operations, but not "
+                           f"{expectations.describe(due - there)}")
+    print_facts(rank=trace.rank, due=sum(due.values()), written=sum(there.values()))
+
+
+def kill_one(setup):
+    """SIGKILL to one rank; NCCL makes the others fail."""
+    job = Job(setup, "--scenario", "train", "--iterations", "400", "--kill-rank", "1",
+              "--kill-at", "900", ranks=3, timeout=40).wait()
+    for trace in job.traces():
+        check(trace.closed == (trace.rank != 1), f"{trace.path.name}: closed {trace.closed}")
+        calls = job.calls(trace.rank)
+        operations_reach(trace, calls, max(c["end_ns"] for c in expectations.expected_calls(calls)))
+    job.summary()
+
+
+def kill_all(setup):
+    """SIGKILL to all processes at once."""
+    job = Job(setup, "--scenario", "train", "--iterations", "10000", ranks=2, timeout=60)
+    while job.process.poll() is None and len(job.calls(0)) < 100:
+        time.sleep(0.05)
+        check(time.monotonic() < job.deadline, "the job is too slow")
+    time.sleep(2.5)
+    killed = time.monotonic_ns()
+    job.kill()
+    for trace in job.traces():
+        check(not trace.closed, f"{trace.path.name} is closed")
+        operations_reach(trace, job.calls(trace.rank), killed)
+    job.summary()
+
+
+def complete(job):
+    found = job.traces()
+    for trace in found:
+        check(trace.closed, f"{trace.path.name} is not closed")
+        expectations.compare(trace, expectations.expected_calls(job.calls(trace.rank)))
+        expectations.check_account(trace)
+    job.summary()
+
+
+def no_finalize(setup):
+    """A program that exits without destroying its communicators."""
+    complete(Job(setup, "--scenario", "train", "--no-finalize", ranks=2).wait())
+
+
+def threads_fork(setup):
+    """Two threads with a communicator each, and children that exit while the job goes on."""
+    complete(Job(setup, "--scenario", "train", "--threads", "--fork", ranks=2).wait())
+
+
+def threads_share_process(setup):
+    """Two ranks in one process: one trace, with both."""
+    job = Job(setup, "--scenario", "train", "--ranks-per-process", "2", ranks=2).wait()
+    (trace,) = job.traces(expected_files=1)
+    calls = [call for rank in range(2) for call in expectations.expected_calls(job.calls(rank))]
+    expectations.compare(trace, calls)
+    expectations.check_account(trace)
+    check({c["rank"] for c in trace.communicators.values()} == {0, 1}, "not both ranks are there")
+
+
+def no_directory(setup):
+    """Traces that cannot be written: a warning, and the job goes on."""
+    blocker = setup.directory / "blocker"
+    blocker.write_text("a file, not a directory")
+    job = Job(setup, "--scenario", "train", ranks=2,
+              RINGSIDE_DIR=str(blocker / "traces")).wait()
+    check("blocker" in job.log() + job.nccl_log(), "nothing was said about the directory")
+
+
+TESTS = {
+    "nccl-kill-one": kill_one,
+    "nccl-kill-all": kill_all,
+    "nccl-no-finalize": no_finalize,
+    "nccl-threads-fork": threads_fork,
+    "nccl-shared-process": threads_share_process,
+    "nccl-no-directory": no_directory,
+}

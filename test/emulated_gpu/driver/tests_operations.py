@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every operation is in the traces, as it was called, through every version of the interface."""
+
+import collections
+import functools
+
+import expectations
+from harness import Job, check, print_facts
+
+
+def load_is_logged(job, version):
+    """NCCL names the plugin and the interface version that it chose."""
+    log = job.nccl_log()
+    check("libnccl-profiler-ringside" in log, "NCCL's log does not name the plugin's file")
+    check(f"(v{version})" in log and f"ringside (v{version})" in log.lower(),
+          f"NCCL's log does not say that it loaded ringside as v{version}: " +
+          "; ".join(line for line in log.splitlines() if "PROFILER" in line)[:500])
+
+
+def complete(job, *, named=True, detailed=True, broadcasts=True, numeric=False):
+    """All ranks' traces hold exactly what was called, nothing was lost; returns the traces."""
+    traces = job.traces()
+    check(sorted(t.rank for t in traces) == list(range(job.ranks)),
+          f"launcher_rank of the traces is {[t.rank for t in traces]}")
+    for trace in traces:
+        check(trace.closed, f"{trace.path.name} is not closed")
+        calls = expectations.expected_calls(job.calls(trace.rank), broadcasts)
+        if numeric:
+            calls = expectations.through_numeric_types(calls)
+        expectations.compare(trace, calls, named=named, detailed=detailed)
+        if named:
+            expectations.compare_sequence(trace, calls)
+            timed = expectations.check_times(trace, job.calls(trace.rank))
+            print_facts(rank=trace.rank, operations=len(trace.operations), timed=timed)
+        expectations.check_account(trace)
+    return traces
+
+
+def times_come_from(traces, source, skip=lambda trace, operation: False):
+    for trace in traces:
+        others = [(o["func"], o.get("seq"), o["times_from"], o["state"]) for o in trace.operations
+                  if not skip(trace, o)
+                  and (o["times_from"] != source or o["state"] != "completed")]
+        check(not others, f"{trace.path.name}: {len(others)} operations of {len(trace.operations)} "
+                          f"without times from {source}: {others[:5]}")
+
+
+def matched_everywhere(job, executed):
+    """The analyzer matches all operations over all ranks; those `executed` are in its rows."""
+    text = job.setup.run_analyzer("summary", job.setup.directory / "traces")
+    (job.setup.directory / "summary.txt").write_text(text, encoding="utf-8")
+    summary = job.summary()
+    whole = summary["completeness"]
+    check(not (whole["callbacks_dropped"] or whole["files_not_closed"] or whole["bad_lines"] or
+               whole["unreadable"] or whole["operations_without_rank"]), f"summary: {whole}")
+    check(summary["inputs"]["ranks"] == job.ranks, f"summary: {summary['inputs']['ranks']} ranks")
+    for comm in summary["communicators"]:
+        check(comm["verdicts"]["matched"] == comm["operations"] > 0,
+              f"summary, communicator {comm['label']}: {comm['operations']} operations, "
+              f"{comm['verdicts']}, {comm['examples'][:3]}")
+    # Each communicator's calls are those of its rank 0.
+    called = collections.Counter(
+        (call["func"], call["bytes"]) for rank in range(job.ranks)
+        for call in expectations.expected_calls(job.calls(rank))
+        if call["rank"] == 0 and call["func"] in executed)
+    rows = collections.Counter()
+    for comm in summary["communicators"]:
+        for row in comm["rows"]:
+            if row["function"] in executed:
+                rows[row["function"], row["bytes"]] += row["count"]
+                check(row["busbw_gb_s"] is not None, f"summary: no bandwidth in {row}")
+    check(rows == called, f"summary: rows lack {called - rows} and have too many {rows - called}")
+
+
+COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Reduce")
+
+
+def mix(setup, ranks):
+    """What a user gets without settings."""
+    job = Job(setup, ranks=ranks, timeout=90).wait()
+    load_is_logged(job, 6)
+    traces = complete(job)
+    # NCCL from 2.29.2 on tells nothing of a broadcast's execution.
+    times_come_from(traces, "proxy", skip=lambda t, o: expectations.is_to_self(t, o)
+                    or o["func"] == "Broadcast")
+    matched_everywhere(job, COLLECTIVES)
+
+
+def after_send_to_self(trace, operation):
+    """NCCL's host code does not count a rank's send to itself as work, its kernels do (seen in the
+    sources from 2.26 to 2.31): from then on, kernel events on that channel carry the times of an
+    earlier operation. Times from elsewhere are the right answer there.
+    """
+    first = min((o["enqueue_start_ns"] for o in trace.operations
+                 if o["context"] == operation["context"] and expectations.is_to_self(trace, o)),
+                default=None)
+    return first is not None and operation["enqueue_start_ns"] >= first
+
+
+def mix_kernel(setup):
+    """With kernel channels: all times are the GPU's."""
+    job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
+              RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
+    load_is_logged(job, 6)
+    traces = complete(job)
+    times_come_from(traces, "gpu", skip=after_send_to_self)
+    matched_everywhere(job, ())
+
+
+def mix_network(setup):
+    """Without kernel channels: all times are the network's."""
+    job = Job(setup, ranks=2, NCCL_ALLGATHERV_ENABLE="0",
+              RINGSIDE_EVENTS="coll,p2p,proxy,steps").wait()
+    load_is_logged(job, 6)
+    traces = complete(job)
+    times_come_from(traces, "proxy", skip=expectations.is_to_self)
+    matched_everywhere(job, (*COLLECTIVES, "Broadcast"))
+
+
+def one_host(setup):
+    """Ranks that share a host, and a process: no network, several communicators a trace."""
+    job = Job(setup, "--ranks-per-host", "2", ranks=2, NCCL_ALLGATHERV_ENABLE="0",
+              RINGSIDE_EVENTS="coll,p2p,kernel,proxy").wait()
+    times_come_from(complete(job), "gpu", skip=after_send_to_self)
+
+
+def abi(setup, version):
+    """A build that offers NCCL this version of the interface only."""
+    job = Job(setup, ranks=2).wait()
+    load_is_logged(job, version)
+    for trace in job.traces():
+        check(trace.process["abi"] == version, f"{trace.path.name}: abi {trace.process['abi']}")
+    # Names came with v4; the API calls, with the user's own counts and broadcasts, with v5.
+    complete(job, named=version >= 4, detailed=version >= 5, broadcasts=version >= 5,
+             numeric=version == 1)
+    matched_everywhere(job, ())
+
+
+def broadcasts_default(setup):
+    """Broadcasts of several roots in a group, where kernel channels would make NCCL hang."""
+    job = Job(setup, "--scenario", "broadcasts", ranks=4, timeout=40).wait()
+    complete(job)
+
+
+TESTS = {
+    "nccl-mix-2": functools.partial(mix, ranks=2),
+    "nccl-mix-4": functools.partial(mix, ranks=4),
+    "nccl-mix-kernel": mix_kernel,
+    "nccl-mix-network": mix_network,
+    "nccl-one-host": one_host,
+    "nccl-broadcasts-default": broadcasts_default,
+    **{f"nccl-abi-v{n}": functools.partial(abi, version=n) for n in range(1, 7)},
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# The emulated driver, NVML and runtime, NCCL linked with them, nccl_ranks and the recorders.
+
+# The libraries lie side by side and find each other there, also with dlopen.
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/emulated_gpu/lib")
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/emulated_gpu/bin")
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+add_library(emulated_flags INTERFACE)
+target_include_directories(emulated_flags INTERFACE "${CMAKE_CURRENT_SOURCE_DIR}")
+target_include_directories(emulated_flags SYSTEM INTERFACE
+  "${RINGSIDE_EMULATED_CUDA_INCLUDE}" "${RINGSIDE_NCCL_PACKAGE}/usr/include")
+target_link_libraries(emulated_flags INTERFACE ringside_flags)
+target_link_options(emulated_flags INTERFACE -Wl,--enable-new-dtags)
+
+# Named as programs look them up with dlopen: libcuda.so.1 and so on.
+function(set_versioned_name target name version)
+  set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION ${version}
+                        SOVERSION ${version} BUILD_RPATH "\$ORIGIN")
+endfunction()
+
+add_library(emulated_cuda SHARED
+  cuda/device.cc cuda/driver.cc cuda/event.cc cuda/kernel.cc cuda/log.cc cuda/memory.cc
+  cuda/stream.cc)
+target_link_libraries(emulated_cuda PRIVATE emulated_flags)
+set_versioned_name(emulated_cuda cuda 1)
+
+add_library(emulated_nvml SHARED cuda/nvml.cc)
+target_link_libraries(emulated_nvml PRIVATE emulated_flags emulated_cuda)
+set_versioned_name(emulated_nvml nvidia-ml 1)
+
+# NCCL itself, from Debian's archive, with the runtime API and the kernels' emulation inside.
+# The runtime must be inside, not beside: the archive has weak definitions of some of its
+# functions, and those would win over a shared library's.
+add_library(emulated_nccl SHARED
+  cuda/glibc_compat.cc
+  cuda/runtime_capture.cc cuda/runtime_cuda12.cc cuda/runtime_device.cc cuda/runtime_kernel.cc
+  cuda/runtime_memory.cc cuda/runtime_stream.cc
+  nccl/broadcast_batch.cc nccl/collectives.cc nccl/function_table.cc nccl/kernel.cc
+  nccl/layout_check.cc nccl/point_to_point.cc nccl/primitives.cc nccl/primitives_low_latency.cc
+  nccl/primitives_simple.cc nccl/reduction.cc nccl/scheduler.cc nccl/work_batches.cc)
+target_link_libraries(emulated_nccl
+  PRIVATE emulated_flags
+          "-Wl,--whole-archive" "${RINGSIDE_NCCL_ARCHIVE}" "-Wl,--no-whole-archive"
+          emulated_cuda rt)
+target_include_directories(emulated_nccl SYSTEM INTERFACE
+  "${RINGSIDE_EMULATED_CUDA_INCLUDE}" "${RINGSIDE_NCCL_PACKAGE}/usr/include")
+# The archive comes from a newer binutils; an older linker relaxes its GOT loads into wrong code.
+target_link_options(emulated_nccl PRIVATE -Wl,--no-relax)
+set_target_properties(emulated_nccl PROPERTIES LINK_DEPENDS "${RINGSIDE_NCCL_ARCHIVE}")
+set_versioned_name(emulated_nccl nccl 2)
+add_dependencies(emulated_nccl emulated_nvml)  # NCCL loads it at run time
+
+add_executable(nccl_ranks
+  ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc
+  ranks/job.cc ranks/main.cc ranks/options.cc ranks/process.cc ranks/rank.cc
+  ranks/scenario_mix.cc ranks/scenario_sweep.cc ranks/scenario_train.cc ranks/scenario_windows.cc
+  ranks/scenarios.cc)
+target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl)
+set_target_properties(nccl_ranks PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
+
+foreach(version 2 6)
+  add_library(recorder_v${version} MODULE
+    recorder/journal.cc recorder/recorder.cc recorder/recorder_v${version}.cc)
+  target_link_libraries(recorder_v${version} PRIVATE emulated_flags)
+  set_target_properties(recorder_v${version} PROPERTIES
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+endforeach()
+
+# The GPU example, against the same NCCL.
+include("${PROJECT_SOURCE_DIR}/examples/gpu/sources.cmake")
+add_executable(emulated_collectives_bench ${COLLECTIVES_BENCH_SOURCES})
+target_link_libraries(emulated_collectives_bench PRIVATE emulated_flags emulated_nccl)
+set_target_properties(emulated_collectives_bench PROPERTIES
+  OUTPUT_NAME collectives_bench BUILD_RPATH "\$ORIGIN/../lib")

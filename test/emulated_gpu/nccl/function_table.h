@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a kernel's work batch asks for: the meaning of NCCL's device function numbers.
+#pragma once
+
+#include "abi.h"
+
+namespace emugpu::nccl {
+
+enum class Collective {
+  kPointToPoint,
+  kAllGather,
+  kBroadcast,
+  kBroadcastBatch,
+  kAllReduce,
+  kReduce,
+  kReduceScatter,
+};
+
+// Numbered as NCCL's algorithms, operations and data types are.
+enum class Algorithm { kTree, kRing, kCollnetDirect, kCollnetChain, kNvls, kNvlsTree, kPat };
+enum class Operation { kSum, kProduct, kMinimumOrMaximum, kScaledSum, kSumThenDivide };
+enum class ElementType {
+  kInt8,
+  kUint8,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
+  kBfloat16,
+  kFloat8E4m3,
+  kFloat8E5m2,
+};
+
+struct Function {
+  Collective collective = Collective::kPointToPoint;
+  Algorithm algorithm = Algorithm::kRing;
+  Protocol protocol = kSimple;
+  // Copying collectives are defined on bytes.
+  Operation operation = Operation::kSum;
+  ElementType type = ElementType::kUint8;
+};
+
+// The function of this number. Where several types share one function (a sum of int32 is that of
+// uint32), any of them: the others behave alike.
+const Function& function_of(unsigned id);
+
+}  // namespace emugpu::nccl

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs in one process of the job: one thread per rank.
+#pragma once
+
+#include "board.h"
+#include "options.h"
+
+namespace ranks {
+
+// Runs the ranks of this process; returns its exit status.
+int run_process(const Options& options, Board& board, int process);
+
+}  // namespace ranks

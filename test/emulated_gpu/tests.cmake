@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+# The plugin's tests with NCCL. Each skips itself, and says why, where NCCL cannot be run.
+
+find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
+set(driver "${CMAKE_CURRENT_SOURCE_DIR}/driver/run_test.py")
+set(work "${CMAKE_BINARY_DIR}/emulated_gpu/tests")
+
+# add_nccl_test(NAME SECONDS [PLUGIN_TARGET])
+function(add_nccl_test name seconds)
+  set(plugin ringside_plugin)
+  if(ARGC GREATER 2)
+    set(plugin "${ARGV2}")
+  endif()
+  if(skip_reason)
+    set(arguments --skip "${skip_reason}")
+  elseif(NOT TARGET ${plugin})
+    set(arguments --skip "this build has no ${plugin}")
+  else()
+    set(arguments
+      --ranks-program "$<TARGET_FILE:nccl_ranks>"
+      --bench-program "$<TARGET_FILE:emulated_collectives_bench>"
+      --plugin "$<TARGET_FILE:${plugin}>" --analyzer "$<TARGET_FILE:ringside>" --work "${work}")
+  endif()
+  add_test(NAME ${name} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
+  # NCCL's proxies poll: several jobs at a time on few cores disturb each other's timing.
+  set_tests_properties(${name} PROPERTIES
+    TIMEOUT ${seconds} SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl)
+endfunction()
+
+add_nccl_test(nccl-mix-2 120)
+add_nccl_test(nccl-mix-4 180)
+add_nccl_test(nccl-mix-kernel 120)
+add_nccl_test(nccl-mix-network 120)
+add_nccl_test(nccl-one-host 120)
+add_nccl_test(nccl-broadcasts-default 120)
+foreach(version RANGE 1 6)
+  add_nccl_test(nccl-abi-v${version} 120 ringside_plugin_v${version})
+endforeach()
+add_nccl_test(nccl-windows 120)
+add_nccl_test(nccl-bench 120)
+add_nccl_test(nccl-bench-kernel 120)
+add_nccl_test(nccl-kill-one 120)
+add_nccl_test(nccl-kill-all 120)
+add_nccl_test(nccl-no-finalize 120)
+add_nccl_test(nccl-threads-fork 120)
+add_nccl_test(nccl-shared-process 120)
+add_nccl_test(nccl-no-directory 120)
+
+# The emulation itself, without Ringside.
+foreach(part collectives faults)
+  if(skip_reason)
+    add_test(NAME emulated_gpu-${part}
+             COMMAND Python3::Interpreter -c
+             "import sys; print('skipped:', sys.argv[1]); sys.exit(77)" "${skip_reason}")
+  else()
+    add_test(NAME emulated_gpu-${part}
+             COMMAND "${CMAKE_CURRENT_SOURCE_DIR}/self_check.sh" ${part}
+                     "${CMAKE_BINARY_DIR}/emulated_gpu" "${work}/self-check-${part}")
+  endif()
+  set_tests_properties(emulated_gpu-${part} PROPERTIES
+    TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl)
+endforeach()

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the application does beside NCCL: it calls Ringside's C API, and forks.
+#ifndef RINGSIDE_TEST_HOST_APPLICATION_H
+#define RINGSIDE_TEST_HOST_APPLICATION_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/host/options.h"
+
+namespace ringside::host {
+
+class Application {
+ public:
+  Application(std::string plugin, std::vector<Action> actions)
+      : plugin_(std::move(plugin)), actions_(std::move(actions)) {}
+
+  /// Does what is to be done after so many calls.
+  void act(std::int64_t calls);
+
+  /// Forks a child that exits normally; waits for it.
+  void fork_and_exit();
+
+  /// Prints ringside_status as a line of JSON.
+  void print_status();
+
+  /// What went wrong, empty if nothing; actions that were never due count.
+  std::string trouble() const;
+
+ private:
+  void do_action(const Action& action);
+  void* function(const char* name);
+  void expect(const std::string& what, int result, int expected);
+
+  std::string plugin_;
+  std::vector<Action> actions_;
+  std::size_t next_ = 0;
+  void* library_ = nullptr;
+  std::string trouble_;
+};
+
+}  // namespace ringside::host
+
+#endif  // RINGSIDE_TEST_HOST_APPLICATION_H

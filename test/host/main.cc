@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands in for an application with NCCL: see --help.
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "test/host/options.h"
+#include "test/host/recording.h"
+#include "test/host/replay.h"
+
+namespace {
+
+int nccl_version = 0;
+
+int replay_file(const ringside::host::Options& options, const std::string& path) {
+  try {
+    auto recording = ringside::host::read_recording(path);
+    nccl_version = recording.nccl_version;
+    // Never deleted: a plugin's threads may still use what they were given while the process exits.
+    static auto* replay = new ringside::host::Replay(options, std::move(recording));
+    return replay->run() ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "nccl_host: %s\n", error.what());
+    return 1;
+  }
+}
+
+bool ended_well(pid_t child, bool expect_kill) {
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return false;
+  if (WIFSIGNALED(status)) {
+    if (expect_kill && WTERMSIG(status) == SIGKILL) return true;
+    std::fprintf(stderr, "nccl_host: process %d died of signal %d\n", child, WTERMSIG(status));
+    return false;
+  }
+  return WEXITSTATUS(status) == 0 && !expect_kill;
+}
+
+}  // namespace
+
+// The plugin asks the library that its mask lies in for this.
+extern "C" __attribute__((visibility("default"))) int ncclGetVersion(int* version) {  // NOLINT
+  if (version == nullptr) return 4;
+  *version = nccl_version;
+  return 0;
+}
+
+int main(int argc, char** argv) {
+  const auto options = ringside::host::parse_options(argc, argv);
+  std::vector<pid_t> children;
+  for (const auto& path : options.recordings) {
+    const pid_t child = fork();
+    if (child == 0) return replay_file(options, path);
+    if (child < 0) std::perror("nccl_host: fork");
+    children.push_back(child);
+  }
+  bool well = true;
+  for (const pid_t child : children) {
+    well = child > 0 && ended_well(child, options.kill_after > 0) && well;
+  }
+  return well ? 0 : 1;
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_TEST_HOST_OPTIONS_H
+#define RINGSIDE_TEST_HOST_OPTIONS_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ringside::host {
+
+/// Something that the application does when so many of NCCL's calls have been made.
+struct Action {
+  enum class What { kStart, kStop, kDump, kMark, kFork };
+  What what = What::kStart;
+  std::int64_t after_calls = 0;
+  std::string text;  // path or marker
+};
+
+struct Options {
+  std::string plugin;
+  int abi = 0;
+  std::vector<std::string> recordings;  // files
+  bool timing = false;
+  double speed = 1;
+  bool honour_mask = false;
+  bool foreign = false;
+  bool no_finalize = false;
+  bool status = false;
+  std::int64_t kill_after = 0;
+  std::vector<Action> actions;  // in order of after_calls
+};
+
+/// Exits with 0 for --help and with 2 for a wrong command line.
+Options parse_options(int argc, char** argv);
+
+}  // namespace ringside::host
+
+#endif  // RINGSIDE_TEST_HOST_OPTIONS_H

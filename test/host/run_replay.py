@@ -1,0 +1,300 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a recording to the plugin and looks at what it wrote. One scenario a run:
+
+replay   all of the recording, compared call by call
+window   two windows of recording: only operations that began in one, and those whole
+dump     a dump in the middle and one before the end, beside the trace
+kill     SIGKILL in the middle: the trace up to then loads
+foreign  another process's proxy operations (PXN): written as foreign, joined to none of ours
+fork     a child forked in the middle exits normally: no file of its own, none changed
+v7       a recording of version 6 with what version 7 adds, made by make_v7.py
+reload   all communicators destroyed, then new ones: one trace with all of them
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import check_replay
+import expected
+
+HERE = pathlib.Path(__file__).parent
+
+
+class Failure(Exception):
+    pass
+
+
+def require(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+class Run:
+    """One run of nccl_host, in a directory of its own."""
+
+    def __init__(self, options, directory):
+        self.options = options
+        self.directory = pathlib.Path(directory)
+        self.traces = self.directory / "traces"
+        self.traces.mkdir()
+        self.files = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))
+        require(self.files, f"no recording in {options.recording}")
+        self.processes = []  # what nccl_host said, in order of the files
+
+    def host(self, *arguments, **variables):
+        if self.options.timing:
+            arguments = ("--timing", *arguments)
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("RINGSIDE_")}
+        # Callbacks come a hundred times faster than NCCL's; that rings overflow is another test's.
+        environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_EVENTS="all",
+                           RINGSIDE_RING_BYTES=str(32 << 20), **variables)
+        command = [self.options.host, "--plugin", self.options.plugin, *arguments]
+        if self.options.abi:
+            command += ["--abi", str(self.options.abi)]
+        done = subprocess.run([*command, *map(str, self.files)], env=environment,
+                              capture_output=True, text=True, timeout=100, check=False)
+        sys.stderr.write(done.stderr)
+        require(done.returncode == 0, f"nccl_host returned {done.returncode}: {done.stdout}")
+        said = [json.loads(line) for line in done.stdout.splitlines()]
+        by_file = {line["recording"]: line for line in said if "recording" in line}
+        self.processes = [by_file[str(file)] for file in self.files if str(file) in by_file]
+
+    def trace_files(self):
+        return sorted(self.traces.glob("*.json"))
+
+    def traces_by_pid(self):
+        traces = {}
+        for file in self.trace_files():
+            trace = check_replay.Trace(file)
+            if not trace.first.get("dump"):
+                require(trace.first["pid"] not in traces, f"two traces of {trace.first['pid']}")
+                traces[trace.first["pid"]] = trace
+        return traces
+
+    def lint(self, closed=True):
+        for file in self.trace_files():
+            text = file.read_text(encoding="utf-8")
+            require(not closed or text.rstrip().endswith("]"), f"{file.name} is not closed")
+            require(file.stat().st_mode & 0o777 == 0o600, f"{file.name} is not private")
+            if closed:
+                json.loads(text)
+        if self.options.ringside and os.path.exists(self.options.ringside):
+            done = subprocess.run([self.options.ringside, "lint", str(self.traces)],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            said = (done.stdout + done.stderr).splitlines()
+            require(done.returncode == 0, "\n".join(["ringside lint:", *said[:20], *said[-1:]]))
+
+
+def recordings_and_traces(run):
+    traces = run.traces_by_pid()
+    require(len(traces) == len(run.files), f"{len(traces)} traces of {len(run.files)} processes")
+    for process, file in zip(run.processes, run.files):
+        require(process["pid"] in traces, f"no trace of process {process['pid']}")
+        yield expected.Recording(file), traces[process["pid"]]
+
+
+def compare_all(run):
+    troubles = []
+    for recording, trace in recordings_and_traces(run):
+        found = check_replay.compare(recording, trace)
+        troubles += [f"pid {trace.first['pid']}: {line}" for line in found]
+    require(not troubles, "\n".join(troubles[:40] + [f"{len(troubles)} troubles"]))
+
+
+def replay(run):
+    run.host()
+    run.lint()
+    compare_all(run)
+
+
+def boundaries(recording, parts):
+    """Numbers of calls after which no operation is half begun, spread over the recording."""
+    top = "GroupApi" if recording.abi >= 5 else "Group"
+    begins = [event.number - 1 for event in recording.of_type(top)]
+    require(len(begins) >= parts, "the recording is too short for this")
+    return [begins[len(begins) * part // parts] for part in range(1, parts)]
+
+
+def window(run):
+    run.files = run.files[:1]
+    recording = expected.Recording(run.files[0])
+    first, second, third = boundaries(recording, 4)
+    run.host("--window", f"0:{first}", "--window", f"{second}:{third}", RINGSIDE_START="0")
+    run.lint()
+    _, trace = next(recordings_and_traces(run))
+
+    def window_of(event):
+        begin = event.number
+        if event.parent is not None and event.parent.type in ("CollApi", "P2pApi"):
+            begin = event.parent.number
+        if begin <= first:
+            return 1
+        return 2 if second < begin <= third else None
+
+    check = check_replay.Checker()
+    wanted = [event for event in recording.operations() if window_of(event)]
+    rows = check_replay.rows_by_operation(trace)
+    check.same_items("operations with rows, by window",
+                     [(args["window"],) + check_replay.identity(args) + rows[number]
+                      for number, args in trace.operations.items()],
+                     [(window_of(event),) + expected.identity(event) + expected.rows_of(event)
+                      for event in wanted])
+    require(not check.troubles, "\n".join(check.troubles[:20]))
+    require(0 < len(wanted) < len(recording.operations()), "the windows show nothing")
+    windows = collections.defaultdict(dict)
+    for args in trace.by_name["ringside_window"]:
+        windows[args["window"]].update(args)
+    require(sorted(windows) == [1, 2], f"windows {sorted(windows)} instead of 1 and 2")
+    require(all("end_ns" in args for args in windows.values()), "a window without an end")
+    account = trace.account["by_type"]
+    require(sum(numbers.get("filtered", 0) for numbers in account.values()) > 0,
+            "nothing was filtered")
+    for name, numbers in account.items():
+        parts = sum(number for key, number in numbers.items() if key != "produced")
+        require(parts == numbers["produced"], f"the account of {name} does not add up: {numbers}")
+
+
+def dump(run):
+    run.files = run.files[:1]
+    recording = expected.Recording(run.files[0])
+    middle = boundaries(recording, 2)[0]
+    end = len(recording.calls)
+    dumps = [run.traces / "middle.json", run.traces / "end.json"]
+    run.host("--dump-at", f"{middle}:{dumps[0]}", "--dump-at", f"{end}:{dumps[1]}")
+    run.lint()
+    compare_all(run)
+    run_ids = {check_replay.Trace(file).first["run_id"] for file in run.trace_files()}
+    require(len(run_ids) == 1, f"run ids {run_ids}")
+    half, whole = (check_replay.Trace(file) for file in dumps)
+    for trace in (half, whole):
+        require(trace.first.get("dump") is True, "a dump that does not say so")
+        check = check_replay.Checker()
+        check_replay.check_account(check, trace, recording, complete=False)
+        check_replay.check_end(check, trace)
+        require(not check.troubles, "\n".join(check.troubles))
+    begun = [event for event in recording.of_type(*expected.OPERATIONS) if event.number <= middle]
+    seen = [args for args in half.operations.values() if args["kind"] != "api"]
+    require(len(seen) == len(begun), f"{len(seen)} operations in the first dump, not {len(begun)}")
+    wanted = len(recording.operations())
+    require(len(whole.operations) == wanted,
+            f"{len(whole.operations)} operations in the last dump, not {wanted}")
+
+
+def kill(run):
+    run.files = run.files[:1]
+    recording = expected.Recording(run.files[0])
+    after = len(recording.calls) * 4 // 5
+    # At the recorded pace, so that the drain thread gets to work and operations are seen to end.
+    run.host("--timing", "--kill-after", str(after))
+    run.lint(closed=False)
+    files = run.trace_files()
+    require(len(files) == 1, f"{len(files)} traces")
+    require(not files[0].read_text(encoding="utf-8").rstrip().endswith("]"), "the file is closed")
+    trace = check_replay.Trace(files[0])
+    require(trace.operations, "no operation in the trace")
+    known = collections.Counter(expected.identity(event) for event in recording.operations())
+    seen = collections.Counter(check_replay.identity(args) for args in trace.operations.values())
+    require(not seen - known, f"operations that NCCL never had: {seen - known}")
+
+
+def foreign(run):
+    run.host("--foreign")
+    run.lint()
+    for recording, trace in recordings_and_traces(run):
+        check = check_replay.Checker()
+        check_replay.check_account(check, trace, recording)
+        check_replay.check_lines(check, trace, recording)
+        third = recording.of_type("ProxyOp")[2::3]
+        rows = [event["args"] for event in trace.begins("proxy") if event["args"].get("foreign")]
+        check.equal("foreign proxy operations", len(rows), len(third))
+        for args in rows:
+            check.true(f"a foreign proxy operation that is joined to ours: {args}",
+                       "op" not in args)
+            check.equal("foreign_pid", args.get("foreign_pid"), trace.first["pid"] + 1)
+            check.equal("foreign_context", int(args.get("foreign_context", "0"), 16),
+                        0x7abcdef01230)
+            check.equal("foreign_parent", int(args.get("foreign_parent", "0"), 16),
+                        0x7abcdef04560)
+        steps = [event for event in trace.begins("step") if "op" not in event["args"]]
+        check.equal("steps without an operation", len(steps),
+                    sum(child.type == "ProxyStep" for event in third for child in event.children))
+        ours = [event for event in recording.of_type("ProxyOp") if event not in third]
+        check.equal("proxy operations of ours",
+                    sum("op" in event["args"] for event in trace.begins("proxy")), len(ours))
+        require(not check.troubles, "\n".join(check.troubles[:20]))
+
+
+def fork(run):
+    calls = len(expected.Recording(run.files[0]).calls)
+    run.host("--fork-at", str(calls // 3), "--fork-at", str(calls - 1))
+    run.lint()
+    require(len(run.trace_files()) == len(run.files), "a child of the fork wrote a file")
+    compare_all(run)
+
+
+def reload(run):
+    run.host("--status")
+    run.lint()
+    compare_all(run)
+    for recording, trace in recordings_and_traces(run):
+        require(len(recording.communicators) > 1, "this recording does not initialise again")
+        contexts = {args["context"] for args in trace.operations.values()}
+        require(len(contexts) > 1, f"operations of contexts {contexts} only")
+
+
+def v7(run):
+    folder = run.directory / "2.31.0-v7-made"
+    folder.mkdir()
+    for file in run.files:
+        subprocess.run([sys.executable, HERE / "make_v7.py", file, folder / file.name], check=True)
+    run.files = sorted(folder.glob("*.jsonl.gz"))
+    run.options.abi = 7
+    run.host()
+    run.lint()
+    compare_all(run)
+    for _, trace in recordings_and_traces(run):
+        require(trace.first["nccl_version"] == "2.31.0", "the version of NCCL is not asked for")
+
+
+SCENARIOS = {function.__name__: function
+             for function in (replay, window, dump, kill, foreign, fork, reload, v7)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", required=True, help="nccl_host")
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--ringside", help="for ringside lint; left out if it does not exist")
+    parser.add_argument("--abi", type=int, help="default: as the recording")
+    parser.add_argument("--scenario", choices=SCENARIOS, default="replay")
+    parser.add_argument("--timing", action="store_true", help="at the recorded pace")
+    parser.add_argument("--keep", action="store_true", help="keep the files and say where")
+    parser.add_argument("recording", help="a folder of test/data/transcripts")
+    options = parser.parse_args()
+    if options.abi is None:
+        options.abi = int(pathlib.Path(options.recording).name.split("-")[1][1])
+    directory = tempfile.mkdtemp(prefix="ringside-replay-")
+    try:
+        SCENARIOS[options.scenario](Run(options, directory))
+    except (Failure, KeyError, ValueError, subprocess.TimeoutExpired) as failure:
+        print(f"{options.scenario} {options.recording}: {type(failure).__name__} {failure}\n"
+              f"files are in {directory}")
+        return 1
+    if options.keep:
+        print(f"files are in {directory}")
+    else:
+        shutil.rmtree(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the house in order (docs/architecture.md): who may include whom, how long a file may be,
+and the licence in every first line.
+
+usage: check_rooms.py ROOT
+"""
+import pathlib
+import re
+import sys
+
+# Room: what it may include beside itself and include/. A path is in the longest room that fits.
+ROOMS = {
+    "include": [],
+    "plugin/record": [],
+    "plugin/abi": ["plugin/record"],
+    "plugin/assemble": ["plugin/record"],
+    "plugin/export": ["plugin/assemble", "plugin/record"],
+    "plugin/topology": [],
+    "plugin/control": ["plugin"],
+    "analyzer/model": [],
+    "analyzer/load": ["analyzer/model", "plugin/assemble"],
+    "analyzer/lint": ["analyzer/load", "analyzer/model", "plugin/assemble"],
+    "analyzer/align": ["analyzer/model", "plugin/assemble"],
+    "analyzer/match": ["analyzer/model", "analyzer/align", "plugin/assemble"],
+    "analyzer/metrics": ["analyzer/match", "analyzer/model", "analyzer/align", "plugin/assemble"],
+    "analyzer/report": ["analyzer/metrics", "analyzer/match", "analyzer/model", "analyzer/align",
+                        "plugin/assemble"],
+    "analyzer/cli": ["analyzer", "plugin/assemble"],
+    "examples": ["plugin", "analyzer", "test"],
+    "test": ["plugin", "analyzer", "examples"],
+}
+
+# Rooms that are closed even to include/, which names what others are promised.
+OPEN_TO_NOTHING = ["plugin/record", "plugin/topology"]
+ONLY_HEADER = {"plugin/assemble": "include/ringside/trace_schema.h"}
+
+# May be copied out of the repository, so they include what lies beside them.
+STANDS_ALONE = ["examples", "test/emulated_gpu"]
+
+MAX_LINES = 400
+MAY_BE_LONGER = []
+
+SOURCES = {".h", ".hpp", ".c", ".cc", ".cpp", ".cu", ".py", ".sh", ".cmake"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def is_in(path, room):
+    return path == room or path.startswith(room + "/")
+
+
+def room_of(path):
+    return max((room for room in ROOMS if is_in(path, room)), key=len, default=None)
+
+
+def included(root, path, name):
+    """Path from the root of what an include names; None if it is not ours. Installed headers are
+    included as users include them."""
+    for base in ("", "include"):
+        # name.in: CMake makes the file from it.
+        if (root / base / name).is_file() or (root / base / (name + ".in")).is_file():
+            return str(pathlib.PurePosixPath(base, name))
+    if (root / path).parent.joinpath(name).is_file():
+        return "beside"
+    return None
+
+
+def trouble_with_include(path, target):
+    room = room_of(path)
+    if room is None:
+        return f"{path} is in no room that check_rooms.py knows"
+    if is_in(target, room):
+        return None
+    if target.startswith("include/"):
+        if room in OPEN_TO_NOTHING or target != ONLY_HEADER.get(room, target):
+            return f"{path} ({room}) may not include {target}"
+        return None
+    if any(is_in(target, allowed) for allowed in ROOMS[room]):
+        return None
+    return f"{path} ({room}) may not include {target}"
+
+
+def troubles_in(root, path):
+    text = (root / path).read_text(encoding="utf-8")
+    lines = text.splitlines()
+    begin = [line for line in lines[:2] if not line.startswith("#!")]
+    if not begin or "SPDX-License-Identifier: Apache-2.0" not in begin[0]:
+        yield f"{path}: the first line is not the licence"
+    if len(lines) > MAX_LINES and path not in MAY_BE_LONGER:
+        yield f"{path}: {len(lines)} lines, more than {MAX_LINES}"
+    for number, line in enumerate(lines, 1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        target = included(root, path, match.group(1))
+        if target == "beside":
+            if not any(is_in(path, house) for house in STANDS_ALONE):
+                yield f"{path}:{number}: includes are written from the root of the repository"
+        elif target is not None:
+            trouble = trouble_with_include(path, target)
+            if trouble:
+                yield f"{trouble} (line {number})"
+        elif match.group(1).split("/")[0] in ("plugin", "analyzer", "include", "test", "ringside"):
+            yield f"{path}:{number}: there is no {match.group(1)}"
+
+
+def sources(root):
+    for top in ("include", "plugin", "analyzer", "test", "examples", "cmake", "scripts"):
+        for file in sorted((root / top).rglob("*")):
+            if file.is_file() and (file.suffix in SOURCES or file.name == "CMakeLists.txt"):
+                yield str(file.relative_to(root).as_posix())
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    root = pathlib.Path(sys.argv[1])
+    paths = list(sources(root))
+    troubles = [trouble for path in paths for trouble in troubles_in(root, path)]
+    for path in MAY_BE_LONGER:
+        if path not in paths:
+            troubles.append(f"{path} is listed as long, and is not there")
+    for trouble in troubles:
+        print(trouble)
+    print(f"{len(paths)} files, {len(troubles)} troubles")
+    return 1 if troubles or not paths else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

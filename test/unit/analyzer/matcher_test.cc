@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/matcher.h"
+
+#include <utility>
+
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::match {
+namespace {
+
+TEST_CASE("collectives match by function and sequence number, in whatever order they are written") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("AllReduce", rank == 0 ? 0 : 1);
+    builder.add("AllReduce", rank == 0 ? 1 : 0);
+    builder.add("AllGather", 0);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.communicators.size() == 1);
+  REQUIRE(matches.operations.size() == 3);
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.part_count == 2);
+    CHECK(ranks_expected(matches, operation) == 2);
+  }
+}
+
+TEST_CASE("repeated sequence numbers match in the order of the calls") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("AllReduce", 0, 100);
+    builder.add("AllReduce", 0, 200);
+  }
+  // Lines of a trace are in no order of time.
+  auto& operations = builder.traces().files[1].operations;
+  std::swap(operations[0], operations[1]);
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 2);
+  CHECK(matches.operations[1].occurrence == 1);
+  for (const MatchedOperation& matched : matches.operations) {
+    const auto& first = operation_of(builder.traces(), matches.parts[matched.first_part]);
+    const auto& second = operation_of(builder.traces(), matches.parts[matched.first_part + 1]);
+    CHECK(*first.end_ns - *first.start_ns == *second.end_ns - *second.start_ns);
+  }
+}
+
+TEST_CASE("operations without a sequence number match by order") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("Broadcast", std::nullopt);
+    builder.add("Broadcast", std::nullopt);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 2);
+  CHECK(matches.operations[1].way == Way::kOrder);
+  CHECK(matches.operations[1].number == 1);
+  CHECK(matches.operations[1].part_count == 2);
+}
+
+TEST_CASE("sends and receives pair by source, destination and order") {
+  TraceBuilder builder;
+  builder.add_file(0);
+  builder.add_transfer("Send", 1).bytes = 10;
+  builder.add_transfer("Send", 1).bytes = 20;
+  builder.add_transfer("Recv", 0);
+  builder.add_transfer("Send", 0);
+  builder.add_file(1);
+  builder.add_transfer("Recv", 0).bytes = 10;
+  builder.add_transfer("Recv", 0).bytes = 20;
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 3);
+  CHECK(is_to_self(matches.operations[0]));
+  CHECK(ranks_expected(matches, matches.operations[0]) == 1);
+  for (const MatchedOperation& pair : matches.operations) {
+    REQUIRE(pair.part_count == 2);
+    const auto& send = operation_of(builder.traces(), matches.parts[pair.first_part]);
+    const auto& receive = operation_of(builder.traces(), matches.parts[pair.first_part + 1]);
+    CHECK(builder.traces().names.text(send.func) == "Send");
+    CHECK(builder.traces().names.text(receive.func) == "Recv");
+    CHECK(send.bytes == receive.bytes);
+  }
+}
+
+TEST_CASE("a pair needs to know the rank and the peer") {
+  TraceBuilder builder;
+  const bool has_rank = GENERATE(true, false);
+  builder.add_file(0).contexts[1].rank = has_rank ? std::optional(0U) : std::nullopt;
+  builder.add_transfer("Send", 1);
+  builder.add_transfer("Recv", 1).peer.reset();
+  const Matches matches = match_operations(builder.traces());
+  CHECK(matches.unpaired == (has_rank ? 1U : 2U));
+  CHECK(matches.operations.size() == (has_rank ? 1U : 0U));
+}
+
+TEST_CASE("communicators without a hash are those of the same place in the order of creation") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank, std::nullopt, std::nullopt);
+    builder.add("AllReduce", 0);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.communicators.size() == 1);
+  CHECK(matches.communicators[0].identity == Identity::kOrder);
+  CHECK(matches.communicators[0].nranks == 2);
+  CHECK(matches.communicators[0].nranks_inferred);
+}
+
+TEST_CASE("an order of creation that contradicts itself matches nothing") {
+  TraceBuilder builder;
+  for (const std::uint32_t rank : {0U, 1U, 0U, 1U}) {
+    builder.add_file(rank, std::nullopt, std::nullopt);
+    builder.add("AllReduce", 0);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.communicators.size() == 4);
+  CHECK(matches.communicators[0].identity == Identity::kAlone);
+  CHECK(matches.operations.size() == 4);
+}
+
+TEST_CASE("context 0 is of no communicator, and takes no place in the order of creation") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, std::nullopt, std::nullopt);
+    builder.add("AllReduce", 0);
+    if (rank == 1) {
+      builder.add("AllReduce", 0).context = 0;
+      file.contexts[0].operations = 1;
+    }
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.communicators.size() == 2);
+  CHECK(matches.operations.size() == 2);
+  // Nothing says when context 0 was created: it comes with its process.
+  CHECK(matches.communicators[0].identity == Identity::kAlone);
+  CHECK(matches.communicators[1].members.size() == 2);
+}
+
+TEST_CASE("a rank that comes again is the next run of the job") {
+  TraceBuilder builder;
+  for (const std::uint32_t rank : {0U, 1U, 0U, 1U}) {
+    builder.add_file(rank).contexts[1].created_ns = builder.traces().files.size();
+    builder.add("AllReduce", 0);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.communicators.size() == 2);
+  CHECK(matches.communicators[1].instance == 1);
+  CHECK(matches.operations.size() == 2);
+}
+
+TEST_CASE("ranks without a trace are known where the number of ranks is") {
+  TraceBuilder builder;
+  builder.add_file(1, "0x1", 4);
+  builder.add("AllReduce", 0);
+  const Matches matches = match_operations(builder.traces());
+  CHECK(ranks_without_trace(matches.communicators[0]) == std::vector<std::uint32_t>{0, 2, 3});
+}
+
+}  // namespace
+}  // namespace ringside::match

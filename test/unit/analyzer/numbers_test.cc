@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/numbers.h"
+
+#include <limits>
+
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/text_table.h"
+#include "test/unit/catch.h"
+
+namespace ringside::report {
+namespace {
+
+TEST_CASE("numbers have fixed decimals") {
+  CHECK(fixed(1.005, 1) == "1.0");
+  CHECK(fixed(0, 2) == "0.00");
+  CHECK(fixed(1e22, 0) == "10000000000000000000000");
+  CHECK(fixed(std::numeric_limits<double>::max(), 3).size() == 313);
+}
+
+TEST_CASE("sizes are for people") {
+  CHECK(human_bytes(0) == "0 B");
+  CHECK(human_bytes(1023) == "1023 B");
+  CHECK(human_bytes(4U << 20U) == "4 MiB");
+  CHECK(human_bytes(1536) == "1.5 KiB");
+  CHECK(human_bytes(std::numeric_limits<std::uint64_t>::max()) == "16.0 EiB");
+}
+
+TEST_CASE("counts have their plural") {
+  CHECK(counted(1, "file") == "1 file");
+  CHECK(counted(0, "file") == "0 files");
+  CHECK(counted(2, "directory", "directories") == "2 directories");
+}
+
+TEST_CASE("JSON is escaped and indented") {
+  JsonWriter json;
+  json.begin_object();
+  json.text("a\"b", "\x01\\");
+  json.begin_array("empty");
+  json.end_array();
+  json.end_object();
+  CHECK(json.finish() == "{\n  \"a\\\"b\": \"\\u0001\\\\\",\n  \"empty\": []\n}\n");
+}
+
+TEST_CASE("columns are aligned by what the terminal shows") {
+  TextTable table({{"name", "", false}, {"n", "us", true}});
+  table.add_row({"\xC3\xA9t\xC3\xA9", "10"});
+  table.add_row({"long one", "7"});
+  CHECK(table.aligned(1) ==
+        " name       n\n"
+        "           us\n"
+        " \xC3\xA9t\xC3\xA9       10\n"
+        " long one   7\n");
+  CHECK(table.markdown() ==
+        "| name | n (us) |\n|---|---:|\n| \xC3\xA9t\xC3\xA9 | 10 |\n| long one | 7 |\n");
+}
+
+}  // namespace
+}  // namespace ringside::report

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From records to operations: the order of callbacks that NCCL was seen to make, and those it
+// might.
+#include "plugin/assemble/assembler.h"
+
+#include "plugin/record/names.h"
+#include "test/unit/catch.h"
+#include "test/unit/plugin/collecting_sink.h"
+
+using namespace ringside;
+using assemble::OperationState;
+using assemble::RecordView;
+using assemble::TimesFrom;
+using record::EventId;
+using record::EventState;
+using record::EventType;
+using record::RecordKind;
+
+namespace {
+
+constexpr std::int64_t kMillisecond = 1'000'000;
+constexpr std::int64_t kSecond = 1'000'000'000;
+
+struct Script {
+  test::CollectingSink sink;
+  assemble::Assembler assembler{sink};
+  std::int64_t now = kSecond;
+  std::uint64_t counter = 0;
+
+  explicit Script(int abi = 6, bool kernels = false) {
+    assemble::Communicator communicator;
+    communicator.context = 1;
+    communicator.abi_version = abi;
+    assembler.open_communicator(communicator);
+    assembler.expect(kernels ? record::bit(EventType::kKernelCh) : 0);
+    assembler.open_window(1, 0);
+  }
+  RecordView view(RecordKind kind, EventId id, std::int32_t tid) {
+    RecordView made{};
+    made.kind = kind;
+    made.type = record::event_type(id);
+    made.id = id;
+    made.tid = tid;
+    made.context = 1;
+    made.ts_ns = now += 1000;
+    return made;
+  }
+  EventId start(EventType type, EventId parent, std::int32_t tid = 10) {
+    const EventId id = record::make_event_id(type, false, 0, ++counter);
+    RecordView made = view(RecordKind::kStart, id, tid);
+    made.payload.step.parent = parent;
+    if (type == EventType::kColl) {
+      made.has_extra = true;
+      made.payload.coll = {parent,
+                           5,
+                           100,
+                           0,
+                           record::known_name_code("AllReduce"),
+                           record::known_name_code("ncclFloat32"),
+                           0,
+                           0};
+      made.extra.channels = 2;
+    } else if (type == EventType::kProxyOp) {
+      made.payload.proxy_op = {parent, 1, 1, 2, 4096, 0, 0, 1, {}};
+    } else if (type == EventType::kCollApi) {
+      made.payload.api = {parent,
+                          0xabc,
+                          100,
+                          0,
+                          record::known_name_code("AllReduce"),
+                          record::known_name_code("ncclFloat32"),
+                          {}};
+    }
+    assembler.record(made);
+    return id;
+  }
+  void kernel(EventId parent, std::uint64_t gpu_start, std::uint64_t gpu_stop,
+              std::uint8_t channel) {
+    const EventId id = record::make_event_id(EventType::kKernelCh, false, 0, ++counter);
+    RecordView made = view(RecordKind::kStart, id, 11);
+    made.payload.kernel = {parent, gpu_start, channel, 0, {}};
+    assembler.record(made);
+    state(id, EventState::kKernelChStop, gpu_stop);
+    stop(id, 11);
+  }
+  void state(EventId id, EventState state, std::uint64_t value = 0) {
+    RecordView made = view(RecordKind::kState, id, 11);
+    made.payload.state = {value, 0, static_cast<std::uint16_t>(state), 0, {}};
+    assembler.record(made);
+  }
+  void stop(EventId id, std::int32_t tid = 10) {
+    assembler.record(view(RecordKind::kStop, id, tid));
+  }
+  void settle(std::int64_t after) { assembler.settle(now += after); }
+};
+
+}  // namespace
+
+TEST_CASE("children that come after the enqueue, from another thread, time the operation") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  const EventId step = script.start(EventType::kProxyStep, send, 11);
+  script.state(step, EventState::kStepSendGpuWait);
+  script.settle(2 * kSecond);
+  CHECK(script.sink.operations.empty());  // the proxy operation is still open
+  script.state(step, EventState::kStepSendWait, 4096);
+  const std::int64_t sent_ns = script.now;
+  script.stop(step, 11);
+  script.stop(send, 11);
+  const std::int64_t done_ns = script.now;
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  const assemble::Operation& operation = script.sink.operations[0];
+  CHECK(operation.state == OperationState::kCompleted);
+  CHECK(operation.times_from == TimesFrom::kProxy);
+  CHECK(operation.start_ns == sent_ns);
+  CHECK(operation.end_ns == done_ns);
+  CHECK(operation.bytes == 400);
+  CHECK(script.sink.proxy_ops[0].bytes == 4096);
+  CHECK(script.sink.steps[0].transfer_ns > 0);
+}
+
+TEST_CASE("proxy operations alone are a place in a queue") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  script.state(send, EventState::kProxyOpInProgress);
+  script.stop(send, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].times_from == TimesFrom::kProxyQueue);
+}
+
+TEST_CASE("native proxy states tell when the network moved, and bytes by difference") {
+  Script script(2);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  script.state(send, EventState::kSendPosted, 70'000);  // the total of what was before
+  script.state(send, EventState::kSendTransmitted, 72'000);
+  const std::int64_t moved_ns = script.now;
+  script.state(send, EventState::kSendDone, 78'192);
+  script.stop(send, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].times_from == TimesFrom::kProxy);
+  CHECK(script.sink.operations[0].start_ns == moved_ns);
+  CHECK(script.sink.proxy_ops[0].bytes == 8'192);
+}
+
+TEST_CASE("an operation whose enqueue alone is seen is not stuck") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].state == OperationState::kEnqueued);
+  CHECK_FALSE(script.sink.operations[0].in_flight);
+}
+
+TEST_CASE("kernel channels are waited for, and time the operation by the GPU's clock") {
+  Script script(6, true);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  script.settle(5 * kSecond);
+  CHECK(script.sink.operations.empty());  // it waits for its turn on the GPU
+  const auto gpu = [&](std::int64_t host) {
+    return static_cast<std::uint64_t>(host + 77 * kSecond);
+  };
+  const std::int64_t begin = script.now;
+  script.kernel(coll, gpu(begin - 400'000), gpu(begin - 100'000), 0);
+  script.settle(100 * kMillisecond);
+  CHECK(script.sink.operations.empty());  // one of two
+  script.kernel(coll, gpu(begin - 390'000), gpu(begin - 80'000), 1);
+  script.settle(100 * kMillisecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  const assemble::Operation& operation = script.sink.operations[0];
+  CHECK(operation.times_from == TimesFrom::kGpu);
+  CHECK(operation.gpu_channels == 2);
+  CHECK(operation.end_ns - operation.start_ns == 320'000);
+}
+
+TEST_CASE("stamps that cannot be true are left out and say why") {
+  Script script(6, true);
+  const auto gpu = [&](std::int64_t host) {
+    return static_cast<std::uint64_t>(host + 77 * kSecond);
+  };
+  const EventId call = script.start(EventType::kCollApi, 0);
+  script.stop(call);
+  const EventId coll = script.start(EventType::kColl, call);
+  script.stop(coll);
+  script.kernel(coll, gpu(script.now), gpu(script.now) + 500, 0);
+  script.kernel(coll, gpu(script.now), gpu(script.now) - 500, 1);  // stop before start
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].gpu_channels == 1);
+  CHECK(script.sink.operations[0].gpu_rejected == 1);
+  CHECK(script.sink.kernels[1].rejected == "stop before start");
+
+  const EventId later_call = script.start(EventType::kCollApi, 0);
+  script.stop(later_call);
+  const EventId later = script.start(EventType::kColl, later_call);
+  script.stop(later);
+  script.kernel(later, gpu(script.now) - 9'000'000'000, gpu(script.now) - 8'000'000'000, 0);
+  script.kernel(later, gpu(script.now), gpu(script.now) + 500, 1);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 2);
+  CHECK(script.sink.kernels[2].rejected == "start before the call");
+}
+
+TEST_CASE("stamps of several kernels in one operation are not believed") {
+  Script script(6, true);
+  const auto gpu = [&](std::int64_t host) {
+    return static_cast<std::uint64_t>(host + 77 * kSecond);
+  };
+  const EventId ahead = script.start(EventType::kColl, 0);
+  script.stop(ahead);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId late = script.start(EventType::kColl, 0);
+  script.stop(late);
+  script.now += 20 * kMillisecond;
+  const std::int64_t t = script.now;
+  script.kernel(ahead, gpu(t - 15'000'000), gpu(t - 10'000'000), 0);
+  script.kernel(ahead, gpu(t - 15'000'000), gpu(t - 10'000'000), 1);
+  // One channel is the kernel's ahead, the other its own.
+  script.kernel(coll, gpu(t - 15'000'000), gpu(t - 10'000'000), 0);
+  script.kernel(coll, gpu(t - 9'000'000), gpu(t - 6'000'000), 1);
+  // A busy GPU began one channel late: true, and long.
+  script.kernel(late, gpu(t - 5'000'000), gpu(t - 4'000'000), 0);
+  script.kernel(late, gpu(t - 2'000'000), gpu(t - 1'000'000), 1);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 3);
+  CHECK(script.sink.operations[0].gpu_channels == 2);
+  CHECK(script.sink.operations[1].gpu_rejected == 2);
+  CHECK(script.sink.operations[1].times_from == TimesFrom::kEnqueue);
+  CHECK(script.sink.operations[1].state == OperationState::kCompleted);
+  CHECK(script.sink.operations[2].gpu_channels == 2);
+  CHECK(script.sink.operations[2].end_ns - script.sink.operations[2].start_ns == 4'000'000);
+}
+
+TEST_CASE("records that arrive before what they belong to are joined when it comes") {
+  Script script;
+  const EventId coll = record::make_event_id(EventType::kColl, false, 0, 1);
+  const EventId proxy = record::make_event_id(EventType::kProxyOp, false, 0, 2);
+  RecordView early = script.view(RecordKind::kStart, proxy, 11);
+  early.payload.proxy_op = {coll, 1, 1, 1, 4096, 0, 0, 1, {}};
+  script.assembler.record(early);
+  script.stop(proxy, 11);
+  script.start(EventType::kColl, 0);  // gets number 1
+  script.stop(coll);
+  script.settle(10 * kMillisecond);
+  REQUIRE(script.sink.proxy_ops.size() == 1);
+  CHECK(script.sink.proxy_ops[0].operation == 1);
+}
+
+TEST_CASE("what never finds its event is stale, and what never finds its parent goes on alone") {
+  Script script;
+  const EventId gone = record::make_event_id(EventType::kColl, false, 0, 4711);
+  script.stop(gone);
+  const EventId proxy = script.start(EventType::kProxyOp, gone, 11);
+  script.stop(proxy, 11);
+  script.settle(100 * kMillisecond);
+  CHECK(script.assembler.counts().stale[1] == 0);  // not yet
+  script.settle(2 * kSecond);
+  CHECK(script.assembler.counts().stale[1] == 1);
+  REQUIRE(script.sink.proxy_ops.size() == 1);
+  CHECK(script.sink.proxy_ops[0].operation == 0);
+}
+
+TEST_CASE("receiving steps that NCCL never ends, end with their proxy operation") {
+  Script script(2);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId proxy = script.start(EventType::kProxyOp, coll, 11);
+  const EventId step = script.start(EventType::kProxyStep, proxy, 11);
+  script.state(step, EventState::kStepRecvWait);
+  script.stop(proxy, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.steps.size() == 1);
+  CHECK(script.sink.steps[0].unstopped);
+  CHECK(script.sink.operations.size() == 1);
+}
+
+TEST_CASE("a call without execution becomes an operation, once its group is over") {
+  Script script;
+  const EventId group = script.start(EventType::kGroupApi, 0);
+  const EventId call = script.start(EventType::kCollApi, group);
+  script.stop(call);
+  script.settle(10 * kSecond);
+  CHECK(script.sink.operations.empty());  // still connecting, inside the group
+  script.stop(group);
+  script.settle(10 * kMillisecond);
+  script.settle(3 * kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].kind == assemble::OperationKind::kApi);
+  CHECK_FALSE(script.sink.operations[0].in_flight);
+}
+
+TEST_CASE("what is open is shown in flight, and stays") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId proxy = script.start(EventType::kProxyOp, coll, 11);
+  test::CollectingSink dump;
+  CHECK(script.assembler.write_in_flight(dump, script.now) == 1);
+  REQUIRE(dump.operations.size() == 1);
+  CHECK(dump.operations[0].in_flight);
+  CHECK(dump.operations[0].state == OperationState::kStarted);
+  CHECK(dump.proxy_ops[0].in_flight);
+  CHECK(script.sink.operations.empty());
+  script.stop(proxy, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].state == OperationState::kCompleted);
+}
+
+TEST_CASE("calls that end out of order are not slices that nest") {
+  Script script;
+  const EventId outer = script.start(EventType::kGroup, 0);
+  const EventId first = script.start(EventType::kColl, outer);
+  const EventId second = script.start(EventType::kColl, outer);
+  script.stop(first);
+  script.stop(second);
+  script.stop(outer);
+  REQUIRE(script.sink.calls.size() == 3);
+  CHECK_FALSE(script.sink.calls[0].nests);
+  CHECK(script.sink.calls[1].nests);
+  CHECK(script.sink.calls[2].nests);
+}

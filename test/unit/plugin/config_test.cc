@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/control/config.h"
+
+#include <map>
+
+#include "plugin/record/event_type.h"
+#include "test/unit/catch.h"
+
+using namespace ringside::control;
+using ringside::record::bit;
+using ringside::record::EventType;
+
+namespace {
+
+Config read(const std::map<std::string, std::string>& variables) {
+  return read_config([&](const char* name) -> const char* {
+    const auto found = variables.find(name);
+    return found != variables.end() ? found->second.c_str() : nullptr;
+  });
+}
+
+bool has(std::uint32_t types, EventType type) {
+  return (types & bit(type)) != 0;
+}
+
+}  // namespace
+
+TEST_CASE("without variables the defaults hold and nothing is said") {
+  const Config config = read({});
+  CHECK(config.directory == "ringside-traces");
+  CHECK(config.start);
+  CHECK(config.ring_bytes == 2U << 20);
+  CHECK(config.drain_ms == 10);
+  CHECK(config.job == "job");
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("values are taken") {
+  const Config config = read({{"RINGSIDE_DIR", "/x"},
+                              {"RINGSIDE_START", "0"},
+                              {"RINGSIDE_RING_BYTES", "4M"},
+                              {"RINGSIDE_DRAIN_MS", "50"},
+                              {"SLURM_JOB_ID", "99"}});
+  CHECK(config.directory == "/x");
+  CHECK_FALSE(config.start);
+  CHECK(config.ring_bytes == 4U << 20);
+  CHECK(config.drain_ms == 50);
+  CHECK(config.job == "99");
+  CHECK(config.warnings.empty());
+}
+
+TEST_CASE("a wrong value gets one warning that names it, and the default") {
+  const std::pair<const char*, const char*> wrong[] = {
+      {"RINGSIDE_START", "yes"},
+      {"RINGSIDE_START", "2"},
+      {"RINGSIDE_RING_BYTES", "12"},
+      {"RINGSIDE_RING_BYTES", "4MB"},
+      {"RINGSIDE_RING_BYTES", "99999999999999999999"},
+      {"RINGSIDE_RING_BYTES", "17179869184G"},
+      {"RINGSIDE_DRAIN_MS", "0"},
+      {"RINGSIDE_DRAIN_MS", "-1"},
+      {"RINGSIDE_EVENTS", "coll,stepz"},
+      {"RINGSIDE_EVENTS", ""}};
+  for (const auto& [name, value] : wrong) {
+    const Config config = read({{name, value}});
+    INFO(name << "=" << value);
+    REQUIRE(config.warnings.size() == 1);
+    CHECK(config.warnings[0].find(std::string(name) + "=" + value) == 0);
+    CHECK(config.start);
+    CHECK(config.ring_bytes == 2U << 20);
+    CHECK(config.drain_ms == 10);
+    CHECK(config.events.use_default);
+  }
+}
+
+TEST_CASE("the default events are those that cannot hurt") {
+  const EventChoice choice;
+  // Kernel channels where NCCL is known to bear them, else steps.
+  const std::uint32_t old = resolve_events(choice, {5, 22809});
+  CHECK(has(old, EventType::kKernelCh));
+  CHECK_FALSE(has(old, EventType::kProxyStep));
+  const std::uint32_t affected = resolve_events(choice, {6, 22907});
+  CHECK_FALSE(has(affected, EventType::kKernelCh));
+  CHECK(has(affected, EventType::kProxyStep));
+  CHECK_FALSE(has(resolve_events(choice, {6, 0}), EventType::kKernelCh));
+  // A window that opens later: NCCL's counters may be out of step by then.
+  CHECK_FALSE(has(resolve_events(choice, {5, 22809, false}), EventType::kKernelCh));
+  // Interfaces without kernel channels.
+  const std::uint32_t v2 = resolve_events(choice, {2, 22501});
+  CHECK(v2 < (1U << 6));
+  CHECK(has(v2, EventType::kProxyStep));
+  CHECK_FALSE(has(v2, EventType::kProxyCtrl));
+}
+
+TEST_CASE("no bit above the interface's own is ever set") {
+  std::string unknown;
+  const auto all = parse_events("all", unknown);
+  REQUIRE(all.has_value());
+  CHECK(resolve_events(*all, {1, 22304}) == 0x3F);
+  CHECK(resolve_events(*all, {4, 22707}) == 0xFF);
+  CHECK(resolve_events(*all, {5, 22809}) == 0xFFF);
+  CHECK(resolve_events(*all, {6, 22907}) == 0x7FFF);
+  CHECK(resolve_events(*all, {7, 23100}) == 0xFFFF);
+  CHECK(resolve_events(*all, {0, 0}) == 0);
+}
+
+TEST_CASE("names that belong to operations bring the operations along") {
+  std::string unknown;
+  const auto steps = parse_events(" steps ", unknown);
+  REQUIRE(steps.has_value());
+  CHECK(has(steps->types, EventType::kColl));
+  CHECK(has(steps->types, EventType::kP2p));
+  CHECK(has(steps->types, EventType::kProxyOp));
+  CHECK_FALSE(has(steps->types, EventType::kKernelCh));
+  const auto p2p = parse_events("p2p,proxy", unknown);
+  REQUIRE(p2p.has_value());
+  CHECK_FALSE(has(p2p->types, EventType::kColl));
+  const auto none = parse_events("none", unknown);
+  REQUIRE(none.has_value());
+  CHECK(none->types == 0);
+  CHECK_FALSE(parse_events("coll,nonsense", unknown).has_value());
+  CHECK(unknown == "nonsense");
+}

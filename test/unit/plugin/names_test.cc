@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/record/names.h"
+
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plugin/assemble/message_bytes.h"
+#include "plugin/record/handle.h"
+#include "test/unit/catch.h"
+
+using namespace ringside;
+using record::known_name;
+using record::known_name_text;
+using record::read_prefix;
+
+TEST_CASE("NCCL's names are recognised by content") {
+  for (const char* name : {"AllReduce", "ReduceScatter", "Reduce", "ncclFloat32", "ncclFloat16",
+                           "ncclFloat8e4m3", "COLLNET_DIRECT", "LL", "LL128", "Unknown"}) {
+    const std::string copy(name);
+    CHECK(known_name_text(known_name(read_prefix(copy.c_str()))) == name);
+  }
+  for (const char* name :
+       {"", "AllReduceX", "Reduc", "ncclFloat3", "a name of more than sixteen"}) {
+    CHECK(known_name(read_prefix(name)) == record::kNameNone);
+  }
+}
+
+TEST_CASE("a name at the very end of a page is read without touching the next page") {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* memory = static_cast<char*>(
+      mmap(nullptr, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(memory != MAP_FAILED);
+  REQUIRE(mprotect(memory + page, page, PROT_NONE) == 0);
+  for (const char* name : {"Send", "AllReduce", "COLLNET_DIRECT", "LL"}) {
+    char* at = memory + page - std::strlen(name) - 1;
+    std::strcpy(at, name);
+    CHECK(known_name_text(known_name(read_prefix(at))) == name);
+  }
+  munmap(memory, 2 * page);
+}
+
+TEST_CASE("handles decode to what they were made of") {
+  using namespace record;
+  const EventId id = make_event_id(EventType::kProxyStep, true, 4095, kCounterMask);
+  CHECK(is_event_id(id));
+  CHECK(event_type(id) == EventType::kProxyStep);
+  CHECK(is_captured(id));
+  CHECK(event_ring(id) == 4095);
+  CHECK(event_counter(id) == kCounterMask);
+  CHECK(is_recorded(id));
+  const EventId none =
+      make_event_id(EventType::kColl, false, static_cast<std::uint32_t>(NotRecorded::kDropped), 0);
+  CHECK_FALSE(is_recorded(none));
+  CHECK(not_recorded_reason(none) == NotRecorded::kDropped);
+}
+
+TEST_CASE("no secret makes NULL of an id") {
+  using namespace record;
+  for (const std::uint64_t random : std::initializer_list<std::uint64_t>{
+           0ULL, ~0ULL, kEventTag << 56, kContextTag << 56, 12345ULL}) {
+    const std::uint64_t secret = usable_secret(random);
+    CHECK_FALSE(is_event_id(secret));
+    CHECK_FALSE(is_context_id(secret));
+  }
+}
+
+TEST_CASE("datatypes and bandwidth factors are nccl-tests'") {
+  using namespace assemble;
+  CHECK(datatype_bytes("ncclFloat32") == 4);
+  CHECK(datatype_bytes("ncclBfloat16") == 2);
+  CHECK(datatype_bytes("Unknown") == 1);  // NCCL's name for ncclUint8
+  CHECK_FALSE(datatype_bytes("ncclFloat128").has_value());
+  CHECK(bus_factor("AllReduce", 4) == approx(1.5));
+  CHECK(bus_factor("AllGather", 4) == approx(0.75));
+  CHECK(bus_factor("ReduceScatter", 8) == approx(0.875));
+  CHECK(bus_factor("Broadcast", 8) == approx(1.0));
+  CHECK(bus_factor("Send", 8) == approx(1.0));
+  CHECK(size_factor("AllGather", 4) == 4);
+  CHECK(size_factor("ReduceScatter", 4) == 4);
+  CHECK(size_factor("AllReduce", 4) == 1);
+}

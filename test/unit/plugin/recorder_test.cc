@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The recorder through its rings: what is recorded, what is not, and that every callback is
+// accounted for.
+#include "plugin/record/recorder.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/ring_reader.h"
+#include "test/unit/catch.h"
+#include "test/unit/plugin/collecting_sink.h"
+
+using namespace ringside;
+using record::bit;
+using record::EventType;
+
+namespace {
+
+constexpr std::uint32_t kAllTypes = 0xFFFF;
+
+struct Fixture {
+  std::unique_ptr<record::Recorder> recorder = std::make_unique<record::Recorder>();
+  test::CollectingSink sink;
+  assemble::Assembler assembler{sink};
+  std::unique_ptr<assemble::ClockModel> clock;
+  std::unique_ptr<assemble::RingReader> reader;
+  void* context = nullptr;
+
+  Fixture() {
+    recorder->prepare();
+    recorder->rings().set_ring_bytes(64 * 1024);
+    clock = std::make_unique<assemble::ClockModel>(record::read_clocks(recorder->clock_source()));
+    reader = std::make_unique<assemble::RingReader>(recorder->rings(), *clock, assembler);
+    assemble::Communicator communicator;
+    communicator.context = recorder->new_context();
+    communicator.abi_version = 6;
+    assembler.open_communicator(communicator);
+    context = recorder->context_handle(communicator.context);
+    recorder->set_gate(kAllTypes);
+  }
+  // Recorders of earlier tests left their rings to this thread; each test runs on threads of its
+  // own.
+  template <typename Work>
+  void on_thread(Work work) {
+    std::thread(work).join();
+  }
+  void drain() {
+    const auto reading = record::read_clocks(recorder->clock_source());
+    clock->add(reading);
+    reader->read(reading.ticks);
+    assembler.close(clock->ns(reading.ticks));
+  }
+  record::EventStart event(EventType type, void* parent) const {
+    record::EventStart made{};
+    made.type = type;
+    made.context = context;
+    made.parent = parent;
+    if (type == EventType::kColl) {
+      made.coll = {};
+      made.coll.func = "AllReduce";
+      made.coll.datatype = "ncclFloat32";
+    }
+    return made;
+  }
+  void* start(EventType type, void* parent = nullptr) {
+    return recorder->start(event(type, parent));
+  }
+  std::uint64_t total(std::array<record::ProducerCounts::Counter, record::kAccountTypes>
+                          record::ProducerCounts::*of) {
+    std::uint64_t sum = 0;
+    for (std::uint32_t i = 0; i < recorder->rings().count(); ++i) {
+      for (const auto& counter : recorder->rings().ring(i)->counts.*of) {
+        sum += counter.load();
+      }
+    }
+    return sum;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what began in a window is recorded to its end, what began outside is not") {
+  Fixture fixture;
+  fixture.on_thread([&] {
+    void* inside = fixture.start(EventType::kGroup);
+    fixture.recorder->set_gate(0);
+    void* coll = fixture.start(EventType::kColl, inside);
+    void* proxy_parent = coll;
+    fixture.recorder->stop(coll);
+    fixture.recorder->stop(inside);
+    void* outside = fixture.start(EventType::kGroup);
+    void* lost = fixture.start(EventType::kColl, outside);
+    CHECK(outside != nullptr);
+    CHECK(lost != nullptr);
+    fixture.recorder->set_gate(kAllTypes);
+    // Its parent began outside, so it does not belong here either.
+    void* child = fixture.start(EventType::kKernelCh, lost);
+    fixture.recorder->state(child, record::EventState::kKernelChStop, 1, 0, false);
+    fixture.recorder->stop(child);
+    fixture.recorder->stop(lost);
+    fixture.recorder->stop(outside);
+    fixture.recorder->stop(fixture.start(EventType::kKernelCh, proxy_parent));
+  });
+  fixture.drain();
+  CHECK(fixture.sink.operations.size() == 1);
+  CHECK(fixture.sink.kernels.size() == 1);
+  CHECK(fixture.total(&record::ProducerCounts::filtered) == 7);
+}
+
+TEST_CASE("a graph's replay belongs to the window it runs in, not to that of its capture") {
+  Fixture fixture;
+  fixture.on_thread([&] {
+    record::EventStart call = fixture.event(EventType::kCollApi, nullptr);
+    call.api = {};
+    call.api.func = "AllReduce";
+    call.api.datatype = "ncclFloat32";
+    call.api.captured = true;
+    void* captured = fixture.recorder->start(call);
+    fixture.recorder->stop(captured);
+    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+    fixture.recorder->set_gate(0);
+    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+    fixture.recorder->set_gate(kAllTypes);
+    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+  });
+  fixture.drain();
+  REQUIRE(fixture.sink.operations.size() == 2);
+  CHECK(fixture.sink.operations[0].captured);
+}
+
+TEST_CASE("handles that are not ours harm nothing and are counted") {
+  Fixture fixture;
+  fixture.on_thread([&] {
+    int local = 0;
+    for (void* handle : {static_cast<void*>(&local), reinterpret_cast<void*>(0x181),
+                         reinterpret_cast<void*>(~0ULL)}) {
+      fixture.recorder->stop(handle);
+      fixture.recorder->state(handle, record::EventState::kCtrlIdle, 0, 0, true);
+    }
+    void* group = fixture.start(EventType::kGroup);
+    fixture.recorder->stop(group);
+    fixture.recorder->stop(group);  // again
+  });
+  fixture.drain();
+  CHECK(fixture.total(&record::ProducerCounts::stale) == 6);
+  CHECK(fixture.assembler.counts().stale[0] == 1);
+  CHECK(fixture.sink.calls.size() == 1);
+}
+
+TEST_CASE("a foreign proxy operation joins nothing of ours, even with a handle like ours") {
+  Fixture fixture;
+  fixture.on_thread([&] {
+    void* coll = fixture.start(EventType::kColl);
+    fixture.recorder->stop(coll);
+    record::EventStart foreign = fixture.event(EventType::kProxyOp, coll);
+    foreign.context = reinterpret_cast<void*>(0x5555deadbeef);
+    foreign.proxy_op = {};
+    foreign.proxy_op.pid = 1;  // not this process
+    void* proxy = fixture.recorder->start(foreign);
+    record::EventStart step = fixture.event(EventType::kProxyStep, proxy);
+    step.context = foreign.context;
+    step.step = {3};
+    fixture.recorder->stop(fixture.recorder->start(step));
+    fixture.recorder->stop(proxy);
+  });
+  fixture.drain();
+  REQUIRE(fixture.sink.proxy_ops.size() == 1);
+  CHECK(fixture.sink.proxy_ops[0].foreign);
+  CHECK(fixture.sink.proxy_ops[0].operation == 0);
+  CHECK(fixture.sink.proxy_ops[0].foreign_pid == 1);
+  CHECK(fixture.sink.proxy_ops[0].foreign_context == 0x5555deadbeef);
+  CHECK(fixture.sink.proxy_ops[0].foreign_parent != 0);
+  REQUIRE(fixture.sink.steps.size() == 1);
+  CHECK(fixture.sink.steps[0].operation == 0);
+  CHECK(fixture.sink.operations[0].times_from == assemble::TimesFrom::kEnqueue);
+}
+
+TEST_CASE("a full ring drops, never blocks, and the account adds up") {
+  Fixture fixture;
+  constexpr std::uint64_t kEvents = 10'000;
+  fixture.on_thread([&] {
+    for (std::uint64_t i = 0; i < kEvents; ++i) {
+      void* coll = fixture.start(EventType::kColl);
+      REQUIRE(coll != nullptr);
+      void* kernel = fixture.start(EventType::kKernelCh, coll);
+      fixture.recorder->stop(kernel);
+      fixture.recorder->stop(coll);
+    }
+  });
+  fixture.drain();
+  const std::uint64_t produced = fixture.total(&record::ProducerCounts::produced);
+  const std::uint64_t ring_full = fixture.total(&record::ProducerCounts::dropped_ring_full);
+  const std::uint64_t parent = fixture.total(&record::ProducerCounts::dropped_parent);
+  std::uint64_t consumed = 0;
+  for (const std::uint64_t of : fixture.assembler.counts().consumed) {
+    consumed += of;
+  }
+  CHECK(produced == kEvents * 4);
+  CHECK(ring_full > 0);
+  CHECK(parent > 0);
+  CHECK(consumed + ring_full + parent == produced);
+  CHECK(fixture.sink.starts + fixture.sink.joined == consumed);
+}
+
+TEST_CASE("names that are not known reach the trace all the same") {
+  Fixture fixture;
+  fixture.on_thread([&] {
+    for (const char* name :
+         {"AllFutureReduceScatterGather", "ncclFloat4", "AllFutureReduceScatterGather"}) {
+      record::EventStart coll = fixture.event(EventType::kColl, nullptr);
+      coll.coll.func = name;
+      fixture.recorder->stop(fixture.recorder->start(coll));
+    }
+  });
+  fixture.drain();
+  REQUIRE(fixture.sink.operations.size() == 3);
+  CHECK(fixture.sink.operations[0].func == "AllFutureReduceScatterGather");
+  CHECK(fixture.sink.operations[1].func == "ncclFloat4");
+  CHECK(fixture.sink.operations[2].func == "AllFutureReduceScatterGather");
+}
+
+TEST_CASE("rings of ended threads are used again") {
+  Fixture fixture;
+  for (int i = 0; i < 200; ++i) {
+    fixture.on_thread([&] { fixture.recorder->stop(fixture.start(EventType::kProxyCtrl)); });
+    const auto reading = record::read_clocks(fixture.recorder->clock_source());
+    fixture.clock->add(reading);
+    fixture.reader->read(reading.ticks);
+  }
+  CHECK(fixture.recorder->rings().count() == 1);
+  CHECK(fixture.sink.controls.size() == 200);
+  const auto counts = fixture.reader->thread_counts();
+  REQUIRE(counts.size() == 1);
+  CHECK(counts[0].produced == 400);
+}
+
+TEST_CASE("many threads at once, drained all the while") {
+  Fixture fixture;
+  constexpr int kThreads = 4;
+  constexpr int kEach = 20'000;
+  std::atomic<int> running{kThreads};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int n = 0; n < kEach; ++n) {
+        void* control = fixture.start(EventType::kProxyCtrl);
+        fixture.recorder->state(control, record::EventState::kCtrlIdle, 0, 0, false);
+        fixture.recorder->stop(control);
+      }
+      --running;
+    });
+  }
+  while (running > 0) {
+    const auto reading = record::read_clocks(fixture.recorder->clock_source());
+    fixture.clock->add(reading);
+    fixture.reader->read(reading.ticks);
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  fixture.drain();
+  std::uint64_t consumed = 0;
+  for (const std::uint64_t of : fixture.assembler.counts().consumed) {
+    consumed += of;
+  }
+  const std::uint64_t lost = fixture.total(&record::ProducerCounts::dropped_ring_full) +
+                             fixture.total(&record::ProducerCounts::dropped_parent);
+  CHECK(consumed + lost == std::uint64_t{kThreads} * kEach * 3);
+  CHECK(fixture.total(&record::ProducerCounts::produced) == std::uint64_t{kThreads} * kEach * 3);
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/export/trace_file.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <fstream>
+#include <sstream>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "test/unit/catch.h"
+
+using namespace ringside;
+using exporting::TraceFile;
+
+namespace {
+
+class Directory {
+ public:
+  Directory() {
+    char name[] = "/tmp/ringside-unit-XXXXXX";
+    path_ = mkdtemp(name);
+  }
+  ~Directory() { [[maybe_unused]] const int rc = std::system(("rm -rf " + path_).c_str()); }
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string content(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream all;
+  all << in.rdbuf();
+  return all.str();
+}
+
+}  // namespace
+
+TEST_CASE("a trace is private, and never overwrites or follows a link") {
+  const Directory directory;
+  TraceFile file;
+  REQUIRE(file.create(directory.file("a")));
+  struct stat found {};
+  REQUIRE(stat(directory.file("a").c_str(), &found) == 0);
+  CHECK((found.st_mode & 0777) == 0600);
+
+  TraceFile again;
+  CHECK_FALSE(again.create(directory.file("a")));
+  CHECK(errno == EEXIST);
+  REQUIRE(symlink(directory.file("target").c_str(), directory.file("link").c_str()) == 0);
+  CHECK_FALSE(again.create(directory.file("link")));
+  CHECK(access(directory.file("target").c_str(), F_OK) != 0);
+}
+
+TEST_CASE("missing directories are made, files in their place are not taken") {
+  const Directory directory;
+  CHECK(exporting::make_directories(directory.file("a/b/c")));
+  CHECK(exporting::make_directories(directory.file("a/b/c")));
+  std::ofstream(directory.file("plain")) << "x";
+  CHECK_FALSE(exporting::make_directories(directory.file("plain")));
+  CHECK_FALSE(exporting::make_directories(directory.file("plain/below")));
+}
+
+TEST_CASE("what cannot be written is counted, and the file keeps whole lines only") {
+  // As on the drain thread: the signal is blocked, the limit an error of write.
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  sigaddset(&blocked, SIGXFSZ);
+  pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+  const Directory directory;
+  TraceFile file;
+  REQUIRE(file.create(directory.file("a")));
+  constexpr auto kType = record::EventType::kColl;
+  constexpr auto kIndex = static_cast<std::size_t>(kType);
+  file.add("first line\n", {kType, 1, 2});
+  REQUIRE(file.flush());
+
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  const rlimit small{16, before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+  file.add("second line, which does not fit\n", {kType, 1, 3});
+  CHECK_FALSE(file.flush());
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
+  CHECK(file.ever_failed());
+
+  file.add("third line\n", {kType, 1, 0});
+  CHECK(file.flush());
+  CHECK(file.counts().written[kIndex] == 2);
+  CHECK(file.counts().merged[kIndex] == 2);
+  CHECK(file.counts().dropped[kIndex] == 4);
+  CHECK(content(directory.file("a")) == "first line\nthird line\n");
+}
