@@ -1,0 +1,127 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# From a fresh checkout to a first trace: installs what is missing, builds, runs a job of four ranks with
+# the plugin, and shows what the analyzer says. Runs on the machine's GPUs if it can, else runs NCCL on
+# emulated GPUs, else replays recorded calls of NCCL.
+#
+#   quickstart.sh [DIRECTORY]     where the traces go (default: ringside-traces/quickstart.N)
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+source_directory=$PWD
+build=$source_directory/build/quickstart
+log=$build/quickstart.log
+ranks=4
+
+step=setup
+fail() {
+  echo
+  echo "The quick start failed at: $step"
+  echo "The last lines of the log:"
+  tail -n 15 "$log" | sed 's/^/  /'
+  echo "The whole log is $log"
+  echo "docs/troubleshooting.md lists what usually helps; then run $0 again."
+  exit 1
+}
+
+# begin TEXT: says what comes next; whatever fails until the next one is reported with this text.
+begin() {
+  step=$1
+  echo "== $step"
+}
+
+quietly() {
+  { echo "\$ $*"; "$@"; } >> "$log" 2>&1 || fail
+}
+
+new_directory() {
+  local number=1
+  while [ -e "ringside-traces/quickstart.$number" ]; do number=$((number + 1)); done
+  echo "$source_directory/ringside-traces/quickstart.$number"
+}
+
+# grep reads to the end: with -q it would end the command before it, and that counts as a failure.
+has_gpu() {
+  command -v nvidia-smi > /dev/null && nvidia-smi --list-gpus 2> /dev/null | grep '^GPU' > /dev/null
+}
+
+target_exists() {
+  cmake --build "$build" --target help 2> /dev/null | grep "^$1:" > /dev/null
+}
+
+mkdir -p "$build"
+: > "$log"
+traces=$(realpath -m "${1:-$(new_directory)}")
+mkdir -p "$traces"
+if [ -n "$(ls -A "$traces")" ]; then
+  echo "$traces is not empty: name a new directory" >&2
+  exit 2
+fi
+
+begin "installing what is missing (scripts/install_dependencies.sh)"
+quietly scripts/install_dependencies.sh
+if ! has_gpu; then
+  begin "no GPU here: fetching NCCL for emulated GPUs (test/emulated_gpu/get_nccl.sh)"
+  # Not having it is no failure: the replay needs nothing.
+  test/emulated_gpu/get_nccl.sh >> "$log" 2>&1 || echo "   not to be had: $(tail -n 1 "$log")"
+fi
+
+begin "configuring and building; takes a minute or two (log: $log)"
+quietly cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release
+targets=(ringside_plugin ringside)
+if has_gpu && target_exists collectives_bench; then
+  way=gpu
+  targets+=(collectives_bench)
+elif target_exists emulated_collectives_bench; then
+  way=emulated
+  targets+=(emulated_collectives_bench nccl_ranks)
+else
+  way=replay
+  targets+=(nccl_host)
+fi
+quietly cmake --build "$build" --parallel "$(nproc)" --target "${targets[@]}"
+
+# Names of programs as CMake put them: bin/ or a directory of the component.
+built() {
+  find "$build" -name "$1" \( -type f -o -type l \) ! -path '*/CMakeFiles/*' -print -quit
+}
+plugin=$(built libnccl-profiler-ringside.so)
+analyzer=$(find "$build" -name ringside -type f -perm -u+x -print -quit)
+export NCCL_PROFILER_PLUGIN=$plugin RINGSIDE_DIR=$traces RINGSIDE_JOB=quickstart
+# So that NCCL 2.29.2 and newer tell of broadcasts: see README.md.
+export NCCL_ALLGATHERV_ENABLE=0
+# No AlltoAll: with GPU times and NCCL as it is, that needs care (docs/troubleshooting.md).
+bench_options=(--ranks "$ranks" --min-bytes 65536 --max-bytes 4194304 --factor 8 --iterations 10
+  --collectives 'AllReduce,AllGather,ReduceScatter,Broadcast')
+
+case $way in
+  gpu)
+    gpus=$(nvidia-smi --list-gpus | grep -c '^GPU')
+    begin "running collectives_bench, $ranks ranks on $gpus GPU(s)"
+    # Between GPUs of one host nothing but the GPU's own clock shows when a collective ran.
+    export RINGSIDE_EVENTS=default,kernel
+    job=("$(built collectives_bench)" "${bench_options[@]}")
+    ;;
+  emulated)
+    begin "running collectives_bench, $ranks ranks, with NCCL on emulated GPUs"
+    echo "   NCCL is real, the GPUs are not: times and bandwidths are this CPU's"
+    emulation=$build/emulated_gpu
+    job=("$emulation/bin/nccl_ranks" --out "$emulation" -- "$emulation/bin/collectives_bench"
+      "${bench_options[@]}")
+    ;;
+  replay)
+    begin "replaying a recording of $ranks ranks: there is neither a GPU nor NCCL here"
+    echo "   the calls come in their order, but as fast as they can: bandwidths mean nothing"
+    job=("$(built nccl_host)" --plugin "$plugin" test/data/transcripts/2.30.7-v6-mix-n4)
+    ;;
+esac
+"${job[@]}" 2>&1 | tee -a "$log" || fail
+
+begin "what ringside summary says about it"
+"$analyzer" summary "$traces" 2>&1 | tee -a "$log" || fail
+
+trace=$(find "$traces" -name '*.json' | sort | head -n 1)
+[ -n "$trace" ] || fail
+echo
+echo "The traces of the $ranks ranks are in $traces"
+echo "To see one: open https://ui.perfetto.dev, choose 'Open trace file', and pick $trace"
