@@ -177,6 +177,7 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
   std::uint64_t value = 0;
   std::int32_t steps = 0;
   if (args != nullptr) {
+    // NOLINTBEGIN(bugprone-branch-clone): alike only where a version lacks the member.
     switch (which) {
       case EventState::kCtrlIdle:
       case EventState::kCtrlActive:
@@ -215,6 +216,7 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
       default:
         break;
     }
+    // NOLINTEND(bugprone-branch-clone)
   }
   record::g_recorder.state(handle, which, value, steps, args == nullptr);
   return 0;

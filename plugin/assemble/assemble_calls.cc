@@ -11,8 +11,6 @@
 namespace ringside::assemble {
 namespace {
 
-using record::EventType;
-
 // After its group has ended, a call's Coll or P2p comes within microseconds, except where another
 // thread launches for it.
 constexpr std::int64_t kChildWait_ns = 2'000'000'000;
@@ -47,7 +45,7 @@ void Assembler::start_call(const RecordView& view) {
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
   const bool may_stay_alone = record::is_call(view.type);
-  events_.insert_or_assign(view.id, Event{view.type, 0, 0, std::move(made)});
+  events_.insert_or_assign(view.id, Event{view.type, 0, 0, made});
   calls_[view.tid].open.push_back(view.id);
   if (may_stay_alone) {
     childless_calls_.push_back(view.id);

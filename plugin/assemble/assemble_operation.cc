@@ -148,7 +148,7 @@ void Assembler::start_operation(const RecordView& view) {
   enqueue.call.func = made.func;
   enqueue.call.captured = made.captured;
   enqueue.call.start_ns = start_ns;
-  events_.insert_or_assign(view.id, Event{view.type, 0, number, std::move(enqueue)});
+  events_.insert_or_assign(view.id, Event{view.type, 0, number, enqueue});
   calls_[view.tid].open.push_back(view.id);
 }
 

@@ -28,7 +28,7 @@ class Reader {
     std::string_view rest(end.ptr, static_cast<std::size_t>(given.data() + given.size() - end.ptr));
     std::uint64_t unit = 1;
     if (is_bytes && rest.size() == 1) {
-      const std::string_view kUnits = "KMG";
+      constexpr std::string_view kUnits = "KMG";
       const std::size_t which = kUnits.find(static_cast<char>(rest[0] & ~0x20));
       if (which != std::string_view::npos) {
         unit = std::uint64_t{1} << (10 * (which + 1));

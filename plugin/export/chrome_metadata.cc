@@ -78,7 +78,7 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   if (facts.launcher_rank >= 0) {
     name = "rank " + std::to_string(facts.launcher_rank) + " ";
   }
-  name += facts.host + " pid " + std::to_string(facts.pid);
+  name += facts.launcher_rank >= 0 ? "on " + facts.host : facts.host;
   metadata("process_name").raw("\"name\":").string(name);
   end_line({});
   metadata("process_sort_index").raw("\"sort_index\":").integer(std::max(facts.launcher_rank, 0));

@@ -19,7 +19,7 @@ namespace ringside::record {
 class RingPool {
  public:
   /// Smallest and largest size of a ring that set_ring_bytes takes.
-  static constexpr std::uint64_t kLeastBytes = 64 * 1024;
+  static constexpr std::uint64_t kLeastBytes = std::uint64_t{64} * 1024;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
   /// Once, before the first event.
@@ -51,7 +51,7 @@ class RingPool {
   Ring* map_new() noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
-  static thread_local constinit Ring* thread_ring_;
+  static thread_local constinit Ring* thread_ring_;  // NOLINT(readability-identifier-naming)
 
   std::array<std::atomic<Ring*>, kMaxRings> rings_{};
   std::atomic<std::uint32_t> count_{0};

@@ -15,7 +15,6 @@
 #include "test/unit/plugin/collecting_sink.h"
 
 using namespace ringside;
-using record::bit;
 using record::EventType;
 
 namespace {
@@ -32,7 +31,7 @@ struct Fixture {
 
   Fixture() {
     recorder->prepare();
-    recorder->rings().set_ring_bytes(64 * 1024);
+    recorder->rings().set_ring_bytes(record::RingPool::kLeastBytes);
     clock = std::make_unique<assemble::ClockModel>(record::read_clocks(recorder->clock_source()));
     reader = std::make_unique<assemble::RingReader>(recorder->rings(), *clock, assembler);
     assemble::Communicator communicator;
@@ -244,6 +243,7 @@ TEST_CASE("many threads at once, drained all the while") {
   constexpr int kEach = 20'000;
   std::atomic<int> running{kThreads};
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int n = 0; n < kEach; ++n) {
