@@ -2,16 +2,19 @@
 /*
  * Ringside's C API: start, stop, dump and ask the profiler of this process while a job runs.
  *
- * Every function may be called from any thread at any time: before NCCL has loaded the plugin, while
- * communicators are created, used and destroyed, and after NCCL let the plugin go. None of them throws,
- * aborts, prints, or waits for NCCL. In the child of a fork all of them return RINGSIDE_ERROR_DISABLED.
+ * Every function may be called from any thread at any time: before NCCL has loaded the plugin,
+ * while communicators are created, used and destroyed, and after NCCL let the plugin go. None of
+ * them throws, aborts, prints, or waits for NCCL. In the child of a fork all of them return
+ * RINGSIDE_ERROR_DISABLED.
  *
  * An application reaches the instance that NCCL loaded either by linking with
- * libnccl-profiler-ringside.so (the same file that NCCL_PROFILER_PLUGIN names) or, without linking, with
- * ringside_open() below, which looks the functions up in the file that NCCL_PROFILER_PLUGIN names.
+ * libnccl-profiler-ringside.so (the same file that NCCL_PROFILER_PLUGIN names) or, without linking,
+ * with ringside_open() below, which looks the functions up in the file that NCCL_PROFILER_PLUGIN
+ * names.
  *
- * Structs begin with struct_size. The caller sets it to sizeof of the struct that it was compiled with;
- * fields are only ever added at the end, and the library reads and writes no more than struct_size bytes.
+ * Structs begin with struct_size. The caller sets it to sizeof of the struct that it was compiled
+ * with; fields are only ever added at the end, and the library reads and writes no more than
+ * struct_size bytes.
  */
 #ifndef RINGSIDE_RINGSIDE_H
 #define RINGSIDE_RINGSIDE_H
@@ -32,36 +35,41 @@ extern "C" {
 /* What the functions return. 0 is success; errors are negative and keep their number for ever. */
 enum {
   RINGSIDE_OK = 0,
-  RINGSIDE_ERROR_ARGUMENT = -1, /* NULL where a value is needed, a struct_size that is too small, an unknown event */
-  RINGSIDE_ERROR_EXISTS = -2,   /* the file to dump to exists already; nothing was overwritten */
-  RINGSIDE_ERROR_IO = -3,       /* a file could not be created or written; errno says why */
-  RINGSIDE_ERROR_DISABLED = -4, /* this process records nothing: the child of a fork, or no memory at load */
+  RINGSIDE_ERROR_ARGUMENT =
+      -1, /* NULL where a value is needed, a struct_size that is too small, an unknown event */
+  RINGSIDE_ERROR_EXISTS = -2, /* the file to dump to exists already; nothing was overwritten */
+  RINGSIDE_ERROR_IO = -3,     /* a file could not be created or written; errno says why */
+  RINGSIDE_ERROR_DISABLED =
+      -4, /* this process records nothing: the child of a fork, or no memory at load */
   RINGSIDE_ERROR_TIMEOUT = -5,  /* the drain thread did not answer within ten seconds */
   RINGSIDE_ERROR_NOT_FOUND = -6 /* ringside_open() only: no such library, or it is not Ringside */
 };
 
-/* How to start. A NULL pointer to it, or a NULL events, means the configured events (RINGSIDE_EVENTS). */
+/* How to start. A NULL pointer to it, or a NULL events, means the configured events
+ * (RINGSIDE_EVENTS). */
 typedef struct ringside_start_options {
   size_t struct_size;
-  const char* events; /* comma-separated names as RINGSIDE_EVENTS takes them, e.g. "coll,p2p,kernel" */
+  const char*
+      events; /* comma-separated names as RINGSIDE_EVENTS takes them, e.g. "coll,p2p,kernel" */
 } ringside_start_options;
 
 /* What the profiler is doing. All counts are since the plugin was loaded. */
 typedef struct ringside_status_info {
   size_t struct_size;
-  int32_t started;           /* 1 between ringside_start and ringside_stop */
-  int32_t abi_version;       /* of NCCL's profiler interface, 1 to 7; 0 before NCCL has called init */
-  int32_t nccl_version;      /* as ncclGetVersion gives it, e.g. 22907; 0 if not known */
-  int32_t wanted_mask;       /* event bits that Ringside asks NCCL for now; 0 when stopped */
-  int32_t actual_mask;       /* what NCCL's mask holds: others may overwrite it; -1 while NCCL has given none */
-  int32_t communicators;     /* initialised and not finalized */
-  uint64_t windows;          /* how often recording was started */
-  uint64_t callbacks;        /* NCCL's calls of start, state and stop that reached the recorder */
-  uint64_t operations;       /* finished operations written to the trace */
-  uint64_t dropped;          /* callbacks lost, for whatever reason; the trace says by type and reason */
-  uint64_t bytes_written;    /* to the trace file */
-  int32_t trouble;           /* 1 if files cannot be written (now or ever before); see RINGSIDE_LOG */
-  char trace_path[1024];     /* the trace file, or an empty string while there is none */
+  int32_t started;       /* 1 between ringside_start and ringside_stop */
+  int32_t abi_version;   /* of NCCL's profiler interface, 1 to 7; 0 before NCCL has called init */
+  int32_t nccl_version;  /* as ncclGetVersion gives it, e.g. 22907; 0 if not known */
+  int32_t wanted_mask;   /* event bits that Ringside asks NCCL for now; 0 when stopped */
+  int32_t actual_mask;   /* what NCCL's mask holds: others may overwrite it; -1 while NCCL has given
+                            none */
+  int32_t communicators; /* initialised and not finalized */
+  uint64_t windows;      /* how often recording was started */
+  uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder */
+  uint64_t operations;   /* finished operations written to the trace */
+  uint64_t dropped; /* callbacks lost, for whatever reason; the trace says by type and reason */
+  uint64_t bytes_written; /* to the trace file */
+  int32_t trouble;        /* 1 if files cannot be written (now or ever before); see RINGSIDE_LOG */
+  char trace_path[1024];  /* the trace file, or an empty string while there is none */
 } ringside_status_info;
 
 /*
@@ -75,8 +83,9 @@ RINGSIDE_API int ringside_start(const ringside_start_options* options);
 RINGSIDE_API int ringside_stop(void);
 
 /*
- * Writes a complete trace of everything up to now to path, a new file (mode 0600): the trace so far and
- * the operations in flight, marked so. Returns when the file is complete. NULL: a name beside the trace.
+ * Writes a complete trace of everything up to now to path, a new file (mode 0600): the trace so far
+ * and the operations in flight, marked so. Returns when the file is complete. NULL: a name beside
+ * the trace.
  */
 RINGSIDE_API int ringside_dump(const char* path);
 
@@ -86,12 +95,13 @@ RINGSIDE_API int ringside_status(ringside_status_info* info);
 /* Version of the library, "major.minor.patch"; never NULL, static. */
 RINGSIDE_API const char* ringside_version(void);
 
-/* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling thread. */
+/* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling
+ * thread. */
 RINGSIDE_API int ringside_mark(const char* text);
 
 /*
- * The same functions, looked up in the library that NCCL_PROFILER_PLUGIN names, for programs that do not
- * link with it. Needs <dlfcn.h>, and -ldl with C libraries older than glibc 2.34. Define
+ * The same functions, looked up in the library that NCCL_PROFILER_PLUGIN names, for programs that
+ * do not link with it. Needs <dlfcn.h>, and -ldl with C libraries older than glibc 2.34. Define
  * RINGSIDE_NO_OPEN before the include to leave this part out.
  */
 typedef struct ringside_functions {
@@ -113,8 +123,9 @@ typedef struct ringside_functions {
 #include <stdlib.h>
 #include <string.h>
 
-/* dlopen of the same file gives the instance that NCCL has loaded, or will load. NCCL tries the value
- * as it is, and then, unless it looks like a file name, libnccl-profiler-<value>.so; so does this. */
+/* dlopen of the same file gives the instance that NCCL has loaded, or will load. NCCL tries the
+ * value as it is, and then, unless it looks like a file name, libnccl-profiler-<value>.so; so does
+ * this. */
 static inline void* ringside_open_library(const char* name) {
   char file[1024];
   void* library;
@@ -126,8 +137,8 @@ static inline void* ringside_open_library(const char* name) {
 }
 
 /*
- * Fills functions. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded or has not Ringside's functions;
- * then all members are NULL. The library stays loaded.
+ * Fills functions. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded or has not Ringside's
+ * functions; then all members are NULL. The library stays loaded.
  */
 static inline int ringside_open(ringside_functions* functions) {
   static const char* const names[] = {"ringside_start",  "ringside_stop",    "ringside_dump",

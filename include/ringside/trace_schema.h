@@ -13,7 +13,8 @@ namespace ringside::schema {
 /// version would misread the newer; keys may be added without raising it.
 inline constexpr int kFormatVersion = 1;
 
-/// Trace times are counted from CLOCK_REALTIME floored to a multiple of this, the base that Kineto uses.
+/// Trace times are counted from CLOCK_REALTIME floored to a multiple of this, the base that Kineto
+/// uses.
 inline constexpr std::int64_t kBaseTimeUnit_s = 7'889'238;
 
 // Names of metadata lines (ph "M") that are ours.
