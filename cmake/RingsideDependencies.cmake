@@ -12,7 +12,8 @@ find_package(benchmark QUIET)
 # The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
 set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
 find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
-          HINTS "${RINGSIDE_CUDA_ROOT}/include" ENV CUDA_PATH PATH_SUFFIXES include)
+          HINTS "${RINGSIDE_CUDA_ROOT}/include" "${RINGSIDE_NCCL_PACKAGE}/cuda/include" ENV CUDA_PATH
+          PATH_SUFFIXES include)
 find_path(RINGSIDE_NVTX_INCLUDE nvtx3/nvToolsExt.h
           HINTS "${RINGSIDE_CUDA_INCLUDE}" "${RINGSIDE_CUDA_ROOT}/include")
 find_library(RINGSIDE_CUDART NAMES cudart

@@ -7,7 +7,7 @@ add_library(ringside_flags INTERFACE)
 target_include_directories(ringside_flags INTERFACE
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_compile_options(ringside_flags INTERFACE
-  -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor
+  -Wall -Wextra -Wconversion -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
   $<$<BOOL:${RINGSIDE_WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_libraries(ringside_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 

@@ -163,8 +163,7 @@ void Session::announce(const record::CommunicatorInit& init) {
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
       (started_ ? "" : " (not started)") + ", trace " + writer_.path() +
-      " (a process that is killed loses up to " + std::to_string(config_.drain_ms) +
-      " ms of it and what is in flight)");
+      " (a process that is killed loses what is not finished, about the last second)");
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
