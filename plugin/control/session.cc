@@ -128,8 +128,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
 
   const std::lock_guard lock(mutex_);
-  recorded_from_start_ = recorded_from_start_ && started_;
-  nccl.recorded_from_start = recorded_from_start_;
+  nccl.recorded_from_start = nccl_.recorded_from_start && started_;
   nccl_ = nccl;
   mask_ = init.activation_mask;
   ++open_communicators_;
@@ -205,7 +204,7 @@ int Session::start(const char* events) {
   }
   started_ = true;
   apply_gate();
-  if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !recorded_from_start_ &&
+  if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !nccl_.recorded_from_start &&
       !kernel_risk_told_) {
     kernel_risk_told_ = true;
     log_.warn(
@@ -219,8 +218,7 @@ int Session::start(const char* events) {
 int Session::stop() {
   const std::lock_guard lock(mutex_);
   started_ = false;
-  recorded_from_start_ = recorded_from_start_ && nccl_.abi_version == 0;
-  nccl_.recorded_from_start = recorded_from_start_;
+  nccl_.recorded_from_start = nccl_.recorded_from_start && nccl_.abi_version == 0;
   apply_gate();
   return RINGSIDE_OK;
 }

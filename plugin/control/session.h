@@ -97,7 +97,6 @@ class Session {
   std::uint32_t wanted_ = 0;
   int default_dumps_ = 0;
   bool announced_ = false;
-  bool recorded_from_start_ = true;
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;  // the drain thread's
 };
