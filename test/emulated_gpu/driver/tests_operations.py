@@ -89,11 +89,14 @@ def mix(setup, ranks):
 
 def after_send_to_self(trace, operation):
     """NCCL's host code does not count a rank's send to itself as work, its kernels do (seen in the
-    sources from 2.26 to 2.31): from then on, kernel events on that channel carry the times of an
-    earlier operation. Times from elsewhere are the right answer there.
+    sources from 2.26 to 2.31): from the group with the first one on, kernel events on that channel
+    carry the times of another operation, or do not come. Times from elsewhere, or none, are the
+    right answer there.
     """
-    first = min((o["enqueue_start_ns"] for o in trace.operations
-                 if o["context"] == operation["context"] and expectations.is_to_self(trace, o)),
+    same = [o for o in trace.operations if o["context"] == operation["context"]]
+    groups = {o["group"] for o in same if expectations.is_to_self(trace, o) and "group" in o}
+    first = min((o["enqueue_start_ns"] for o in same
+                 if expectations.is_to_self(trace, o) or o.get("group") in groups),
                 default=None)
     return first is not None and operation["enqueue_start_ns"] >= first
 
