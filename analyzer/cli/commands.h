@@ -23,9 +23,17 @@ struct LintOptions {
   bool list_rules = false;
 };
 
+struct RecoverOptions {
+  std::vector<std::string> inputs{"/dev/shm"};
+  std::string output_directory;
+  bool keep = false;
+  bool also_running = false;
+};
+
 /// Results go to stdout, everything else to stderr.
 ExitStatus run_summary(const SummaryOptions& options);
 ExitStatus run_lint(const LintOptions& options);
+ExitStatus run_recover(const RecoverOptions& options);
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

@@ -31,6 +31,25 @@ constexpr char kSummaryExample[] =
     "docs/metrics.md defines each figure.\n"
     "\n";
 
+constexpr char kRecoverExample[] =
+    "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
+    "long\n"
+    "as the machine or container lives. What they hold is added to the trace that the process had\n"
+    "begun, in its place, and the rings are removed. Run it on every node of the job.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside recover                            all that is left over in /dev/shm\n"
+    "  ringside recover --keep --output /tmp/look  copies, and nothing is changed\n"
+    "  ringside recover --running /dev/shm         also of processes that live: a copy of the "
+    "moment\n"
+    "\n"
+    "Exit status:\n"
+    "  0   all that was left over is recovered, or there was nothing\n"
+    "  1   something could not be recovered\n"
+    "  2   the command line is wrong\n"
+    "  3   a directory that was named is not there\n"
+    "  70  a bug in ringside, or the output cannot be written\n";
+
 constexpr char kLintExample[] =
     "Examples:\n"
     "  ringside lint traces/              all traces of a directory\n"
@@ -60,6 +79,21 @@ void add_lint(CLI::App& app, LintOptions& options) {
   command->footer(std::string(kLintExample) + kExitStatuses);
 }
 
+void add_recover(CLI::App& app, RecoverOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "recover", "Make whole traces of processes that died, from the rings that they left");
+  command
+      ->add_option("DIR", options.inputs,
+                   "Ring directories (ringside.*.rings), or directories that hold some")
+      ->capture_default_str();
+  command->add_option("--output", options.output_directory,
+                      "Write the traces into this directory, not in place of those begun");
+  command->add_flag("--keep", options.keep, "Do not remove what has been recovered");
+  command->add_flag("--running", options.also_running,
+                    "Also of processes that live: into NAME.recovered.json, removing nothing");
+  command->footer(kRecoverExample);
+}
+
 // Says what is wrong with the command line, and where to read on.
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
@@ -85,20 +119,23 @@ ExitStatus run(int argc, char** argv) {
   CLI::App app("Ringside's analyzer: puts the NCCL traces of all ranks together.", "ringside");
   SummaryOptions summary;
   LintOptions lint;
+  RecoverOptions recover;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
   add_lint(app, lint);
+  add_recover(app, recover);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
              kExitStatuses);
   app.failure_message(usage_error);
   if (argc > 1 && is_unknown_command(app, argv[1])) {
-    std::fprintf(stderr,
-                 "ringside: there is no command \"%s\"; the commands are summary and lint.\n"
-                 "Try `ringside --help`.\n",
-                 argv[1]);
+    std::fprintf(
+        stderr,
+        "ringside: there is no command \"%s\"; the commands are summary, lint and recover.\n"
+        "Try `ringside --help`.\n",
+        argv[1]);
     return kExitUsage;
   }
   try {
@@ -108,6 +145,9 @@ ExitStatus run(int argc, char** argv) {
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.got_subcommand("recover")) {
+    return run_recover(recover);
   }
   return app.got_subcommand("lint") ? run_lint(lint) : run_summary(summary);
 }

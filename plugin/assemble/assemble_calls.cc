@@ -29,7 +29,7 @@ void Assembler::start_call(const RecordView& view) {
   CallEvent made;
   Call& call = made.call;
   call.type = view.type;
-  call.id = next_id_++;
+  call.id = row_id(view.id);
   call.context = view.context;
   call.tid = view.tid;
   call.start_ns = call_boundary(view.tid, view.ts_ns);
@@ -83,6 +83,7 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
                                     bool in_flight) const {
   Operation made;
   made.number = number;
+  made.call_row = call.call.id;
   made.kind = OperationKind::kApi;
   made.context = call.call.context;
   made.rank = communicator(call.call.context).rank;

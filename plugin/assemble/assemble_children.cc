@@ -33,11 +33,12 @@ void Assembler::start_child(const RecordView& view) {
   Event event{view.type, 0, 0, ControlRow{}};
   const auto parent = events_.find(view.payload.step.parent);
   const Event* const above = parent != events_.end() ? &parent->second : nullptr;
-  event.operation = above != nullptr ? above->operation : 0;
+  event.operation = above != nullptr ? above->operation : given_operation_;
+  joined_operation_ = event.operation;
   OpenOperation* const operation = open_operation(event.operation);
 
   Row common;
-  common.id = next_id_++;
+  common.id = row_id(view.id);
   common.operation = event.operation;
   common.context =
       view.context != 0 || operation == nullptr ? view.context : operation->operation.context;

@@ -71,7 +71,9 @@ std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
 
 void Assembler::start_operation(const RecordView& view) {
   const record::CollPayload& coll = view.payload.coll;
-  const std::uint64_t number = next_operation_++;
+  const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
+  next_operation_ = std::max(next_operation_, number + 1);
+  joined_operation_ = number;
   OpenOperation& open = operations_[number];
   Operation& made = open.operation;
   made.number = number;
@@ -118,6 +120,7 @@ void Assembler::start_operation(const RecordView& view) {
   if (parent != events_.end() && record::is_call(parent->second.type)) {
     auto& called = std::get<CallEvent>(parent->second.data);
     called.has_child = true;
+    called.child = number;
     open.call = coll.parent;
     // The user's own count and datatype; the Coll's may have been rewritten to bytes.
     made.count = called.call.count;
@@ -141,7 +144,7 @@ void Assembler::start_operation(const RecordView& view) {
 
   CallEvent enqueue;
   enqueue.call.type = view.type;
-  enqueue.call.id = next_id_++;
+  enqueue.call.id = row_id(view.id);
   enqueue.call.operation = number;
   enqueue.call.context = view.context;
   enqueue.call.tid = view.tid;

@@ -50,24 +50,47 @@ const Communicator& Assembler::communicator(std::uint32_t context) const {
   return communicators_[context < communicators_.size() ? context : 0];
 }
 
-void Assembler::record(const RecordView& view) {
+std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation) {
   if (view.kind == RecordKind::kName) {
     const char* text = view.payload.name.text;
     names_.announce(
         view.ring, view.id,
         {text, static_cast<std::size_t>(
                    std::find(text, text + sizeof view.payload.name.text, '\0') - text)});
-    return;
+    return 0;
   }
+  given_operation_ = operation;
+  joined_operation_ = 0;
   try {
     if (!join(view, false)) {
-      orphans_.push_back({view, view.ts_ns + kOrphanWait_ns});
+      joined_operation_ = operation;
+      orphans_.push_back({view, view.ts_ns + kOrphanWait_ns, operation});
     }
     ++counts_.consumed[index_of(view.type)];
   } catch (const std::bad_alloc&) {
     ++counts_.consumed[index_of(view.type)];
     ++counts_.dropped_memory[index_of(view.type)];
   }
+  return joined_operation_;
+}
+
+bool Assembler::needs(std::uint64_t operation, EventId id) const {
+  if (operation != 0) {
+    const auto found = operations_.find(operation);
+    return found != operations_.end() && !found->second.finished;
+  }
+  const auto found = events_.find(id);
+  if (found == events_.end()) {
+    return std::any_of(orphans_.begin(), orphans_.end(),
+                       [&](const Orphan& orphan) { return orphan.view.id == id; });
+  }
+  const auto* call = std::get_if<CallEvent>(&found->second.data);
+  if (call == nullptr || !call->has_child || call->call.captured ||
+      call->call.end_ns == kUnknownTime) {
+    return true;
+  }
+  const auto child = operations_.find(call->child);
+  return child != operations_.end() && !child->second.finished;
 }
 
 bool Assembler::join(const RecordView& view, bool last_try) {
@@ -107,6 +130,7 @@ bool Assembler::state(const RecordView& view) {
     return false;
   }
   ++found->second.joined;
+  joined_operation_ = found->second.operation;
   state_of_child(view, found->second);
   return true;
 }
@@ -122,6 +146,7 @@ bool Assembler::stop(const RecordView& view) {
     return false;  // NCCL stops some calls again: stale
   }
   ++event.joined;
+  joined_operation_ = event.operation;
   if (std::holds_alternative<CallEvent>(event.data)) {
     stop_call(view, event);
   } else {
@@ -137,6 +162,7 @@ void Assembler::retry_orphans(std::int64_t now_ns) {
     const Orphan orphan = orphans_.front();
     orphans_.pop_front();
     const bool late = now_ns >= orphan.deadline_ns;
+    given_operation_ = orphan.operation;
     if (join(orphan.view, late)) {
       continue;
     }

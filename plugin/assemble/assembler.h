@@ -56,7 +56,22 @@ class Assembler {
     expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
   }
 
-  void record(const RecordView& view);
+  /// Takes a record. Returns the number of the operation that it belongs to; 0 if there is none, or
+  /// if that is not known yet. `operation` is the number that this record was given before, by an
+  /// assembler that is gone; 0: none.
+  std::uint64_t record(const RecordView& view, std::uint64_t operation = 0);
+
+  /// Whether a record is still needed to write its row, or its operation's line.
+  bool needs(std::uint64_t operation, record::EventId id) const;
+
+  /// What has been learnt of a GPU's clock before.
+  void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
+    gpu_clock(context).seed(fit);
+  }
+
+  /// The number that the next operation gets.
+  std::uint64_t next_operation() const { return next_operation_; }
+  void set_next_operation(std::uint64_t number) { next_operation_ = number; }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
 
   /// Finishes what is finished at this time. To be called now and then.
@@ -76,6 +91,7 @@ class Assembler {
   struct Orphan {
     RecordView view;
     std::int64_t deadline_ns;
+    std::uint64_t operation;  ///< as given with it
   };
   struct ThreadCalls {
     std::vector<record::EventId> open;
@@ -146,8 +162,9 @@ class Assembler {
   };
   std::unordered_map<std::uint32_t, KernelOrder> kernel_order_;  // by context
   AssemblerCounts counts_;
-  std::uint64_t next_id_ = 1;
   std::uint64_t next_operation_ = 1;
+  std::uint64_t given_operation_ = 0;   // by the caller, for the record at hand
+  std::uint64_t joined_operation_ = 0;  // of the record at hand
   std::uint64_t operations_written_ = 0;
   bool expect_kernels_ = false;
   bool expect_children_ = false;

@@ -20,6 +20,7 @@ struct CallEvent {
   record::EventId parent = 0;
   std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first seen to have ended
   bool has_child = false;                     ///< a Coll, P2p or CeColl came for it
+  std::uint64_t child = 0;                    ///< the number of the last such operation
 };
 
 struct ProxyOpEvent {

@@ -47,11 +47,11 @@ void GpuClock::add(std::uint64_t gpu_ns, std::int64_t host_ns) {
 }
 
 const GpuClockFit& GpuClock::fit() {
-  if (stale_) {
+  if (stale_ && !points_.empty()) {
     compute();
     stale_ = false;
   }
-  fit_.samples = samples_;
+  fit_.samples = seed_.samples + samples_;
   return fit_;
 }
 
@@ -100,6 +100,10 @@ void GpuClock::compute() {
   fit_.ts_ref_ns =
       static_cast<std::int64_t>(anchor.gpu_ns + static_cast<std::uint64_t>(anchor.difference_ns));
   fit_.drift = drift;
+  const std::uint64_t last = points_.back().gpu_ns;
+  if (seed_.samples != 0 && seed_.host_ns(last) <= fit_.host_ns(last)) {
+    fit_ = seed_;
+  }
 }
 
 }  // namespace ringside::assemble

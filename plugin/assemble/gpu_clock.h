@@ -32,7 +32,13 @@ class GpuClock {
   /// A stamp and the host time at which the callback brought it.
   void add(std::uint64_t gpu_ns, std::int64_t host_ns);
 
-  bool known() const { return samples_ != 0; }
+  /// What was learnt before: stands until samples of its own give a line that lies lower.
+  void seed(const GpuClockFit& fit) {
+    seed_ = fit;
+    fit_ = fit;
+  }
+
+  bool known() const { return seed_.samples + samples_ != 0; }
 
   /// The line over all points so far. Only if known().
   const GpuClockFit& fit();
@@ -46,6 +52,7 @@ class GpuClock {
 
   std::deque<Point> points_;  // by gpu_ns; the lowest of each 100 ms
   GpuClockFit fit_;
+  GpuClockFit seed_;  // samples 0: none
   std::uint64_t samples_ = 0;
   bool stale_ = false;
 };

@@ -50,9 +50,25 @@ void RingReader::take(Reading& reading) {
   if (view.has_extra) {
     view.extra = reading.ring->slot(reading.tail + 1).extra;
   }
+  const std::uint64_t operation = assembler_.record(view);
+  if (journal_ != nullptr) {
+    keep(view, operation);
+  }
   reading.tail += first.slots;
   reading.ring->tail.store(reading.tail, std::memory_order_release);
-  assembler_.record(view);
+}
+
+void RingReader::keep(const RecordView& view, std::uint64_t operation) {
+  if (view.kind == record::RecordKind::kName) {
+    journal_->note_name(view.ring, view.id, view.payload.name);
+    return;
+  }
+  if (!journal_->append(view, operation)) {
+    checkpoint_();
+    journal_->make_room(
+        [this](std::uint64_t number, record::EventId id) { return assembler_.needs(number, id); });
+    journal_->append(view, operation);
+  }
 }
 
 void RingReader::meet_owner(Reading& reading) {

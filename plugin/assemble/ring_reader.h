@@ -6,10 +6,12 @@
 #define RINGSIDE_PLUGIN_ASSEMBLE_RING_READER_H
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/journal.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::assemble {
@@ -25,6 +27,13 @@ class RingReader {
  public:
   RingReader(record::RingPool& pool, const ClockModel& clock, Assembler& assembler)
       : pool_(pool), clock_(clock), assembler_(assembler) {}
+
+  /// Each record taken is written to the journal before its slot is given back. `checkpoint` is to
+  /// write out what is pending, and the journal's checkpoint; it is called when the log is full.
+  void set_journal(Journal* journal, std::function<void()> checkpoint) {
+    journal_ = journal;
+    checkpoint_ = std::move(checkpoint);
+  }
 
   /// Takes what was recorded up to `until_ticks`; how many records that were. Rings of threads that
   /// have ended are given back once they are empty.
@@ -45,12 +54,15 @@ class RingReader {
   };
   bool look(Reading& reading, std::uint64_t until_ticks);
   void take(Reading& reading);
+  void keep(const RecordView& view, std::uint64_t operation);
   void meet_owner(Reading& reading);
   void retire(Reading& reading);
 
   record::RingPool& pool_;
   const ClockModel& clock_;
   Assembler& assembler_;
+  Journal* journal_ = nullptr;
+  std::function<void()> checkpoint_;
   std::vector<Reading> readings_;  // by the ring's index
   ThreadCounts ended_;
 };

@@ -12,10 +12,16 @@
 #include <vector>
 
 #include "plugin/record/event_type.h"
+#include "plugin/record/handle.h"
 
 namespace ringside::assemble {
 
 inline constexpr std::int64_t kUnknownTime = -1;
+
+/// Id of an event's row: short, and the same whoever assembles it.
+constexpr std::uint64_t row_id(record::EventId id) {
+  return (record::event_counter(id) << record::kRingBits) | record::event_ring(id);
+}
 
 /// One communicator as one rank sees it.
 struct Communicator {
@@ -50,6 +56,7 @@ enum class OperationKind : std::uint8_t { kColl, kP2p, kCopyEngine, kApi };
 
 struct Operation {
   std::uint64_t number = 0;
+  std::uint64_t call_row = 0;  ///< kApi: id of the call's own row
   OperationKind kind = OperationKind::kColl;
   std::uint32_t context = 0;
   std::int32_t tid = 0;

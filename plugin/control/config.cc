@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "plugin/assemble/journal.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
@@ -91,6 +92,11 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   auto drain_ms = static_cast<std::uint64_t>(config.drain_ms);
   reader.integer("RINGSIDE_DRAIN_MS", 1, 1000, false, drain_ms);
   config.drain_ms = static_cast<int>(drain_ms);
+  if (const char* directory = get("RINGSIDE_RING_DIR"); directory != nullptr) {
+    config.ring_directory = std::string_view(directory) == "none" ? "" : directory;
+  }
+  reader.integer("RINGSIDE_JOURNAL_BYTES", assemble::Journal::kLeastBytes, std::uint64_t{4} << 30,
+                 true, config.journal_bytes);
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -112,6 +118,8 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_EVENTS", events_text},
           {"RINGSIDE_RING_BYTES", std::to_string(ring_bytes)},
           {"RINGSIDE_DRAIN_MS", std::to_string(drain_ms)},
+          {"RINGSIDE_RING_DIR", ring_directory.empty() ? "none" : ring_directory},
+          {"RINGSIDE_JOURNAL_BYTES", std::to_string(journal_bytes)},
           {"RINGSIDE_LOG", log}};
 }
 

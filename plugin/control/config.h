@@ -21,6 +21,8 @@ struct Config {
   std::string events_text = "default";
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
+  std::string ring_directory = "/dev/shm";  ///< empty: rings in anonymous memory
+  std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string log = "stderr";
   std::string job;
 

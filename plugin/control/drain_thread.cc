@@ -111,6 +111,13 @@ bool Session::cycle(bool final) {
         "): events are lost and counted; the application is not affected. Set RINGSIDE_DIR to "
         "a directory that can be written");
   }
+  if (const record::RingPool& rings = record::g_recorder.rings();
+      rings.without_file() != 0 && !rings_told_) {
+    rings_told_ = true;
+    log_.warn("no room for a ring in " + ring_directory_.path() + " (" +
+              std::strerror(rings.without_file_error()) +
+              "): events of some threads are lost if the process is killed");
+  }
   return taken != 0 || !notes.empty() || !dumps.empty();
 }
 
@@ -123,7 +130,9 @@ void Session::shut_down() {
   thread_wanted_ = false;
   wake_.notify_one();
   // A file system that hangs must not hang the exit of the application for ever.
-  answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; });
+  if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; })) {
+    ring_directory_.remove(record::g_recorder.rings().count());
+  }
 }
 
 }  // namespace ringside::control

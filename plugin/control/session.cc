@@ -75,6 +75,27 @@ Session::Session(Config config)
   for (const std::string& warning : config_.warnings) {
     log_.warn(warning);
   }
+  make_ring_directory();
+}
+
+void Session::make_ring_directory() {
+  const std::string& parent = config_.ring_directory;
+  if (parent.empty()) {
+    return;
+  }
+  std::size_t bytes = 0;
+  if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
+    log_.info(parent + " holds the rings of " + std::to_string(dead) +
+              " processes that have died (" + std::to_string(bytes >> 20) +
+              " MiB): `ringside recover " + parent + "` makes traces of them and removes them");
+  }
+  const std::string_view path = writer_.path();
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (ring_directory_.create(parent, std::string(name.substr(0, name.rfind(".json"))),
+                             config_.journal_bytes)) {
+    writer_.keep_journal(ring_directory_.journal(), ring_directory_.journal_bytes());
+    record::g_recorder.rings().set_directory(ring_directory_.descriptor());
+  }
 }
 
 void Session::set_mask(std::uint32_t types) {
@@ -162,7 +183,12 @@ void Session::announce(const record::CommunicatorInit& init) {
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
       (started_ ? "" : " (not started)") + ", trace " + writer_.path() +
-      " (a process that is killed loses what is not finished, about the last second)");
+      (ring_directory_.is_open()
+           ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
+       : config_.ring_directory.empty()
+           ? " (rings in memory, as asked: a process that is killed loses about the last second)"
+           : " (rings in memory, " + ring_directory_.why() +
+                 ": a process that is killed loses about the last second)"));
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {

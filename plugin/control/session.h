@@ -23,6 +23,7 @@
 
 #include "plugin/control/config.h"
 #include "plugin/control/log.h"
+#include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
 #include "plugin/record/host_side.h"
 #include "ringside/ringside.h"
@@ -68,6 +69,7 @@ class Session {
   void note(Told told) {
     notes_.push_back([told = std::move(told)](TraceWriter& writer) { writer.apply(told); });
   }
+  void make_ring_directory();
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;
   void drain_loop();
@@ -79,6 +81,7 @@ class Session {
   const Config config_;
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
+  RingDirectory ring_directory_;
 
   std::mutex mutex_;  // guards what follows, up to the next blank line
   std::condition_variable wake_;
@@ -99,6 +102,7 @@ class Session {
   bool announced_ = false;
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;  // the drain thread's
+  bool rings_told_ = false;    // the drain thread's
 };
 
 }  // namespace ringside::control

@@ -32,13 +32,22 @@ TraceWriter::TraceWriter(const Config& config)
       directory_(absolute_path(config.directory)),
       path_(directory_ + "/" + trace_name(config, facts_)),
       reading_(record::read_clocks(record::g_recorder.clock_source())),
+      first_reading_(reading_),
       clock_(reading_),
       trace_(file_),
-      assembler_(trace_),
+      sink_(trace_),
+      assembler_(sink_),
       reader_(record::g_recorder.rings(), clock_, assembler_) {
   facts_.base_time_s = clock_.base_time_s();
   facts_.start_ns = now_ns_ = clock_.ns(reading_.ticks);
   facts_.clock = clock_name(record::g_recorder.clock_source());
+}
+
+void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
+  journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
+  journal_->note_trace(0, path_);
+  sink_.set_journal(&*journal_);
+  reader_.set_journal(&*journal_, [this] { flush(); });
 }
 
 std::uint64_t TraceWriter::read_clocks() {
@@ -57,6 +66,9 @@ void TraceWriter::create_file() {
     fail(errno);
   }
   trace_.begin(facts_, false);
+  if (journal_) {
+    journal_->note_first_line(trace_.first_line());
+  }
   trace_.clock(reading_, now_ns_);
   next_clock_ns_ = now_ns_ + kClockEvery_ns;
   for (const WindowTimes& window : windows_) {
@@ -92,6 +104,9 @@ void TraceWriter::apply(const WindowNote& note) {
     windows_.push_back({note.number, ts_ns, event_names(note.types)});
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types);
+    if (journal_) {
+      journal_->note(assemble::WindowNoteData{note.number, note.types, ts_ns});
+    }
   }
   if (!file_tried_) {
     return;  // create_file writes the windows that are there
@@ -163,6 +178,30 @@ void TraceWriter::flush() {
     lost += file_.counts().dropped[type] + assembler_.counts().dropped_memory[type];
   }
   lost_.store(lost, std::memory_order_relaxed);
+  if (journal_) {
+    checkpoint();
+  }
+}
+
+void TraceWriter::checkpoint() {
+  assemble::Checkpoint made{};
+  made.trace_bytes = file_.bytes();
+  made.operations = assembler_.operations();
+  made.next_operation = assembler_.next_operation();
+  made.clock_ticks = {first_reading_.ticks, reading_.ticks};
+  made.clock_ns = {clock_.ns(first_reading_.ticks), clock_.ns(reading_.ticks)};
+  made.written = file_.counts().written;
+  made.merged = file_.counts().merged;
+  made.dropped_write = file_.counts().dropped;
+  made.dropped_memory = assembler_.counts().dropped_memory;
+  made.stale = assembler_.counts().stale;
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    made.dropped_no_ring[type] =
+        record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
+  }
+  journal_->checkpoint(made, [this](std::uint64_t operation, record::EventId id) {
+    return assembler_.needs(operation, id);
+  });
 }
 
 void TraceWriter::write_account(exporting::ChromeTrace& trace, bool final) {
@@ -217,7 +256,7 @@ int TraceWriter::dump(const std::string& path) {
   flush();
   exporting::ChromeTrace trace(file);
   trace.begin(facts_, true);
-  if (file_.is_open() && !file_.copy_to(file, trace_.first_line_bytes())) {
+  if (file_.is_open() && !file_.copy_to(file, trace_.first_line().size())) {
     return errno;
   }
   for (const assemble::Communicator& communicator : assembler_.communicators()) {

@@ -7,11 +7,14 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/journal.h"
+#include "plugin/assemble/journal_sink.h"
 #include "plugin/assemble/ring_reader.h"
 #include "plugin/control/config.h"
 #include "plugin/export/chrome_trace.h"
@@ -44,6 +47,9 @@ struct MarkNote {
 class TraceWriter {
  public:
   explicit TraceWriter(const Config& config);
+
+  /// Keeps a journal in this zeroed memory, from before the first event on.
+  void keep_journal(void* memory, std::size_t bytes);
 
   /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
   /// ticks.
@@ -83,6 +89,7 @@ class TraceWriter {
   void create_file();
   void fail(int error);
   void flush();
+  void checkpoint();
   void write_account(exporting::ChromeTrace& trace, bool final);
   exporting::Account account();
 
@@ -90,11 +97,14 @@ class TraceWriter {
   std::string directory_;
   std::string path_;
   record::ClockReading reading_;
+  record::ClockReading first_reading_;
   assemble::ClockModel clock_;
   exporting::TraceFile file_;
   exporting::ChromeTrace trace_;
+  assemble::JournalSink sink_;
   assemble::Assembler assembler_;
   assemble::RingReader reader_;
+  std::optional<assemble::Journal> journal_;
   std::int64_t now_ns_ = 0;
   std::int64_t next_settle_ns_ = 0;
   std::int64_t next_account_ns_ = 0;

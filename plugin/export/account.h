@@ -17,10 +17,11 @@ struct TypeAccount {
   std::uint64_t produced = 0, written = 0, merged = 0, filtered = 0, stale = 0, held = 0;
   std::uint64_t in_rings = 0;
   std::uint64_t dropped_ring_full = 0, dropped_no_ring = 0, dropped_parent = 0;
-  std::uint64_t dropped_write = 0, dropped_memory = 0;
+  std::uint64_t dropped_write = 0, dropped_memory = 0, dropped_kill = 0;
 
   std::uint64_t dropped() const {
-    return dropped_ring_full + dropped_no_ring + dropped_parent + dropped_write + dropped_memory;
+    return dropped_ring_full + dropped_no_ring + dropped_parent + dropped_write + dropped_memory +
+           dropped_kill;
   }
 };
 

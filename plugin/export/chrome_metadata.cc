@@ -43,6 +43,11 @@ JsonText& ChromeTrace::metadata(std::string_view name) {
       .raw(",\"ts\":0,\"args\":{");
 }
 
+void ChromeTrace::resume(int pid, std::uint64_t run_id) {
+  pid_ = pid;
+  run_id_ = run_id;
+}
+
 void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   pid_ = facts.pid;
   run_id_ = facts.run_id;
@@ -72,7 +77,7 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   string_map(line_.key("config"), facts.config);
   string_map(line_.key("environment"), facts.environment);
   end_line({});
-  first_line_bytes_ = line_.text().size();
+  first_line_ = line_.text();
 
   std::string name;
   if (facts.launcher_rank >= 0) {
@@ -85,8 +90,11 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   end_line({});
 }
 
-void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations) {
+void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, bool recovered) {
   metadata(schema::kLineEnd).raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
+  if (recovered) {
+    line_.member_true("recovered");
+  }
   line_.raw("}}\n]\n");
   file_.add(line_.text(), {});
 }
@@ -224,7 +232,8 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
         {"dropped_no_ring", of.dropped_no_ring},
         {"dropped_parent", of.dropped_parent},
         {"dropped_write", of.dropped_write},
-        {"dropped_memory", of.dropped_memory}};
+        {"dropped_memory", of.dropped_memory},
+        {"dropped_kill", of.dropped_kill}};
     for (const auto& [key, value] : parts) {
       if (value != 0) {
         line_.member(key, value);

@@ -25,10 +25,12 @@ class ChromeTrace final : public assemble::Sink {
 
   /// The first line, and Chrome's own lines that name the process.
   void begin(const ProcessFacts& facts, bool dump);
+  /// Instead of begin: the file holds the beginning of this trace already.
+  void resume(int pid, std::uint64_t run_id);
   /// The last line and the closing bracket.
-  void end(std::int64_t ts_ns, std::uint64_t operations);
-  /// Offset in the file behind the first line, where what a dump copies begins.
-  std::uint64_t first_line_bytes() const { return first_line_bytes_; }
+  void end(std::int64_t ts_ns, std::uint64_t operations, bool recovered = false);
+  /// The first line with its newline, behind which is what a dump copies.
+  const std::string& first_line() const { return first_line_; }
 
   void clock(const record::ClockReading& reading, std::int64_t ts_ns);
   void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
@@ -83,7 +85,7 @@ class ChromeTrace final : public assemble::Sink {
   std::string row_name_;
   std::vector<Labels> labels_;
   std::uint64_t run_id_ = 0;
-  std::uint64_t first_line_bytes_ = 0;
+  std::string first_line_;
   int pid_ = 0;
   bool several_ranks_ = false;
 };

@@ -57,13 +57,16 @@ enum class RingState : std::uint32_t {
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952534752U;  // "RGSRING1"
 inline constexpr std::uint32_t kRingVersion = 1;
 
-/// Head of a ring in memory; the slots follow it. Describes itself.
+/// Head of a ring in memory, or in a file that outlives the process; the slots follow it. Describes
+/// itself: who finds such a file (plugin/recover) checks the first five fields, and trusts none of
+/// the others.
 struct Ring {
   std::uint64_t magic;
-  std::uint32_t version;
+  std::uint32_t version;       ///< of the layout of head and slots
+  std::uint32_t header_bytes;  ///< from here to the slots
   std::uint32_t slot_bytes;
-  std::uint64_t capacity;  ///< in slots, a power of two
   std::uint32_t index;     ///< of the ring in the process
+  std::uint64_t capacity;  ///< in slots, a power of two
   std::atomic<RingState> state;
   std::atomic<std::int32_t> tid;      ///< of the owner, or of the last one
   std::atomic<std::uint32_t> owners;  ///< how many threads have had it

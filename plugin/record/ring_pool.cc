@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <fcntl.h>
 #include <new>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -59,6 +61,44 @@ Ring* RingPool::take_free() noexcept {
   return nullptr;
 }
 
+std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) noexcept {
+  std::array<char, kNameBytes> name{'r', 'i', 'n', 'g', '.', '0', '0', '0', '0'};
+  for (std::size_t digit = 8; digit > 4; --digit, index /= 10) {
+    name[digit] = static_cast<char>('0' + index % 10);
+  }
+  return name;
+}
+
+// Both kinds are populated here, so that no later event meets a page fault, or, in a file system
+// that is full by then, SIGBUS.
+void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
+  const int directory = directory_.load(std::memory_order_acquire);
+  if (directory >= 0) {
+    const auto name = file_name(index);
+    const int file =
+        openat(directory, name.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int error = file < 0 ? errno : posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    if (error == 0) {
+      void* memory =
+          mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+      if (memory != MAP_FAILED) {
+        close(file);
+        return memory;
+      }
+      error = errno;
+    }
+    if (file >= 0) {
+      unlinkat(directory, name.data(), 0);
+      close(file);
+    }
+    without_file_error_.store(error, std::memory_order_relaxed);
+    without_file_.fetch_add(1, std::memory_order_release);
+  }
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return memory != MAP_FAILED ? memory : nullptr;
+}
+
 Ring* RingPool::map_new() noexcept {
   std::uint32_t index = count_.load(std::memory_order_relaxed);
   do {
@@ -67,15 +107,14 @@ Ring* RingPool::map_new() noexcept {
     }
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
   const std::uint64_t slots_bytes = ring_bytes_.load(std::memory_order_relaxed);
-  // Populated here, so that no later event meets a page fault.
-  void* memory = mmap(nullptr, sizeof(Ring) + slots_bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (memory == MAP_FAILED) {
+  void* memory = map_memory(index, sizeof(Ring) + slots_bytes);
+  if (memory == nullptr) {
     return nullptr;  // the index stays without a ring; who drains skips it
   }
   Ring* made = new (memory) Ring{};
   made->magic = kRingMagic;
   made->version = kRingVersion;
+  made->header_bytes = sizeof(Ring);
   made->slot_bytes = sizeof(Slot);
   made->capacity = slots_bytes / sizeof(Slot);
   made->index = index;

@@ -18,12 +18,31 @@ namespace ringside::record {
 
 class RingPool {
  public:
+  /// Longest name of a ring's file, with its NUL: "ring.4095".
+  static constexpr std::size_t kNameBytes = 16;
+
   /// Smallest and largest size of a ring that set_ring_bytes takes.
   static constexpr std::uint64_t kLeastBytes = std::uint64_t{64} * 1024;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
   /// Once, before the first event.
   void prepare() noexcept;
+
+  /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
+  /// process; those that cannot be made there are anonymous memory. The descriptor stays the
+  /// caller's. -1: none.
+  void set_directory(int directory) noexcept {
+    directory_.store(directory, std::memory_order_release);
+  }
+
+  /// How many rings could not be made as files although there was a directory, and the last reason
+  /// (an errno).
+  std::uint32_t without_file() const noexcept {
+    return without_file_.load(std::memory_order_acquire);
+  }
+  int without_file_error() const noexcept {
+    return without_file_error_.load(std::memory_order_relaxed);
+  }
 
   /// Bytes of slots of rings made from now on, rounded up to a power of two.
   void set_ring_bytes(std::uint64_t bytes) noexcept;
@@ -45,10 +64,14 @@ class RingPool {
   /// No thread gets a ring any more, and the calling thread loses its own: for the child of a fork.
   void close_in_child() noexcept;
 
+  /// Name of the file of a ring.
+  static std::array<char, kNameBytes> file_name(std::uint32_t index) noexcept;
+
  private:
   Ring* acquire() noexcept;
   Ring* take_free() noexcept;
   Ring* map_new() noexcept;
+  void* map_memory(std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
   static thread_local constinit Ring* thread_ring_;  // NOLINT(readability-identifier-naming)
@@ -57,6 +80,9 @@ class RingPool {
   std::atomic<std::uint32_t> count_{0};
   std::atomic<std::uint64_t> ring_bytes_{2U << 20};
   std::atomic<bool> usable_{false};
+  std::atomic<int> directory_{-1};
+  std::atomic<std::uint32_t> without_file_{0};
+  std::atomic<int> without_file_error_{0};
   pthread_key_t key_{};
 };
 

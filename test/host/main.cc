@@ -31,15 +31,21 @@ int replay_file(const ringside::host::Options& options, const std::string& path)
   }
 }
 
-bool ended_well(pid_t child, bool expect_kill) {
+// The signal that is to end the process; 0: none.
+int expected_signal(const ringside::host::Options& options) {
+  if (options.kill_after == 0 || options.death == "_exit") return 0;
+  return options.death == "abort" ? SIGABRT : options.death == "segfault" ? SIGSEGV : SIGKILL;
+}
+
+bool ended_well(pid_t child, int expected_signal) {
   int status = 0;
   if (waitpid(child, &status, 0) != child) return false;
   if (WIFSIGNALED(status)) {
-    if (expect_kill && WTERMSIG(status) == SIGKILL) return true;
+    if (WTERMSIG(status) == expected_signal) return true;
     std::fprintf(stderr, "nccl_host: process %d died of signal %d\n", child, WTERMSIG(status));
     return false;
   }
-  return WEXITSTATUS(status) == 0 && !expect_kill;
+  return WEXITSTATUS(status) == 0 && expected_signal == 0;
 }
 
 }  // namespace
@@ -62,7 +68,7 @@ int main(int argc, char** argv) {
   }
   bool well = true;
   for (const pid_t child : children) {
-    well = child > 0 && ended_well(child, options.kill_after > 0) && well;
+    well = child > 0 && ended_well(child, expected_signal(options)) && well;
   }
   return well ? 0 : 1;
 }

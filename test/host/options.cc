@@ -110,7 +110,9 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--fork-at", forks,
                  "N fork after N calls; the child tries the C API and exits normally")
       ->allow_extra_args(false);
-  app.add_option("--kill-after", options.kill_after, "SIGKILL itself after N calls")
+  app.add_option("--death", options.death, "How --kill-after ends: kill, abort, segfault, _exit")
+      ->check(CLI::IsMember({"kill", "abort", "segfault", "_exit"}));
+  app.add_option("--kill-after", options.kill_after, "Die after N calls, by SIGKILL or as --death")
       ->check(CLI::PositiveNumber);
   app.add_flag("--exit-without-finalize", options.no_finalize,
                "do not finalize communicators and do not unload the plugin");

@@ -27,6 +27,7 @@ struct Options {
   bool no_finalize = false;
   bool status = false;
   std::int64_t kill_after = 0;
+  std::string death = "kill";   ///< kill, abort, segfault or _exit
   std::vector<Action> actions;  // in order of after_calls
 };
 

@@ -4,7 +4,9 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <dlfcn.h>
+#include <sys/resource.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -69,6 +71,23 @@ void Replay::plan() {
   }
 }
 
+namespace {
+
+[[noreturn]] void die(const std::string& death) {
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  if (death == "abort") std::abort();
+  if (death == "segfault") {
+    // As the application would, not as a sanitizer would see it.
+    std::signal(SIGSEGV, SIG_DFL);
+    raise(SIGSEGV);
+  }
+  if (death == "kill") raise(SIGKILL);
+  _exit(0);
+}
+
+}  // namespace
+
 void Replay::perform(const Callback& callback) {
   if (!trouble_.empty()) return;
   application_.act(recorded_calls_);
@@ -85,7 +104,7 @@ void Replay::perform(const Callback& callback) {
   } else {
     call(callback);
     recorded_calls_++;
-    if (recorded_calls_ == options_.kill_after) raise(SIGKILL);
+    if (recorded_calls_ == options_.kill_after) die(options_.death);
   }
 }
 

@@ -6,6 +6,8 @@ replay   all of the recording, compared call by call
 window   two windows of recording: only operations that began in one, and those whole
 dump     a dump in the middle and one before the end, beside the trace
 kill     SIGKILL in the middle: the trace up to then loads
+deaths   the process dies at random moments, in each way: `ringside recover` and the trace have all
+         that was recorded up to then
 foreign  another process's proxy operations (PXN): written as foreign, joined to none of ours
 fork     a child forked in the middle exits normally: no file of its own, none changed
 v7       a recording of version 6 with what version 7 adds, made by make_v7.py
@@ -16,6 +18,7 @@ import collections
 import json
 import os
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -44,6 +47,8 @@ class Run:
         self.directory = pathlib.Path(directory)
         self.traces = self.directory / "traces"
         self.traces.mkdir()
+        self.rings = self.directory / "rings"
+        self.rings.mkdir()
         self.files = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))
         require(self.files, f"no recording in {options.recording}")
         self.processes = []  # what nccl_host said, in order of the files
@@ -55,7 +60,8 @@ class Run:
                        if not key.startswith("RINGSIDE_")}
         # Callbacks come a hundred times faster than NCCL's; that rings overflow is another test's.
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_EVENTS="all",
-                           RINGSIDE_RING_BYTES=str(32 << 20), **variables)
+                           RINGSIDE_RING_DIR=str(self.rings), RINGSIDE_RING_BYTES=str(32 << 20))
+        environment.update(variables)
         command = [self.options.host, "--plugin", self.options.plugin, *arguments]
         if self.options.abi:
             command += ["--abi", str(self.options.abi)]
@@ -102,6 +108,7 @@ def recordings_and_traces(run):
 
 
 def compare_all(run):
+    require(not list(run.rings.iterdir()), f"rings are left: {list(run.rings.iterdir())}")
     troubles = []
     for recording, trace in recordings_and_traces(run):
         found = check_replay.compare(recording, trace)
@@ -205,6 +212,48 @@ def kill(run):
     require(not seen - known, f"operations that NCCL never had: {seen - known}")
 
 
+def death(run, how, after, timing, journal_bytes):
+    """One death, and what can be recovered of it."""
+    shutil.rmtree(run.traces)
+    run.traces.mkdir()
+    run.host(*(["--timing"] if timing else []), "--death", how, "--kill-after", str(after),
+             RINGSIDE_JOURNAL_BYTES=journal_bytes)
+    rings = run.rings
+    require(len(list(rings.iterdir())) == 1, f"left over: {list(rings.iterdir())}")
+    done = subprocess.run([run.options.ringside, "recover", str(rings)], capture_output=True,
+                          text=True, timeout=60, check=False)
+    require(done.returncode == 0 and not done.stderr, f"recover: {done.stdout}{done.stderr}")
+    require(not list(rings.iterdir()), f"recover leaves {list(rings.iterdir())}")
+    run.lint()
+    (trace,) = run.traces_by_pid().values()
+    recording = expected.Recording(run.files[0], limit=after)
+    check = check_replay.Checker()
+    check_replay.check_account(check, trace, recording)
+    check.equal("operations", collections.Counter(check_replay.identity(args) for args in
+                                                  trace.operations.values()),
+                collections.Counter(expected.identity(event)
+                                    for event in recording.operations()))
+    require(not check.troubles, "\n".join(check.troubles[:20]) + "\n" + done.stdout)
+    return done.stdout
+
+
+def deaths(run):
+    require(run.options.ringside, "--ringside is needed")
+    run.files = run.files[:1]
+    calls = len(expected.Recording(run.files[0]).calls)
+    chance = random.Random(run.options.seed)
+    for number in range(run.options.repeat):
+        how = ("kill", "abort", "segfault", "_exit")[number % 4]
+        after, timing = chance.randrange(20, calls), chance.random() < 0.5
+        journal_bytes = chance.choice(("1M", "32M"))
+        try:
+            death(run, how, after, timing, journal_bytes)
+        except Failure as failure:
+            raise Failure(f"death {number} ({how} after {after} of {calls} calls, timing {timing}, "
+                          f"journal {journal_bytes}, seed {run.options.seed}): {failure}") from None
+    print(f"{run.options.repeat} deaths: every record was recovered")
+
+
 def foreign(run):
     run.host("--foreign")
     run.lint()
@@ -265,7 +314,7 @@ def v7(run):
 
 
 SCENARIOS = {function.__name__: function
-             for function in (replay, window, dump, kill, foreign, fork, reload, v7)}
+             for function in (replay, window, dump, kill, deaths, foreign, fork, reload, v7)}
 
 
 def main():
@@ -277,6 +326,8 @@ def main():
     parser.add_argument("--abi", type=int, help="default: as the recording")
     parser.add_argument("--scenario", choices=SCENARIOS, default="replay")
     parser.add_argument("--timing", action="store_true", help="at the recorded pace")
+    parser.add_argument("--repeat", type=int, default=12, help="deaths: how many")
+    parser.add_argument("--seed", type=int, default=1, help="deaths: of the random moments")
     parser.add_argument("--keep", action="store_true", help="keep the files and say where")
     parser.add_argument("recording", help="a folder of test/data/transcripts")
     options = parser.parse_args()

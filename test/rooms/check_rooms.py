@@ -17,6 +17,7 @@ ROOMS = {
     "plugin/assemble": ["plugin/record"],
     "plugin/export": ["plugin/assemble", "plugin/record"],
     "plugin/topology": [],
+    "plugin/recover": ["plugin/assemble", "plugin/export", "plugin/record"],
     "plugin/control": ["plugin"],
     "analyzer/model": [],
     "analyzer/load": ["analyzer/model", "plugin/assemble"],
@@ -26,7 +27,7 @@ ROOMS = {
     "analyzer/metrics": ["analyzer/match", "analyzer/model", "analyzer/align", "plugin/assemble"],
     "analyzer/report": ["analyzer/metrics", "analyzer/match", "analyzer/model", "analyzer/align",
                         "plugin/assemble"],
-    "analyzer/cli": ["analyzer", "plugin/assemble"],
+    "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "examples"],
 }

@@ -36,12 +36,15 @@ class Setup:
         self.directory = pathlib.Path(arguments.work) / arguments.test
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)
+        self.rings = self.directory / "rings"
+        self.rings.mkdir()
 
     def environment(self, variables):
         """The caller's environment without what would change the test, and with `variables`."""
         foreign = ("NCCL_", "RINGSIDE_", "RECORDER_", "EMUGPU_", "SLURM_", "OMPI_", "PMI_")
         ours = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k != "RANK"}
         ours.update({"RINGSIDE_DIR": str(self.directory / "traces"),
+                     "RINGSIDE_RING_DIR": str(self.rings),
                      "NCCL_DEBUG": "INFO", "NCCL_DEBUG_SUBSYS": "INIT,PROFILE",
                      "NCCL_DEBUG_FILE": str(self.directory / "nccl.%p.log")})
         ours.update(variables)
@@ -89,6 +92,13 @@ class Job:
             raise Failure(f"the job hangs\n{self.log()[-3000:]}") from None
         check(status in expected, f"the job failed with {status}\n{self.log()[-3000:]}")
         return self
+
+    def recover(self):
+        """Makes whole traces of what processes that were killed have left."""
+        said = self.setup.run_analyzer("recover", self.setup.rings)
+        check(not list(self.setup.rings.iterdir()), f"recover leaves rings: {said}")
+        print(said, end="")
+        return said
 
     def log(self):
         return self.log_path.read_text(encoding="utf-8", errors="replace")

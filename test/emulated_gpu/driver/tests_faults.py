@@ -2,6 +2,7 @@
 """Jobs that end badly, or do what plugins dislike, still leave traces that can be read."""
 
 import collections
+import math
 import time
 
 import expectations
@@ -23,6 +24,21 @@ def operations_reach(trace, calls, before_ns):
     print_facts(rank=trace.rank, due=sum(due.values()), written=sum(there.values()))
 
 
+def recovered(job, killed):
+    """After `ringside recover`, everything that the ranks called is in their traces."""
+    before = {trace.rank: len(trace.operations) for trace in job.traces()}
+    job.recover()
+    for trace in job.traces():
+        check(trace.closed, f"{trace.path.name} is not closed")
+        operations_reach(trace, job.calls(trace.rank), math.inf)
+        check(not trace.account_errors(), f"{trace.path.name}: account {trace.account_errors()}")
+        check(not trace.dropped(), f"{trace.path.name}: dropped {trace.dropped()}")
+        if trace.rank in killed:
+            check(len(trace.operations) > before[trace.rank],
+                  f"rank {trace.rank} had nothing to recover: the test tests nothing")
+        print_facts(rank=trace.rank, before=before[trace.rank], recovered=len(trace.operations))
+
+
 def kill_one(setup):
     """SIGKILL to one rank; NCCL makes the others fail."""
     job = Job(setup, "--scenario", "train", "--iterations", "400", "--kill-rank", "1",
@@ -31,12 +47,15 @@ def kill_one(setup):
         check(trace.closed == (trace.rank != 1), f"{trace.path.name}: closed {trace.closed}")
         calls = job.calls(trace.rank)
         operations_reach(trace, calls, max(c["end_ns"] for c in expectations.expected_calls(calls)))
+    recovered(job, (1,))
     job.summary()
 
 
 def kill_all(setup):
     """SIGKILL to all processes at once."""
-    job = Job(setup, "--scenario", "train", "--iterations", "10000", ranks=2, timeout=60)
+    # A journal so small that it has to make room for new records several times.
+    job = Job(setup, "--scenario", "train", "--iterations", "10000", ranks=2, timeout=60,
+              RINGSIDE_JOURNAL_BYTES="12M")
     while job.process.poll() is None and len(job.calls(0)) < 100:
         time.sleep(0.05)
         check(time.monotonic() < job.deadline, "the job is too slow")
@@ -46,6 +65,7 @@ def kill_all(setup):
     for trace in job.traces():
         check(not trace.closed, f"{trace.path.name} is closed")
         operations_reach(trace, job.calls(trace.rank), killed)
+    recovered(job, (0, 1))
     job.summary()
 
 

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/report/numbers.h"
+#include "plugin/recover/recover.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string text_of(const std::string& directory, const recover::Outcome& outcome) {
+  std::string text = directory + ": ";
+  if (outcome.trace.empty()) {
+    return text + "nothing was recorded" + (outcome.removed ? "; removed\n" : "\n");
+  }
+  text += outcome.trace + ": " + report::counted(outcome.operations_before, "operation") +
+          " in the trace, " + std::to_string(outcome.operations) + " recovered (" +
+          std::to_string(outcome.in_flight) + " in flight), from " +
+          report::counted(outcome.records, "record") + " of process " +
+          std::to_string(outcome.pid) + "; " + std::to_string(outcome.lost) + " of " +
+          report::counted(outcome.callbacks, "callback") + " lost with it";
+  return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");
+}
+
+}  // namespace
+
+ExitStatus run_recover(const RecoverOptions& options) {
+  recover::Options how;
+  how.output_directory = options.output_directory;
+  how.also_running = options.also_running;
+  how.keep = options.keep;
+  std::size_t found = 0;
+  std::size_t running = 0;
+  bool failed = false;
+  bool missing = false;
+  for (const std::string& input : options.inputs) {
+    struct stat about {};
+    if (stat(input.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
+      std::fprintf(stderr, "ringside recover: %s: there is no such directory\n", input.c_str());
+      missing = true;
+      continue;
+    }
+    const std::vector<std::string> directories = recover::find_directories(input);
+    for (const std::string& directory : directories) {
+      ++found;
+      const recover::Outcome outcome = recover::recover(directory, how);
+      for (const std::string& note : outcome.notes) {
+        std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(), note.c_str());
+      }
+      if (outcome.error.empty()) {
+        if (!print(text_of(directory, outcome))) {
+          return kExitInternal;
+        }
+        continue;
+      }
+      // Found by looking around: somebody's healthy job is no failure of ours.
+      const bool harmless = outcome.is_running && directory != input;
+      running += harmless ? 1 : 0;
+      failed = failed || !harmless;
+      if (!harmless) {
+        std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(),
+                     outcome.error.c_str());
+      }
+    }
+  }
+  if (running != 0) {
+    std::fprintf(stderr, "ringside recover: %s left alone: %s running\n",
+                 report::counted(running, "process", "processes").c_str(),
+                 running == 1 ? "it is" : "they are");
+  }
+  if (found == 0 && !missing) {
+    for (const std::string& input : options.inputs) {
+      std::fprintf(stderr, "ringside recover: %s: no process has left rings there\n",
+                   input.c_str());
+    }
+  }
+  if (failed) {
+    return kExitFindings;
+  }
+  return missing ? kExitNoInput : kExitOk;
+}
+
+}  // namespace ringside::cli

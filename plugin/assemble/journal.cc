@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/assemble/journal.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <string>
+
+#include "plugin/assemble/gpu_clock.h"
+
+namespace ringside::assemble {
+namespace {
+
+constexpr std::size_t kMostNotes_bytes = std::size_t{4} << 20;
+
+template <std::size_t Size>
+void copy_text(std::string_view from, char (&to)[Size]) {
+  std::memcpy(to, from.data(), std::min(from.size(), Size));
+}
+
+constexpr std::uint64_t head_of(std::uint64_t operation, std::int32_t tid) {
+  constexpr std::uint64_t kTidMask = (std::uint64_t{1} << kEntryTidBits) - 1;
+  return (operation << kEntryTidBits) | (static_cast<std::uint32_t>(tid) & kTidMask);
+}
+
+}  // namespace
+
+Journal::Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id)
+    : header_(new (memory) JournalHeader{}) {
+  header_->header_bytes = sizeof(JournalHeader);
+  header_->entry_bytes = sizeof(JournalEntry);
+  header_->pid = pid;
+  header_->notes_bytes = std::min(kMostNotes_bytes, bytes / 4) / 64 * 64;
+  header_->half_entries =
+      (bytes - sizeof(JournalHeader) - header_->notes_bytes) / 2 / sizeof(JournalEntry);
+  header_->run_id = run_id;
+  header_->version = kJournalVersion;
+  header_->magic = kJournalMagic;
+}
+
+JournalEntry* Journal::entries(bool half) {
+  auto* const log = reinterpret_cast<char*>(header_) + header_->header_bytes + header_->notes_bytes;
+  return reinterpret_cast<JournalEntry*>(log) + (half ? header_->half_entries : 0);
+}
+
+// Release, here and below: who reads the memory after the process's death finds all that was stored
+// before, on every machine, once the kernel has taken the thread off its processor; the order makes
+// sure that no store is still to come when this one has.
+void Journal::publish(bool half, std::uint64_t used) {
+  log_ = (half ? kHalfBit : 0) | used;
+  header_->log.store(log_, std::memory_order_release);
+}
+
+bool Journal::append(const RecordView& view, std::uint64_t operation) {
+  const std::uint64_t count = view.has_extra ? 2 : 1;
+  if (used() + count > header_->half_entries) {
+    return false;
+  }
+  JournalEntry* const entry = entries(half()) + used();
+  entry->head = head_of(operation, view.tid);
+  entry->first.ts_ns = view.ts_ns;
+  entry->first.id = view.id;
+  entry->first.kind = view.kind;
+  entry->first.type = view.type;
+  entry->first.slots = static_cast<std::uint8_t>(count);
+  entry->first.flags = view.flags;
+  entry->first.context = view.context;
+  entry->first.payload = view.payload;
+  if (view.has_extra) {
+    entry[1].head = entry->head;
+    entry[1].extra = view.extra;
+  }
+  publish(half(), used() + count);
+  return true;
+}
+
+void Journal::make_room(const Needed& needed) {
+  const std::uint64_t sequence = header_->sequence.load(std::memory_order_relaxed);
+  const JournalEntry* const from = entries(half());
+  const std::unordered_set<std::uint64_t> unpublished(written_.begin(), written_.end());
+  std::unordered_set<std::uint64_t> in_trace;
+  for (std::uint64_t at = 0; at < used(); ++at) {
+    if (static_cast<std::uint8_t>(from[at].first.kind) == kEntryWritten) {
+      if (from[at].written.sequence <= sequence) {
+        in_trace.insert(from[at].written.rows.begin(),
+                        from[at].written.rows.begin() + from[at].written.count);
+      }
+    } else if (from[at].first.slots == 2) {
+      ++at;
+    }
+  }
+  JournalEntry* const to = entries(!half());
+  std::uint64_t kept = 0;
+  std::uint64_t kept_records = 0;
+  for (std::uint64_t at = 0; at < used();) {
+    const JournalEntry& entry = from[at];
+    if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
+      ++at;
+      continue;
+    }
+    const std::uint64_t count = entry.first.slots == 2 ? 2 : 1;
+    at += count;
+    const std::uint64_t operation = entry.head >> kEntryTidBits;
+    const std::uint64_t row = row_id(entry.first.id);
+    const bool is_needed = needed(operation, entry.first.id) || unpublished.contains(row) ||
+                           unpublished.contains(row | kWrittenApiOperation) ||
+                           (operation != 0 && unpublished.contains(operation | kWrittenOperation));
+    if (!is_needed) {
+      continue;
+    }
+    std::memcpy(static_cast<void*>(to + kept), &entry, count * sizeof entry);
+    if (in_trace.contains(row)) {
+      to[kept].first.flags |= kFlagRowWritten;
+    }
+    kept += count;
+    ++kept_records;
+  }
+  // So that this does not come again after a few records.
+  if (kept > header_->half_entries / 8 * 7) {
+    header_->entries_lost.fetch_add(kept_records, std::memory_order_relaxed);
+    kept = 0;
+  }
+  publish(!half(), kept);
+}
+
+bool Journal::append_written() {
+  JournalEntry* const log = entries(half());
+  std::uint64_t at = used();
+  const std::uint64_t sequence = header_->sequence.load(std::memory_order_relaxed) + 1;
+  constexpr std::size_t kRows = std::tuple_size_v<decltype(JournalEntry::written.rows)>;
+  if (at + (written_.size() + kRows - 1) / kRows > header_->half_entries) {
+    return false;
+  }
+  for (std::size_t i = 0; i < written_.size(); i += kRows, ++at) {
+    const std::size_t count = std::min(kRows, written_.size() - i);
+    log[at].head = 0;
+    log[at].written = {};
+    log[at].written.sequence = sequence;
+    log[at].written.kind = kEntryWritten;
+    log[at].written.count = static_cast<std::uint8_t>(count);
+    std::copy_n(written_.begin() + static_cast<std::ptrdiff_t>(i), count,
+                log[at].written.rows.begin());
+  }
+  publish(half(), at);
+  return true;
+}
+
+void Journal::checkpoint(const Checkpoint& made, const Needed& needed) {
+  if (!append_written()) {
+    make_room(needed);
+    if (!append_written()) {
+      publish(!half(), 0);  // what is written is in the trace; the rest is lost
+      header_->entries_lost.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  const std::uint64_t next = header_->sequence.load(std::memory_order_relaxed) + 1;
+  header_->checkpoints[next % 2] = made;
+  header_->sequence.store(next, std::memory_order_release);
+  written_.clear();
+}
+
+void Journal::add_note(NoteKind kind, const void* data, std::size_t bytes) {
+  const std::uint64_t used = header_->notes_used.load(std::memory_order_relaxed);
+  const std::uint64_t padded = (sizeof(NoteHead) + bytes + 7) / 8 * 8;
+  if (used + padded > header_->notes_bytes) {
+    header_->notes_lost.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  char* const to = reinterpret_cast<char*>(header_) + header_->header_bytes + used;
+  const NoteHead head{kind, static_cast<std::uint32_t>(bytes)};
+  std::memcpy(to, &head, sizeof head);
+  std::memcpy(to + sizeof head, data, bytes);
+  header_->notes_used.store(used + padded, std::memory_order_release);
+}
+
+void Journal::note_trace(std::uint64_t segment, std::string_view path) {
+  std::string text(reinterpret_cast<const char*>(&segment), sizeof segment);
+  text.append(path);
+  add_note(NoteKind::kTracePath, text.data(), text.size());
+}
+
+void Journal::note_first_line(std::string_view line) {
+  add_note(NoteKind::kFirstLine, line.data(), line.size());
+}
+
+void Journal::note(const Communicator& from) {
+  CommunicatorNote made{};
+  made.context = from.context;
+  made.abi_version = from.abi_version;
+  made.rank = from.rank;
+  made.nranks = from.nranks;
+  made.nnodes = from.nnodes;
+  made.gpu_index = from.gpu_index;
+  made.has_hash = from.has_hash;
+  made.has_size = from.has_size;
+  made.rank_known = from.rank_known;
+  made.hash = from.hash;
+  made.created_ns = from.created_ns;
+  made.finalized_ns = from.finalized_ns;
+  copy_text(from.name, made.name);
+  copy_text(from.gpu_uuid, made.gpu_uuid);
+  copy_text(from.gpu_pci, made.gpu_pci);
+  add_note(NoteKind::kCommunicator, &made, sizeof made);
+}
+
+void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
+  NameNote made{ring, static_cast<std::uint32_t>(code), {}};
+  std::memcpy(made.text, name.text, sizeof made.text);
+  add_note(NoteKind::kName, &made, sizeof made);
+}
+
+void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
+  const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
+  add_note(NoteKind::kGpuClock, &made, sizeof made);
+}
+
+}  // namespace ringside::assemble

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes the journal (journal_format.h) into memory that the caller has mapped. Used by the drain
+// thread alone; whoever reads it later, finds it as the last store left it.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "plugin/assemble/journal_format.h"
+#include "plugin/assemble/record_view.h"
+#include "plugin/assemble/rows.h"
+
+namespace ringside::assemble {
+
+struct GpuClockFit;
+
+class Journal {
+ public:
+  /// Whether a record is still needed: of operation `number` (0: none), by its event.
+  using Needed = std::function<bool(std::uint64_t number, record::EventId id)>;
+
+  /// Least size of a journal.
+  static constexpr std::size_t kLeastBytes = std::size_t{128} << 10;
+
+  /// Lays a journal out in zeroed memory of kLeastBytes or more, which stays the caller's.
+  Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id);
+
+  /// Adds a record that belongs to an operation (0: none). False if there is no room: then
+  /// make_room and try again.
+  bool append(const RecordView& view, std::uint64_t operation);
+
+  /// Copies what `needed` says, and what was written since the last checkpoint, to the other half.
+  /// If even that leaves little room, all is given up and counted.
+  void make_room(const Needed& needed);
+
+  /// A row was handed to the trace file. Takes effect with the next checkpoint.
+  void written(std::uint64_t row) { written_.push_back(row); }
+
+  /// The trace file is as `made` says; all rows handed over before are in it.
+  void checkpoint(const Checkpoint& made, const Needed& needed);
+
+  void note_trace(std::uint64_t segment, std::string_view path);
+  void note_first_line(std::string_view line);
+  void note(const Communicator& communicator);
+  void note(const WindowNoteData& window) { add_note(NoteKind::kWindow, &window, sizeof window); }
+  void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
+  void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
+
+ private:
+  JournalEntry* entries(bool half);
+  std::uint64_t used() const { return log_ & ~kHalfBit; }
+  bool half() const { return (log_ & kHalfBit) != 0; }
+  void publish(bool half, std::uint64_t used);
+  void add_note(NoteKind kind, const void* data, std::size_t bytes);
+  bool append_written();
+
+  JournalHeader* const header_;
+  std::uint64_t log_ = 0;  ///< as published
+  std::vector<std::uint64_t> written_;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_H

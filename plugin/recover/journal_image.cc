@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/recover/journal_image.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "plugin/recover/ring_image.h"
+
+namespace ringside::recover {
+namespace {
+
+using assemble::JournalEntry;
+using assemble::JournalHeader;
+
+constexpr std::uint32_t kMostContexts = 1U << 20;
+
+template <typename Data>
+bool read_as(std::span<const std::byte> bytes, Data& data) {
+  if (bytes.size() != sizeof data) {
+    return false;
+  }
+  std::memcpy(&data, bytes.data(), sizeof data);
+  return true;
+}
+
+template <std::size_t Size>
+std::string text_of(const char (&text)[Size]) {
+  return {text, std::find(text, text + Size, '\0')};
+}
+
+std::string string_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
+  if (note.context == 0 || note.context > kMostContexts) {
+    ++image.bad_entries;
+    return;
+  }
+  assemble::Communicator& made = image.communicators[note.context];
+  made.context = note.context;
+  made.abi_version = note.abi_version;
+  made.rank = note.rank;
+  made.nranks = note.nranks;
+  made.nnodes = note.nnodes;
+  made.gpu_index = note.gpu_index;
+  made.has_hash = note.has_hash != 0;
+  made.has_size = note.has_size != 0;
+  made.rank_known = note.rank_known != 0;
+  made.hash = note.hash;
+  made.created_ns = note.created_ns;
+  made.finalized_ns = note.finalized_ns;
+  made.name = text_of(note.name);
+  made.gpu_uuid = text_of(note.gpu_uuid);
+  made.gpu_pci = text_of(note.gpu_pci);
+}
+
+bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, JournalImage& image) {
+  using assemble::NoteKind;
+  switch (kind) {
+    case NoteKind::kTracePath: {
+      std::uint64_t segment = 0;
+      if (bytes.size() <= sizeof segment) {
+        return false;
+      }
+      std::memcpy(&segment, bytes.data(), sizeof segment);
+      image.traces[segment] = string_of(bytes.subspan(sizeof segment));
+      return true;
+    }
+    case NoteKind::kFirstLine:
+      image.first_line = string_of(bytes);
+      return true;
+    case NoteKind::kCommunicator: {
+      assemble::CommunicatorNote note{};
+      if (!read_as(bytes, note)) {
+        return false;
+      }
+      read_communicator(note, image);
+      return true;
+    }
+    case NoteKind::kWindow:
+      return read_as(bytes, image.windows.emplace_back());
+    case NoteKind::kName:
+      return read_as(bytes, image.names.emplace_back());
+    case NoteKind::kGpuClock: {
+      assemble::GpuClockNote note{};
+      if (!read_as(bytes, note) || !std::isfinite(note.drift) || std::abs(note.drift) > 1) {
+        return false;
+      }
+      image.gpu_clocks[static_cast<std::uint32_t>(note.context)] = {note.gpu_ref_ns, note.ts_ref_ns,
+                                                                    note.drift, note.samples};
+      return true;
+    }
+  }
+  return false;
+}
+
+void read_notes(std::span<const std::byte> notes, JournalImage& image) {
+  while (notes.size() >= sizeof(assemble::NoteHead)) {
+    assemble::NoteHead head{};
+    std::memcpy(&head, notes.data(), sizeof head);
+    notes = notes.subspan(sizeof head);
+    if (head.bytes > notes.size()) {
+      ++image.bad_entries;
+      return;
+    }
+    if (!read_note(head.kind, notes.first(head.bytes), image)) {
+      ++image.bad_entries;
+    }
+    const std::size_t padded = (std::size_t{head.bytes} + 7) / 8 * 8;
+    notes = notes.subspan(std::min(padded, notes.size()));
+  }
+}
+
+void read_log(std::span<const std::byte> log, JournalImage& image) {
+  const auto load = [&](std::size_t at) {
+    JournalEntry entry;
+    std::memcpy(&entry, log.data() + at * sizeof entry, sizeof entry);
+    return entry;
+  };
+  const std::size_t count = log.size() / sizeof(JournalEntry);
+  for (std::size_t at = 0; at < count; ++at) {
+    const JournalEntry entry = load(at);
+    if (static_cast<std::uint8_t>(entry.first.kind) == assemble::kEntryWritten) {
+      const auto& written = entry.written;
+      if (written.sequence <= image.sequence && written.count <= written.rows.size()) {
+        image.in_trace.insert(written.rows.begin(), written.rows.begin() + written.count);
+      }
+      continue;
+    }
+    KeptRecord kept;
+    const auto tid =
+        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << assemble::kEntryTidBits) - 1));
+    kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
+    kept.operation = entry.head >> assemble::kEntryTidBits;
+    if (entry.first.slots == 2 && at + 1 < count) {
+      kept.view.has_extra = true;
+      kept.view.extra = load(++at).extra;
+    }
+    if (!is_sound(kept.view) || kept.view.kind == record::RecordKind::kName) {
+      ++image.bad_entries;
+      continue;
+    }
+    if ((kept.view.flags & assemble::kFlagRowWritten) != 0) {
+      image.in_trace.insert(assemble::row_id(kept.view.id));
+      kept.view.flags &= static_cast<std::uint8_t>(~assemble::kFlagRowWritten);
+    }
+    image.records.push_back(kept);
+  }
+}
+
+}  // namespace
+
+std::int64_t JournalImage::ns(std::uint64_t ticks) const {
+  const auto& at_ticks = checkpoint.clock_ticks;
+  const auto& at_ns = checkpoint.clock_ns;
+  const auto since = static_cast<__int128>(ticks) - static_cast<__int128>(at_ticks[1]);
+  const auto span_ticks = static_cast<__int128>(at_ticks[1]) - static_cast<__int128>(at_ticks[0]);
+  const auto span_ns = static_cast<__int128>(at_ns[1]) - at_ns[0];
+  const __int128 at = span_ticks > 0 ? at_ns[1] + since * span_ns / span_ticks : at_ns[1];
+  // A century: beyond it, the ticks are not of this clock.
+  constexpr __int128 kMost_ns = __int128{100} * 365 * 86'400 * 1'000'000'000;
+  return static_cast<std::int64_t>(std::clamp<__int128>(at, 0, kMost_ns));
+}
+
+std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
+  if (file.size() < sizeof(JournalHeader)) {
+    return "is shorter than the head of a journal";
+  }
+  alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head;
+  std::memcpy(head.data(), file.data(), head.size());
+  const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
+  if (header.magic != assemble::kJournalMagic) {
+    return "is not a journal";
+  }
+  if (header.version != assemble::kJournalVersion) {
+    return "is of version " + std::to_string(header.version) + "; this ringside knows version " +
+           std::to_string(assemble::kJournalVersion);
+  }
+  const std::uint64_t room = file.size() - sizeof(JournalHeader);
+  if (header.header_bytes != sizeof(JournalHeader) || header.entry_bytes != sizeof(JournalEntry) ||
+      header.notes_bytes > room ||
+      header.half_entries > (room - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
+    return "says that it holds more than it does";
+  }
+  image.pid = header.pid;
+  image.run_id = header.run_id;
+  image.sequence = header.sequence.load(std::memory_order_relaxed);
+  if (image.sequence != 0) {
+    image.checkpoint = header.checkpoints[image.sequence % 2];
+  }
+  image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
+  image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
+  const std::uint64_t notes_used = header.notes_used.load(std::memory_order_relaxed);
+  read_notes(
+      file.subspan(sizeof(JournalHeader), std::min<std::uint64_t>(notes_used, header.notes_bytes)),
+      image);
+  const std::uint64_t log = header.log.load(std::memory_order_relaxed);
+  const std::uint64_t used =
+      std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);
+  const std::uint64_t first = (log & assemble::kHalfBit) != 0 ? header.half_entries : 0;
+  read_log(file.subspan(sizeof(JournalHeader) + header.notes_bytes + first * sizeof(JournalEntry),
+                        used * sizeof(JournalEntry)),
+           image);
+  return {};
+}
+
+}  // namespace ringside::recover

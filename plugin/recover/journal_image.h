@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is in the journal of a process that has died. As with the rings, no field is trusted.
+#ifndef RINGSIDE_PLUGIN_RECOVER_JOURNAL_IMAGE_H
+#define RINGSIDE_PLUGIN_RECOVER_JOURNAL_IMAGE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/journal_format.h"
+#include "plugin/assemble/record_view.h"
+#include "plugin/assemble/rows.h"
+
+namespace ringside::recover {
+
+struct KeptRecord {
+  assemble::RecordView view;
+  std::uint64_t operation = 0;
+};
+
+struct JournalImage {
+  std::uint32_t pid = 0;
+  std::uint64_t run_id = 0;
+  std::uint64_t sequence = 0;  ///< of the checkpoint; 0: there is none, and it is all zero
+  assemble::Checkpoint checkpoint{};
+  std::map<std::uint64_t, std::string> traces;  ///< paths by segment
+  std::string first_line;
+  std::map<std::uint32_t, assemble::Communicator> communicators;
+  std::vector<assemble::WindowNoteData> windows;
+  std::vector<assemble::NameNote> names;
+  std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
+  std::vector<KeptRecord> records;             ///< in the order in which they were taken
+  std::unordered_set<std::uint64_t> in_trace;  ///< rows, as the log names them
+  std::uint64_t entries_lost = 0, notes_lost = 0, bad_entries = 0;
+
+  /// Ticks to nanoseconds on the trace's time line.
+  std::int64_t ns(std::uint64_t ticks) const;
+};
+
+/// Reads a journal. Empty if all is well, else what is wrong with the file.
+std::string read_journal(std::span<const std::byte> file, JournalImage& image);
+
+}  // namespace ringside::recover
+
+#endif  // RINGSIDE_PLUGIN_RECOVER_JOURNAL_IMAGE_H

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/recover/left_over.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/assemble/journal_format.h"
+#include "plugin/record/ring_pool.h"
+
+namespace ringside::recover {
+namespace {
+
+// The journal and the rings are at most this large (RINGSIDE_JOURNAL_BYTES, RINGSIDE_RING_BYTES).
+constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 20);
+
+std::string because(int error) {
+  return std::strerror(error);
+}
+
+std::string read_all(int file, std::vector<std::byte>& bytes) {
+  struct stat about {};
+  if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
+    return "is not a file";
+  }
+  if (static_cast<std::size_t>(about.st_size) > kMostBytes) {
+    return "is larger than any that the plugin makes";
+  }
+  bytes.resize(static_cast<std::size_t>(about.st_size));
+  std::size_t have = 0;
+  while (have < bytes.size()) {
+    const ssize_t got =
+        pread(file, bytes.data() + have, bytes.size() - have, static_cast<off_t>(have));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      break;
+    }
+    have += static_cast<std::size_t>(got);
+  }
+  bytes.resize(have);
+  return {};
+}
+
+}  // namespace
+
+LeftOver::~LeftOver() {
+  if (lock_ >= 0) {
+    close(lock_);
+  }
+  if (directory_ >= 0) {
+    close(directory_);
+  }
+}
+
+std::string LeftOver::open() {
+  directory_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat about {};
+  if (directory_ < 0 || fstat(directory_, &about) != 0) {
+    return because(errno);
+  }
+  is_own_ = about.st_uid == geteuid();
+  lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (lock_ < 0) {
+    return "its journal: " + because(errno);
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  is_in_use_ = fcntl(lock_, F_SETLK, &lock) != 0;
+  return {};
+}
+
+std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
+  const int file = openat(directory_, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return because(errno);
+  }
+  std::string wrong = read_all(file, bytes);
+  close(file);
+  return wrong;
+}
+
+std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
+                           std::vector<std::string>& notes) {
+  // The rings first: of a process that lives, what moves on meanwhile is then in the journal.
+  std::vector<std::byte> bytes;
+  for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
+    const auto name = record::RingPool::file_name(i);
+    if (faccessat(directory_, name.data(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
+      continue;
+    }
+    RingImage ring;
+    std::string wrong = read_file(name.data(), bytes);
+    if (wrong.empty()) {
+      wrong = read_ring(bytes, ring);
+    }
+    if (wrong.empty()) {
+      rings.push_back(std::move(ring));
+    } else {
+      notes.push_back(path_ + "/" + name.data() + " " + wrong);
+    }
+  }
+  // By the descriptor that has the lock: closing another one of the same file would end it.
+  std::string wrong = read_all(lock_, bytes);
+  if (wrong.empty()) {
+    wrong = read_journal(bytes, journal);
+  }
+  return wrong.empty() ? wrong : "its journal " + wrong;
+}
+
+bool LeftOver::remove() {
+  for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
+    unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
+  }
+  unlinkat(directory_, assemble::kJournalName, 0);
+  return rmdir(path_.c_str()) == 0;
+}
+
+}  // namespace ringside::recover

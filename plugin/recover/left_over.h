@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The ring directory of a process as files: finding, locking, reading, removing.
+#ifndef RINGSIDE_PLUGIN_RECOVER_LEFT_OVER_H
+#define RINGSIDE_PLUGIN_RECOVER_LEFT_OVER_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "plugin/recover/journal_image.h"
+#include "plugin/recover/ring_image.h"
+
+namespace ringside::recover {
+
+class LeftOver {
+ public:
+  explicit LeftOver(std::string path) : path_(std::move(path)) {}
+  LeftOver(const LeftOver&) = delete;
+  LeftOver& operator=(const LeftOver&) = delete;
+  ~LeftOver();
+
+  /// Opens the directory and takes its lock, so that it is recovered once. Empty, or what is wrong.
+  std::string open();
+  /// The process lives, or somebody else recovers it now; there is no lock then.
+  bool is_in_use() const { return is_in_use_; }
+  /// Another user's directory could name any file as its trace.
+  bool is_own() const { return is_own_; }
+
+  /// Reads everything. Empty, or why the journal cannot be read; rings that cannot are noted.
+  std::string read(JournalImage& journal, std::vector<RingImage>& rings,
+                   std::vector<std::string>& notes);
+
+  /// Removes the journal, the rings and the directory. False, with errno, if something stays.
+  bool remove();
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
+
+  std::string path_;
+  int directory_ = -1;
+  int lock_ = -1;
+  bool is_in_use_ = false;
+  bool is_own_ = false;
+};
+
+}  // namespace ringside::recover
+
+#endif  // RINGSIDE_PLUGIN_RECOVER_LEFT_OVER_H

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/recover/recover.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "plugin/export/chrome_trace.h"
+#include "plugin/export/trace_file.h"
+#include "plugin/recover/left_over.h"
+#include "plugin/recover/replay.h"
+
+namespace ringside::recover {
+namespace {
+
+constexpr std::string_view kSuffix = ".rings";
+
+// The trace that the process had begun, if it is there and is that.
+class BegunTrace {
+ public:
+  BegunTrace(const std::string& path, const std::string& first_line) {
+    file_ = first_line.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about {};
+    if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) {
+      return;
+    }
+    bytes_ = static_cast<std::uint64_t>(about.st_size);
+    std::string begin(first_line.size(), '\0');
+    is_there_ = pread(file_, begin.data(), begin.size(), 0) == static_cast<ssize_t>(begin.size()) &&
+                begin == first_line;
+  }
+  BegunTrace(const BegunTrace&) = delete;
+  BegunTrace& operator=(const BegunTrace&) = delete;
+  ~BegunTrace() {
+    if (file_ >= 0) {
+      close(file_);
+    }
+  }
+  bool is_there() const { return is_there_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  // Copies whole lines from the first `bytes`. False on error, with errno.
+  bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
+    std::string block;
+    std::uint64_t at = 0;
+    while (at < bytes) {
+      block.resize(std::min<std::uint64_t>(std::uint64_t{1} << 20, bytes - at));
+      const ssize_t got = pread(file_, block.data(), block.size(), static_cast<off_t>(at));
+      if (got < 0 && errno == EINTR) {
+        continue;
+      }
+      if (got <= 0) {
+        return got == 0;
+      }
+      block.resize(static_cast<std::size_t>(got));
+      const std::size_t end = block.rfind('\n');
+      if (end == std::string::npos) {
+        return true;  // no line is that long: what is left is not whole
+      }
+      out.add(std::string_view(block).substr(0, end + 1), {});
+      at += end + 1;
+    }
+    return true;
+  }
+
+ private:
+  int file_ = -1;
+  bool is_there_ = false;
+  std::uint64_t bytes_ = 0;
+};
+
+exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
+                              const exporting::WriteCounts& added, Outcome& outcome) {
+  exporting::Account made;
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    exporting::TypeAccount& of = made.by_type[type];
+    const assemble::Checkpoint& before = journal.checkpoint;
+    for (const RingImage& ring : rings) {
+      of.produced += ring.produced[type];
+      of.filtered += ring.filtered[type];
+      of.dropped_ring_full += ring.dropped_ring_full[type];
+      of.dropped_parent += ring.dropped_parent[type];
+      of.stale += ring.stale[type];
+    }
+    of.dropped_no_ring = before.dropped_no_ring[type];
+    of.produced += of.dropped_no_ring;
+    of.stale += before.stale[type];
+    of.written = before.written[type] + added.written[type];
+    of.merged = before.merged[type] + added.merged[type];
+    of.dropped_write = before.dropped_write[type] + added.dropped[type];
+    of.dropped_memory = before.dropped_memory[type];
+    const std::uint64_t known = of.written + of.merged + of.filtered + of.stale + of.dropped();
+    if (known > of.produced) {
+      outcome.notes.push_back(
+          "the rings count fewer callbacks of one type than the trace holds: a ring is missing");
+      of.produced = known;
+    }
+    of.dropped_kill = of.produced - known;
+    outcome.callbacks += of.produced;
+    outcome.lost += of.dropped_kill;
+  }
+  for (const RingImage& ring : rings) {
+    exporting::ThreadAccount of{ring.tid, 0, 0};
+    for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+      of.produced += ring.produced[type];
+      of.dropped += ring.dropped_ring_full[type] + ring.dropped_parent[type];
+    }
+    if (of.produced != 0) {
+      made.by_thread.push_back(of);
+    }
+  }
+  return made;
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+// Where the trace is to go. The path in the journal is used only if it could be the plugin's.
+std::string target_of(const std::string& recorded, const LeftOver& left, const Options& options,
+                      Outcome& outcome) {
+  std::string name = base_name(recorded);
+  if (!name.starts_with("ringside.") || !name.ends_with(".json")) {
+    name = base_name(left.path());
+    name = name.substr(0, name.size() - kSuffix.size()) + ".json";
+  }
+  if (options.also_running) {
+    name.insert(name.size() - std::strlen(".json"), ".recovered");
+  }
+  if (!options.output_directory.empty()) {
+    return options.output_directory + "/" + name;
+  }
+  const std::string directory = directory_of(recorded);
+  if (left.is_own() && recorded.starts_with('/') && access(directory.c_str(), W_OK) == 0) {
+    return directory + "/" + name;
+  }
+  outcome.notes.push_back("the trace's directory " + directory +
+                          " cannot be written: the trace is made here");
+  return name;
+}
+
+bool write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
+                 const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
+  exporting::ChromeTrace trace(file);
+  trace.resume(static_cast<int>(journal.pid), journal.run_id);
+  if (begun.is_there()) {
+    if (begun.bytes() < journal.checkpoint.trace_bytes) {
+      outcome.notes.push_back(
+          "the trace file is " + std::to_string(journal.checkpoint.trace_bytes - begun.bytes()) +
+          " bytes shorter than the process had written: operations are missing from it");
+    }
+    if (!begun.copy_to(file, std::min(begun.bytes(), journal.checkpoint.trace_bytes))) {
+      return false;
+    }
+  } else {
+    file.add(journal.first_line, {});
+    if (journal.checkpoint.trace_bytes > journal.first_line.size()) {
+      outcome.notes.emplace_back(
+          "the trace that the process had written is not there: only what it had not written is "
+          "recovered");
+    }
+  }
+  file.flush();
+  const Replayed replayed = replay(journal, rings, trace);
+  if (!file.flush()) {
+    return false;
+  }
+  outcome.operations_before = journal.checkpoint.operations;
+  outcome.operations = replayed.operations;
+  outcome.in_flight = replayed.in_flight;
+  outcome.records = replayed.records;
+  const auto pid = static_cast<std::int32_t>(journal.pid);
+  trace.mark({replayed.death_ns, pid, true,
+              outcome.is_running ? "ringside recover: the process lives"
+                                 : "the process died (ringside recover)"});
+  trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns, true);
+  trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, true);
+  return file.flush();
+}
+
+// Makes the trace beside its place, and moves it there.
+std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
+                       const std::string& recorded, const std::string& target, Outcome& outcome) {
+  const BegunTrace begun(recorded, journal.first_line);
+  const bool replaces = begun.is_there() && target == recorded;
+  const std::string temporary = target + ".recovering";
+  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
+  exporting::TraceFile file;
+  if (!file.create(temporary) || !write_trace(journal, rings, begun, file, outcome)) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    return temporary + ": " + why;
+  }
+  file.close();
+  // link fails where the name is taken, rename replaces it: only the trace itself is replaced.
+  const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0
+                              : link(temporary.c_str(), target.c_str()) == 0;
+  const std::string why = moved ? "" : target + ": " + std::strerror(errno);
+  if (!replaces || !moved) {
+    unlink(temporary.c_str());
+  }
+  return why;
+}
+
+}  // namespace
+
+std::vector<std::string> find_directories(const std::string& path) {
+  std::string plain = path;
+  while (plain.size() > 1 && plain.ends_with('/')) {
+    plain.pop_back();
+  }
+  std::vector<std::string> found;
+  if (plain.ends_with(kSuffix)) {
+    found.push_back(plain);
+    return found;
+  }
+  const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(plain.c_str()), closedir);
+  while (const dirent* entry = all != nullptr ? readdir(all.get()) : nullptr) {
+    const std::string_view name(entry->d_name);
+    if (name.starts_with("ringside.") && name.ends_with(kSuffix)) {
+      found.push_back(plain + "/" + std::string(name));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+Outcome recover(const std::string& directory, const Options& options) {
+  Outcome outcome;
+  LeftOver left(directory);
+  if (outcome.error = left.open(); !outcome.error.empty()) {
+    return outcome;
+  }
+  outcome.is_running = left.is_in_use();
+  if (left.is_in_use() && !options.also_running) {
+    outcome.error = "its process is running (--running takes it all the same)";
+    return outcome;
+  }
+  if (!left.is_own() && options.output_directory.empty()) {
+    outcome.error = "it is another user's: --output DIR says where the trace is to go";
+    return outcome;
+  }
+  JournalImage journal;
+  std::vector<RingImage> rings;
+  if (outcome.error = left.read(journal, rings, outcome.notes); !outcome.error.empty()) {
+    return outcome;
+  }
+  outcome.pid = journal.pid;
+  if (journal.entries_lost != 0) {
+    outcome.notes.push_back(std::to_string(journal.entries_lost) +
+                            " records had no room in the journal (RINGSIDE_JOURNAL_BYTES): what "
+                            "the process had not written of their operations is lost");
+  }
+  if (journal.notes_lost != 0) {
+    outcome.notes.push_back(std::to_string(journal.notes_lost) +
+                            " communicators, names or windows had no room in the journal");
+  }
+  std::uint64_t bad = journal.bad_entries;
+  for (const RingImage& ring : rings) {
+    bad += ring.bad_records;
+  }
+  if (bad != 0) {
+    outcome.notes.push_back(std::to_string(bad) + " records are damaged and are left out");
+  }
+  if (journal.first_line.empty()) {
+    // NCCL had not started in its process.
+    outcome.removed = !options.keep && !left.is_in_use() && left.remove();
+    return outcome;
+  }
+  const auto recorded = journal.traces.find(journal.checkpoint.segment);
+  const std::string begun = recorded != journal.traces.end() ? recorded->second : std::string();
+  outcome.trace = target_of(begun, left, options, outcome);
+  outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
+  if (outcome.error.empty() && !options.keep && !left.is_in_use()) {
+    outcome.removed = left.remove();
+    if (!outcome.removed) {
+      outcome.notes.push_back(directory + " cannot be removed: " + std::strerror(errno));
+    }
+  }
+  return outcome;
+}
+
+}  // namespace ringside::recover

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/recover/replay.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/journal_format.h"
+
+namespace ringside::recover {
+namespace {
+
+constexpr std::int64_t kSettleEvery_ns = 50'000'000;
+
+// Leaves out what is in the trace.
+class MissingOnly final : public assemble::Sink {
+ public:
+  MissingOnly(assemble::Sink& trace, const JournalImage& journal, Replayed& result)
+      : trace_(trace), journal_(journal), result_(result) {}
+
+  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
+                 const assemble::Tally& tally) override {
+    const bool is_call = operation.kind == assemble::OperationKind::kApi;
+    if (has(is_call ? operation.call_row | assemble::kWrittenApiOperation
+                    : operation.number | assemble::kWrittenOperation)) {
+      return;
+    }
+    ++result_.operations;
+    result_.in_flight += operation.in_flight ? 1 : 0;
+    trace_.operation(operation, communicator, tally);
+  }
+  void call(const assemble::Call& call, const assemble::Tally& tally) override {
+    if (!has(call.id)) {
+      trace_.call(call, tally);
+    }
+  }
+  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.proxy_op(row, tally);
+    }
+  }
+  void step(const assemble::StepRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.step(row, tally);
+    }
+  }
+  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.kernel(row, tally);
+    }
+  }
+  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.control(row, tally);
+    }
+  }
+  void net(const assemble::NetRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.net(row, tally);
+    }
+  }
+  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override {
+    if (!has(row.id)) {
+      trace_.copy_engine(row, tally);
+    }
+  }
+  void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
+  void communicator(const assemble::Communicator& communicator) override {
+    trace_.communicator(communicator);
+  }
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override {
+    trace_.gpu_clock(context, fit);
+  }
+  void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
+
+ private:
+  bool has(std::uint64_t row) const { return journal_.in_trace.contains(row); }
+
+  assemble::Sink& trace_;
+  const JournalImage& journal_;
+  Replayed& result_;
+};
+
+void announce(const JournalImage& journal, assemble::Assembler& assembler) {
+  for (const auto& [context, communicator] : journal.communicators) {
+    assembler.open_communicator(communicator);
+  }
+  for (const assemble::WindowNoteData& window : journal.windows) {
+    assembler.open_window(window.number, window.start_ns);
+    assembler.expect(window.types);
+  }
+  for (const auto& [context, fit] : journal.gpu_clocks) {
+    assembler.seed_gpu_clock(context, fit);
+  }
+  for (const assemble::NameNote& name : journal.names) {
+    assemble::RecordView view{};
+    view.kind = record::RecordKind::kName;
+    view.ring = name.ring;
+    view.id = name.code;
+    std::copy(std::begin(name.text), std::end(name.text), view.payload.name.text);
+    assembler.record(view);
+  }
+  assembler.set_next_operation(std::max<std::uint64_t>(journal.checkpoint.next_operation, 1));
+}
+
+using RecordKey = std::tuple<record::EventId, record::RecordKind, std::string_view>;
+
+RecordKey key_of(const assemble::RecordView& view) {
+  // A stop has no payload, and what its slot held before may be there.
+  const std::size_t bytes = view.kind == record::RecordKind::kStop ? 0 : sizeof view.payload;
+  return {view.id, view.kind, {reinterpret_cast<const char*>(&view.payload), bytes}};
+}
+
+// The journal's records, and behind them those of the rings by their time.
+std::vector<KeptRecord> all_records(const JournalImage& journal,
+                                    const std::vector<RingImage>& rings) {
+  std::vector<KeptRecord> all = journal.records;
+  std::unordered_set<record::EventId> in_rings;
+  for (const RingImage& ring : rings) {
+    for (const RawRecord& record : ring.records) {
+      in_rings.insert(record.id);
+    }
+  }
+  // A record is in the journal before its slot is given back, so it can be in both.
+  std::set<RecordKey> in_journal;
+  for (const KeptRecord& record : journal.records) {
+    if (in_rings.contains(record.view.id)) {
+      in_journal.insert(key_of(record.view));
+    }
+  }
+  for (const RingImage& ring : rings) {
+    for (const RawRecord& record : ring.records) {
+      if (in_journal.contains(key_of(record))) {
+        continue;
+      }
+      all.push_back({record, 0});
+      all.back().view.ts_ns = journal.ns(static_cast<std::uint64_t>(record.ts_ns));
+    }
+  }
+  // A name has no time: it belongs before what its ring says next.
+  const auto rest = all.begin() + static_cast<std::ptrdiff_t>(journal.records.size());
+  std::stable_partition(rest, all.end(), [](const KeptRecord& record) {
+    return record.view.kind == record::RecordKind::kName;
+  });
+  const auto timed = std::find_if(rest, all.end(), [](const KeptRecord& record) {
+    return record.view.kind != record::RecordKind::kName;
+  });
+  std::stable_sort(timed, all.end(), [](const KeptRecord& a, const KeptRecord& b) {
+    return a.view.ts_ns < b.view.ts_ns;
+  });
+  return all;
+}
+
+}  // namespace
+
+Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings,
+                assemble::Sink& sink) {
+  Replayed result;
+  MissingOnly missing(sink, journal, result);
+  assemble::Assembler assembler(missing);
+  announce(journal, assembler);
+  result.death_ns = std::max<std::int64_t>(journal.checkpoint.clock_ns[1], 0);
+  std::int64_t next_settle_ns = 0;
+  for (KeptRecord& record : all_records(journal, rings)) {
+    // A context that nobody announced is nobody's; labels are kept by its number.
+    if (!journal.communicators.contains(record.view.context)) {
+      record.view.context = 0;
+    }
+    assembler.record(record.view, record.operation);
+    ++result.records;
+    result.death_ns = std::max(result.death_ns, record.view.ts_ns);
+    if (record.view.ts_ns >= next_settle_ns) {
+      assembler.settle(record.view.ts_ns);
+      next_settle_ns = record.view.ts_ns + kSettleEvery_ns;
+    }
+  }
+  assembler.close(result.death_ns);
+  missing.complete_until(result.death_ns);
+  result.next_operation = assembler.next_operation();
+  return result;
+}
+
+}  // namespace ringside::recover

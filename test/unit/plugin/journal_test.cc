@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The journal as its reader finds it, whenever its writer stops.
+#include "plugin/assemble/journal.h"
+
+#include <cstring>
+#include <set>
+#include <vector>
+
+#include "plugin/assemble/gpu_clock.h"
+#include "plugin/recover/journal_image.h"
+#include "test/unit/catch.h"
+
+using namespace ringside;
+using assemble::Journal;
+using record::EventType;
+using record::RecordKind;
+
+namespace {
+
+struct Memory {
+  std::vector<std::uint64_t> words;
+  explicit Memory(std::size_t bytes = Journal::kLeastBytes) : words(bytes / 8) {}
+  void* data() { return words.data(); }
+  std::size_t size() const { return words.size() * 8; }
+  recover::JournalImage read() const {
+    recover::JournalImage image;
+    const std::string wrong = recover::read_journal(std::as_bytes(std::span(words)), image);
+    REQUIRE(wrong.empty());
+    return image;
+  }
+};
+
+assemble::RecordView view(std::uint64_t counter, RecordKind kind, bool has_extra = false) {
+  assemble::RecordView made{};
+  made.kind = kind;
+  made.type = EventType::kColl;
+  made.id = record::make_event_id(EventType::kColl, false, 3, counter);
+  made.ring = 3;
+  made.tid = 4242;
+  made.context = 1;
+  made.ts_ns = static_cast<std::int64_t>(counter) * 10;
+  made.payload.coll.count = counter;
+  made.has_extra = has_extra;
+  made.extra.user_tag = counter;
+  return made;
+}
+
+const Journal::Needed kAll = [](std::uint64_t, record::EventId) { return true; };
+const Journal::Needed kNone = [](std::uint64_t, record::EventId) { return false; };
+
+std::uint64_t row(std::uint64_t counter) {
+  return assemble::row_id(view(counter, RecordKind::kStart).id);
+}
+
+}  // namespace
+
+TEST_CASE("A journal gives back its records in order, with operation and thread") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 77, 0xabc);
+  REQUIRE(journal.append(view(1, RecordKind::kStart, true), 9));
+  REQUIRE(journal.append(view(1, RecordKind::kStop), 9));
+  const recover::JournalImage image = memory.read();
+  CHECK(image.pid == 77);
+  CHECK(image.run_id == 0xabc);
+  CHECK(image.sequence == 0);
+  REQUIRE(image.records.size() == 2);
+  const recover::KeptRecord& first = image.records[0];
+  CHECK(first.operation == 9);
+  CHECK(first.view.tid == 4242);
+  CHECK(first.view.ring == 3);
+  CHECK(first.view.ts_ns == 10);
+  CHECK(first.view.has_extra);
+  CHECK(first.view.extra.user_tag == 1);
+  CHECK(first.view.payload.coll.count == 1);
+  CHECK(image.records[1].view.kind == RecordKind::kStop);
+}
+
+TEST_CASE("A row counts as written from the checkpoint on that includes it") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  REQUIRE(journal.append(view(1, RecordKind::kStart), 1));
+  journal.written(row(1));
+  CHECK(memory.read().in_trace.empty());
+  assemble::Checkpoint made{};
+  made.trace_bytes = 1234;
+  journal.checkpoint(made, kAll);
+  journal.written(row(2));
+  const recover::JournalImage image = memory.read();
+  CHECK(image.sequence == 1);
+  CHECK(image.checkpoint.trace_bytes == 1234);
+  CHECK(image.in_trace == std::unordered_set<std::uint64_t>{row(1)});
+}
+
+TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  std::uint64_t counter = 1;
+  for (; journal.append(view(counter, RecordKind::kStart, counter % 2 == 0), counter); ++counter) {
+    if (counter == 50) {
+      journal.written(row(20));  // its event goes on: the row is in the trace, the record stays
+      journal.checkpoint({}, kAll);
+    }
+  }
+  REQUIRE(counter > 500);
+  journal.written(row(30));
+  journal.written(31 | assemble::kWrittenOperation);
+  journal.make_room(
+      [](std::uint64_t operation, record::EventId) { return operation == 20 || operation == 21; });
+  const recover::JournalImage image = memory.read();
+  std::vector<std::uint64_t> kept;
+  for (const recover::KeptRecord& record : image.records) {
+    kept.push_back(record.operation);
+    CHECK(record.view.payload.coll.count == record.operation);
+    CHECK(record.view.has_extra == (record.operation % 2 == 0));
+  }
+  CHECK(kept == std::vector<std::uint64_t>{20, 21, 30, 31});
+  CHECK(image.in_trace == std::unordered_set<std::uint64_t>{row(20)});
+  CHECK(image.entries_lost == 0);
+  CHECK(journal.append(view(counter, RecordKind::kStart), counter));
+}
+
+TEST_CASE("A journal in which everything is needed gives up, and says how much") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  std::uint64_t counter = 1;
+  while (journal.append(view(counter, RecordKind::kStart), counter)) {
+    ++counter;
+  }
+  journal.make_room(kAll);
+  const recover::JournalImage image = memory.read();
+  CHECK(image.records.empty());
+  CHECK(image.entries_lost == counter - 1);
+  CHECK(journal.append(view(counter, RecordKind::kStart), counter));
+}
+
+TEST_CASE("Many rows written between two checkpoints make room for their names") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  std::uint64_t counter = 1;
+  while (journal.append(view(counter, RecordKind::kStart), counter)) {
+    ++counter;
+  }
+  for (std::uint64_t i = 1; i < counter; ++i) {
+    journal.written(row(i));
+  }
+  journal.checkpoint({}, kNone);
+  const recover::JournalImage image = memory.read();
+  CHECK(image.sequence == 1);
+  // Whatever is left of them, none may be written twice.
+  for (const recover::KeptRecord& record : image.records) {
+    CHECK(image.in_trace.contains(assemble::row_id(record.view.id)));
+  }
+}
+
+TEST_CASE("Notes come back, the last of a communicator counts") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  journal.note_trace(0, "/somewhere/ringside.x.json");
+  journal.note_first_line("[{}\n");
+  assemble::Communicator communicator;
+  communicator.context = 5;
+  communicator.name = "world";
+  communicator.rank = 3;
+  journal.note(communicator);
+  communicator.finalized_ns = 99;
+  communicator.gpu_uuid = "GPU-1";
+  journal.note(communicator);
+  journal.note(assemble::WindowNoteData{2, 7, 1000});
+  journal.note_gpu_clock(5, {1, 2, 0.5, 3});
+  const recover::JournalImage image = memory.read();
+  CHECK(image.traces.at(0) == "/somewhere/ringside.x.json");
+  CHECK(image.first_line == "[{}\n");
+  REQUIRE(image.communicators.size() == 1);
+  CHECK(image.communicators.at(5).name == "world");
+  CHECK(image.communicators.at(5).rank == 3);
+  CHECK(image.communicators.at(5).finalized_ns == 99);
+  CHECK(image.communicators.at(5).gpu_uuid == "GPU-1");
+  REQUIRE(image.windows.size() == 1);
+  CHECK(image.windows[0].start_ns == 1000);
+  CHECK(image.gpu_clocks.at(5).samples == 3);
+}
+
+TEST_CASE("A journal with any word changed is refused or read without harm") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  journal.note_first_line("[{}\n");
+  for (std::uint64_t i = 1; i < 20; ++i) {
+    REQUIRE(journal.append(view(i, RecordKind::kStart, i % 2 == 0), i));
+    journal.written(row(i));
+    journal.checkpoint({}, kAll);
+  }
+  for (std::size_t word = 0; word < memory.words.size(); ++word) {
+    for (const std::uint64_t value :
+         {std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1} << 31}) {
+      Memory changed = memory;
+      if (changed.words[word] == value) {
+        continue;
+      }
+      changed.words[word] = value;
+      recover::JournalImage image;
+      recover::read_journal(std::as_bytes(std::span(changed.words)), image);
+      CHECK(image.records.size() <= memory.words.size() / 8);
+    }
+    if (word > 1000) {
+      word += 97;
+    }
+  }
+}

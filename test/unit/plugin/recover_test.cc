@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rings as files, and what can be read of them when their thread is gone.
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+#include "plugin/record/recorder.h"
+#include "plugin/record/ring_pool.h"
+#include "plugin/recover/ring_image.h"
+#include "test/unit/catch.h"
+
+using namespace ringside;
+using record::EventType;
+using record::RecordKind;
+
+namespace {
+
+struct Directory {
+  std::filesystem::path path;
+  int descriptor;
+  Directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "ringside-rings-XXXXXX").string();
+    path = mkdtemp(name.data());
+    descriptor = open(path.c_str(), O_RDONLY | O_DIRECTORY);
+  }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  ~Directory() {
+    close(descriptor);
+    std::filesystem::remove_all(path);
+  }
+  std::vector<std::byte> file(const char* name) const {
+    std::ifstream in(path / name, std::ios::binary);
+    const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
+    std::vector<std::byte> bytes(text.size());
+    std::memcpy(bytes.data(), text.data(), text.size());
+    return bytes;
+  }
+};
+
+void append(record::Ring& ring, std::uint64_t counter, std::uint64_t slots) {
+  record::Slot* slot = ring.reserve(slots);
+  REQUIRE(slot != nullptr);
+  slot->first.id = record::make_event_id(EventType::kColl, false, ring.index, counter);
+  slot->first.ticks = counter;
+  slot->first.kind = RecordKind::kStart;
+  slot->first.type = EventType::kColl;
+  slot->first.slots = static_cast<std::uint8_t>(slots);
+  slot->first.payload.coll.count = counter;
+  if (slots == 2) {
+    ring.slot(ring.position + 1).extra.user_tag = counter;
+  }
+  ring.commit(slots);
+}
+
+// A ring in a file, with records that nobody has taken, three laps on.
+std::vector<std::byte> ring_file(const Directory& directory, std::uint64_t untaken) {
+  record::RingPool pool;
+  pool.prepare();
+  pool.set_ring_bytes(record::RingPool::kLeastBytes);
+  pool.set_directory(directory.descriptor);
+  record::Ring* const ring = pool.current();
+  REQUIRE(ring != nullptr);
+  CHECK(pool.without_file() == 0);
+  for (std::uint64_t i = 1; i <= 3 * ring->capacity; ++i) {
+    append(*ring, i, 1);
+    ring->tail.store(ring->position);
+  }
+  for (std::uint64_t i = 0; i < untaken; ++i) {
+    append(*ring, 100'000 + i, i % 3 == 0 ? 2 : 1);
+  }
+  pool.close_in_child();  // forgets the thread's ring, whose memory stays
+  return directory.file("ring.0000");
+}
+
+}  // namespace
+
+TEST_CASE("A ring's file has what was not taken, and no more") {
+  const Directory directory;
+  const std::vector<std::byte> file = ring_file(directory, 10);
+  recover::RingImage image;
+  REQUIRE(recover::read_ring(file, image).empty());
+  REQUIRE(image.records.size() == 10);
+  for (std::size_t i = 0; i < 10; ++i) {
+    CHECK(image.records[i].payload.coll.count == 100'000 + i);
+    CHECK(image.records[i].has_extra == (i % 3 == 0));
+    if (i % 3 == 0) {
+      CHECK(image.records[i].extra.user_tag == 100'000 + i);
+    }
+  }
+  CHECK(image.bad_records == 0);
+}
+
+TEST_CASE("A torn last record is not taken for one") {
+  const Directory directory;
+  std::vector<std::byte> file = ring_file(directory, 4);  // the last takes two slots
+  recover::RingImage whole;
+  REQUIRE(recover::read_ring(file, whole).empty());
+  REQUIRE(whole.records.size() == 4);
+  // Slots 0 and 1, 2, 3, then 4 and 5 of the lap. As if the first had been stored and the second
+  // not, which no order of stores allows, and as if neither commit word had been.
+  const std::size_t slots = sizeof(record::Ring);
+  for (const std::size_t torn : {std::size_t{5}, std::size_t{4}}) {
+    std::memset(file.data() + slots + torn * sizeof(record::Slot), 0, 8);
+    recover::RingImage image;
+    REQUIRE(recover::read_ring(file, image).empty());
+    CHECK(image.records.size() == 3);
+  }
+}
+
+TEST_CASE("No field of a ring's head is trusted") {
+  const Directory directory;
+  const std::vector<std::byte> file = ring_file(directory, 10);
+  for (std::size_t at = 0; at < sizeof(record::Ring); at += 4) {
+    for (const int fill : {0x00, 0x7F, 0xFF}) {
+      std::vector<std::byte> changed = file;
+      std::memset(changed.data() + at, fill, 4);
+      recover::RingImage image;
+      recover::read_ring(changed, image);
+      CHECK(image.records.size() <= file.size() / sizeof(record::Slot));
+    }
+  }
+  for (const std::size_t size :
+       {std::size_t{0}, sizeof(record::Ring) - 1, sizeof(record::Ring), file.size() - 1}) {
+    recover::RingImage image;
+    CHECK_FALSE(recover::read_ring(std::span(file).first(size), image).empty());
+  }
+}
+
+TEST_CASE("Where a ring cannot be a file it is memory, and that is counted") {
+  record::RingPool pool;
+  pool.prepare();
+  pool.set_directory(1'000'000);  // no such descriptor
+  REQUIRE(pool.current() != nullptr);
+  CHECK(pool.without_file() == 1);
+  CHECK(pool.without_file_error() == EBADF);
+  pool.close_in_child();
+}
