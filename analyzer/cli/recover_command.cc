@@ -58,7 +58,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
         continue;
       }
       // Found by looking around: somebody's healthy job is no failure of ours.
-      const bool harmless = outcome.is_running && directory != input;
+      const bool harmless = outcome.is_running && !how.also_running && directory != input;
       running += harmless ? 1 : 0;
       failed = failed || !harmless;
       if (!harmless) {

@@ -88,7 +88,32 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
 
 std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
                            std::vector<std::string>& notes) {
-  // The rings first: of a process that lives, what moves on meanwhile is then in the journal.
+  // The rings first: of a process that lives, what moves on meanwhile is then in the journal. And
+  // the rings again, for counts that are not older than the journal.
+  read_rings(rings, notes);
+  std::vector<std::byte> bytes;
+  // By the descriptor that has the lock: closing another one of the same file would end it.
+  std::string wrong = read_all(lock_, bytes);
+  if (wrong.empty()) {
+    wrong = read_journal(bytes, journal);
+  }
+  if (is_in_use_) {
+    std::vector<std::string> noted_before;
+    std::vector<RingImage> now;
+    read_rings(now, noted_before);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (i < rings.size()) {
+        now[i].records = std::move(rings[i].records);
+      } else {
+        now[i].records.clear();
+      }
+    }
+    rings = std::move(now);
+  }
+  return wrong.empty() ? wrong : "its journal " + wrong;
+}
+
+void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const {
   std::vector<std::byte> bytes;
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     const auto name = record::RingPool::file_name(i);
@@ -106,12 +131,6 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
       notes.push_back(path_ + "/" + name.data() + " " + wrong);
     }
   }
-  // By the descriptor that has the lock: closing another one of the same file would end it.
-  std::string wrong = read_all(lock_, bytes);
-  if (wrong.empty()) {
-    wrong = read_journal(bytes, journal);
-  }
-  return wrong.empty() ? wrong : "its journal " + wrong;
 }
 
 bool LeftOver::remove() {

@@ -37,6 +37,7 @@ class LeftOver {
   const std::string& path() const { return path_; }
 
  private:
+  void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const;
   std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
 
   std::string path_;

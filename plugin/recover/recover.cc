@@ -79,6 +79,7 @@ class BegunTrace {
 exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
                               const exporting::WriteCounts& added, Outcome& outcome) {
   exporting::Account made;
+  std::uint64_t missing = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     exporting::TypeAccount& of = made.by_type[type];
     const assemble::Checkpoint& before = journal.checkpoint;
@@ -98,13 +99,17 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
     of.dropped_memory = before.dropped_memory[type];
     const std::uint64_t known = of.written + of.merged + of.filtered + of.stale + of.dropped();
     if (known > of.produced) {
-      outcome.notes.push_back(
-          "the rings count fewer callbacks of one type than the trace holds: a ring is missing");
+      missing += known - of.produced;
       of.produced = known;
     }
-    of.dropped_kill = of.produced - known;
+    // Of a process that lives, the rest is on its way.
+    (outcome.is_running ? of.in_rings : of.dropped_kill) = of.produced - known;
     outcome.callbacks += of.produced;
     outcome.lost += of.dropped_kill;
+  }
+  if (missing != 0) {
+    outcome.notes.push_back("the trace holds " + std::to_string(missing) +
+                            " callbacks more than the rings count: a ring's file is missing");
   }
   for (const RingImage& ring : rings) {
     exporting::ThreadAccount of{ring.tid, 0, 0};
@@ -185,7 +190,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   trace.mark({replayed.death_ns, pid, true,
               outcome.is_running ? "ringside recover: the process lives"
                                  : "the process died (ringside recover)"});
-  trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns, true);
+  trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
+                !outcome.is_running);
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, true);
   return file.flush();
 }

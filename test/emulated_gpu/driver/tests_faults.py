@@ -51,6 +51,20 @@ def kill_one(setup):
     job.summary()
 
 
+def look_while_running(job):
+    """Rings of processes that live are left alone, unless one asks for a copy."""
+    setup = job.setup
+    rings = sorted(setup.rings.rglob("*"))
+    setup.run_analyzer("recover", setup.rings)
+    copies = setup.directory / "copies"
+    copies.mkdir()
+    print(setup.run_analyzer("recover", "--running", "--output", copies, setup.rings), end="")
+    setup.run_analyzer("lint", copies)
+    check(len(list(copies.glob("*.recovered.json"))) == job.ranks, "a copy is missing")
+    check(sorted(setup.rings.rglob("*")) == rings, "rings of a running process were changed")
+    check(job.process.poll() is None, "the job is over: the test tests nothing")
+
+
 def kill_all(setup):
     """SIGKILL to all processes at once."""
     # A journal so small that it has to make room for new records several times.
@@ -60,6 +74,7 @@ def kill_all(setup):
         time.sleep(0.05)
         check(time.monotonic() < job.deadline, "the job is too slow")
     time.sleep(2.5)
+    look_while_running(job)
     killed = time.monotonic_ns()
     job.kill()
     for trace in job.traces():
