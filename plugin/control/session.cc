@@ -147,6 +147,18 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   return record::g_recorder.context_handle(context);
 }
 
+std::string Session::kept_where() const {
+  if (!config_.is_flight_recorder()) {
+    return "trace " + writer_.path() +
+           " (a process that is killed loses what is not finished, about the last second)";
+  }
+  const std::string seconds = config_.flight_seconds != 0
+                                  ? std::to_string(config_.flight_seconds) + " seconds, "
+                                  : std::string();
+  return "flight recorder: the last " + seconds + std::to_string(config_.flight_bytes) +
+         " bytes are kept in memory and written by ringside_dump; nothing remains at exit";
+}
+
 // The one line at load, through NCCL's logger; where the interface has none, through our own.
 void Session::announce(const record::CommunicatorInit& init) {
   const auto say = [&](const std::string& line) {
@@ -161,8 +173,7 @@ void Session::announce(const record::CommunicatorInit& init) {
       nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
-      (started_ ? "" : " (not started)") + ", trace " + writer_.path() +
-      " (a process that is killed loses what is not finished, about the last second)");
+      (started_ ? "" : " (not started)") + ", " + kept_where());
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
@@ -289,6 +300,9 @@ void Session::status(ringside_status_info& info) {
   const std::size_t size = std::min(path.size(), sizeof info.trace_path - 1);
   std::memcpy(info.trace_path, path.data(), size);
   info.trace_path[size] = '\0';
+  info.bytes_kept = writer_.bytes_kept();
+  info.rotated = writer_.rotated();
+  info.flight_recorder = config_.is_flight_recorder() ? 1 : 0;
 }
 
 }  // namespace ringside::control

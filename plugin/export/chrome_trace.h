@@ -25,14 +25,16 @@ class ChromeTrace final : public assemble::Sink {
 
   /// The first line, and Chrome's own lines that name the process.
   void begin(const ProcessFacts& facts, bool dump);
-  /// The last line and the closing bracket.
-  void end(std::int64_t ts_ns, std::uint64_t operations);
+  /// The last line and the closing bracket. `next_segment` is the number of the one that goes on,
+  /// 0 if none does.
+  void end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment = 0);
   /// Offset in the file behind the first line, where what a dump copies begins.
   std::uint64_t first_line_bytes() const { return first_line_bytes_; }
 
   void clock(const record::ClockReading& reading, std::int64_t ts_ns);
+  /// With `repeated` it was said in the segment before, and its mark is not set again.
   void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-              const std::vector<std::string_view>& events);
+              const std::vector<std::string_view>& events, bool repeated = false);
   void account(const Account& account, std::int64_t ts_ns, bool final);
   void mark(const assemble::Mark& mark);
 
