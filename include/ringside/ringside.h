@@ -67,9 +67,12 @@ typedef struct ringside_status_info {
   uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder */
   uint64_t operations;   /* finished operations written to the trace */
   uint64_t dropped; /* callbacks lost, for whatever reason; the trace says by type and reason */
-  uint64_t bytes_written; /* to the trace file */
-  int32_t trouble;        /* 1 if files cannot be written (now or ever before); see RINGSIDE_LOG */
-  char trace_path[1024];  /* the trace file, or an empty string while there is none */
+  uint64_t bytes_written;  /* to the trace, also to segments of it that are deleted */
+  int32_t trouble;         /* 1 if files cannot be written (now or ever before); see RINGSIDE_LOG */
+  char trace_path[1024];   /* the trace's first file, or an empty string while there is none */
+  uint64_t bytes_kept;     /* in the trace's files, or in memory; see RINGSIDE_MAX_BYTES */
+  uint64_t rotated;        /* callbacks that were in segments that are deleted */
+  int32_t flight_recorder; /* 1 if the trace is in memory only; see RINGSIDE_FLIGHT_SECONDS */
 } ringside_status_info;
 
 /*

@@ -30,7 +30,7 @@ Journal::Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64
   header_->header_bytes = sizeof(JournalHeader);
   header_->entry_bytes = sizeof(JournalEntry);
   header_->pid = pid;
-  header_->notes_bytes = std::min(kMostNotes_bytes, bytes / 4) / 64 * 64;
+  header_->notes_bytes = std::min(kMostNotes_bytes, bytes / 4) / 128 * 128;
   header_->half_entries =
       (bytes - sizeof(JournalHeader) - header_->notes_bytes) / 2 / sizeof(JournalEntry);
   header_->run_id = run_id;
@@ -159,28 +159,47 @@ void Journal::checkpoint(const Checkpoint& made, const Needed& needed) {
   written_.clear();
 }
 
-void Journal::add_note(NoteKind kind, const void* data, std::size_t bytes) {
-  const std::uint64_t used = header_->notes_used.load(std::memory_order_relaxed);
-  const std::uint64_t padded = (sizeof(NoteHead) + bytes + 7) / 8 * 8;
-  if (used + padded > header_->notes_bytes) {
-    header_->notes_lost.fetch_add(1, std::memory_order_relaxed);
-    return;
+bool Journal::write_note(NoteKind kind, std::string_view data) {
+  const std::uint64_t room = header_->notes_bytes / 2;
+  const std::uint64_t used = notes_ & ~kHalfBit;
+  const std::uint64_t padded = (sizeof(NoteHead) + data.size() + 7) / 8 * 8;
+  if (used + padded > room) {
+    return false;
   }
-  char* const to = reinterpret_cast<char*>(header_) + header_->header_bytes + used;
-  const NoteHead head{kind, static_cast<std::uint32_t>(bytes)};
+  char* const to = reinterpret_cast<char*>(header_) + header_->header_bytes +
+                   ((notes_ & kHalfBit) != 0 ? room : 0) + used;
+  const NoteHead head{kind, static_cast<std::uint32_t>(data.size())};
   std::memcpy(to, &head, sizeof head);
-  std::memcpy(to + sizeof head, data, bytes);
-  header_->notes_used.store(used + padded, std::memory_order_release);
+  std::memcpy(to + sizeof head, data.data(), data.size());
+  notes_ += padded;
+  return true;
+}
+
+void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
+  noted_[{kind, key}] = data;
+  if (!write_note(kind, data)) {
+    notes_ = (notes_ ^ kHalfBit) & kHalfBit;
+    for (const auto& [which, text] : noted_) {
+      if (!write_note(which.first, text)) {
+        header_->notes_lost.fetch_add(1, std::memory_order_relaxed);
+      }
+    }
+  }
+  header_->notes.store(notes_, std::memory_order_release);
+}
+
+void Journal::add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text) {
+  std::string data(bytes_of(segment));
+  data.append(text);
+  add_note(kind, segment % kNotedSegments, data);
 }
 
 void Journal::note_trace(std::uint64_t segment, std::string_view path) {
-  std::string text(reinterpret_cast<const char*>(&segment), sizeof segment);
-  text.append(path);
-  add_note(NoteKind::kTracePath, text.data(), text.size());
+  add_segment_note(NoteKind::kTracePath, segment, path);
 }
 
-void Journal::note_first_line(std::string_view line) {
-  add_note(NoteKind::kFirstLine, line.data(), line.size());
+void Journal::note_first_line(std::uint64_t segment, std::string_view line) {
+  add_segment_note(NoteKind::kFirstLine, segment, line);
 }
 
 void Journal::note(const Communicator& from) {
@@ -200,18 +219,18 @@ void Journal::note(const Communicator& from) {
   copy_text(from.name, made.name);
   copy_text(from.gpu_uuid, made.gpu_uuid);
   copy_text(from.gpu_pci, made.gpu_pci);
-  add_note(NoteKind::kCommunicator, &made, sizeof made);
+  add_note(NoteKind::kCommunicator, made.context, bytes_of(made));
 }
 
 void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
   NameNote made{ring, static_cast<std::uint32_t>(code), {}};
   std::memcpy(made.text, name.text, sizeof made.text);
-  add_note(NoteKind::kName, &made, sizeof made);
+  add_note(NoteKind::kName, (std::uint64_t{ring} << 8) | code, bytes_of(made));
 }
 
 void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
   const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
-  add_note(NoteKind::kGpuClock, &made, sizeof made);
+  add_note(NoteKind::kGpuClock, context, bytes_of(made));
 }
 
 }  // namespace ringside::assemble

@@ -8,8 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "plugin/assemble/journal_format.h"
@@ -46,9 +49,12 @@ class Journal {
   void checkpoint(const Checkpoint& made, const Needed& needed);
 
   void note_trace(std::uint64_t segment, std::string_view path);
-  void note_first_line(std::string_view line);
+  void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
+  void note_first_line(std::uint64_t segment, std::string_view line);
   void note(const Communicator& communicator);
-  void note(const WindowNoteData& window) { add_note(NoteKind::kWindow, &window, sizeof window); }
+  void note(const WindowNoteData& window) {
+    add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
+  }
   void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
   void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
 
@@ -57,12 +63,21 @@ class Journal {
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
   void publish(bool half, std::uint64_t used);
-  void add_note(NoteKind kind, const void* data, std::size_t bytes);
+  template <typename Data>
+  static std::string_view bytes_of(const Data& data) {
+    return {reinterpret_cast<const char*>(&data), sizeof data};
+  }
+  void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
+  /// A note replaces an earlier one of its kind and key.
+  void add_note(NoteKind kind, std::uint64_t key, std::string_view data);
+  bool write_note(NoteKind kind, std::string_view data);
   bool append_written();
 
   JournalHeader* const header_;
-  std::uint64_t log_ = 0;  ///< as published
+  std::uint64_t log_ = 0;    ///< as published
+  std::uint64_t notes_ = 0;  ///< as published
   std::vector<std::uint64_t> written_;
+  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;
 };
 
 }  // namespace ringside::assemble

@@ -6,14 +6,15 @@
 // puts them together.
 //
 //    +--------+-------------------------+---------------------------+---------------------------+
-//    | header | notes                   | log, half 0               | log, half 1               |
+//    | header | notes, half 0 | half 1  | log, half 0               | log, half 1               |
 //    +--------+-------------------------+---------------------------+---------------------------+
 //
 // Header: sizes, then the words that are published: which half of the log is in use and how much of
 // it, how many bytes of notes there are, and the last checkpoint.
 //
-// Notes, in order, only ever added: the trace's path and first line, communicators, windows, names,
-// GPU clocks. A note is a NoteHead and its bytes, padded to 8.
+// Notes, in order: the trace's paths and first lines, communicators, windows, names, GPU clocks. A
+// note is a NoteHead and its bytes, padded to 8. When a half is full, those that still count are
+// written to the other one.
 //
 // Log: entries of 64 bytes. A record takes one or two, as it does in a ring; `head` replaces the
 // slot's commit word, and nanoseconds on the trace's time line its ticks. An entry of kind
@@ -63,12 +64,12 @@ struct JournalHeader {
   std::uint32_t header_bytes;  ///< from the start of the file to the notes
   std::uint32_t entry_bytes;
   std::uint32_t pid;
-  std::uint64_t notes_bytes;   ///< room for notes
+  std::uint64_t notes_bytes;   ///< room for notes, in both halves together
   std::uint64_t half_entries;  ///< room in each half of the log
   std::uint64_t run_id;
 
   alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
-  std::atomic<std::uint64_t> notes_used;       ///< bytes
+  std::atomic<std::uint64_t> notes;            ///< half in the top bit, bytes in use below
   std::atomic<std::uint64_t> notes_lost;       ///< notes that had no room
   std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
   std::atomic<std::uint64_t> sequence;         ///< of the last checkpoint; 0: there is none
@@ -78,18 +79,23 @@ struct JournalHeader {
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 
 enum class NoteKind : std::uint32_t {
-  kTracePath = 1,     ///< u64 segment, then the path
-  kFirstLine = 2,     ///< the trace's first line, with "[" and newline
+  kTracePath = 1,     ///< u64 segment, then the path of its file; empty: it has none
+  kFirstLine = 2,     ///< u64 segment, then its first line, with "[" and newline
   kCommunicator = 3,  ///< CommunicatorNote; a later one of the same context replaces it
   kWindow = 4,        ///< WindowNoteData
   kName = 5,          ///< NameNote
   kGpuClock = 6,      ///< GpuClockNote; the last of a context counts
+  kFinalPath = 7,     ///< where the trace, or the flight recorder's dump, belongs
 };
 
 struct NoteHead {
   NoteKind kind;
   std::uint32_t bytes;  ///< that follow, without padding
 };
+
+/// So many segments back notes of segments count; as many windows.
+inline constexpr std::uint64_t kNotedSegments = 64;
+inline constexpr std::uint64_t kNotedWindows = 256;
 
 struct CommunicatorNote {
   std::uint32_t context;

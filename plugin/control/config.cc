@@ -63,6 +63,34 @@ std::string or_empty(const char* text) {
   return text != nullptr ? text : "";
 }
 
+// How much is kept, and where. A trace has four segments at least, of a MiB at least.
+void read_bounds(const std::function<const char*(const char*)>& get, Reader& reader,
+                 Config& config) {
+  constexpr std::uint64_t kLeastBytes = 4U << 20;
+  constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 50;
+  constexpr std::uint64_t kMostSeconds = 30ULL * 24 * 3600;
+  constexpr std::uint64_t kDefaultFlightBytes = 32U << 20;
+  const auto is_zero = [&](const char* name) { return or_empty(get(name)) == "0"; };
+  if (is_zero("RINGSIDE_MAX_BYTES")) {
+    config.max_bytes = 0;
+  } else {
+    reader.integer("RINGSIDE_MAX_BYTES", kLeastBytes, kMostBytes, true, config.max_bytes);
+  }
+  std::uint64_t compress = 0;
+  reader.integer("RINGSIDE_COMPRESS", 0, 1, false, compress);
+  config.compress = compress == 1;
+  reader.integer("RINGSIDE_FLIGHT_SECONDS", 0, kMostSeconds, false, config.flight_seconds);
+  if (config.flight_seconds != 0) {
+    config.flight_bytes = kDefaultFlightBytes;
+  }
+  if (!is_zero("RINGSIDE_FLIGHT_BYTES")) {
+    reader.integer("RINGSIDE_FLIGHT_BYTES", kLeastBytes, kMostBytes, true, config.flight_bytes);
+  }
+  if (const std::string directory = or_empty(get("RINGSIDE_RING_DIR")); !directory.empty()) {
+    config.ring_directory = directory == "none" ? "" : directory;
+  }
+}
+
 }  // namespace
 
 Config read_config(const std::function<const char*(const char*)>& get) {
@@ -92,11 +120,9 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   auto drain_ms = static_cast<std::uint64_t>(config.drain_ms);
   reader.integer("RINGSIDE_DRAIN_MS", 1, 1000, false, drain_ms);
   config.drain_ms = static_cast<int>(drain_ms);
-  if (const char* directory = get("RINGSIDE_RING_DIR"); directory != nullptr) {
-    config.ring_directory = std::string_view(directory) == "none" ? "" : directory;
-  }
   reader.integer("RINGSIDE_JOURNAL_BYTES", assemble::Journal::kLeastBytes, std::uint64_t{4} << 30,
                  true, config.journal_bytes);
+  read_bounds(get, reader, config);
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -118,6 +144,10 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_EVENTS", events_text},
           {"RINGSIDE_RING_BYTES", std::to_string(ring_bytes)},
           {"RINGSIDE_DRAIN_MS", std::to_string(drain_ms)},
+          {"RINGSIDE_MAX_BYTES", std::to_string(max_bytes)},
+          {"RINGSIDE_COMPRESS", compress ? "1" : "0"},
+          {"RINGSIDE_FLIGHT_SECONDS", std::to_string(flight_seconds)},
+          {"RINGSIDE_FLIGHT_BYTES", std::to_string(flight_bytes)},
           {"RINGSIDE_RING_DIR", ring_directory.empty() ? "none" : ring_directory},
           {"RINGSIDE_JOURNAL_BYTES", std::to_string(journal_bytes)},
           {"RINGSIDE_LOG", log}};

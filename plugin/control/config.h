@@ -21,10 +21,17 @@ struct Config {
   std::string events_text = "default";
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
+  std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
+  bool compress = false;
+  std::uint64_t flight_seconds = 0;         ///< 0: no bound of time
+  std::uint64_t flight_bytes = 0;           ///< 0: not a flight recorder
   std::string ring_directory = "/dev/shm";  ///< empty: rings in anonymous memory
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string log = "stderr";
   std::string job;
+
+  /// The trace is kept in memory until it is asked for.
+  bool is_flight_recorder() const { return flight_bytes != 0; }
 
   /// One sentence for each value that could not be used.
   std::vector<std::string> warnings;

@@ -104,6 +104,9 @@ bool Session::cycle(bool final) {
   if (final) {
     writer_.close();
   }
+  if (const std::string notice = writer_.take_notice(); !notice.empty()) {
+    log_.warn(notice);
+  }
   if (writer_.trouble() && !trouble_told_) {
     trouble_told_ = true;
     log_.warn(

@@ -93,7 +93,8 @@ void Session::make_ring_directory() {
   const std::string_view name = path.substr(path.rfind('/') + 1);
   if (ring_directory_.create(parent, std::string(name.substr(0, name.rfind(".json"))),
                              config_.journal_bytes)) {
-    writer_.keep_journal(ring_directory_.journal(), ring_directory_.journal_bytes());
+    writer_.keep_journal(ring_directory_.journal(), ring_directory_.journal_bytes(),
+                         ring_directory_.path());
     record::g_recorder.rings().set_directory(ring_directory_.descriptor());
   }
 }
@@ -168,6 +169,17 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   return record::g_recorder.context_handle(context);
 }
 
+std::string Session::kept_where() const {
+  if (!config_.is_flight_recorder()) {
+    return "trace " + writer_.path();
+  }
+  const std::string seconds = config_.flight_seconds != 0
+                                  ? std::to_string(config_.flight_seconds) + " seconds, "
+                                  : std::string();
+  return "flight recorder: the last " + seconds + std::to_string(config_.flight_bytes) +
+         " bytes are kept in memory and written by ringside_dump; nothing remains at exit";
+}
+
 // The one line at load, through NCCL's logger; where the interface has none, through our own.
 void Session::announce(const record::CommunicatorInit& init) {
   const auto say = [&](const std::string& line) {
@@ -182,7 +194,7 @@ void Session::announce(const record::CommunicatorInit& init) {
       nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
-      (started_ ? "" : " (not started)") + ", trace " + writer_.path() +
+      (started_ ? "" : " (not started)") + ", " + kept_where() +
       (ring_directory_.is_open()
            ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
        : config_.ring_directory.empty()
@@ -315,6 +327,9 @@ void Session::status(ringside_status_info& info) {
   const std::size_t size = std::min(path.size(), sizeof info.trace_path - 1);
   std::memcpy(info.trace_path, path.data(), size);
   info.trace_path[size] = '\0';
+  info.bytes_kept = writer_.bytes_kept();
+  info.rotated = writer_.rotated();
+  info.flight_recorder = config_.is_flight_recorder() ? 1 : 0;
 }
 
 }  // namespace ringside::control

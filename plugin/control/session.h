@@ -75,6 +75,7 @@ class Session {
   void drain_loop();
   bool cycle(bool final);
   void announce(const record::CommunicatorInit& init);
+  std::string kept_where() const;
   void apply_gate();
   void set_mask(std::uint32_t types);
 

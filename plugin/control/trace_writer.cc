@@ -2,6 +2,7 @@
 #include "plugin/control/trace_writer.h"
 
 #include <cerrno>
+#include <ctime>
 #include <type_traits>
 
 #include "plugin/control/process_info.h"
@@ -14,6 +15,9 @@ constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
 
+// Of the five seconds for which the exit of the process waits (Session::shut_down).
+constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
+
 std::string_view clock_name(record::ClockSource source) {
   switch (source) {
     case record::ClockSource::kTsc:
@@ -25,6 +29,15 @@ std::string_view clock_name(record::ClockSource source) {
   }
 }
 
+exporting::SegmentLimits segment_limits(const Config& config) {
+  exporting::SegmentLimits limits;
+  limits.in_memory = config.is_flight_recorder();
+  limits.most_bytes = limits.in_memory ? config.flight_bytes : config.max_bytes;
+  limits.most_age_ns = static_cast<std::int64_t>(config.flight_seconds) * 1'000'000'000;
+  limits.compress = config.compress;
+  return limits;
+}
+
 }  // namespace
 
 TraceWriter::TraceWriter(const Config& config)
@@ -34,8 +47,11 @@ TraceWriter::TraceWriter(const Config& config)
       reading_(record::read_clocks(record::g_recorder.clock_source())),
       first_reading_(reading_),
       clock_(reading_),
+      config_(config),
+      file_(segment_limits(config)),
       trace_(file_),
-      sink_(trace_),
+      segments_(trace_, file_, [this] { next_segment(); }),
+      sink_(segments_),
       assembler_(sink_),
       reader_(record::g_recorder.rings(), clock_, assembler_) {
   facts_.base_time_s = clock_.base_time_s();
@@ -43,9 +59,10 @@ TraceWriter::TraceWriter(const Config& config)
   facts_.clock = clock_name(record::g_recorder.clock_source());
 }
 
-void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
+void TraceWriter::keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory) {
+  ring_directory_ = ring_directory;
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
-  journal_->note_trace(0, path_);
+  journal_->note_final_path(path_);
   sink_.set_journal(&*journal_);
   reader_.set_journal(&*journal_, [this] { flush(); });
 }
@@ -54,6 +71,7 @@ std::uint64_t TraceWriter::read_clocks() {
   reading_ = record::read_clocks(record::g_recorder.clock_source());
   clock_.add(reading_);
   now_ns_ = clock_.ns(reading_.ticks);
+  segments_.set_time(now_ns_);
   return reading_.ticks;
 }
 
@@ -62,19 +80,18 @@ void TraceWriter::create_file() {
     return;
   }
   file_tried_ = true;
-  if (!exporting::make_directories(directory_) || !file_.create(path_)) {
+  const bool in_memory = config_.is_flight_recorder();
+  const std::string path = in_memory ? ring_directory_ + path_.substr(directory_.size()) : path_;
+  if ((!in_memory && !exporting::make_directories(directory_)) ||
+      !file_.open_first(path, now_ns_)) {
     fail(errno);
   }
-  trace_.begin(facts_, false);
-  if (journal_) {
-    journal_->note_first_line(trace_.first_line());
-  }
-  trace_.clock(reading_, now_ns_);
+  begin_segment();
   next_clock_ns_ = now_ns_ + kClockEvery_ns;
   for (const WindowTimes& window : windows_) {
-    trace_.window(window.number, window.start_ns, assemble::kUnknownTime, window.events);
+    trace_.window(window.number, window.start_ns, window.end_ns, window.events);
   }
-  has_file_.store(file_.is_open(), std::memory_order_release);
+  has_file_.store(file_.is_open() && !in_memory, std::memory_order_release);
 }
 
 void TraceWriter::fail(int error) {
@@ -101,19 +118,20 @@ void TraceWriter::apply(const CloseNote& note) {
 void TraceWriter::apply(const WindowNote& note) {
   const std::int64_t ts_ns = clock_.ns(note.ticks);
   if (note.opens) {
-    windows_.push_back({note.number, ts_ns, event_names(note.types)});
+    windows_.push_back({note.number, ts_ns, assemble::kUnknownTime, event_names(note.types)});
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types);
     if (journal_) {
       journal_->note(assemble::WindowNoteData{note.number, note.types, ts_ns});
     }
+  } else {
+    windows_.back().end_ns = ts_ns;
   }
   if (!file_tried_) {
     return;  // create_file writes the windows that are there
   }
   const WindowTimes& window = windows_.back();
-  trace_.window(window.number, window.start_ns, note.opens ? assemble::kUnknownTime : ts_ns,
-                window.events);
+  trace_.window(window.number, window.start_ns, window.end_ns, window.events);
 }
 
 void TraceWriter::apply(const MarkNote& note) {
@@ -151,11 +169,13 @@ exporting::Account TraceWriter::account() {
         of.filtered + of.dropped_ring_full + of.dropped_parent + of.stale + of.dropped_no_ring;
     of.in_rings = of.produced - lost_at_producer - counts.consumed[type];
     of.stale += counts.stale[type];
-    of.written = file.written[type];
-    of.merged = file.merged[type];
+    const exporting::WriteCounts& deleted = file_.deleted();
+    of.rotated = deleted.written[type] + deleted.merged[type];
+    of.written = file.written[type] - deleted.written[type];
+    of.merged = file.merged[type] - deleted.merged[type];
     of.dropped_write = file.dropped[type];
     of.dropped_memory = counts.dropped_memory[type];
-    of.held = counts.consumed[type] - of.written - of.merged - of.dropped_write -
+    of.held = counts.consumed[type] - of.written - of.merged - of.rotated - of.dropped_write -
               counts.stale[type] - counts.dropped_memory[type];
   }
   for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
@@ -172,11 +192,15 @@ void TraceWriter::flush() {
     fail(errno);
   }
   operations_.store(assembler_.operations(), std::memory_order_relaxed);
-  bytes_written_.store(file_.bytes(), std::memory_order_relaxed);
+  bytes_written_.store(file_.total_bytes(), std::memory_order_relaxed);
+  bytes_kept_.store(file_.kept_bytes(), std::memory_order_relaxed);
   std::uint64_t lost = 0;
+  std::uint64_t rotated = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     lost += file_.counts().dropped[type] + assembler_.counts().dropped_memory[type];
+    rotated += file_.deleted().written[type] + file_.deleted().merged[type];
   }
+  rotated_.store(rotated, std::memory_order_relaxed);
   lost_.store(lost, std::memory_order_relaxed);
   if (journal_) {
     checkpoint();
@@ -185,17 +209,20 @@ void TraceWriter::flush() {
 
 void TraceWriter::checkpoint() {
   assemble::Checkpoint made{};
+  made.segment = file_.number();
   made.trace_bytes = file_.bytes();
-  made.operations = assembler_.operations();
+  made.operations = file_.operations();
   made.next_operation = assembler_.next_operation();
   made.clock_ticks = {first_reading_.ticks, reading_.ticks};
   made.clock_ns = {clock_.ns(first_reading_.ticks), clock_.ns(reading_.ticks)};
-  made.written = file_.counts().written;
-  made.merged = file_.counts().merged;
   made.dropped_write = file_.counts().dropped;
   made.dropped_memory = assembler_.counts().dropped_memory;
   made.stale = assembler_.counts().stale;
+  const exporting::WriteCounts& deleted = file_.deleted();
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    made.written[type] = file_.counts().written[type] - deleted.written[type];
+    made.merged[type] = file_.counts().merged[type] - deleted.merged[type];
+    made.rotated[type] = deleted.written[type] + deleted.merged[type];
     made.dropped_no_ring[type] =
         record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
   }
@@ -232,6 +259,7 @@ void TraceWriter::settle() {
     next_clock_ns_ = now_ns_ + kClockEvery_ns;
     trace_.clock(reading_, now_ns_);
   }
+  file_.compress_some();
 }
 
 void TraceWriter::close() {
@@ -239,41 +267,17 @@ void TraceWriter::close() {
     return;
   }
   assembler_.close(now_ns_);
-  trace_.complete_until(now_ns_);
+  sink_.complete_until(now_ns_);
   flush();
+  file_.end_of_body();
   trace_.clock(reading_, now_ns_);
   write_account(trace_, true);
-  trace_.end(now_ns_, assembler_.operations());
+  trace_.end(now_ns_, file_.operations());
   flush();
-  file_.close();
-}
-
-int TraceWriter::dump(const std::string& path) {
-  exporting::TraceFile file;
-  if (!file.create(path)) {
-    return errno;
-  }
-  flush();
-  exporting::ChromeTrace trace(file);
-  trace.begin(facts_, true);
-  if (file_.is_open() && !file_.copy_to(file, trace_.first_line().size())) {
-    return errno;
-  }
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
-    if (communicator.context != 0) {
-      trace.communicator(communicator);
-    }
-  }
-  trace.clock(reading_, now_ns_);
-  std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
-  write_account(trace, false);
-  trace.end(now_ns_, assembler_.operations() + in_flight);
-  if (!file.flush()) {
-    const int error = errno;
-    fail(error);
-    return error;
-  }
-  return 0;
+  file_.finish();
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  file_.compress_until(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec + kCompressAtExit_ns);
 }
 
 }  // namespace ringside::control

@@ -17,8 +17,10 @@
 #include "plugin/assemble/journal_sink.h"
 #include "plugin/assemble/ring_reader.h"
 #include "plugin/control/config.h"
+#include "plugin/control/segment_sink.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/process_facts.h"
+#include "plugin/export/segment_files.h"
 
 namespace ringside::control {
 
@@ -48,8 +50,9 @@ class TraceWriter {
  public:
   explicit TraceWriter(const Config& config);
 
-  /// Keeps a journal in this zeroed memory, from before the first event on.
-  void keep_journal(void* memory, std::size_t bytes);
+  /// Keeps a journal in this zeroed memory, and the flight recorder's segments in this directory,
+  /// from before the first event on.
+  void keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory);
 
   /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
   /// ticks.
@@ -70,6 +73,9 @@ class TraceWriter {
   /// A complete trace in a new file. 0, or errno; EEXIST if the file exists.
   int dump(const std::string& path);
 
+  /// What to warn of, once; empty if there is nothing.
+  std::string take_notice();
+
   // Any thread.
   const std::string& path() const { return path_; }
   bool has_file() const { return has_file_.load(std::memory_order_acquire); }
@@ -77,6 +83,10 @@ class TraceWriter {
   int last_error() const { return last_error_.load(std::memory_order_relaxed); }
   std::uint64_t operations() const { return operations_.load(std::memory_order_relaxed); }
   std::uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
+  /// In all files of this trace that are there, or in memory.
+  std::uint64_t bytes_kept() const { return bytes_kept_.load(std::memory_order_relaxed); }
+  /// Callbacks that were in segments that are deleted.
+  std::uint64_t rotated() const { return rotated_.load(std::memory_order_relaxed); }
   /// Callbacks lost behind the rings: file not writable, out of memory.
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -84,9 +94,12 @@ class TraceWriter {
   struct WindowTimes {
     std::uint32_t number;
     std::int64_t start_ns;
+    std::int64_t end_ns;
     std::vector<std::string_view> events;
   };
   void create_file();
+  void begin_segment();
+  void next_segment();
   void fail(int error);
   void flush();
   void checkpoint();
@@ -96,11 +109,14 @@ class TraceWriter {
   exporting::ProcessFacts facts_;
   std::string directory_;
   std::string path_;
+  std::string ring_directory_;
   record::ClockReading reading_;
   record::ClockReading first_reading_;
   assemble::ClockModel clock_;
-  exporting::TraceFile file_;
+  const Config& config_;
+  exporting::SegmentFiles file_;
   exporting::ChromeTrace trace_;
+  SegmentSink segments_;
   assemble::JournalSink sink_;
   assemble::Assembler assembler_;
   assemble::RingReader reader_;
@@ -111,12 +127,15 @@ class TraceWriter {
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;
   bool file_tried_ = false;
+  bool notice_taken_ = false;
   std::vector<WindowTimes> windows_;
   std::atomic<bool> has_file_{false};
   std::atomic<bool> trouble_{false};
   std::atomic<int> last_error_{0};
   std::atomic<std::uint64_t> operations_{0};
   std::atomic<std::uint64_t> bytes_written_{0};
+  std::atomic<std::uint64_t> bytes_kept_{0};
+  std::atomic<std::uint64_t> rotated_{0};
   std::atomic<std::uint64_t> lost_{0};
 };
 

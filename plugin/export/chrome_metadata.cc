@@ -57,7 +57,9 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   if (dump) {
     line_.member_true("dump");
   }
-  line_.member_string("job", facts.job)
+  line_.member("segment", facts.segment)
+      .member("segment_start_ns", facts.segment_start_ns)
+      .member_string("job", facts.job)
       .member_string("host", facts.host)
       .member_string("boot_id", facts.boot_id)
       .member("pid", facts.pid);
@@ -90,8 +92,12 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   end_line({});
 }
 
-void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, bool recovered) {
+void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment,
+                      bool recovered) {
   metadata(schema::kLineEnd).raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
+  if (next_segment != 0) {
+    line_.member("next_segment", next_segment);
+  }
   if (recovered) {
     line_.member_true("recovered");
   }
@@ -180,7 +186,7 @@ void ChromeTrace::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& 
 }
 
 void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-                         const std::vector<std::string_view>& events) {
+                         const std::vector<std::string_view>& events, bool repeated) {
   metadata(schema::kLineWindow).raw("\"window\":").integer(number);
   line_.member("start_ns", start_ns);
   if (end_ns != assemble::kUnknownTime) {
@@ -188,6 +194,9 @@ void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64
   }
   string_list(line_.key("events"), events);
   end_line({});
+  if (repeated) {
+    return;
+  }
   const bool ended = end_ns != assemble::kUnknownTime;
   mark({ended ? end_ns : start_ns, pid_, true, ended ? "ringside stop" : "ringside start"});
 }
@@ -226,6 +235,7 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
         {"merged", of.merged},
         {"filtered", of.filtered},
         {"stale", of.stale},
+        {"rotated", of.rotated},
         {"held", of.held},
         {"in_rings", of.in_rings},
         {"dropped_ring_full", of.dropped_ring_full},

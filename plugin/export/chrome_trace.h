@@ -27,14 +27,17 @@ class ChromeTrace final : public assemble::Sink {
   void begin(const ProcessFacts& facts, bool dump);
   /// Instead of begin: the file holds the beginning of this trace already.
   void resume(int pid, std::uint64_t run_id);
-  /// The last line and the closing bracket.
-  void end(std::int64_t ts_ns, std::uint64_t operations, bool recovered = false);
+  /// The last line and the closing bracket. `next_segment` is the number of the one that goes on,
+  /// 0 if none does. `recovered`: not by the process itself.
+  void end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment = 0,
+           bool recovered = false);
   /// The first line with its newline, behind which is what a dump copies.
   const std::string& first_line() const { return first_line_; }
 
   void clock(const record::ClockReading& reading, std::int64_t ts_ns);
+  /// With `repeated` it was said in the segment before, and its mark is not set again.
   void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-              const std::vector<std::string_view>& events);
+              const std::vector<std::string_view>& events, bool repeated = false);
   void account(const Account& account, std::int64_t ts_ns, bool final);
   void mark(const assemble::Mark& mark);
 

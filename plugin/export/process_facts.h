@@ -21,7 +21,9 @@ struct ProcessFacts {
   std::string launcher_rank_from;
   std::int64_t base_time_s = 0;
   std::int64_t start_ns = 0;
-  int nccl_version = 0;  ///< as ncclGetVersion gives it; 0: not known
+  std::uint32_t segment = 1;          ///< of this file; of a dump: the oldest that is in it
+  std::int64_t segment_start_ns = 0;  ///< nothing that was written earlier is in it
+  int nccl_version = 0;               ///< as ncclGetVersion gives it; 0: not known
   int abi_version = 0;
   std::string_view clock;
   std::vector<std::string_view> events;

@@ -45,14 +45,26 @@ bool make_directories(const std::string& path) {
   return mkdir(path.c_str(), 0700) == 0 || (errno == EEXIST && stat(path.c_str(), &found) == 0);
 }
 
+int create_private(const std::string& path) {
+  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 TraceFile::~TraceFile() {
   close();
 }
 
 bool TraceFile::create(const std::string& path) {
-  file_ = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  file_ = create_private(path);
   path_ = path;
   return file_ >= 0;
+}
+
+int TraceFile::exchange(int file, const std::string& path) {
+  const int before = file_;
+  file_ = file;
+  path_ = path;
+  bytes_ = 0;
+  return before;
 }
 
 void TraceFile::add(std::string_view line, const assemble::Tally& tally) {
@@ -69,7 +81,7 @@ bool TraceFile::flush() {
   bool ok = true;
   int reason = 0;
   if (!buffer_.empty()) {
-    ok = file_ >= 0 && write_all(file_, buffer_);
+    ok = file_ >= 0 && make_room(buffer_.size()) && write_all(file_, buffer_);
     reason = file_ >= 0 ? errno : EBADF;
     if (ok) {
       bytes_ += buffer_.size();
@@ -102,21 +114,22 @@ void TraceFile::close() {
   }
 }
 
-bool TraceFile::copy_to(TraceFile& other, std::uint64_t at) {
+bool copy_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace) {
   std::vector<char> block(1U << 20);
-  while (at < bytes_) {
-    const std::size_t want = std::min<std::uint64_t>(block.size(), bytes_ - at);
-    const ssize_t got = pread(file_, block.data(), want, static_cast<off_t>(at));
+  while (from < to) {
+    const std::size_t want = std::min<std::uint64_t>(block.size(), to - from);
+    const ssize_t got = pread(file, block.data(), want, static_cast<off_t>(from));
     if (got < 0 && errno == EINTR) {
       continue;
     }
     if (got <= 0) {
+      errno = got == 0 ? EIO : errno;
       return false;
     }
-    other.add({block.data(), static_cast<std::size_t>(got)}, {});
-    at += static_cast<std::uint64_t>(got);
+    trace.add({block.data(), static_cast<std::size_t>(got)}, {});
+    from += static_cast<std::uint64_t>(got);
   }
-  return other.flush();
+  return trace.flush();
 }
 
 }  // namespace ringside::exporting

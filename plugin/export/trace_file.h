@@ -28,7 +28,7 @@ class TraceFile {
   TraceFile() = default;
   TraceFile(const TraceFile&) = delete;
   TraceFile& operator=(const TraceFile&) = delete;
-  ~TraceFile();
+  virtual ~TraceFile();
 
   /// Creates the file, private to the user; never opens one that exists, never follows a link.
   /// False, with errno set, if that fails. An existing `directory` is used as it is; a missing one
@@ -44,12 +44,18 @@ class TraceFile {
   bool flush();
   void close();
 
-  /// Copies what is in the file from an offset on into another one. False on error, with errno.
-  bool copy_to(TraceFile& other, std::uint64_t from);
-
   const WriteCounts& counts() const { return counts_; }
   std::uint64_t bytes() const { return bytes_; }
   bool ever_failed() const { return ever_failed_; }
+
+ protected:
+  /// Before so many bytes are written. False, with errno set, if they must not be.
+  virtual bool make_room(std::uint64_t /*bytes*/) { return true; }
+  /// Goes on in another file, empty and open for reading and writing; the buffer must be written.
+  /// Returns the descriptor of the one before, -1 if there was none.
+  int exchange(int file, const std::string& path);
+  int descriptor() const { return file_; }
+  std::uint64_t buffered_bytes() const { return buffer_.size(); }
 
  private:
   static constexpr std::size_t kFlushAt_bytes = 1U << 20;
@@ -62,6 +68,13 @@ class TraceFile {
   std::uint64_t bytes_ = 0;
   bool ever_failed_ = false;
 };
+
+/// Opens a new file, private to the user: never one that exists, never through a link. -1, with
+/// errno, if that fails.
+int create_private(const std::string& path);
+
+/// Adds a part of a file to a trace. False on error, with errno.
+bool copy_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace);
 
 /// Makes a directory and those above it, private to the user. False, with errno, if it is not there
 /// then.

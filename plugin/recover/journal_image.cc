@@ -60,17 +60,19 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
 bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, JournalImage& image) {
   using assemble::NoteKind;
   switch (kind) {
-    case NoteKind::kTracePath: {
+    case NoteKind::kTracePath:
+    case NoteKind::kFirstLine: {
       std::uint64_t segment = 0;
-      if (bytes.size() <= sizeof segment) {
+      if (bytes.size() < sizeof segment) {
         return false;
       }
       std::memcpy(&segment, bytes.data(), sizeof segment);
-      image.traces[segment] = string_of(bytes.subspan(sizeof segment));
+      auto& texts = kind == NoteKind::kTracePath ? image.traces : image.first_lines;
+      texts[segment] = string_of(bytes.subspan(sizeof segment));
       return true;
     }
-    case NoteKind::kFirstLine:
-      image.first_line = string_of(bytes);
+    case NoteKind::kFinalPath:
+      image.final_path = string_of(bytes);
       return true;
     case NoteKind::kCommunicator: {
       assemble::CommunicatorNote note{};
@@ -80,8 +82,14 @@ bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, Journa
       read_communicator(note, image);
       return true;
     }
-    case NoteKind::kWindow:
-      return read_as(bytes, image.windows.emplace_back());
+    case NoteKind::kWindow: {
+      assemble::WindowNoteData window{};
+      const bool ok = read_as(bytes, window);
+      if (ok) {
+        image.windows[window.number] = window;
+      }
+      return ok;
+    }
     case NoteKind::kName:
       return read_as(bytes, image.names.emplace_back());
     case NoteKind::kGpuClock: {
@@ -193,9 +201,11 @@ std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
   }
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
-  const std::uint64_t notes_used = header.notes_used.load(std::memory_order_relaxed);
+  const std::uint64_t notes = header.notes.load(std::memory_order_relaxed);
+  const std::uint64_t notes_room = header.notes_bytes / 2;
   read_notes(
-      file.subspan(sizeof(JournalHeader), std::min<std::uint64_t>(notes_used, header.notes_bytes)),
+      file.subspan(sizeof(JournalHeader) + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
+                   std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
       image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
   const std::uint64_t used =

@@ -29,10 +29,11 @@ struct JournalImage {
   std::uint64_t run_id = 0;
   std::uint64_t sequence = 0;  ///< of the checkpoint; 0: there is none, and it is all zero
   assemble::Checkpoint checkpoint{};
-  std::map<std::uint64_t, std::string> traces;  ///< paths by segment
-  std::string first_line;
+  std::map<std::uint64_t, std::string> traces;       ///< paths by segment
+  std::map<std::uint64_t, std::string> first_lines;  ///< the same way
+  std::string final_path;
   std::map<std::uint32_t, assemble::Communicator> communicators;
-  std::vector<assemble::WindowNoteData> windows;
+  std::map<std::uint32_t, assemble::WindowNoteData> windows;
   std::vector<assemble::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
   std::vector<KeptRecord> records;             ///< in the order in which they were taken

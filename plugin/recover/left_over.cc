@@ -137,6 +137,18 @@ bool LeftOver::remove() {
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
+  // The flight recorder's segments.
+  const int listed = dup(directory_);
+  if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
+    rewinddir(all);
+    while (const dirent* entry = readdir(all)) {
+      const std::string_view name(entry->d_name);
+      if (name.starts_with("ringside.") && name.ends_with(".json")) {
+        unlinkat(directory_, entry->d_name, 0);
+      }
+    }
+    closedir(all);
+  }
   unlinkat(directory_, assemble::kJournalName, 0);
   return rmdir(path_.c_str()) == 0;
 }

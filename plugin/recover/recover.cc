@@ -7,6 +7,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <sys/stat.h>
@@ -45,6 +46,20 @@ class BegunTrace {
   }
   bool is_there() const { return is_there_; }
   std::uint64_t bytes() const { return bytes_; }
+
+  // Where the lines end that go on: behind `bytes`, or before the last line and the bracket of a
+  // segment that was closed just when the process died.
+  std::uint64_t open_end(std::uint64_t bytes) const {
+    std::string tail(std::min<std::uint64_t>(bytes, 4096), '\0');
+    const auto at = static_cast<off_t>(bytes - tail.size());
+    constexpr std::string_view kBracket = "\n]\n";
+    if (pread(file_, tail.data(), tail.size(), at) != static_cast<ssize_t>(tail.size()) ||
+        !tail.ends_with(kBracket)) {
+      return bytes;
+    }
+    const std::size_t line = tail.rfind('\n', tail.size() - kBracket.size() - 1);
+    return line == std::string::npos ? bytes : bytes - (tail.size() - line - 1);
+  }
 
   // Copies whole lines from the first `bytes`. False on error, with errno.
   bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
@@ -133,9 +148,14 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-// Where the trace is to go. The path in the journal is used only if it could be the plugin's.
-std::string target_of(const std::string& recorded, const LeftOver& left, const Options& options,
-                      Outcome& outcome) {
+const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, std::uint64_t at) {
+  static const std::string none;
+  const auto found = texts.find(at);
+  return found != texts.end() ? found->second : none;
+}
+
+// Name of the file that a segment becomes; that in the journal only if it could be the plugin's.
+std::string name_of(const std::string& recorded, const LeftOver& left, const Options& options) {
   std::string name = base_name(recorded);
   if (!name.starts_with("ringside.") || !name.ends_with(".json")) {
     name = base_name(left.path());
@@ -144,16 +164,23 @@ std::string target_of(const std::string& recorded, const LeftOver& left, const O
   if (options.also_running) {
     name.insert(name.size() - std::strlen(".json"), ".recovered");
   }
+  return name;
+}
+
+// Where the trace is to go, with a slash; empty: here.
+std::string directory_for(const JournalImage& journal, const LeftOver& left, const Options& options,
+                          Outcome& outcome) {
   if (!options.output_directory.empty()) {
-    return options.output_directory + "/" + name;
+    return options.output_directory + "/";
   }
-  const std::string directory = directory_of(recorded);
-  if (left.is_own() && recorded.starts_with('/') && access(directory.c_str(), W_OK) == 0) {
-    return directory + "/" + name;
+  const std::string directory = directory_of(journal.final_path);
+  if (left.is_own() && directory.starts_with('/') && exporting::make_directories(directory) &&
+      access(directory.c_str(), W_OK) == 0) {
+    return directory + "/";
   }
   outcome.notes.push_back("the trace's directory " + directory +
                           " cannot be written: the trace is made here");
-  return name;
+  return {};
 }
 
 bool write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
@@ -166,12 +193,14 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
           "the trace file is " + std::to_string(journal.checkpoint.trace_bytes - begun.bytes()) +
           " bytes shorter than the process had written: operations are missing from it");
     }
-    if (!begun.copy_to(file, std::min(begun.bytes(), journal.checkpoint.trace_bytes))) {
+    const std::uint64_t end = std::min(begun.bytes(), journal.checkpoint.trace_bytes);
+    if (!begun.copy_to(file, begun.open_end(end))) {
       return false;
     }
   } else {
-    file.add(journal.first_line, {});
-    if (journal.checkpoint.trace_bytes > journal.first_line.size()) {
+    const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
+    file.add(first_line, {});
+    if (journal.checkpoint.trace_bytes > first_line.size()) {
       outcome.notes.emplace_back(
           "the trace that the process had written is not there: only what it had not written is "
           "recovered");
@@ -192,14 +221,14 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
                                  : "the process died (ringside recover)"});
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
-  trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, true);
+  trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, 0, true);
   return file.flush();
 }
 
 // Makes the trace beside its place, and moves it there.
 std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
                        const std::string& recorded, const std::string& target, Outcome& outcome) {
-  const BegunTrace begun(recorded, journal.first_line);
+  const BegunTrace begun(recorded, text_at(journal.first_lines, journal.checkpoint.segment));
   const bool replaces = begun.is_there() && target == recorded;
   const std::string temporary = target + ".recovering";
   unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
@@ -218,6 +247,26 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
     unlink(temporary.c_str());
   }
   return why;
+}
+
+// The flight recorder's earlier segments are in the ring directory; they are copied as they are.
+std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
+                          const std::string& directory) {
+  for (const auto& [segment, path] : journal.traces) {
+    if (segment >= journal.checkpoint.segment || directory_of(path) != left.path()) {
+      continue;
+    }
+    const BegunTrace begun(path, text_at(journal.first_lines, segment));
+    if (!begun.is_there()) {
+      continue;  // the recorder had no more room for it
+    }
+    exporting::TraceFile file;
+    const std::string target = directory + name_of(path, left, options);
+    if (!file.create(target) || !begun.copy_to(file, begun.bytes()) || !file.flush()) {
+      return target + ": " + std::strerror(errno);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -280,15 +329,22 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (bad != 0) {
     outcome.notes.push_back(std::to_string(bad) + " records are damaged and are left out");
   }
-  if (journal.first_line.empty()) {
+  if (journal.first_lines.empty()) {
     // NCCL had not started in its process.
     outcome.removed = !options.keep && !left.is_in_use() && left.remove();
     return outcome;
   }
-  const auto recorded = journal.traces.find(journal.checkpoint.segment);
-  const std::string begun = recorded != journal.traces.end() ? recorded->second : std::string();
-  outcome.trace = target_of(begun, left, options, outcome);
-  outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
+  // Before the first checkpoint nothing is in a file, and there is one segment.
+  if (journal.sequence == 0) {
+    journal.checkpoint.segment = journal.first_lines.begin()->first;
+  }
+  const std::string& begun = text_at(journal.traces, journal.checkpoint.segment);
+  const std::string into = directory_for(journal, left, options, outcome);
+  outcome.trace = into + name_of(begun, left, options);
+  outcome.error = copy_segments(journal, left, options, into);
+  if (outcome.error.empty()) {
+    outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
+  }
   if (outcome.error.empty() && !options.keep && !left.is_in_use()) {
     outcome.removed = left.remove();
     if (!outcome.removed) {

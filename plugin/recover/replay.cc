@@ -88,8 +88,8 @@ void announce(const JournalImage& journal, assemble::Assembler& assembler) {
   for (const auto& [context, communicator] : journal.communicators) {
     assembler.open_communicator(communicator);
   }
-  for (const assemble::WindowNoteData& window : journal.windows) {
-    assembler.open_window(window.number, window.start_ns);
+  for (const auto& [number, window] : journal.windows) {
+    assembler.open_window(number, window.start_ns);
     assembler.expect(window.types);
   }
   for (const auto& [context, fit] : journal.gpu_clocks) {

@@ -95,6 +95,9 @@ Options parse_options(int argc, char** argv) {
                "keep the recorded intervals (else as fast as possible)");
   app.add_option("--speed", options.speed, "with that many times the recorded speed; sets --timing")
       ->check(CLI::PositiveNumber);
+  app.add_option("--repeat", options.repeat,
+                 "play the recording so often in one process; calls are numbered on")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--honour-mask", options.honour_mask,
                "start only events that the plugin's mask asks for (else all that were recorded)");
   app.add_flag(

@@ -22,6 +22,7 @@ struct Options {
   std::vector<std::string> recordings;  // files
   bool timing = false;
   double speed = 1;
+  int repeat = 1;
   bool honour_mask = false;
   bool foreign = false;
   bool no_finalize = false;

@@ -48,9 +48,13 @@ Replay::Replay(const Options& options, Recording recording)
       application_(options.plugin, options.actions) {}
 
 bool Replay::run() {
-  plan();
-  begin_ns_ = now_ns();
-  turns_.run([this](std::size_t index) { perform(recording_.callbacks[index]); });
+  for (int i = 0; i < options_.repeat && trouble_.empty(); ++i) {
+    Turns turns;
+    plan(turns);
+    gpu_clock_ = GpuClock(recording_);
+    begin_ns_ = now_ns();
+    turns.run([this](std::size_t index) { perform(recording_.callbacks[index]); });
+  }
   if (trouble_.empty()) application_.act(recorded_calls_);
   if (options_.status) application_.print_status();
   if (trouble_.empty()) trouble_ = application_.trouble();
@@ -58,15 +62,15 @@ bool Replay::run() {
   return trouble_.empty();
 }
 
-void Replay::plan() {
+void Replay::plan(Turns& turns) const {
   int previous = 0;
   for (const Callback& callback : recording_.callbacks) {
     // The destructor in the child of a fork: the application's own thread forked it.
     const bool in_child = callback.kind == Kind::kExit && callback.pid != recording_.pid;
     const int thread = in_child ? previous : callback.thread;
-    turns_.add(thread);
-    if (callback.thread_name != nullptr && !in_child) turns_.set_name(thread, callback.thread_name);
-    if (callback.main_thread) turns_.set_main(thread);
+    turns.add(thread);
+    if (callback.thread_name != nullptr && !in_child) turns.set_name(thread, callback.thread_name);
+    if (callback.main_thread) turns.set_main(thread);
     previous = thread;
   }
 }

@@ -27,7 +27,7 @@ class Replay {
   bool run();
 
  private:
-  void plan();
+  void plan(Turns& turns) const;
   void perform(const Callback& callback);
   void call(Callback callback);
   void load();
@@ -45,7 +45,6 @@ class Replay {
 
   const Options& options_;
   Recording recording_;
-  Turns turns_;
   GpuClock gpu_clock_;
   Application application_;
   void* library_ = nullptr;

@@ -157,7 +157,7 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
   journal.note_trace(0, "/somewhere/ringside.x.json");
-  journal.note_first_line("[{}\n");
+  journal.note_first_line(0, "[{}\n");
   assemble::Communicator communicator;
   communicator.context = 5;
   communicator.name = "world";
@@ -170,21 +170,44 @@ TEST_CASE("Notes come back, the last of a communicator counts") {
   journal.note_gpu_clock(5, {1, 2, 0.5, 3});
   const recover::JournalImage image = memory.read();
   CHECK(image.traces.at(0) == "/somewhere/ringside.x.json");
-  CHECK(image.first_line == "[{}\n");
+  CHECK(image.first_lines.at(0) == "[{}\n");
   REQUIRE(image.communicators.size() == 1);
   CHECK(image.communicators.at(5).name == "world");
   CHECK(image.communicators.at(5).rank == 3);
   CHECK(image.communicators.at(5).finalized_ns == 99);
   CHECK(image.communicators.at(5).gpu_uuid == "GPU-1");
   REQUIRE(image.windows.size() == 1);
-  CHECK(image.windows[0].start_ns == 1000);
+  CHECK(image.windows.at(2).start_ns == 1000);
   CHECK(image.gpu_clocks.at(5).samples == 3);
+}
+
+TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  const std::string line(1000, 'x');
+  assemble::Communicator communicator;
+  communicator.context = 1;
+  journal.note(communicator);
+  for (std::uint64_t segment = 1; segment <= 1000; ++segment) {
+    if (segment % 10 == 0) {
+      journal.note_trace(segment / 10, "/somewhere");
+      journal.note_gpu_clock(1, {segment, 2, 0.5, 3});
+    }
+    journal.note_first_line(segment % 4, line);
+  }
+  const recover::JournalImage image = memory.read();
+  CHECK(image.notes_lost == 0);
+  CHECK(image.bad_entries == 0);
+  CHECK(image.communicators.size() == 1);
+  CHECK(image.traces.at(100) == "/somewhere");
+  CHECK(image.first_lines.at(0).size() == 1000);
+  CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 1000);
 }
 
 TEST_CASE("A journal with any word changed is refused or read without harm") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
-  journal.note_first_line("[{}\n");
+  journal.note_first_line(0, "[{}\n");
   for (std::uint64_t i = 1; i < 20; ++i) {
     REQUIRE(journal.append(view(i, RecordKind::kStart, i % 2 == 0), i));
     journal.written(row(i));

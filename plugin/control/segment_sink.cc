@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/control/segment_sink.h"
+
+namespace ringside::control {
+namespace {
+
+// A process in which threads come and go for weeks must not make the first lines ever longer.
+constexpr std::size_t kMostThreads = 500;
+constexpr std::size_t kMostGpuClocks = 500;
+
+}  // namespace
+
+void SegmentSink::repeat() {
+  for (const auto& [tid, name] : threads_) {
+    trace_.thread(tid, name);
+  }
+  for (const auto& [context, fit] : gpu_clocks_) {
+    trace_.gpu_clock(context, fit);
+  }
+}
+
+void SegmentSink::operation(const assemble::Operation& operation,
+                            const assemble::Communicator& communicator,
+                            const assemble::Tally& tally) {
+  before_event();
+  trace_.operation(operation, communicator, tally);
+  files_.count_operation();
+}
+
+void SegmentSink::call(const assemble::Call& call, const assemble::Tally& tally) {
+  before_event();
+  trace_.call(call, tally);
+}
+
+void SegmentSink::proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.proxy_op(row, tally);
+}
+
+void SegmentSink::step(const assemble::StepRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.step(row, tally);
+}
+
+void SegmentSink::kernel(const assemble::KernelRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.kernel(row, tally);
+}
+
+void SegmentSink::control(const assemble::ControlRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.control(row, tally);
+}
+
+void SegmentSink::net(const assemble::NetRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.net(row, tally);
+}
+
+void SegmentSink::copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) {
+  before_event();
+  trace_.copy_engine(row, tally);
+}
+
+void SegmentSink::thread(std::int32_t tid, std::string_view name) {
+  threads_.emplace_back(tid, name);
+  if (threads_.size() > kMostThreads) {
+    threads_.pop_front();
+  }
+  trace_.thread(tid, name);
+}
+
+void SegmentSink::communicator(const assemble::Communicator& communicator) {
+  trace_.communicator(communicator);
+}
+
+void SegmentSink::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  gpu_clocks_[context] = fit;
+  if (gpu_clocks_.size() > kMostGpuClocks) {
+    gpu_clocks_.erase(gpu_clocks_.begin());
+  }
+  trace_.gpu_clock(context, fit);
+}
+
+void SegmentSink::complete_until(std::int64_t ts_ns) {
+  before_event();
+  trace_.complete_until(ts_ns);
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stands between the assembler and the trace: begins the next segment when one is full, which may
+// only happen between two events (the lines of one stay together), and remembers what each segment
+// must say anew. Used by the drain thread.
+#ifndef RINGSIDE_PLUGIN_CONTROL_SEGMENT_SINK_H
+#define RINGSIDE_PLUGIN_CONTROL_SEGMENT_SINK_H
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "plugin/assemble/sink.h"
+#include "plugin/export/chrome_trace.h"
+#include "plugin/export/segment_files.h"
+
+namespace ringside::control {
+
+class SegmentSink final : public assemble::Sink {
+ public:
+  SegmentSink(exporting::ChromeTrace& trace, exporting::SegmentFiles& files,
+              std::function<void()> next_segment)
+      : trace_(trace), files_(files), next_segment_(std::move(next_segment)) {}
+
+  void set_time(std::int64_t now_ns) { now_ns_ = now_ns; }
+  /// Threads and GPU clocks that are known.
+  void repeat();
+
+  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
+                 const assemble::Tally& tally) override;
+  void call(const assemble::Call& call, const assemble::Tally& tally) override;
+  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override;
+  void step(const assemble::StepRow& row, const assemble::Tally& tally) override;
+  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override;
+  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override;
+  void net(const assemble::NetRow& row, const assemble::Tally& tally) override;
+  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override;
+  void thread(std::int32_t tid, std::string_view name) override;
+  void communicator(const assemble::Communicator& communicator) override;
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
+  void complete_until(std::int64_t ts_ns) override;
+
+ private:
+  void before_event() {
+    if (files_.is_full(now_ns_)) {
+      next_segment_();
+    }
+  }
+
+  exporting::ChromeTrace& trace_;
+  exporting::SegmentFiles& files_;
+  const std::function<void()> next_segment_;
+  std::int64_t now_ns_ = 0;
+  std::deque<std::pair<std::int32_t, std::string>> threads_;   // the newest
+  std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks_;  // by context
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_CONTROL_SEGMENT_SINK_H

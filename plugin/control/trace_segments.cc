@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The segments of a trace: what each begins and ends with; and dumps, which put them together.
+#include <cerrno>
+
+#include "plugin/control/trace_writer.h"
+
+namespace ringside::control {
+namespace {
+
+// What has ended earlier than this has no events that are still to be written.
+constexpr std::int64_t kEndedIsOver_ns = 120'000'000'000;
+constexpr std::size_t kMostWindows = 100;
+
+}  // namespace
+
+void TraceWriter::begin_segment() {
+  facts_.segment = file_.number();
+  facts_.segment_start_ns = facts_.segment == 1 ? facts_.start_ns : now_ns_;
+  trace_.begin(facts_, false);
+  file_.set_first_line_bytes(trace_.first_line().size());
+  if (journal_) {
+    journal_->note_trace(file_.number(), file_.path());
+    journal_->note_first_line(file_.number(), trace_.first_line());
+  }
+  trace_.clock(reading_, now_ns_);
+}
+
+void TraceWriter::next_segment() {
+  if (!file_.prepare_next()) {
+    fail(errno);
+    return;
+  }
+  file_.end_of_body();
+  trace_.clock(reading_, now_ns_);
+  write_account(trace_, false);
+  trace_.end(now_ns_, file_.operations(), file_.number() + 1);
+  flush();
+  file_.begin_next(now_ns_);
+  begin_segment();
+  const std::size_t windows = windows_.size();
+  for (std::size_t i = windows > kMostWindows ? windows - kMostWindows : 0; i < windows; ++i) {
+    const WindowTimes& window = windows_[i];
+    trace_.window(window.number, window.start_ns, window.end_ns, window.events, true);
+  }
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    const bool is_over = communicator.finalized_ns != assemble::kUnknownTime &&
+                         now_ns_ - communicator.finalized_ns > kEndedIsOver_ns;
+    if (communicator.context != 0 && !is_over) {
+      trace_.communicator(communicator);
+    }
+  }
+  segments_.repeat();
+  file_.end_of_header();
+  if (journal_) {
+    checkpoint();
+  }
+}
+
+int TraceWriter::dump(const std::string& path) {
+  exporting::TraceFile file;
+  const bool ready = !config_.is_flight_recorder() || exporting::make_directories(directory_);
+  if (!ready || !file.create(path)) {
+    return errno;
+  }
+  flush();
+  exporting::ChromeTrace trace(file);
+  exporting::ProcessFacts facts = facts_;
+  facts.segment = file_.oldest_number();
+  facts.segment_start_ns = file_.oldest_start_ns();
+  trace.begin(facts, true);
+  if (file_.is_open() && !file_.copy_kept(file)) {
+    return errno;
+  }
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    if (communicator.context != 0) {
+      trace.communicator(communicator);
+    }
+  }
+  trace.clock(reading_, now_ns_);
+  const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
+  write_account(trace, false);
+  trace.end(now_ns_, file_.kept_operations() + in_flight);
+  if (!file.flush()) {
+    const int error = errno;
+    fail(error);
+    return error;
+  }
+  return 0;
+}
+
+std::string TraceWriter::take_notice() {
+  if (notice_taken_ || (!file_.lacks_zlib() && !file_.is_anonymous())) {
+    return {};
+  }
+  notice_taken_ = true;
+  if (file_.lacks_zlib()) {
+    return "RINGSIDE_COMPRESS: libz.so.1 cannot be loaded; traces are not compressed";
+  }
+  return "the flight recorder has no room in " + config_.ring_directory +
+         ": it goes on in memory that a kill of the process frees";
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/export/gzip.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ringside::exporting {
+namespace {
+
+// The part of zlib's interface that is used; stable since zlib 1.2.4.
+struct Zlib {
+  void* (*gzdopen)(int, const char*) = nullptr;
+  int (*gzwrite)(void*, const void*, unsigned) = nullptr;
+  int (*gzread)(void*, void*, unsigned) = nullptr;
+  int (*gzclose)(void*) = nullptr;
+  bool complete = false;
+
+  Zlib() {
+    void* library = dlopen("libz.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      return;
+    }
+    const auto find = [&](auto& function, const char* name) {
+      function =
+          reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    complete = find(gzdopen, "gzdopen") && find(gzwrite, "gzwrite") && find(gzread, "gzread") &&
+               find(gzclose, "gzclose");
+  }
+};
+
+const Zlib& zlib() {
+  static const Zlib loaded;
+  return loaded;
+}
+
+// A rename that does not overwrite; by a second link where the file system has no such rename.
+bool give_name(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
+  }
+  return (errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
+         unlink(from.c_str()) == 0;
+}
+
+}  // namespace
+
+bool has_zlib() {
+  return zlib().complete;
+}
+
+GzipWriter::GzipWriter(std::string path)
+    : path_(std::move(path)), temporary_(path_ + ".gz.tmp"), piece_(kPiece_bytes) {
+  source_ = open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  target_ = source_ >= 0 ? create_private(temporary_) : -1;
+  if (target_ < 0) {
+    return;
+  }
+  // zlib closes the descriptor that it is given; ours stays, to ask for the size.
+  const int given = fcntl(target_, F_DUPFD_CLOEXEC, 0);
+  gzip_ = given >= 0 ? zlib().gzdopen(given, "wb1") : nullptr;
+  if (gzip_ == nullptr && given >= 0) {
+    close(given);
+  }
+}
+
+GzipWriter::~GzipWriter() {
+  if (gzip_ != nullptr) {
+    zlib().gzclose(gzip_);
+  }
+  if (target_ >= 0) {
+    close(target_);
+    unlink(temporary_.c_str());  // is gone already if it got its name
+  }
+  if (source_ >= 0) {
+    close(source_);
+  }
+}
+
+std::uint64_t GzipWriter::written_bytes() const {
+  struct stat found {};
+  return fstat(target_, &found) == 0 ? static_cast<std::uint64_t>(found.st_size) : 0;
+}
+
+GzipWriter::Progress GzipWriter::step() {
+  ssize_t got = 0;
+  do {
+    got = read(source_, piece_.data(), piece_.size());
+  } while (got < 0 && errno == EINTR);
+  if (got == 0) {
+    return finish() ? Progress::kDone : Progress::kFailed;
+  }
+  const bool ok =
+      got > 0 && zlib().gzwrite(gzip_, piece_.data(), static_cast<unsigned>(got)) == got;
+  return ok ? Progress::kMore : Progress::kFailed;
+}
+
+bool GzipWriter::finish() {
+  const int result = zlib().gzclose(gzip_);
+  gzip_ = nullptr;
+  return result == 0 && give_name(temporary_, path_ + ".gz");
+}
+
+bool copy_gzip_part(const std::string& path, std::uint64_t from, std::uint64_t to,
+                    TraceFile& trace) {
+  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  void* gzip = file >= 0 ? zlib().gzdopen(file, "rb") : nullptr;
+  if (gzip == nullptr) {
+    const int error = errno;
+    if (file >= 0) {
+      close(file);
+    }
+    errno = error;
+    return false;
+  }
+  std::vector<char> piece(GzipWriter::kPiece_bytes);
+  std::uint64_t at = 0;
+  while (at < to) {
+    const std::uint64_t want =
+        std::min<std::uint64_t>(piece.size(), at < from ? from - at : to - at);
+    const int got = zlib().gzread(gzip, piece.data(), static_cast<unsigned>(want));
+    if (got <= 0) {
+      break;
+    }
+    if (at >= from) {
+      trace.add({piece.data(), static_cast<std::size_t>(got)}, {});
+    }
+    at += static_cast<std::uint64_t>(got);
+  }
+  zlib().gzclose(gzip);
+  if (at < to) {
+    errno = EIO;
+    return false;
+  }
+  return trace.flush();
+}
+
+}  // namespace ringside::exporting

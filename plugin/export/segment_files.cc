@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/export/segment_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ringside::exporting {
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::uint64_t kParts = 8;
+constexpr std::uint64_t kLeastSegment_bytes = kMiB;
+constexpr std::uint64_t kMostSegment_bytes = 64 * kMiB;
+// Left free in a segment for what one event adds and for its last lines (clock, account, end).
+constexpr std::uint64_t kMargin_bytes = 128U << 10;
+
+std::uint64_t segment_bytes_of(const SegmentLimits& limits) {
+  return std::clamp(limits.most_bytes / kParts, kLeastSegment_bytes, kMostSegment_bytes);
+}
+
+// Later names follow the first one's in the alphabet: ".json" comes before ".s000002.json".
+std::string segment_path(const std::string& first, std::uint32_t number) {
+  constexpr std::string_view kEnding = ".json";
+  std::array<char, 24> part{};
+  std::snprintf(part.data(), part.size(), ".s%06u", number);
+  return first.substr(0, first.size() - kEnding.size()) + part.data() + std::string(kEnding);
+}
+
+void subtract(const WriteCounts& from, const WriteCounts& what, WriteCounts& result) {
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    result.written[type] = from.written[type] - what.written[type];
+    result.merged[type] = from.merged[type] - what.merged[type];
+  }
+}
+
+}  // namespace
+
+SegmentFiles::SegmentFiles(const SegmentLimits& limits)
+    : limits_(limits), segment_bytes_(segment_bytes_of(limits)) {}
+
+SegmentFiles::~SegmentFiles() {
+  finish();
+}
+
+SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, const std::string& path) {
+  Segment made;
+  made.number = number;
+  made.path = path;
+  made.file = create_private(path);
+  if (limits_.in_memory) {
+    // Beyond the end of the file, so that its size says what is written. A full tmpfs is found out
+    // here and not in the middle of a segment.
+    const auto size = static_cast<off_t>(segment_bytes_);
+    if (made.file < 0 || fallocate(made.file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
+      if (made.file >= 0) {
+        ::close(made.file);
+        unlink(path.c_str());
+      }
+      made.path.clear();
+      made.file = memfd_create("ringside", MFD_CLOEXEC);
+      anonymous_ = true;
+    }
+  }
+  struct stat found {};
+  if (made.file >= 0 && fstat(made.file, &found) == 0) {
+    made.inode = found.st_ino;
+  }
+  return made;
+}
+
+bool SegmentFiles::open_first(const std::string& path, std::int64_t now_ns) {
+  first_path_ = path;
+  current_ = make_file(1, path);
+  current_.start_ns = now_ns;
+  exchange(current_.file, path);
+  return current_.file >= 0;
+}
+
+bool SegmentFiles::is_full(std::int64_t now_ns) const {
+  if (!is_open()) {
+    return false;
+  }
+  const bool old = limits_.most_age_ns != 0 &&
+                   now_ns - current_.start_ns > limits_.most_age_ns / std::int64_t{kParts};
+  const std::uint64_t size = bytes() + buffered_bytes();
+  // First lines that are longer than a segment must not make a file for each event.
+  const std::uint64_t full_at =
+      std::max(segment_bytes_ - kMargin_bytes, current_.header_bytes * 2) + retry_at_bytes_;
+  return old || (limits_.most_bytes != 0 && size >= full_at);
+}
+
+bool SegmentFiles::prepare_next() {
+  const std::uint32_t number = current_.number + 1;
+  if (limits_.in_memory) {
+    while (!closed_.empty() && kept_bytes() + segment_bytes_ > limits_.most_bytes) {
+      delete_oldest();
+    }
+  }
+  next_ = make_file(number, segment_path(first_path_, number));
+  if (next_.file < 0) {
+    retry_at_bytes_ += kMiB;
+    return false;
+  }
+  retry_at_bytes_ = 0;
+  return true;
+}
+
+void SegmentFiles::close_current() {
+  current_.file = exchange(-1, {});
+  subtract(counts(), current_.at_start, current_.counts);
+  if (limits_.in_memory) {
+    // What was taken ahead and is not needed goes back.
+    const std::uint64_t page = 4096;
+    const std::uint64_t end = (current_.bytes + page - 1) / page * page;
+    if (end < segment_bytes_) {
+      fallocate(current_.file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(end),
+                static_cast<off_t>(segment_bytes_ - end));
+    }
+  }
+  if (!current_.path.empty() && current_.file >= 0) {
+    ::close(current_.file);
+    current_.file = -1;
+  }
+  current_.to_compress = limits_.compress && !limits_.in_memory && !current_.path.empty();
+  closed_.push_back(std::move(current_));
+}
+
+void SegmentFiles::begin_next(std::int64_t now_ns) {
+  flush();
+  current_.bytes = bytes();
+  current_.end_ns = now_ns;
+  before_bytes_ += bytes();
+  close_current();
+  current_ = std::exchange(next_, {});
+  current_.start_ns = now_ns;
+  current_.at_start = counts();
+  exchange(current_.file, current_.path);
+  delete_expired(now_ns);
+}
+
+void SegmentFiles::end_of_header() {
+  flush();
+  current_.header_bytes = bytes();
+}
+
+void SegmentFiles::end_of_body() {
+  flush();
+  current_.body_bytes = bytes();
+}
+
+std::uint64_t SegmentFiles::bytes_of_current(std::uint64_t more) const {
+  const std::uint64_t size = is_open() ? bytes() + more : 0;
+  return limits_.in_memory && is_open() ? std::max(size, segment_bytes_) : size;
+}
+
+std::uint64_t SegmentFiles::kept_bytes() const {
+  std::uint64_t total = bytes_of_current(0);
+  for (const Segment& segment : closed_) {
+    total += segment.bytes;
+  }
+  return total + (compression_ != nullptr ? compression_->written_bytes() : 0);
+}
+
+std::uint64_t SegmentFiles::kept_operations() const {
+  std::uint64_t total = current_.operations;
+  for (const Segment& segment : closed_) {
+    total += segment.operations;
+  }
+  return total;
+}
+
+bool SegmentFiles::make_room(std::uint64_t bytes) {
+  if (limits_.most_bytes == 0) {
+    return true;
+  }
+  const std::uint64_t more = bytes_of_current(bytes) - bytes_of_current(0);
+  while (!closed_.empty() && kept_bytes() + more > limits_.most_bytes) {
+    delete_oldest();
+  }
+  if (kept_bytes() + more > limits_.most_bytes) {
+    errno = EFBIG;
+    return false;
+  }
+  return true;
+}
+
+void SegmentFiles::delete_expired(std::int64_t now_ns) {
+  while (limits_.most_age_ns != 0 && !closed_.empty() &&
+         now_ns - closed_.front().end_ns > limits_.most_age_ns) {
+    delete_oldest();
+  }
+}
+
+// By the name that was given, and only if that is still the file that was made.
+void SegmentFiles::delete_file(const Segment& segment) {
+  if (segment.file >= 0) {
+    ::close(segment.file);
+  }
+  struct stat found {};
+  if (!segment.path.empty() && lstat(segment.path.c_str(), &found) == 0 &&
+      found.st_ino == segment.inode) {
+    unlink(segment.path.c_str());
+  }
+}
+
+void SegmentFiles::delete_oldest() {
+  Segment& segment = closed_.front();
+  if (compression_ != nullptr && compression_->source() == segment.path) {
+    compression_.reset();
+  }
+  delete_file(segment);
+  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+    deleted_.written[type] += segment.counts.written[type];
+    deleted_.merged[type] += segment.counts.merged[type];
+  }
+  closed_.pop_front();
+}
+
+void SegmentFiles::finish() {
+  if (!is_open()) {
+    return;
+  }
+  flush();
+  current_.bytes = bytes();
+  before_bytes_ += bytes();
+  close_current();
+  current_ = {};
+  while (limits_.in_memory && !closed_.empty()) {
+    delete_file(closed_.front());
+    closed_.pop_front();
+  }
+}
+
+bool SegmentFiles::copy_kept(TraceFile& trace) {
+  bool first = true;
+  for (const Segment& segment : closed_) {
+    const std::uint64_t from = first ? segment.first_line_bytes : segment.header_bytes;
+    first = false;
+    if (segment.compressed) {
+      if (!copy_gzip_part(segment.path, from, segment.body_bytes, trace)) {
+        return false;
+      }
+      continue;
+    }
+    const int file = segment.file >= 0
+                         ? segment.file
+                         : open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    const bool ok = file >= 0 && copy_part(file, from, segment.body_bytes, trace);
+    const int error = errno;
+    if (file >= 0 && file != segment.file) {
+      ::close(file);
+    }
+    if (!ok) {
+      errno = error;
+      return false;
+    }
+  }
+  return !is_open() ||
+         copy_part(descriptor(), first ? current_.first_line_bytes : current_.header_bytes, bytes(),
+                   trace);
+}
+
+SegmentFiles::Segment* SegmentFiles::next_to_compress() {
+  const auto found = std::find_if(closed_.begin(), closed_.end(),
+                                  [](const Segment& segment) { return segment.to_compress; });
+  return found != closed_.end() ? &*found : nullptr;
+}
+
+void SegmentFiles::end_compression(Segment& segment, bool ok) {
+  const std::uint64_t size = compression_ != nullptr ? compression_->written_bytes() : 0;
+  compression_.reset();
+  segment.to_compress = false;
+  if (!ok) {
+    return;  // the plain file stays
+  }
+  delete_file(segment);
+  segment.compressed = true;
+  segment.path += ".gz";
+  segment.bytes = size;
+  struct stat found {};
+  segment.inode = stat(segment.path.c_str(), &found) == 0 ? found.st_ino : 0;
+}
+
+void SegmentFiles::compress_some() {
+  Segment* segment = next_to_compress();
+  if (segment == nullptr) {
+    return;
+  }
+  if (!has_zlib()) {
+    lacks_zlib_ = true;
+    segment->to_compress = false;
+    return;
+  }
+  if (compression_ == nullptr) {
+    compression_ = std::make_unique<GzipWriter>(segment->path);
+  }
+  // A piece that does not get smaller gets hardly greater. Room may be made by deleting the source.
+  if (!make_room(GzipWriter::kPiece_bytes + (GzipWriter::kPiece_bytes >> 4)) ||
+      compression_ == nullptr) {
+    return;
+  }
+  if (!compression_->is_open()) {
+    end_compression(*segment, false);
+    return;
+  }
+  const GzipWriter::Progress progress = compression_->step();
+  if (progress != GzipWriter::Progress::kMore) {
+    end_compression(*segment, progress == GzipWriter::Progress::kDone);
+  }
+}
+
+void SegmentFiles::compress_until(std::int64_t deadline_ns) {
+  timespec now{};
+  while (next_to_compress() != nullptr) {
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec >= deadline_ns) {
+      compression_.reset();
+      return;
+    }
+    compress_some();
+  }
+}
+
+}  // namespace ringside::exporting

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The files of a trace that is written in segments, so that its size is bounded: when one is full
+// the next is begun, and the oldest are deleted before a write would go beyond the bound. Used by
+// the drain thread alone.
+#ifndef RINGSIDE_PLUGIN_EXPORT_SEGMENT_FILES_H
+#define RINGSIDE_PLUGIN_EXPORT_SEGMENT_FILES_H
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+
+#include "plugin/export/gzip.h"
+#include "plugin/export/trace_file.h"
+
+namespace ringside::exporting {
+
+struct SegmentLimits {
+  std::uint64_t most_bytes = 0;  ///< of all files together; 0: no bound
+  std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: none is for its age
+  bool in_memory = false;        ///< memory is taken ahead, and all is deleted at the end
+  bool compress = false;
+};
+
+class SegmentFiles final : public TraceFile {
+ public:
+  explicit SegmentFiles(const SegmentLimits& limits);
+  ~SegmentFiles() override;
+
+  /// Begins segment 1 in this file; later ones are named for it. As create() otherwise.
+  bool open_first(const std::string& path, std::int64_t now_ns);
+
+  /// True if it is time for the next segment.
+  bool is_full(std::int64_t now_ns) const;
+  /// Makes the next segment's file, while the current one is still written. False, with errno, if
+  /// that fails: then the current one goes on.
+  bool prepare_next();
+  /// The next segment is the current one from here on; all lines of the one before are written.
+  void begin_next(std::int64_t now_ns);
+
+  /// What has been written to the current segment so far are its first lines, which the next one
+  /// repeats; and all that follows is its end.
+  void set_first_line_bytes(std::uint64_t bytes) { current_.first_line_bytes = bytes; }
+  void end_of_header();
+  void end_of_body();
+  void count_operation() { ++current_.operations; }
+
+  /// Ends the last segment. In memory, deletes all.
+  void finish();
+
+  /// Goes on with what is to be compressed, for a moment.
+  void compress_some();
+  /// Compresses what is left until this time (CLOCK_MONOTONIC).
+  void compress_until(std::int64_t deadline_ns);
+  bool lacks_zlib() const { return lacks_zlib_; }
+  /// Memory that a kill frees: the directory had no room.
+  bool is_anonymous() const { return anonymous_; }
+
+  /// Adds all that is kept, without first lines and ends, to a trace that has its own first line.
+  /// False on error, with errno.
+  bool copy_kept(TraceFile& trace);
+
+  std::uint32_t number() const { return current_.number; }
+  std::uint64_t operations() const { return current_.operations; }
+  std::uint32_t oldest_number() const { return oldest().number; }
+  std::int64_t oldest_start_ns() const { return oldest().start_ns; }
+  std::uint64_t kept_operations() const;
+  /// On disk, or in memory.
+  std::uint64_t kept_bytes() const;
+  std::uint64_t total_bytes() const { return before_bytes_ + bytes(); }
+  /// What was written in segments that are deleted.
+  const WriteCounts& deleted() const { return deleted_; }
+
+ private:
+  struct Segment {
+    std::uint32_t number = 0;
+    std::string path;  ///< empty: has no name
+    int file = -1;     ///< of a closed one: kept open if it has no name
+    ino_t inode = 0;
+    std::uint64_t bytes = 0;  ///< that count for the bound
+    std::uint64_t first_line_bytes = 0, header_bytes = 0, body_bytes = 0;
+    std::uint64_t operations = 0;
+    std::int64_t start_ns = 0, end_ns = 0;
+    WriteCounts at_start;  ///< the file's counts when it began
+    WriteCounts counts;    ///< its own, once it is closed
+    bool to_compress = false, compressed = false;
+  };
+
+  bool make_room(std::uint64_t bytes) override;
+  Segment make_file(std::uint32_t number, const std::string& path);
+  std::uint64_t bytes_of_current(std::uint64_t more) const;
+  const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }
+  void close_current();
+  void delete_oldest();
+  void delete_expired(std::int64_t now_ns);
+  static void delete_file(const Segment& segment);
+  Segment* next_to_compress();
+  void end_compression(Segment& segment, bool ok);
+
+  const SegmentLimits limits_;
+  const std::uint64_t segment_bytes_;
+  std::string first_path_;
+  Segment current_;
+  Segment next_;
+  std::deque<Segment> closed_;  // oldest first
+  WriteCounts deleted_;
+  std::uint64_t before_bytes_ = 0;
+  std::uint64_t retry_at_bytes_ = 0;
+  std::unique_ptr<GzipWriter> compression_;  // of the first of closed_ that is to be compressed
+  bool lacks_zlib_ = false;
+  bool anonymous_ = false;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_SEGMENT_FILES_H
