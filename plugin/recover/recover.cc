@@ -112,7 +112,9 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
     of.merged = before.merged[type] + added.merged[type];
     of.dropped_write = before.dropped_write[type] + added.dropped[type];
     of.dropped_memory = before.dropped_memory[type];
-    const std::uint64_t known = of.written + of.merged + of.filtered + of.stale + of.dropped();
+    of.rotated = before.rotated[type];
+    const std::uint64_t known =
+        of.rotated + of.written + of.merged + of.filtered + of.stale + of.dropped();
     if (known > of.produced) {
       missing += known - of.produced;
       of.produced = known;
@@ -249,14 +251,22 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   return why;
 }
 
-// The flight recorder's earlier segments are in the ring directory; they are copied as they are.
+// The flight recorder's segments are in the ring directory, wherever that is by now.
+bool is_in_rings(const std::string& segment, const LeftOver& left) {
+  return base_name(directory_of(segment)) == base_name(left.path());
+}
+std::string place_of(const std::string& segment, const LeftOver& left) {
+  return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
+}
+
+// The earlier ones are copied as they are.
 std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
                           const std::string& directory) {
   for (const auto& [segment, path] : journal.traces) {
-    if (segment >= journal.checkpoint.segment || directory_of(path) != left.path()) {
+    if (segment >= journal.checkpoint.segment || !is_in_rings(path, left)) {
       continue;
     }
-    const BegunTrace begun(path, text_at(journal.first_lines, segment));
+    const BegunTrace begun(place_of(path, left), text_at(journal.first_lines, segment));
     if (!begun.is_there()) {
       continue;  // the recorder had no more room for it
     }
@@ -338,7 +348,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (journal.sequence == 0) {
     journal.checkpoint.segment = journal.first_lines.begin()->first;
   }
-  const std::string& begun = text_at(journal.traces, journal.checkpoint.segment);
+  const std::string begun = place_of(text_at(journal.traces, journal.checkpoint.segment), left);
   const std::string into = directory_for(journal, left, options, outcome);
   outcome.trace = into + name_of(begun, left, options);
   outcome.error = copy_segments(journal, left, options, into);
