@@ -16,6 +16,7 @@
 #include "plugin/control/config.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/process_facts.h"
+#include "plugin/export/trace_file.h"
 
 namespace ringside::control {
 

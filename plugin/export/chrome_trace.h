@@ -13,15 +13,15 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/export/account.h"
 #include "plugin/export/json_text.h"
+#include "plugin/export/line_sink.h"
 #include "plugin/export/process_facts.h"
-#include "plugin/export/trace_file.h"
 #include "plugin/record/clock.h"
 
 namespace ringside::exporting {
 
 class ChromeTrace final : public assemble::Sink {
  public:
-  explicit ChromeTrace(TraceFile& file) : file_(file) {}
+  explicit ChromeTrace(LineSink& file) : file_(file) {}
 
   /// The first line, and Chrome's own lines that name the process.
   void begin(const ProcessFacts& facts, bool dump);
@@ -78,7 +78,7 @@ class ChromeTrace final : public assemble::Sink {
                          const assemble::Communicator& communicator);
   void write_changes(Labels& of, std::int64_t until_ns);
 
-  TraceFile& file_;
+  LineSink& file_;
   JsonText line_;
   std::string row_name_;
   std::vector<Labels> labels_;
