@@ -35,7 +35,7 @@ namespace {
 constexpr std::int64_t kCycle_ns = 10'000'000;
 constexpr int kSettleEvery = 5;  // cycles
 
-constexpr Mix kMixes[] = {{"calls", 0, 0, false, 50'000},
+constexpr Mix kMixes[] = {{"calls", 0, 0, false, 20'000},
                           {"kernel", 4, 0, true, 40'000},
                           {"steps", 4, 8, false, 9'000},
                           {"kernel+steps", 4, 8, true, 8'000}};
