@@ -153,6 +153,13 @@ void Assembler::start_operation(const RecordView& view) {
   calls_[view.tid].open.push_back(view.id);
 }
 
+// For how long an operation without kernel channels must be quiet.
+std::int64_t Assembler::quiet_wait_ns(const OpenOperation& open) const {
+  const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
+                                 open.operation.kind != OperationKind::kCopyEngine;
+  return children_may_come ? kChildWait_ns : kSettle_ns;
+}
+
 bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) const {
   const Operation& operation = open.operation;
   const Communicator& in = communicator(operation.context);
@@ -166,9 +173,7 @@ bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) cons
   }
   const std::int64_t quiet_ns = now_ns - open.last_activity_ns;
   if (!open.expects_kernels) {
-    const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
-                                   operation.kind != OperationKind::kCopyEngine;
-    return quiet_ns >= (children_may_come ? kChildWait_ns : kSettle_ns);
+    return quiet_ns >= quiet_wait_ns(open);
   }
   if (open.kernels_stopped >= operation.channels || gone) {
     return true;
@@ -287,12 +292,14 @@ void Assembler::forget(const OpenOperation& open) {
   }
 }
 
-// An operation that waits for quiet alone needs no look before that could have come: what comes in
-// the meantime only puts it off.
+// An operation that waits for quiet alone needs no look before that could have come. What comes in
+// the meantime can shorten its wait, to no less than kSettle_ns from then on.
 std::int64_t Assembler::next_look_ns(const OpenOperation& open, std::int64_t now_ns) const {
   const bool waits_for_quiet = !open.expects_kernels && open.open_children == 0 &&
                                open.operation.enqueue_end_ns != kUnknownTime;
-  return waits_for_quiet ? std::max(open.last_activity_ns + kSettle_ns, now_ns) : now_ns;
+  return waits_for_quiet
+             ? std::min(open.last_activity_ns + quiet_wait_ns(open), now_ns + kSettle_ns)
+             : now_ns;
 }
 
 void Assembler::settle_operations(std::int64_t now_ns) {

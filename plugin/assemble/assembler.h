@@ -42,7 +42,7 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
 };
 
-/// How much is kept at most; together some 150 MB.
+/// How much is kept at most; together some 250 MB.
 struct AssemblerLimits {
   std::size_t events = 1U << 18;    ///< begun, and not written or still referred to
   std::size_t finished = 1U << 15;  ///< operations that are over and wait for late events
@@ -118,6 +118,7 @@ class Assembler {
   // assemble_operation.cc
   void start_operation(const RecordView& view);
   void settle_operations(std::int64_t now_ns);
+  std::int64_t quiet_wait_ns(const OpenOperation& open) const;
   bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
   void finish(OpenOperation& open, std::int64_t now_ns);
   void reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const;
