@@ -5,6 +5,7 @@
 #include <limits>
 #include <string_view>
 
+#include "plugin/control/thread_place.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
@@ -91,6 +92,14 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   auto drain_ms = static_cast<std::uint64_t>(config.drain_ms);
   reader.integer("RINGSIDE_DRAIN_MS", 1, 1000, false, drain_ms);
   config.drain_ms = static_cast<int>(drain_ms);
+  if (const std::string cpus = or_empty(get("RINGSIDE_DRAIN_CPU")); parse_cpu_list(cpus)) {
+    config.drain_cpus = cpus;
+  } else if (!cpus.empty()) {
+    reader.warn("RINGSIDE_DRAIN_CPU", cpus, "a list of CPUs such as 3 or 0-3,8", "any");
+  }
+  auto drain_nice = static_cast<std::uint64_t>(config.drain_nice);
+  reader.integer("RINGSIDE_DRAIN_NICE", 0, 19, false, drain_nice);
+  config.drain_nice = static_cast<int>(drain_nice);
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -112,6 +121,8 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_EVENTS", events_text},
           {"RINGSIDE_RING_BYTES", std::to_string(ring_bytes)},
           {"RINGSIDE_DRAIN_MS", std::to_string(drain_ms)},
+          {"RINGSIDE_DRAIN_CPU", drain_cpus.empty() ? "any" : drain_cpus},
+          {"RINGSIDE_DRAIN_NICE", std::to_string(drain_nice)},
           {"RINGSIDE_LOG", log}};
 }
 

@@ -21,6 +21,8 @@ struct Config {
   std::string events_text = "default";
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
+  std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
+  int drain_nice = 0;
   std::string log = "stderr";
   std::string job;
 
