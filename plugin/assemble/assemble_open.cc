@@ -126,23 +126,30 @@ bool Assembler::can_be_given_up(const Event& event) const {
   return called->call.end_ns == kUnknownTime || !(called->has_child || called->call.captured);
 }
 
-// A sixteenth at once, so that the search for them costs little for each.
+// Some at once, so that the search for them costs little for each, and few enough that the rings do
+// not fill up meanwhile.
 void Assembler::give_up_oldest(std::int64_t now_ns) {
-  const std::size_t wanted = std::max<std::size_t>(limits_.events / 16, 1);
+  const std::size_t wanted = std::max<std::size_t>(limits_.events / 256, 1);
   std::vector<EventId> oldest;
   oldest.reserve(wanted);
-  for (const auto* node = events_.oldest(); node != nullptr && oldest.size() < wanted;
+  // What an earlier search passed over cannot be given up any more.
+  const auto* node = events_.node(searched_until_);
+  for (node = node != nullptr ? node : events_.oldest(); node != nullptr && oldest.size() < wanted;
        node = node->newer) {
     if (can_be_given_up(node->value)) {
       oldest.push_back(node->id);
     }
   }
+  searched_until_ = node != nullptr ? node->id : 0;
   for (const EventId id : oldest) {
     give_up(id, now_ns);
   }
   forget_finished(now_ns);
   for (auto& [tid, calls] : calls_) {
-    std::erase_if(calls.open, [&](EventId id) { return !events_.contains(id); });
+    // In the order of their starts, as what was given up is.
+    const auto kept = std::find_if(calls.open.begin(), calls.open.end(),
+                                   [&](EventId id) { return events_.contains(id); });
+    calls.open.erase(calls.open.begin(), kept);
   }
 }
 

@@ -165,6 +165,7 @@ class Assembler {
   std::vector<Unfinished> unfinished_;    // in order of their numbers
   std::deque<std::uint64_t> finished_;    // and still remembered, in the order of finishing
   std::deque<record::EventId> captured_;  // calls
+  record::EventId searched_until_ = 0;    // by give_up_oldest
   std::size_t kernels_held_ = 0;          // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
   std::vector<record::EventId> childless_calls_;

@@ -82,8 +82,9 @@ class IdMap {
   void clear() { *this = IdMap(); }
 
   /// For walks, from Node to Node::newer; NULL if empty.
-  Node* oldest() { return oldest_; }
   const Node* oldest() const { return oldest_; }
+  /// Where a walk can begin as well; NULL if the id is not there.
+  const Node* node(std::uint64_t id) const { return node_of(id); }
 
  private:
   struct Cell {
