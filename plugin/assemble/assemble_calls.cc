@@ -44,11 +44,14 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  const bool may_stay_alone = record::is_call(view.type);
-  events_.insert_or_assign(view.id, Event{view.type, 0, 0, made});
+  events_.insert(view.id, Event{view.type, 0, 0, made});
   calls_[view.tid].open.push_back(view.id);
-  if (may_stay_alone) {
-    childless_calls_.push_back(view.id);
+  if (record::is_call(view.type)) {
+    if (call.captured) {
+      captured_.push_back(view.id);
+    } else {
+      childless_calls_.push_back(view.id);
+    }
   }
 }
 
@@ -56,7 +59,11 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
   std::vector<record::EventId>& open = calls_[call.tid].open;
   call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
-  std::erase(open, view.id);
+  if (call.nests) {
+    open.pop_back();
+  } else {
+    std::erase(open, view.id);
+  }
   call.end_ns =
       call.nests ? call_boundary(call.tid, view.ts_ns) : std::max(view.ts_ns, call.start_ns);
   if (record::is_coll_like(call.type)) {
@@ -76,7 +83,7 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
 }
 
 bool Assembler::group_of(const CallEvent& call) const {
-  return call.parent != 0 && events_.find(call.parent) != events_.end();
+  return call.parent != 0 && events_.contains(call.parent);
 }
 
 Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
@@ -108,13 +115,12 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
 
 void Assembler::settle_calls(std::int64_t now_ns) {
   std::erase_if(childless_calls_, [&](record::EventId id) {
-    const auto found = events_.find(id);
-    if (found == events_.end()) {
+    Event* const found = events_.find(id);
+    if (found == nullptr) {
       return true;
     }
-    auto& call = std::get<CallEvent>(found->second.data);
-    // A captured call stays known for ever: each replay of its graph refers to it.
-    if (call.has_child || call.call.captured) {
+    auto& call = std::get<CallEvent>(found->data);
+    if (call.has_child) {
       return true;
     }
     if (call.call.end_ns == kUnknownTime || group_of(call)) {
@@ -129,7 +135,7 @@ void Assembler::settle_calls(std::int64_t now_ns) {
     sink_.operation(call_operation(call, next_operation_++, false), communicator(call.call.context),
                     Tally{});
     ++operations_written_;
-    events_.erase(found);
+    events_.erase(id);
     return true;
   });
 }

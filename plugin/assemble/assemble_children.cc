@@ -31,8 +31,7 @@ std::int64_t between(std::int64_t from_ns, std::int64_t to_ns) {
 
 void Assembler::start_child(const RecordView& view) {
   Event event{view.type, 0, 0, ControlRow{}};
-  const auto parent = events_.find(view.payload.step.parent);
-  const Event* const above = parent != events_.end() ? &parent->second : nullptr;
+  Event* const above = events_.find(view.payload.step.parent);
   event.operation = above != nullptr ? above->operation : given_operation_;
   joined_operation_ = event.operation;
   OpenOperation* const operation = open_operation(event.operation);
@@ -72,7 +71,7 @@ void Assembler::start_child(const RecordView& view) {
       made.id = view.id;
       made.row.step = view.payload.step.step;
       if (above != nullptr && above->type == EventType::kProxyOp) {
-        auto& proxy = std::get<ProxyOpEvent>(parent->second.data);
+        auto& proxy = std::get<ProxyOpEvent>(above->data);
         made.row.channel = proxy.row.channel;
         made.row.is_send = proxy.row.is_send;
         // A foreign operation's steps bring its foreign context.
@@ -133,7 +132,7 @@ void Assembler::start_child(const RecordView& view) {
     ++operation->open_children;
     operation->last_activity_ns = view.ts_ns;
   }
-  events_.insert_or_assign(view.id, std::move(event));
+  events_.insert(view.id, std::move(event));
 }
 
 void Assembler::state_of_child(const RecordView& view, Event& event) {
@@ -232,13 +231,12 @@ void Assembler::stop_child(const RecordView& view, Event& event) {
 void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts_ns) {
   // NCCL 2.24 to 2.26 never stop many receiving steps; they end with their proxy operation.
   for (const EventId id : proxy.steps) {
-    const auto found = events_.find(id);
-    if (found != events_.end()) {
-      auto& step = std::get<StepEvent>(found->second.data);
+    if (Event* const found = events_.find(id)) {
+      auto& step = std::get<StepEvent>(found->data);
       step.proxy_op = 0;
       proxy.step_bytes += step.row.bytes;
-      stop_step(step, found->second, ts_ns, true);
-      events_.erase(found);
+      stop_step(step, *found, ts_ns, true);
+      events_.erase(id);
     }
   }
   ProxyOpRow& row = proxy.row;
@@ -274,8 +272,8 @@ void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_n
     row.flush_ns = between(flush_ns, gpu_ns != kUnknownTime ? gpu_ns : ts_ns);
     row.gpu_wait_ns = between(gpu_ns, ts_ns);
   }
-  if (const auto proxy = events_.find(step.proxy_op); proxy != events_.end()) {
-    auto& above = std::get<ProxyOpEvent>(proxy->second.data);
+  if (Event* const proxy = events_.find(step.proxy_op)) {
+    auto& above = std::get<ProxyOpEvent>(proxy->data);
     above.step_bytes += row.bytes;
     std::erase(above.steps, step.id);
   }
@@ -290,6 +288,7 @@ void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t 
   if (operation != nullptr && !operation->finished && event.type == EventType::kKernelCh) {
     ++operation->kernels_stopped;
     operation->kernels.push_back({kernel, event.tally()});
+    ++kernels_held_;
     return;
   }
   place_kernel(kernel, kUnknownTime);
@@ -335,8 +334,15 @@ void Assembler::place_kernel(KernelRow& row, std::int64_t earliest_ns) {
 }
 
 GpuClock& Assembler::gpu_clock(std::uint32_t context) {
-  const Communicator& of = communicator(context);
-  return gpu_clocks_[of.gpu_uuid.empty() ? std::to_string(context) : of.gpu_uuid];
+  if (context >= gpu_clock_of_.size()) {
+    gpu_clock_of_.resize(context + std::size_t{1});
+  }
+  GpuClock*& clock = gpu_clock_of_[context];
+  if (clock == nullptr) {
+    const Communicator& of = communicator(context);
+    clock = &gpu_clocks_[of.gpu_uuid.empty() ? std::to_string(context) : of.gpu_uuid];
+  }
+  return *clock;
 }
 
 }  // namespace ringside::assemble

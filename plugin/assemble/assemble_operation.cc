@@ -74,7 +74,7 @@ void Assembler::start_operation(const RecordView& view) {
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
   joined_operation_ = number;
-  OpenOperation& open = operations_[number];
+  OpenOperation& open = operations_.insert(number, {});
   Operation& made = open.operation;
   made.number = number;
   made.kind = view.type == EventType::kColl  ? OperationKind::kColl
@@ -110,15 +110,15 @@ void Assembler::start_operation(const RecordView& view) {
   made.bytes = made.count * size.value_or(0);
 
   std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
-  const auto group = events_.find(
+  const Event* const group = events_.find(
       view.has_extra && view.extra.parent_group != 0 ? view.extra.parent_group : coll.parent);
-  if (group != events_.end() && group->second.type == EventType::kGroup) {
-    made.group = std::get<CallEvent>(group->second.data).call.id;
+  if (group != nullptr && group->type == EventType::kGroup) {
+    made.group = std::get<CallEvent>(group->data).call.id;
   }
   made.enqueue_start_ns = start_ns;
-  const auto parent = events_.find(coll.parent);
-  if (parent != events_.end() && record::is_call(parent->second.type)) {
-    auto& called = std::get<CallEvent>(parent->second.data);
+  Event* const parent = events_.find(coll.parent);
+  if (parent != nullptr && record::is_call(parent->type)) {
+    auto& called = std::get<CallEvent>(parent->data);
     called.has_child = true;
     called.child = number;
     open.call = coll.parent;
@@ -151,13 +151,16 @@ void Assembler::start_operation(const RecordView& view) {
   enqueue.call.func = made.func;
   enqueue.call.captured = made.captured;
   enqueue.call.start_ns = start_ns;
-  events_.insert_or_assign(view.id, Event{view.type, 0, number, enqueue});
+  events_.insert(view.id, Event{view.type, 0, number, enqueue});
+  unfinished_.push_back({number, made.enqueue_start_ns, kUnknownTime});
   calls_[view.tid].open.push_back(view.id);
 }
 
-OpenOperation* Assembler::open_operation(std::uint64_t number) {
-  const auto found = operations_.find(number);
-  return found != operations_.end() ? &found->second : nullptr;
+// For how long an operation without kernel channels must be quiet.
+std::int64_t Assembler::quiet_wait_ns(const OpenOperation& open) const {
+  const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
+                                 open.operation.kind != OperationKind::kCopyEngine;
+  return children_may_come ? kChildWait_ns : kSettle_ns;
 }
 
 bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) const {
@@ -173,9 +176,7 @@ bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) cons
   }
   const std::int64_t quiet_ns = now_ns - open.last_activity_ns;
   if (!open.expects_kernels) {
-    const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
-                                   operation.kind != OperationKind::kCopyEngine;
-    return quiet_ns >= (children_may_come ? kChildWait_ns : kSettle_ns);
+    return quiet_ns >= quiet_wait_ns(open);
   }
   if (open.kernels_stopped >= operation.channels || gone) {
     return true;
@@ -268,7 +269,7 @@ Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& ke
 void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   std::vector<KernelRow> kernels;
   Operation made = build(open, kernels);
-  made.in_flight = open.open_children > 0;
+  made.in_flight = open.open_children > 0 || made.enqueue_end_ns == kUnknownTime;
   sink_.operation(made, communicator(made.context), open.tally);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     sink_.kernel(kernels[i], open.kernels[i].tally);
@@ -279,39 +280,62 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
     std::uint64_t& last = last_on_gpu_[made.context];
     last = std::max(last, made.number);
   }
-  open.kernels.clear();
-  open.kernels.shrink_to_fit();
+  kernels_held_ -= open.kernels.size();
+  open.kernels = {};
   open.finished = true;
   open.finished_ns = now_ns;
+  finished_.push_back(made.number);
 }
 
 void Assembler::forget(const OpenOperation& open) {
   events_.erase(open.event);
-  const auto call = events_.find(open.call);
-  if (open.call != 0 && call != events_.end() &&
-      !std::get<CallEvent>(call->second.data).call.captured) {
-    events_.erase(call);
+  const Event* const call = events_.find(open.call);
+  if (call != nullptr && !std::get<CallEvent>(call->data).call.captured) {
+    events_.erase(open.call);
   }
+}
+
+// An operation that waits for quiet alone needs no look before that could have come. What comes in
+// the meantime can shorten its wait, to no less than kSettle_ns from then on.
+std::int64_t Assembler::next_look_ns(const OpenOperation& open, std::int64_t now_ns) const {
+  const bool waits_for_quiet = !open.expects_kernels && open.open_children == 0 &&
+                               open.operation.enqueue_end_ns != kUnknownTime;
+  return waits_for_quiet
+             ? std::min(open.last_activity_ns + quiet_wait_ns(open), now_ns + kSettle_ns)
+             : now_ns;
 }
 
 void Assembler::settle_operations(std::int64_t now_ns) {
   std::int64_t oldest_open_ns = now_ns - kSettle_ns;
-  for (auto at = operations_.begin(); at != operations_.end();) {
-    OpenOperation& open = at->second;
-    if (!open.finished && is_finished(open, now_ns)) {
-      finish(open, now_ns);
+  std::erase_if(unfinished_, [&](Unfinished& entry) {
+    if (now_ns >= entry.next_look_ns) {
+      OpenOperation* const open = operations_.find(entry.number);
+      if (open == nullptr || open->finished) {
+        return true;
+      }
+      if (is_finished(*open, now_ns)) {
+        finish(*open, now_ns);
+        return true;
+      }
+      entry.next_look_ns = next_look_ns(*open, now_ns);
     }
-    if (open.finished && now_ns - open.finished_ns >= kGrace_ns) {
-      forget(open);
-      at = operations_.erase(at);
-      continue;
-    }
-    if (!open.finished) {
-      oldest_open_ns = std::min(oldest_open_ns, open.operation.enqueue_start_ns);
-    }
-    ++at;
-  }
+    oldest_open_ns = std::min(oldest_open_ns, entry.enqueue_start_ns);
+    return false;
+  });
+  forget_finished(now_ns);
   sink_.complete_until(oldest_open_ns);
+}
+
+void Assembler::forget_finished(std::int64_t now_ns) {
+  while (!finished_.empty()) {
+    const OpenOperation* const open = operations_.find(finished_.front());
+    if (finished_.size() <= limits_.finished && now_ns - open->finished_ns < kGrace_ns) {
+      return;
+    }
+    forget(*open);
+    operations_.erase(finished_.front());
+    finished_.pop_front();
+  }
 }
 
 }  // namespace ringside::assemble

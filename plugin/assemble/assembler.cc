@@ -31,6 +31,9 @@ void Assembler::open_communicator(const Communicator& opened) {
     communicators_.resize(opened.context + 1);
   }
   communicators_[opened.context] = opened;
+  if (opened.context < gpu_clock_of_.size()) {
+    gpu_clock_of_[opened.context] = nullptr;  // its GPU is known now
+  }
   sink_.communicator(opened);
 }
 
@@ -66,6 +69,7 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
       joined_operation_ = operation;
       orphans_.push_back({view, view.ts_ns + kOrphanWait_ns, operation});
     }
+    keep_limits(view.ts_ns);
     ++counts_.consumed[index_of(view.type)];
   } catch (const std::bad_alloc&) {
     ++counts_.consumed[index_of(view.type)];
@@ -76,21 +80,21 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
 
 bool Assembler::needs(std::uint64_t operation, EventId id) const {
   if (operation != 0) {
-    const auto found = operations_.find(operation);
-    return found != operations_.end() && !found->second.finished;
+    const OpenOperation* const found = operations_.find(operation);
+    return found != nullptr && !found->finished;
   }
-  const auto found = events_.find(id);
-  if (found == events_.end()) {
+  const Event* const found = events_.find(id);
+  if (found == nullptr) {
     return std::any_of(orphans_.begin(), orphans_.end(),
                        [&](const Orphan& orphan) { return orphan.view.id == id; });
   }
-  const auto* call = std::get_if<CallEvent>(&found->second.data);
+  const auto* call = std::get_if<CallEvent>(&found->data);
   if (call == nullptr || !call->has_child || call->call.captured ||
       call->call.end_ns == kUnknownTime) {
     return true;
   }
-  const auto child = operations_.find(call->child);
-  return child != operations_.end() && !child->second.finished;
+  const OpenOperation* const child = operations_.find(call->child);
+  return child != nullptr && !child->finished;
 }
 
 bool Assembler::join(const RecordView& view, bool last_try) {
@@ -108,7 +112,7 @@ bool Assembler::join(const RecordView& view, bool last_try) {
 
 bool Assembler::start(const RecordView& view, bool last_try) {
   const EventId parent = parent_of(view);
-  if (parent != 0 && !last_try && events_.find(parent) == events_.end()) {
+  if (parent != 0 && !last_try && !events_.contains(parent)) {
     return false;
   }
   if (view.context != 0) {
@@ -125,22 +129,22 @@ bool Assembler::start(const RecordView& view, bool last_try) {
 }
 
 bool Assembler::state(const RecordView& view) {
-  const auto found = events_.find(view.id);
-  if (found == events_.end()) {
+  Event* const found = events_.find(view.id);
+  if (found == nullptr) {
     return false;
   }
-  ++found->second.joined;
-  joined_operation_ = found->second.operation;
-  state_of_child(view, found->second);
+  ++found->joined;
+  joined_operation_ = found->operation;
+  state_of_child(view, *found);
   return true;
 }
 
 bool Assembler::stop(const RecordView& view) {
-  const auto found = events_.find(view.id);
-  if (found == events_.end()) {
+  Event* const found = events_.find(view.id);
+  if (found == nullptr) {
     return false;
   }
-  Event& event = found->second;
+  Event& event = *found;
   if (const auto* call = std::get_if<CallEvent>(&event.data);
       call != nullptr && call->call.end_ns != kUnknownTime) {
     return false;  // NCCL stops some calls again: stale
@@ -159,18 +163,22 @@ bool Assembler::stop(const RecordView& view) {
 void Assembler::retry_orphans(std::int64_t now_ns) {
   // Once through: what finds no event goes to the back of the queue again, in the same order.
   for (std::size_t left = orphans_.size(); left != 0; --left) {
-    const Orphan orphan = orphans_.front();
-    orphans_.pop_front();
-    const bool late = now_ns >= orphan.deadline_ns;
-    given_operation_ = orphan.operation;
-    if (join(orphan.view, late)) {
-      continue;
-    }
-    if (late) {
-      ++counts_.stale[index_of(orphan.view.type)];
-    } else {
-      orphans_.push_back(orphan);
-    }
+    retry_oldest_orphan(now_ns);
+  }
+}
+
+void Assembler::retry_oldest_orphan(std::int64_t now_ns) {
+  const Orphan orphan = orphans_.front();
+  orphans_.pop_front();
+  const bool late = now_ns >= orphan.deadline_ns;
+  given_operation_ = orphan.operation;
+  if (join(orphan.view, late)) {
+    return;
+  }
+  if (late) {
+    ++counts_.stale[index_of(orphan.view.type)];
+  } else {
+    orphans_.push_back(orphan);
   }
 }
 
@@ -218,85 +226,12 @@ void Assembler::close(std::int64_t now_ns) {
   operations_written_ += write_in_flight(sink_, now_ns);
   events_.clear();
   operations_.clear();
+  unfinished_.clear();
+  finished_.clear();
+  captured_.clear();
+  kernels_held_ = 0;
   childless_calls_.clear();
   calls_.clear();
-}
-
-std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
-  std::uint64_t written = 0;
-  std::vector<EventId> open;
-  open.reserve(events_.size());
-  for (const auto& [id, event] : events_) {
-    open.push_back(id);
-  }
-  std::sort(open.begin(), open.end());
-  for (const EventId id : open) {
-    const Event& event = events_.at(id);
-    const Tally tally = event.tally();
-    if (const auto* called = std::get_if<CallEvent>(&event.data)) {
-      if (called->call.end_ns == kUnknownTime) {
-        Call call = called->call;
-        call.end_ns = std::max(now_ns, call.start_ns);
-        call.in_flight = true;
-        sink.call(call, call.operation == 0 ? tally : Tally{});
-      }
-    } else if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
-      ProxyOpRow row = proxy->row;
-      row.in_flight = true;
-      sink.proxy_op(row, tally);
-    } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
-      StepRow row = step->row;
-      row.in_flight = true;
-      sink.step(row, tally);
-    } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
-      KernelRow row = *kernel;
-      row.in_flight = true;
-      place_kernel(row, kUnknownTime);
-      sink.kernel(row, tally);
-    } else if (const auto* control = std::get_if<ControlRow>(&event.data)) {
-      ControlRow row = *control;
-      row.in_flight = true;
-      sink.control(row, tally);
-    } else if (const auto* net = std::get_if<NetRow>(&event.data)) {
-      NetRow row = *net;
-      row.in_flight = true;
-      sink.net(row, tally);
-    } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
-      CopyEngineRow row = *engine;
-      row.in_flight = true;
-      sink.copy_engine(row, tally);
-    }
-  }
-  for (auto& [number, state] : operations_) {
-    if (state.finished) {
-      continue;
-    }
-    std::vector<KernelRow> kernels;
-    Operation operation = build(state, kernels);
-    operation.in_flight = state.open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
-                          (state.expects_kernels && operation.state != OperationState::kCompleted);
-    sink.operation(operation, communicator(operation.context), state.tally);
-    for (std::size_t i = 0; i < kernels.size(); ++i) {
-      sink.kernel(kernels[i], state.kernels[i].tally);
-    }
-    ++written;
-  }
-  std::uint64_t number = next_operation_;
-  for (const EventId id : childless_calls_) {
-    const auto found = events_.find(id);
-    if (found == events_.end()) {
-      continue;
-    }
-    const auto& call = std::get<CallEvent>(found->second.data);
-    if (call.has_child || call.call.captured) {
-      continue;
-    }
-    sink.operation(
-        call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call)),
-        communicator(call.call.context), Tally{});
-    ++written;
-  }
-  return written;
 }
 
 }  // namespace ringside::assemble

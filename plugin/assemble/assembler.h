@@ -10,6 +10,10 @@
 // it has stopped, and its kernel channels are all there, or a later operation of the same
 // communicator is finished, or for a settle time nothing has come.
 //
+// What is kept is bounded (AssemblerLimits), whatever NCCL leaves open and whatever is lost: beyond
+// the bounds the oldest is written as it is, marked in flight, and what comes for it later is
+// stale.
+//
 // Used by one thread. Throws only std::bad_alloc.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
@@ -24,6 +28,7 @@
 
 #include "plugin/assemble/event.h"
 #include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/id_map.h"
 #include "plugin/assemble/name_table.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/sink.h"
@@ -37,9 +42,18 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
 };
 
+/// How much is kept at most; together some 250 MB.
+struct AssemblerLimits {
+  std::size_t events = 1U << 18;    ///< begun, and not written or still referred to
+  std::size_t finished = 1U << 15;  ///< operations that are over and wait for late events
+  std::size_t captured = 1U << 15;  ///< calls in CUDA graphs, to which replays refer
+  std::size_t orphans = 1U << 16;   ///< records whose event has not come
+};
+
 class Assembler {
  public:
-  explicit Assembler(Sink& sink) : sink_(sink), communicators_(1) {}
+  explicit Assembler(Sink& sink, const AssemblerLimits& limits = {})
+      : sink_(sink), limits_(limits), communicators_(1) {}
 
   /// A communicator was created. Numbers are given in order, from 1; gaps are filled with unknown
   /// ones.
@@ -86,6 +100,8 @@ class Assembler {
 
   const AssemblerCounts& counts() const { return counts_; }
   std::uint64_t operations() const { return operations_written_; }
+  /// Events that are kept now.
+  std::size_t held_events() const { return events_.size() + kernels_held_; }
 
  private:
   struct Orphan {
@@ -104,6 +120,7 @@ class Assembler {
   bool state(const RecordView& view);
   bool stop(const RecordView& view);
   void retry_orphans(std::int64_t now_ns);
+  void retry_oldest_orphan(std::int64_t now_ns);
   void learn(const RecordView& view);
 
   // assemble_calls.cc
@@ -117,14 +134,26 @@ class Assembler {
   // assemble_operation.cc
   void start_operation(const RecordView& view);
   void settle_operations(std::int64_t now_ns);
+  std::int64_t quiet_wait_ns(const OpenOperation& open) const;
   bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
   void finish(OpenOperation& open, std::int64_t now_ns);
   void reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const;
   void note_kernel_order(const OpenOperation& open);
   Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
+  std::int64_t next_look_ns(const OpenOperation& open, std::int64_t now_ns) const;
   void forget(const OpenOperation& open);
+  void forget_finished(std::int64_t now_ns);
   std::uint32_t window_at(std::int64_t ts_ns) const;
   const Communicator& communicator(std::uint32_t context) const;
+
+  // assemble_open.cc
+  void write_row(Sink& sink, const Event& event);
+  static void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
+  void keep_limits(std::int64_t now_ns);
+  void give_up_oldest(std::int64_t now_ns);
+  bool can_be_given_up(const Event& event) const;
+  void give_up(record::EventId id, std::int64_t now_ns);
+  void give_up_call(Event& event, std::int64_t now_ns);
 
   // assemble_children.cc
   void start_child(const RecordView& view);
@@ -136,17 +165,29 @@ class Assembler {
   void stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns);
   void place_kernel(KernelRow& row, std::int64_t earliest_ns);
   GpuClock& gpu_clock(std::uint32_t context);
-  OpenOperation* open_operation(std::uint64_t number);
+  OpenOperation* open_operation(std::uint64_t number) { return operations_.find(number); }
 
   Sink& sink_;
+  const AssemblerLimits limits_;
   NameTable names_;
   std::vector<Communicator> communicators_;
-  std::unordered_map<record::EventId, Event> events_;
-  std::map<std::uint64_t, OpenOperation> operations_;  // in order of their numbers
+  IdMap<Event> events_;
+  IdMap<OpenOperation> operations_;  // by number
+  struct Unfinished {
+    std::uint64_t number;
+    std::int64_t enqueue_start_ns;
+    std::int64_t next_look_ns;
+  };
+  std::vector<Unfinished> unfinished_;    // in order of their numbers
+  std::deque<std::uint64_t> finished_;    // and still remembered, in the order of finishing
+  std::deque<record::EventId> captured_;  // calls
+  record::EventId searched_until_ = 0;    // by give_up_oldest
+  std::size_t kernels_held_ = 0;          // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
   std::vector<record::EventId> childless_calls_;
   std::deque<Orphan> orphans_;
   std::map<std::string, GpuClock> gpu_clocks_;
+  std::vector<GpuClock*> gpu_clock_of_;  // by context; NULL: not looked up yet
   std::map<std::uint32_t, GpuClockFit> written_fits_;
   struct Window {
     std::uint32_t number;

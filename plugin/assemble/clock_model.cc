@@ -11,6 +11,8 @@ namespace {
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
 // Records are converted soon after they were made; older knots than this are never asked for.
 constexpr std::size_t kMostKnots = 4096;
+// Of a stretch, in ticks and in nanoseconds: the product of two such is below 2^64.
+constexpr std::uint64_t kShort = 0xFFFFFFFF;
 
 }  // namespace
 
@@ -39,14 +41,24 @@ std::int64_t ClockModel::ns(std::uint64_t ticks) const {
     return knots_.front().ns;
   }
   // The stretch that ends at the first knot not before `ticks`; before the first and after the last
-  // knot the nearest stretch is extended.
-  auto end = std::lower_bound(knots_.begin() + 1, knots_.end() - 1, ticks,
-                              [](const Knot& knot, std::uint64_t t) { return knot.ticks < t; });
+  // knot the nearest stretch is extended. Mostly it is the last one: records are young.
+  const auto last = knots_.end() - 1;
+  const auto end =
+      ticks > (last - 1)->ticks
+          ? last
+          : std::lower_bound(knots_.begin() + 1, last, ticks,
+                             [](const Knot& knot, std::uint64_t t) { return knot.ticks < t; });
   const Knot& a = *(end - 1);
   const Knot& b = *end;
-  const auto span_ticks = static_cast<__int128>(b.ticks - a.ticks);
+  const std::uint64_t span_ticks = b.ticks - a.ticks;
+  const auto span_ns = static_cast<std::uint64_t>(b.ns - a.ns);
+  if (ticks >= a.ticks && ticks <= b.ticks && span_ticks <= kShort && span_ns <= kShort) {
+    // Within a short stretch, which is the rule, the product fits into 64 bits.
+    const std::uint64_t delta_ns = (ticks - a.ticks) * span_ns / span_ticks;
+    return std::max<std::int64_t>(a.ns + static_cast<std::int64_t>(delta_ns), 0);
+  }
   const auto delta_ticks = static_cast<__int128>(ticks) - static_cast<__int128>(a.ticks);
-  const __int128 delta_ns = delta_ticks * (b.ns - a.ns) / span_ticks;
+  const __int128 delta_ns = delta_ticks * (b.ns - a.ns) / static_cast<__int128>(span_ticks);
   return std::max<std::int64_t>(a.ns + static_cast<std::int64_t>(delta_ns), 0);
 }
 

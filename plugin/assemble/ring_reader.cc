@@ -105,6 +105,7 @@ std::uint64_t RingReader::read(std::uint64_t until_ticks) {
     }
     if (readings_[i].ring != nullptr) {
       meet_owner(readings_[i]);
+      readings_[i].first = readings_[i].tail;
       look(readings_[i], until_ticks);
     }
   }
@@ -132,7 +133,10 @@ std::uint64_t RingReader::read(std::uint64_t until_ticks) {
       ++taken;
     } while (look(*oldest, until_ticks) && oldest->next_ticks <= others);
   }
+  fills_fast_ = false;
   for (Reading& reading : readings_) {
+    fills_fast_ = fills_fast_ || (reading.ring != nullptr &&
+                                  reading.tail - reading.first > reading.ring->capacity / 4);
     if (reading.ring != nullptr &&
         reading.ring->state.load(std::memory_order_acquire) == record::RingState::kRetired &&
         reading.ring->peek(reading.tail) == nullptr) {

@@ -39,6 +39,9 @@ class RingReader {
   /// have ended are given back once they are empty.
   std::uint64_t read(std::uint64_t until_ticks);
 
+  /// The last read took more than a quarter of some ring: waiting would be a risk.
+  bool fills_fast() const { return fills_fast_; }
+
   /// One entry a living thread, and one for all others.
   std::vector<ThreadCounts> thread_counts();
 
@@ -46,6 +49,7 @@ class RingReader {
   struct Reading {
     record::Ring* ring = nullptr;
     std::uint64_t tail = 0;
+    std::uint64_t first = 0;   ///< the tail before this read
     std::uint32_t owners = 0;  ///< up to which owner the thread is known
     std::int32_t tid = 0;
     std::uint64_t before_produced = 0;  ///< of earlier owners
@@ -65,6 +69,7 @@ class RingReader {
   std::function<void()> checkpoint_;
   std::vector<Reading> readings_;  // by the ring's index
   ThreadCounts ended_;
+  bool fills_fast_ = false;
 };
 
 }  // namespace ringside::assemble

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plugin/assemble/journal.h"
+#include "plugin/control/thread_place.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
@@ -123,6 +124,14 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   reader.integer("RINGSIDE_JOURNAL_BYTES", assemble::Journal::kLeastBytes, std::uint64_t{4} << 30,
                  true, config.journal_bytes);
   read_bounds(get, reader, config);
+  if (const std::string cpus = or_empty(get("RINGSIDE_DRAIN_CPU")); parse_cpu_list(cpus)) {
+    config.drain_cpus = cpus;
+  } else if (!cpus.empty()) {
+    reader.warn("RINGSIDE_DRAIN_CPU", cpus, "a list of CPUs such as 3 or 0-3,8", "any");
+  }
+  auto drain_nice = static_cast<std::uint64_t>(config.drain_nice);
+  reader.integer("RINGSIDE_DRAIN_NICE", 0, 19, false, drain_nice);
+  config.drain_nice = static_cast<int>(drain_nice);
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -150,6 +159,8 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_FLIGHT_BYTES", std::to_string(flight_bytes)},
           {"RINGSIDE_RING_DIR", ring_directory.empty() ? "none" : ring_directory},
           {"RINGSIDE_JOURNAL_BYTES", std::to_string(journal_bytes)},
+          {"RINGSIDE_DRAIN_CPU", drain_cpus.empty() ? "any" : drain_cpus},
+          {"RINGSIDE_DRAIN_NICE", std::to_string(drain_nice)},
           {"RINGSIDE_LOG", log}};
 }
 

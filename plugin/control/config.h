@@ -27,6 +27,8 @@ struct Config {
   std::uint64_t flight_bytes = 0;           ///< 0: not a flight recorder
   std::string ring_directory = "/dev/shm";  ///< empty: rings in anonymous memory
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
+  std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
+  int drain_nice = 0;
   std::string log = "stderr";
   std::string job;
 

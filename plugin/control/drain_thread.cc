@@ -7,13 +7,13 @@
 #include <pthread.h>
 
 #include "plugin/control/session.h"
+#include "plugin/control/thread_place.h"
 #include "plugin/record/recorder.h"
 
 namespace ringside::control {
 namespace {
 
-// While nothing happens the thread looks this often; a ring of the least size then holds what
-// several hundred thousand callbacks a second make of it.
+// While recording is stopped and nothing comes any more the thread looks this often.
 constexpr auto kIdleWait = std::chrono::milliseconds(100);
 constexpr int kIdleAfterCycles = 20;
 
@@ -45,16 +45,40 @@ void* Session::thread_main(void* session) noexcept {
   return nullptr;
 }
 
+void Session::place_thread() {
+  const auto warn = [&](const char* name, const std::string& value, int error) {
+    log_.warn(std::string(name) + "=" + value + " is refused (" + std::strerror(error) +
+              "): the drain thread runs where and as the system lets it");
+  };
+  if (const auto cpus = parse_cpu_list(config_.drain_cpus)) {
+    if (const int error = run_on_cpus(*cpus); error != 0) {
+      warn("RINGSIDE_DRAIN_CPU", config_.drain_cpus, error);
+    }
+  }
+  if (config_.drain_nice != 0) {
+    if (const int error = run_at_nice(config_.drain_nice); error != 0) {
+      warn("RINGSIDE_DRAIN_NICE", std::to_string(config_.drain_nice), error);
+    }
+  }
+}
+
+// Under the mutex.
+std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
+  const auto period = std::chrono::milliseconds(config_.drain_ms);
+  if (writer_.rings_fill_fast()) {
+    return std::chrono::milliseconds(0);
+  }
+  return wanted_ == 0 && idle_cycles >= kIdleAfterCycles ? std::max(kIdleWait, period) : period;
+}
+
 void Session::drain_loop() {
+  place_thread();
   int idle_cycles = 0;
   bool wanted = true;
   while (wanted) {
     {
       std::unique_lock lock(mutex_);
-      const auto wait = idle_cycles < kIdleAfterCycles
-                            ? std::chrono::milliseconds(config_.drain_ms)
-                            : std::max(kIdleWait, std::chrono::milliseconds(config_.drain_ms));
-      wake_.wait_for(lock, wait,
+      wake_.wait_for(lock, drain_wait(idle_cycles),
                      [&] { return !thread_wanted_ || !dumps_.empty() || !notes_.empty(); });
       wanted = thread_wanted_;
     }

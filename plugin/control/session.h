@@ -73,6 +73,8 @@ class Session {
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;
   void drain_loop();
+  void place_thread();
+  std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;

@@ -65,6 +65,7 @@ class TraceWriter {
 
   /// Takes the rings' records up to these ticks; how many there were.
   std::uint64_t read_rings(std::uint64_t until_ticks) { return reader_.read(until_ticks); }
+  bool rings_fill_fast() const { return reader_.fills_fast(); }
 
   /// Finishes and writes what is due.
   void settle();

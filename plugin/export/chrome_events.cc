@@ -2,6 +2,7 @@
 //
 // The lines of operations, calls and rows.
 #include <algorithm>
+#include <charconv>
 
 #include "plugin/assemble/event_names.h"
 #include "plugin/assemble/message_bytes.h"
@@ -37,6 +38,12 @@ ChromeTrace::Labels& ChromeTrace::labels(std::uint32_t context) {
     labels_.push_back(std::move(added));
   }
   return labels_[context];
+}
+
+void ChromeTrace::name_row(std::uint32_t context, std::string_view what, int channel) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, channel);
+  row_name_.assign(labels(context).prefix).append(what).append(digits, end.ptr);
 }
 
 void ChromeTrace::end_line(const Tally& tally) {
@@ -195,8 +202,9 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
   row_name_ = call.type == record::EventType::kGroupApi       ? "group"
               : call.type == record::EventType::kKernelLaunch ? "launch"
               : call.type == record::EventType::kGroup        ? "enqueue group"
-              : enqueue                                       ? "enqueue " + std::string(call.func)
-                                                              : std::string(call.func);
+              : enqueue                                       ? "enqueue "
+                                                              : "";
+  row_name_.append(enqueue || record::is_call(call.type) ? call.func : "");
   const std::int64_t end_ns = std::max(call.end_ns, call.start_ns);
   if (call.nests) {
     line_.clear();
@@ -275,9 +283,9 @@ void ChromeTrace::bandwidth_counter(const assemble::Operation& operation,
     return;
   }
   Labels& of = labels(operation.context);
-  of.changes.emplace(operation.enqueue_start_ns, static_cast<std::int64_t>(operation.bytes));
-  of.changes.emplace(std::max(operation.end_ns, operation.enqueue_start_ns),
-                     -static_cast<std::int64_t>(operation.bytes));
+  of.changes.push({operation.enqueue_start_ns, static_cast<std::int64_t>(operation.bytes)});
+  of.changes.push({std::max(operation.end_ns, operation.enqueue_start_ns),
+                   -static_cast<std::int64_t>(operation.bytes)});
   // Operations of a communicator run one after the other; where stamps say otherwise the counter
   // shows the part that is this one's own.
   const std::int64_t start_ns = std::max(operation.start_ns, of.last_busbw_end_ns);
@@ -291,7 +299,7 @@ void ChromeTrace::bandwidth_counter(const assemble::Operation& operation,
           assemble::size_factor(operation.func, std::max<std::uint64_t>(nranks, 1))) /
       static_cast<double>(operation.end_ns - operation.start_ns);
   const bool known = communicator.has_size;
-  row_name_ = of.communicator + (known ? " busbw" : " algbw");
+  row_name_.assign(of.communicator).append(known ? " busbw" : " algbw");
   counter(row_name_, "GB/s", start_ns,
           known ? algbw_gbps * assemble::bus_factor(operation.func, nranks) : algbw_gbps);
   counter(row_name_, "GB/s", operation.end_ns, 0);
@@ -305,13 +313,15 @@ void ChromeTrace::complete_until(std::int64_t ts_ns) {
 }
 
 void ChromeTrace::write_changes(Labels& of, std::int64_t until_ns) {
-  while (!of.changes.empty() && of.changes.begin()->first < until_ns) {
-    const auto change = of.changes.begin();
-    const std::int64_t ts_ns = change->first;
-    of.bytes_in_flight += static_cast<std::uint64_t>(change->second);
-    of.changes.erase(change);
-    if (of.changes.empty() || of.changes.begin()->first != ts_ns) {
-      row_name_ = of.communicator + " in flight";
+  // While an operation hangs, later ones must not pile up here: then its bytes come late.
+  constexpr std::size_t kMostChanges = 1U << 16;
+  while (!of.changes.empty() &&
+         (of.changes.top().ts_ns < until_ns || of.changes.size() > kMostChanges)) {
+    const std::int64_t ts_ns = of.changes.top().ts_ns;
+    of.bytes_in_flight += static_cast<std::uint64_t>(of.changes.top().bytes);
+    of.changes.pop();
+    if (of.changes.empty() || of.changes.top().ts_ns != ts_ns) {
+      row_name_.assign(of.communicator).append(" in flight");
       counter(row_name_, "bytes", ts_ns, static_cast<double>(of.bytes_in_flight));
     }
   }

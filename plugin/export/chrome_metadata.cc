@@ -32,9 +32,10 @@ std::string nccl_version_text(int version) {
          std::to_string(version % 100);
 }
 
-JsonText& ChromeTrace::metadata(std::string_view name) {
+JsonText& ChromeTrace::metadata(std::string_view name, std::string_view before) {
   line_.clear();
-  return line_.raw("{\"ph\":\"M\",\"name\":\"")
+  return line_.raw(before)
+      .raw("{\"ph\":\"M\",\"name\":\"")
       .raw(name)
       .raw("\",\"pid\":")
       .integer(pid_)
@@ -51,8 +52,7 @@ void ChromeTrace::resume(int pid, std::uint64_t run_id) {
 void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   pid_ = facts.pid;
   run_id_ = facts.run_id;
-  metadata(schema::kLineTrace).raw("\"format_version\":").integer(schema::kFormatVersion);
-  line_.text().insert(0, 1, '[');
+  metadata(schema::kLineTrace, "[").raw("\"format_version\":").integer(schema::kFormatVersion);
   line_.member_string("plugin_version", facts.plugin_version).member_hex("run_id", facts.run_id);
   if (dump) {
     line_.member_true("dump");
@@ -124,7 +124,7 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   of.own = communicator.name;
   if (of.own.empty() && communicator.has_hash) {
     JsonText hash;
-    of.own = "communicator " + hash.hex(communicator.hash).text().substr(1, 6);
+    of.own = "communicator " + std::string(hash.hex(communicator.hash).text().substr(1, 6));
   }
   if (of.own.empty()) {
     of.own = "communicator " + std::to_string(communicator.context);

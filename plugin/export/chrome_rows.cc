@@ -19,8 +19,7 @@ void common_args(JsonText& line, const assemble::Row& row) {
 }  // namespace
 
 void ChromeTrace::proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) {
-  row_name_ = labels(row.context).prefix + (row.is_send ? "send" : "recv") + " channel " +
-              std::to_string(row.channel);
+  name_row(row.context, row.is_send ? "send channel " : "recv channel ", row.channel);
   begin_async('b', schema::kCategoryProxy, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   line_.member("peer", row.peer).member("steps", row.steps).member("chunk_bytes", row.chunk_bytes);
@@ -40,8 +39,7 @@ void ChromeTrace::proxy_op(const assemble::ProxyOpRow& row, const assemble::Tall
 }
 
 void ChromeTrace::step(const assemble::StepRow& row, const assemble::Tally& tally) {
-  row_name_ = labels(row.context).prefix + (row.is_send ? "send" : "recv") + " steps channel " +
-              std::to_string(row.channel);
+  name_row(row.context, row.is_send ? "send steps channel " : "recv steps channel ", row.channel);
   begin_async('b', schema::kCategoryStep, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   line_.member("step", row.step);
@@ -64,8 +62,8 @@ void ChromeTrace::step(const assemble::StepRow& row, const assemble::Tally& tall
 
 void ChromeTrace::kernel(const assemble::KernelRow& row, const assemble::Tally& tally) {
   const bool phase = row.phase >= 0;
-  row_name_ = labels(row.context).prefix + "GPU channel " + std::to_string(row.channel) +
-              (phase ? " phases" : "");
+  name_row(row.context, "GPU channel ", row.channel);
+  row_name_.append(phase ? " phases" : "");
   const std::string_view category = phase ? schema::kCategoryPhase : schema::kCategoryGpu;
   begin_async('b', category, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
@@ -89,7 +87,7 @@ void ChromeTrace::kernel(const assemble::KernelRow& row, const assemble::Tally& 
 }
 
 void ChromeTrace::control(const assemble::ControlRow& row, const assemble::Tally& tally) {
-  row_name_ = labels(row.context).prefix + "proxy thread";
+  row_name_.assign(labels(row.context).prefix).append("proxy thread");
   begin_async('b', schema::kCategoryControl, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   if (!row.state.empty()) {
@@ -102,7 +100,7 @@ void ChromeTrace::control(const assemble::ControlRow& row, const assemble::Tally
 }
 
 void ChromeTrace::net(const assemble::NetRow& row, const assemble::Tally& tally) {
-  row_name_ = labels(row.context).prefix + "network plugin";
+  row_name_.assign(labels(row.context).prefix).append("network plugin");
   begin_async('b', schema::kCategoryNet, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   line_.member("id", row.net_id);
@@ -123,7 +121,7 @@ void ChromeTrace::net(const assemble::NetRow& row, const assemble::Tally& tally)
 }
 
 void ChromeTrace::copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) {
-  row_name_ = labels(row.context).prefix + "copy engine";
+  row_name_.assign(labels(row.context).prefix).append("copy engine");
   begin_async('b', schema::kCategoryCopyEngine, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   line_.member_string("type", assemble::type_name(row.type));

@@ -5,7 +5,8 @@
 #define RINGSIDE_PLUGIN_EXPORT_CHROME_TRACE_H
 
 #include <cstdint>
-#include <map>
+#include <functional>
+#include <queue>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,15 +14,15 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/export/account.h"
 #include "plugin/export/json_text.h"
+#include "plugin/export/line_sink.h"
 #include "plugin/export/process_facts.h"
-#include "plugin/export/trace_file.h"
 #include "plugin/record/clock.h"
 
 namespace ringside::exporting {
 
 class ChromeTrace final : public assemble::Sink {
  public:
-  explicit ChromeTrace(TraceFile& file) : file_(file) {}
+  explicit ChromeTrace(LineSink& file) : file_(file) {}
 
   /// The first line, and Chrome's own lines that name the process.
   void begin(const ProcessFacts& facts, bool dump);
@@ -65,12 +66,19 @@ class ChromeTrace final : public assemble::Sink {
     std::string own;  ///< communicator's name without the rank
     std::int64_t last_busbw_end_ns = 0;
     std::uint64_t bytes_in_flight = 0;
-    std::multimap<std::int64_t, std::int64_t> changes;  ///< of bytes in flight, by time
+    /// Of bytes in flight, the earliest on top.
+    struct Change {
+      std::int64_t ts_ns;
+      std::int64_t bytes;
+      bool operator>(const Change& other) const { return ts_ns > other.ts_ns; }
+    };
+    std::priority_queue<Change, std::vector<Change>, std::greater<>> changes;
   };
   Labels& labels(std::uint32_t context);
   void relabel();
 
-  JsonText& metadata(std::string_view name);
+  JsonText& metadata(std::string_view name, std::string_view before = {});
+  void name_row(std::uint32_t context, std::string_view what, int channel);
   JsonText& begin_async(char phase, std::string_view category, std::string_view name,
                         std::uint64_t id, std::int32_t tid, std::int64_t ts_ns);
   void end_line(const assemble::Tally& tally);
@@ -83,7 +91,7 @@ class ChromeTrace final : public assemble::Sink {
                          const assemble::Communicator& communicator);
   void write_changes(Labels& of, std::int64_t until_ns);
 
-  TraceFile& file_;
+  LineSink& file_;
   JsonText line_;
   std::string row_name_;
   std::vector<Labels> labels_;

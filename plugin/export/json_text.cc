@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/export/json_text.h"
 
-#include <array>
+#include <algorithm>
 
 namespace ringside::exporting {
 namespace {
@@ -35,37 +35,53 @@ std::size_t utf8_length(std::string_view text) {
   return 0;
 }
 
+// Length of what can be taken over as it is at the start of text.
+std::size_t plain_length(std::string_view text) {
+  const auto end = std::find_if(text.begin(), text.end(), [](char c) {
+    return c < 0x20 || c == 0x7F || c == '"' || c == '\\' || (c & 0x80) != 0;
+  });
+  return static_cast<std::size_t>(end - text.begin());
+}
+
 }  // namespace
+
+void JsonText::grow(std::size_t bytes) {
+  const auto used = static_cast<std::size_t>(end_ - buffer_.get());
+  const std::size_t size = std::max(used * 2, used + bytes);
+  auto made = std::make_unique<char[]>(size);
+  std::memcpy(made.get(), buffer_.get(), used);
+  buffer_ = std::move(made);
+  end_ = buffer_.get() + used;
+  limit_ = buffer_.get() + size;
+}
 
 JsonText& JsonText::string(std::string_view text) {
   constexpr std::string_view kHex = "0123456789abcdef";
-  text_.push_back('"');
-  while (!text.empty()) {
+  raw("\"");
+  while (true) {
+    const std::size_t plain = plain_length(text);
+    raw(text.substr(0, plain));
+    text.remove_prefix(plain);
+    if (text.empty()) {
+      return raw("\"");
+    }
     const char c = text.front();
-    if (c == '"' || c == '\\') {
-      text_.push_back('\\');
-      text_.push_back(c);
-      text.remove_prefix(1);
-      continue;
-    }
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7F) {
-      const std::array<char, 6> escape = {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
-      text_.append(escape.data(), escape.size());
-      text.remove_prefix(1);
-      continue;
+    std::size_t length = 1;
+    if (c == '"' || c == '\\') {
+      const char escape[] = {'\\', c};
+      raw({escape, sizeof escape});
+    } else if (byte < 0x80) {
+      const char escape[] = {'\\', 'u', '0', '0', kHex[byte >> 4], kHex[byte & 15]};
+      raw({escape, sizeof escape});
+    } else if (length = utf8_length(text); length != 0) {
+      raw(text.substr(0, length));
+    } else {
+      raw("\\ufffd");
+      length = 1;
     }
-    const std::size_t length = utf8_length(text);
-    if (length == 0) {
-      text_.append("\\ufffd");
-      text.remove_prefix(1);
-      continue;
-    }
-    text_.append(text.substr(0, length));
     text.remove_prefix(length);
   }
-  text_.push_back('"');
-  return *this;
 }
 
 }  // namespace ringside::exporting

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds JSON text in a buffer: no printf, no locale, no allocation once the buffer has grown.
+// Builds JSON text in a buffer: no printf, no locale, no allocation once the buffer has grown. All
+// that is short is inline, so that the copying of constant texts is a few moves.
 #ifndef RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 #define RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 
 #include <charconv>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <string>
+#include <cstring>
+#include <memory>
 #include <string_view>
 
 namespace ringside::exporting {
@@ -15,23 +18,21 @@ namespace ringside::exporting {
 class JsonText {
  public:
   JsonText& raw(std::string_view text) {
-    text_.append(text);
+    append(room(text.size()), text);
     return *this;
   }
 
   template <std::integral T>
   JsonText& integer(T value) {
-    char digits[24];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value);
-    text_.append(digits, end.ptr);
+    char* const at = room(kMostDigits);
+    end_ = std::to_chars(at, at + kMostDigits, value).ptr;
     return *this;
   }
 
   /// "0x..." in quotes, for what does not fit into a double.
   JsonText& hex(std::uint64_t value) {
-    char digits[20];
-    const auto end = std::to_chars(digits, digits + sizeof digits, value, 16);
-    text_.append("\"0x").append(digits, end.ptr).push_back('"');
+    char* const at = append(room(kMostDigits), "\"0x");
+    end_ = append(std::to_chars(at, at + 16, value, 16).ptr, "\"");
     return *this;
   }
 
@@ -45,16 +46,14 @@ class JsonText {
     const char decimals[4] = {'.', static_cast<char>('0' + rest / 100),
                               static_cast<char>('0' + rest / 10 % 10),
                               static_cast<char>('0' + rest % 10)};
-    text_.append(decimals, sizeof decimals);
-    return *this;
+    return raw({decimals, sizeof decimals});
   }
 
   /// A number with three decimals; value must be finite.
   JsonText& fixed(double value) {
-    char digits[64];
-    const auto end =
-        std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, 3);
-    text_.append(digits, end.ptr);
+    constexpr std::size_t kMost = 330;  // of the largest double
+    char* const at = room(kMost);
+    end_ = std::to_chars(at, at + kMost, value, std::chars_format::fixed, 3).ptr;
     return *this;
   }
 
@@ -75,15 +74,37 @@ class JsonText {
   }
   JsonText& member_true(std::string_view key) { return this->key(key).raw("true"); }
   JsonText& key(std::string_view key) {
-    text_.append(",\"").append(key).append("\":");
+    char* at = append(room(key.size() + 4), ",\"");
+    at = append(at, key);
+    append(at, "\":");
     return *this;
   }
 
-  std::string& text() { return text_; }
-  void clear() { text_.clear(); }
+  std::string_view text() const {
+    return {buffer_.get(), static_cast<std::size_t>(end_ - buffer_.get())};
+  }
+  void clear() { end_ = buffer_.get(); }
 
  private:
-  std::string text_;
+  static constexpr std::size_t kMostDigits = 24;  // of an integer, with its quotes
+  static constexpr std::size_t kFirst_bytes = 4096;
+
+  /// Where the text ends, with space for `bytes` more.
+  char* room(std::size_t bytes) {
+    if (static_cast<std::size_t>(limit_ - end_) < bytes) [[unlikely]] {
+      grow(bytes);
+    }
+    return end_;
+  }
+  char* append(char* at, std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    return end_ = at + text.size();
+  }
+  void grow(std::size_t bytes);
+
+  std::unique_ptr<char[]> buffer_ = std::make_unique<char[]>(kFirst_bytes);
+  char* end_ = buffer_.get();
+  char* limit_ = end_ + kFirst_bytes;
 };
 
 }  // namespace ringside::exporting

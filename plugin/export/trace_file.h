@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "plugin/assemble/rows.h"
+#include "plugin/export/line_sink.h"
 
 namespace ringside::exporting {
 
@@ -23,7 +24,7 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
 };
 
-class TraceFile {
+class TraceFile : public LineSink {
  public:
   TraceFile() = default;
   TraceFile(const TraceFile&) = delete;
@@ -38,7 +39,7 @@ class TraceFile {
   const std::string& path() const { return path_; }
 
   /// Adds a line (with its newline) and what it stands for to the buffer.
-  void add(std::string_view line, const assemble::Tally& tally);
+  void add(std::string_view line, const assemble::Tally& tally) override;
 
   /// Writes the buffer. False, with errno set, if any of it was lost.
   bool flush();

@@ -40,11 +40,15 @@ TEST_CASE("values are taken") {
                               {"RINGSIDE_START", "0"},
                               {"RINGSIDE_RING_BYTES", "4M"},
                               {"RINGSIDE_DRAIN_MS", "50"},
+                              {"RINGSIDE_DRAIN_CPU", "0-3,8"},
+                              {"RINGSIDE_DRAIN_NICE", "19"},
                               {"SLURM_JOB_ID", "99"}});
   CHECK(config.directory == "/x");
   CHECK_FALSE(config.start);
   CHECK(config.ring_bytes == 4U << 20);
   CHECK(config.drain_ms == 50);
+  CHECK(config.drain_cpus == "0-3,8");
+  CHECK(config.drain_nice == 19);
   CHECK(config.job == "99");
   CHECK(config.warnings.empty());
 }
@@ -58,6 +62,10 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_RING_BYTES", "99999999999999999999"},
       {"RINGSIDE_RING_BYTES", "17179869184G"},
       {"RINGSIDE_DRAIN_MS", "0"},
+      {"RINGSIDE_DRAIN_CPU", "3,"},
+      {"RINGSIDE_DRAIN_CPU", "first"},
+      {"RINGSIDE_DRAIN_NICE", "20"},
+      {"RINGSIDE_DRAIN_NICE", "-1"},
       {"RINGSIDE_DRAIN_MS", "-1"},
       {"RINGSIDE_EVENTS", "coll,stepz"},
       {"RINGSIDE_EVENTS", ""}};
@@ -69,6 +77,8 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
     CHECK(config.start);
     CHECK(config.ring_bytes == 2U << 20);
     CHECK(config.drain_ms == 10);
+    CHECK(config.drain_cpus.empty());
+    CHECK(config.drain_nice == 0);
     CHECK(config.events.use_default);
   }
 }

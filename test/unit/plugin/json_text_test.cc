@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/export/json_text.h"
 
+#include <limits>
+#include <string>
+
 #include "test/unit/catch.h"
 
 using ringside::exporting::JsonText;
@@ -9,7 +12,7 @@ namespace {
 
 std::string quoted(std::string_view text) {
   JsonText json;
-  return json.string(text).text();
+  return std::string(json.string(text).text());
 }
 
 }  // namespace
@@ -30,7 +33,7 @@ TEST_CASE("strings are escaped, and what is not UTF-8 is replaced") {
 TEST_CASE("microseconds have three decimals, from integer nanoseconds") {
   const auto text = [](std::int64_t ns) {
     JsonText json;
-    return json.microseconds(ns).text();
+    return std::string(json.microseconds(ns).text());
   };
   CHECK(text(0) == "0.000");
   CHECK(text(7) == "0.007");
@@ -42,4 +45,21 @@ TEST_CASE("microseconds have three decimals, from integer nanoseconds") {
 TEST_CASE("numbers that do not fit into a double are hex strings") {
   JsonText json;
   CHECK(json.hex(0xFFFFFFFFFFFFFFFFULL).text() == "\"0xffffffffffffffff\"");
+}
+
+TEST_CASE("a text grows as far as it must, and begins anew without what was") {
+  JsonText json;
+  std::string expected;
+  for (int i = 0; i < 3'000; ++i) {
+    json.member("k", i).member_true("yes");
+    expected += ",\"k\":" + std::to_string(i) + ",\"yes\":true";
+  }
+  const std::string_view long_text(expected);
+  JsonText quoted_text;
+  quoted_text.string(long_text.substr(0, 1)).string(std::string(20'000, 'x'));
+  CHECK(json.text() == expected);
+  CHECK(quoted_text.text() == "\",\"\"" + std::string(20'000, 'x') + "\"");
+  json.clear();
+  json.fixed(std::numeric_limits<double>::max()).integer(std::numeric_limits<std::int64_t>::min());
+  CHECK(json.text().size() == 309 + 4 + 20);
 }

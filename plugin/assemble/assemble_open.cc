@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is open: shown in flight for a dump and at the end, and given up, oldest first, where too
+// much of it is kept.
+#include <algorithm>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/record/encode.h"
+
+namespace ringside::assemble {
+
+using record::EventId;
+using record::EventType;
+
+// Of an event that is not a call.
+void Assembler::write_row(Sink& sink, const Event& event) {
+  const Tally tally = event.tally();
+  const auto in_flight = [](auto row) {
+    row.in_flight = true;
+    return row;
+  };
+  if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
+    sink.proxy_op(in_flight(proxy->row), tally);
+  } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
+    sink.step(in_flight(step->row), tally);
+  } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
+    KernelRow row = in_flight(*kernel);
+    place_kernel(row, kUnknownTime);
+    sink.kernel(row, tally);
+  } else if (const auto* control = std::get_if<ControlRow>(&event.data)) {
+    sink.control(in_flight(*control), tally);
+  } else if (const auto* net = std::get_if<NetRow>(&event.data)) {
+    sink.net(in_flight(*net), tally);
+  } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
+    sink.copy_engine(in_flight(*engine), tally);
+  }
+}
+
+// Of a call that has not ended. An enqueue's callbacks are accounted for with its operation.
+void Assembler::write_open_call(Sink& sink, const Event& event, std::int64_t now_ns) {
+  Call call = std::get<CallEvent>(event.data).call;
+  call.end_ns = std::max(now_ns, call.start_ns);
+  call.in_flight = true;
+  sink.call(call, call.operation == 0 ? event.tally() : Tally{});
+}
+
+std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
+  std::uint64_t written = 0;
+  std::vector<EventId> open;
+  open.reserve(events_.size());
+  for (const auto* node = events_.oldest(); node != nullptr; node = node->newer) {
+    open.push_back(node->id);
+  }
+  std::sort(open.begin(), open.end());
+  for (const EventId id : open) {
+    const Event& event = *events_.find(id);
+    const auto* called = std::get_if<CallEvent>(&event.data);
+    if (called == nullptr) {
+      write_row(sink, event);
+    } else if (called->call.end_ns == kUnknownTime) {
+      write_open_call(sink, event, now_ns);
+    }
+  }
+  for (const Unfinished& entry : unfinished_) {
+    const OpenOperation* const state = operations_.find(entry.number);
+    if (state == nullptr || state->finished) {
+      continue;
+    }
+    std::vector<KernelRow> kernels;
+    Operation operation = build(*state, kernels);
+    operation.in_flight = state->open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
+                          (state->expects_kernels && operation.state != OperationState::kCompleted);
+    Tally tally = state->tally;
+    if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
+      tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
+    }
+    sink.operation(operation, communicator(operation.context), tally);
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      sink.kernel(kernels[i], state->kernels[i].tally);
+    }
+    ++written;
+  }
+  std::uint64_t number = next_operation_;
+  for (const EventId id : childless_calls_) {
+    const Event* const found = events_.find(id);
+    if (found == nullptr) {
+      continue;
+    }
+    const auto& call = std::get<CallEvent>(found->data);
+    if (call.has_child) {
+      continue;
+    }
+    sink.operation(
+        call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call)),
+        communicator(call.call.context), Tally{});
+    ++written;
+  }
+  return written;
+}
+
+void Assembler::keep_limits(std::int64_t now_ns) {
+  if (orphans_.size() > limits_.orphans) {
+    orphans_.front().deadline_ns = now_ns;
+    retry_oldest_orphan(now_ns);
+  }
+  if (captured_.size() > limits_.captured) {
+    const Event* const oldest = events_.find(captured_.front());
+    if (oldest != nullptr && std::get<CallEvent>(oldest->data).call.end_ns == kUnknownTime) {
+      captured_.push_back(captured_.front());  // its turn comes, or give_up_oldest takes it
+    } else {
+      events_.erase(captured_.front());
+    }
+    captured_.pop_front();
+  }
+  if (held_events() > limits_.events) {
+    give_up_oldest(now_ns);
+  }
+}
+
+// What has been written and is only remembered has bounds of its own.
+bool Assembler::can_be_given_up(const Event& event) const {
+  const auto* const called = std::get_if<CallEvent>(&event.data);
+  if (called == nullptr) {
+    return true;
+  }
+  if (record::is_coll_like(event.type)) {
+    const OpenOperation* const operation = operations_.find(event.operation);
+    return operation != nullptr && !operation->finished;
+  }
+  return called->call.end_ns == kUnknownTime || !(called->has_child || called->call.captured);
+}
+
+// Some at once, so that the search for them costs little for each, and few enough that the rings do
+// not fill up meanwhile.
+void Assembler::give_up_oldest(std::int64_t now_ns) {
+  const std::size_t wanted = std::max<std::size_t>(limits_.events / 256, 1);
+  std::vector<EventId> oldest;
+  oldest.reserve(wanted);
+  // What an earlier search passed over cannot be given up any more.
+  const auto* node = events_.node(searched_until_);
+  for (node = node != nullptr ? node : events_.oldest(); node != nullptr && oldest.size() < wanted;
+       node = node->newer) {
+    if (can_be_given_up(node->value)) {
+      oldest.push_back(node->id);
+    }
+  }
+  searched_until_ = node != nullptr ? node->id : 0;
+  for (const EventId id : oldest) {
+    give_up(id, now_ns);
+  }
+  forget_finished(now_ns);
+  for (auto& [tid, calls] : calls_) {
+    // In the order of their starts, as what was given up is.
+    const auto kept = std::find_if(calls.open.begin(), calls.open.end(),
+                                   [&](EventId id) { return events_.contains(id); });
+    calls.open.erase(calls.open.begin(), kept);
+  }
+}
+
+void Assembler::give_up(EventId id, std::int64_t now_ns) {
+  Event* const event = events_.find(id);
+  if (event == nullptr) {
+    return;
+  }
+  if (std::holds_alternative<CallEvent>(event->data)) {
+    give_up_call(*event, now_ns);
+    // An operation that was enqueued stays known for its late events, as all finished ones do.
+    if (!record::is_coll_like(event->type) ||
+        std::get<CallEvent>(event->data).call.end_ns == kUnknownTime) {
+      events_.erase(id);
+    }
+    return;
+  }
+  if (OpenOperation* const operation = open_operation(event->operation)) {
+    if (!operation->finished) {
+      finish(*operation, now_ns);
+    }
+    operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
+  }
+  write_row(sink_, *event);
+  events_.erase(id);
+}
+
+void Assembler::give_up_call(Event& event, std::int64_t now_ns) {
+  const auto& called = std::get<CallEvent>(event.data);
+  const bool ended = called.call.end_ns != kUnknownTime;
+  if (!ended) {
+    write_open_call(sink_, event, now_ns);
+  }
+  if (record::is_coll_like(event.type)) {
+    if (OpenOperation* const operation = open_operation(event.operation);
+        operation != nullptr && !operation->finished) {
+      operation->tally.joined = event.joined;
+      finish(*operation, now_ns);
+    }
+  } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
+    sink_.operation(call_operation(called, next_operation_++, !ended || group_of(called)),
+                    communicator(called.call.context), Tally{});
+    ++operations_written_;
+  }
+}
+
+}  // namespace ringside::assemble

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What takes the lines of a trace: a file, or, to measure the making of lines alone, memory.
+#ifndef RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
+#define RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
+
+#include <string_view>
+
+#include "plugin/assemble/rows.h"
+
+namespace ringside::exporting {
+
+class LineSink {
+ public:
+  /// Adds a line (with its newline) and what it stands for.
+  virtual void add(std::string_view line, const assemble::Tally& tally) = 0;
+
+ protected:
+  LineSink() = default;
+  LineSink(const LineSink&) = default;
+  LineSink& operator=(const LineSink&) = default;
+  ~LineSink() = default;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast the drain makes lines of records, on one core.
+//
+//   ringside_bench_drain [--seconds S] [--file PATH]
+//   ringside_bench_drain --paced LINES_PER_S [--seconds S]
+//
+// The first form fills rings, untimed, and takes the processor time of emptying them: into nothing
+// (reading and assembling alone), into memory (and making JSON of it), and into a file if asked.
+// The second lets a producer make records at a rate in real time while another thread drains every
+// ten milliseconds, as the plugin does, and says what did not fit into the rings.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/ring_reader.h"
+#include "plugin/export/chrome_trace.h"
+#include "plugin/export/trace_file.h"
+#include "test/bench/drain_load.h"
+
+using namespace ringside;
+using bench::Load;
+using bench::Mix;
+
+namespace {
+
+constexpr std::int64_t kCycle_ns = 10'000'000;
+constexpr int kSettleEvery = 5;  // cycles
+
+constexpr Mix kMixes[] = {{"calls", 0, 0, false, 20'000},
+                          {"kernel", 4, 0, true, 40'000},
+                          {"steps", 4, 8, false, 9'000},
+                          {"kernel+steps", 4, 8, true, 8'000}};
+
+// Keeps the last of the lines, and a digest of all: the same load is to give the same bytes.
+class Memory final : public exporting::LineSink {
+ public:
+  explicit Memory(exporting::LineSink* next = nullptr) : next_(next), block_(1U << 20, '\0') {}
+  void add(std::string_view line, const assemble::Tally& tally) override {
+    ++lines;
+    bytes += line.size();
+    if (at_ + line.size() > block_.size()) {
+      digest();
+    }
+    line.copy(block_.data() + at_, line.size());
+    at_ += line.size();
+    if (next_ != nullptr) {
+      next_->add(line, tally);
+    }
+  }
+  std::uint64_t digest() {
+    if (with_digest) {
+      for (std::size_t i = 0; i < at_; ++i) {
+        digest_ = (digest_ ^ static_cast<unsigned char>(block_[i])) * 0x100000001B3U;
+      }
+    }
+    at_ = 0;
+    return digest_;
+  }
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+  bool with_digest = false;
+
+ private:
+  exporting::LineSink* next_;
+  std::string block_;
+  std::size_t at_ = 0;
+  std::uint64_t digest_ = 0xCBF29CE484222325U;
+};
+
+class Nothing final : public assemble::Sink {
+ public:
+  void operation(const assemble::Operation&, const assemble::Communicator&,
+                 const assemble::Tally&) override {}
+  void call(const assemble::Call&, const assemble::Tally&) override {}
+  void proxy_op(const assemble::ProxyOpRow&, const assemble::Tally&) override {}
+  void step(const assemble::StepRow&, const assemble::Tally&) override {}
+  void kernel(const assemble::KernelRow&, const assemble::Tally&) override {}
+  void control(const assemble::ControlRow&, const assemble::Tally&) override {}
+  void net(const assemble::NetRow&, const assemble::Tally&) override {}
+  void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally&) override {}
+  void thread(std::int32_t, std::string_view) override {}
+  void communicator(const assemble::Communicator&) override {}
+  void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}
+  void complete_until(std::int64_t) override {}
+};
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+// Rings, a load for them, and what empties them.
+struct Drain {
+  std::unique_ptr<record::RingPool> pool = std::make_unique<record::RingPool>();
+  std::unique_ptr<Load> load;
+  std::unique_ptr<assemble::ClockModel> clock;
+  std::unique_ptr<assemble::Assembler> assembler;
+  std::unique_ptr<assemble::RingReader> reader;
+
+  Drain(const Mix& mix, assemble::Sink& sink, bool real_time) {
+    pool->prepare();
+    load = std::make_unique<Load>(*pool, mix, real_time);
+    clock = std::make_unique<assemble::ClockModel>(
+        real_time ? record::read_clocks(record::find_clock_source()) : reading(0));
+    assembler = std::make_unique<assemble::Assembler>(sink);
+    reader = std::make_unique<assemble::RingReader>(*pool, *clock, *assembler);
+    assembler->open_window(1, 0);
+    assembler->expect(record::bit(record::EventType::kProxyOp) |
+                      (mix.kernels ? record::bit(record::EventType::kKernelCh) : 0));
+    for (std::uint32_t context = 1; context <= Load::kCommunicators; ++context) {
+      assemble::Communicator made;
+      made.context = context;
+      made.abi_version = 6;
+      made.has_hash = made.has_size = made.rank_known = true;
+      made.hash = 0xba385c900b3c5b33U + context;
+      made.nranks = 16;
+      made.nnodes = 2;
+      made.created_ns = 0;
+      assembler->open_communicator(made);
+    }
+  }
+  static record::ClockReading reading(std::int64_t ns) {
+    return {Load::ticks_of(ns), static_cast<std::uint64_t>(ns),
+            1'700'000'000'000'000'000U + static_cast<std::uint64_t>(ns), 20};
+  }
+  std::uint64_t cycle(const record::ClockReading& now, bool settle) {
+    clock->add(now);
+    const std::uint64_t taken = reader->read(now.ticks);
+    if (settle) {
+      assembler->settle(clock->ns(now.ticks));
+    }
+    return taken;
+  }
+};
+
+struct Cost {
+  double cpu_s = 0, wall_s = 0;
+  std::uint64_t records = 0;
+};
+
+// Empties the rings every 10 ms of the load's time; the time of emptying alone.
+Cost measure(const Mix& mix, assemble::Sink& sink, double seconds) {
+  Drain drain(mix, sink, false);
+  Cost cost;
+  std::int64_t next_ns = drain.load->now_ns();
+  const auto end_ns = next_ns + static_cast<std::int64_t>(seconds * 1e9);
+  for (int cycle = 0; next_ns < end_ns; ++cycle) {
+    next_ns += kCycle_ns;
+    while (drain.load->now_ns() < next_ns) {
+      drain.load->collective();
+    }
+    const double cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    const double wall_s = seconds_of(CLOCK_MONOTONIC);
+    cost.records += drain.cycle(Drain::reading(drain.load->now_ns()), cycle % kSettleEvery == 0);
+    cost.cpu_s += seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu_s;
+    cost.wall_s += seconds_of(CLOCK_MONOTONIC) - wall_s;
+  }
+  if (drain.load->dropped() != 0) {
+    std::printf("%s: %llu records did not fit into the rings\n", std::string(mix.name).c_str(),
+                static_cast<unsigned long long>(drain.load->dropped()));
+    std::exit(1);
+  }
+  return cost;
+}
+
+void measure_all(double seconds, const std::string& path) {
+  std::printf("%-13s %11s %13s %10s %12s %9s %9s  %s\n", "load", "lines/s", "records/s",
+              "bytes/line", "assemble", "JSON", "records/", "digest");
+  std::printf("%-13s %11s %13s %10s %12s %9s %9s\n", "", "", "", "", "ns/line", "ns/line", "line");
+  for (const Mix& mix : kMixes) {
+    Nothing nothing;
+    const Cost assembling = measure(mix, nothing, seconds);
+    Memory memory;
+    exporting::ChromeTrace trace(memory);
+    const Cost all = measure(mix, trace, seconds);
+    Memory again;
+    again.with_digest = true;
+    exporting::ChromeTrace same(again);
+    measure(mix, same, 1);
+    const auto lines = static_cast<double>(memory.lines);
+    std::printf(
+        "%-13s %11.0f %13.0f %10.1f %12.1f %9.1f %9.2f  %016llx\n", std::string(mix.name).c_str(),
+        lines / all.cpu_s, static_cast<double>(all.records) / all.cpu_s,
+        static_cast<double>(memory.bytes) / lines, assembling.cpu_s / lines * 1e9,
+        (all.cpu_s - assembling.cpu_s) / lines * 1e9, static_cast<double>(all.records) / lines,
+        static_cast<unsigned long long>(again.digest()));
+    if (path.empty()) {
+      continue;
+    }
+    exporting::TraceFile file;
+    if (!file.create(path)) {
+      std::perror(path.c_str());
+      std::exit(1);
+    }
+    Memory counted(&file);
+    exporting::ChromeTrace written(counted);
+    const Cost cost = measure(mix, written, seconds);
+    file.close();
+    std::remove(path.c_str());
+    std::printf("%-13s %11.0f lines/s of wall time, %.0f MB/s, into %s\n", "  file",
+                static_cast<double>(counted.lines) / cost.wall_s,
+                static_cast<double>(counted.bytes) / cost.wall_s * 1e-6, path.c_str());
+  }
+}
+
+double lines_per_collective(const Mix& mix) {
+  constexpr int kCollectives = 100;
+  Memory memory;
+  exporting::ChromeTrace trace(memory);
+  Drain drain(mix, trace, false);
+  for (int i = 0; i < kCollectives; ++i) {
+    drain.load->collective();
+  }
+  drain.cycle(Drain::reading(drain.load->now_ns()), false);
+  drain.assembler->close(drain.load->now_ns());
+  return static_cast<double>(memory.lines) / kCollectives;
+}
+
+int paced(double lines_per_s, double seconds) {
+  using Clock = std::chrono::steady_clock;
+  int failed = 0;
+  for (const Mix& mix : kMixes) {
+    const double per_s = lines_per_s / lines_per_collective(mix);
+
+    Memory memory;
+    exporting::ChromeTrace trace(memory);
+    Drain drain(mix, trace, true);
+    std::atomic<bool> over{false};
+    double cpu_s = 0;
+    std::thread drainer([&] {
+      const auto source = record::find_clock_source();
+      auto next = Clock::now();
+      for (int cycle = 0; !over.load(std::memory_order_acquire); ++cycle) {
+        if (!drain.reader->fills_fast()) {
+          next = std::max(next + std::chrono::nanoseconds(kCycle_ns), Clock::now());
+          std::this_thread::sleep_until(next);
+        }
+        drain.cycle(record::read_clocks(source), cycle % kSettleEvery == 0);
+      }
+      cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    });
+    // Where the producer got no processor for a while, it does not make up for it in a burst.
+    constexpr double kMostBehind_s = 0.001;
+    const auto begin = Clock::now();
+    double due_s = 0;
+    for (double at_s = 0; at_s < seconds;
+         at_s = std::chrono::duration<double>(Clock::now() - begin).count()) {
+      for (due_s = std::max(due_s, at_s - kMostBehind_s); due_s < at_s; due_s += 1 / per_s) {
+        drain.load->collective();
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    over.store(true, std::memory_order_release);
+    drainer.join();
+    std::printf("%-13s %9.0f lines/s, drain %3.0f %% of a core, %llu of %llu records dropped\n",
+                std::string(mix.name).c_str(), static_cast<double>(memory.lines) / seconds,
+                cpu_s / seconds * 100, static_cast<unsigned long long>(drain.load->dropped()),
+                static_cast<unsigned long long>(drain.load->appended()));
+    failed += drain.load->dropped() != 0 ? 1 : 0;
+  }
+  return failed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  double seconds = 6;
+  double lines_per_s = 0;
+  std::string path;
+  for (int i = 1; i < argc; i += 2) {
+    const std::string_view option = argv[i];
+    if (i + 1 < argc && option == "--seconds") {
+      seconds = std::atof(argv[i + 1]);
+    } else if (i + 1 < argc && option == "--paced") {
+      lines_per_s = std::atof(argv[i + 1]);
+    } else if (i + 1 < argc && option == "--file") {
+      path = argv[i + 1];
+    } else {
+      std::fprintf(stderr, "usage: %s [--seconds S] [--file PATH | --paced LINES_PER_S]\n",
+                   argv[0]);
+      return 2;
+    }
+  }
+  if (lines_per_s > 0) {
+    return paced(lines_per_s, seconds);
+  }
+  measure_all(seconds, path);
+  return 0;
+}

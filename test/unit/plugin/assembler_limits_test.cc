@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whatever is never stopped, or whose stop is lost: what is kept stays within bounds, and the
+// account adds up.
+#include "test/unit/catch.h"
+#include "test/unit/plugin/assembler_script.h"
+
+using namespace ringside;
+using assemble::OperationState;
+using record::EventId;
+using record::EventState;
+using record::EventType;
+using test::kMillisecond;
+using test::kSecond;
+using test::Script;
+
+namespace {
+
+constexpr assemble::AssemblerLimits kLimits{512, 64, 32, 64};
+
+std::uint64_t sum(const std::array<std::uint64_t, record::kAccountTypes>& of) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : of) {
+    total += count;
+  }
+  return total;
+}
+
+// All that was consumed was written, joined or found stale.
+void check_account(Script& script) {
+  script.settle(2 * kSecond);
+  script.assembler.close(script.now);
+  const assemble::AssemblerCounts& counts = script.assembler.counts();
+  CHECK(sum(counts.dropped_memory) == 0);
+  CHECK(script.sink.starts + script.sink.joined + sum(counts.stale) == sum(counts.consumed));
+}
+
+}  // namespace
+
+TEST_CASE("events of every kind that never stop are given up, oldest first") {
+  const EventType type =
+      GENERATE(EventType::kCollApi, EventType::kColl, EventType::kProxyOp, EventType::kProxyStep,
+               EventType::kProxyCtrl, EventType::kKernelCh, EventType::kNetPlugin,
+               EventType::kCeBatch, EventType::kGroupApi);
+  Script script(6, false, kLimits);
+  for (int i = 0; i < 20'000; ++i) {
+    const EventId id = script.start(type, 0);
+    if (type != EventType::kColl) {
+      script.state(id, EventState::kProxyOpInProgress);
+    }
+    REQUIRE(script.assembler.held_events() <= kLimits.events);
+    if (i % 100 == 0) {
+      script.settle(kMillisecond);
+    }
+  }
+  check_account(script);
+}
+
+TEST_CASE("collectives whose children never stop are written as started") {
+  Script script(6, true, kLimits);
+  EventId oldest_child = 0;
+  for (int i = 0; i < 2'000; ++i) {
+    const EventId call = script.start(EventType::kCollApi, 0);
+    script.stop(call);
+    const EventId coll = script.start(EventType::kColl, call);
+    script.stop(coll);
+    script.kernel(coll, 1'000, 2'000, 0);
+    const EventId proxy = script.start(EventType::kProxyOp, coll, 11);
+    oldest_child = oldest_child == 0 ? proxy : oldest_child;
+    const EventId step = script.start(EventType::kProxyStep, proxy, 11);
+    script.state(step, EventState::kStepSendWait, 4096);
+    REQUIRE(script.assembler.held_events() <= kLimits.events);
+  }
+  REQUIRE(script.sink.operations.size() > 1'000);
+  CHECK(script.sink.operations[0].number == 1);
+  CHECK(script.sink.operations[0].state == OperationState::kStarted);
+  CHECK(script.sink.operations[0].in_flight);
+  REQUIRE_FALSE(script.sink.proxy_ops.empty());
+  CHECK(script.sink.proxy_ops[0].in_flight);
+  CHECK(script.sink.proxy_ops[0].operation == 1);
+
+  script.stop(oldest_child, 11);  // too late
+  script.settle(2 * kSecond);
+  CHECK(script.assembler.counts().stale[static_cast<std::size_t>(EventType::kProxyOp)] == 1);
+  check_account(script);
+  CHECK(script.sink.operations.size() == 2'000);
+}
+
+TEST_CASE("what is within the bounds waits as long as it takes, while much else passes") {
+  Script script(6, false, kLimits);
+  const EventId stuck = script.start(EventType::kColl, 0);
+  script.stop(stuck);
+  const EventId child = script.start(EventType::kProxyOp, stuck, 11);
+  for (int i = 0; i < 5'000; ++i) {
+    const EventId coll = script.start(EventType::kColl, 0);
+    script.stop(coll);
+    script.settle(20 * kMillisecond);
+  }
+  for (const assemble::Operation& operation : script.sink.operations) {
+    REQUIRE(operation.number != 1);
+  }
+  script.stop(child, 11);
+  script.settle(kSecond);
+  std::size_t found = 0;
+  for (const assemble::Operation& operation : script.sink.operations) {
+    if (operation.number == 1) {
+      ++found;
+      CHECK(operation.state == OperationState::kCompleted);
+    }
+  }
+  CHECK(found == 1);
+  check_account(script);
+}
+
+TEST_CASE("calls in CUDA graphs are remembered up to a bound, the newest") {
+  Script script(6, false, kLimits);
+  std::vector<EventId> calls;
+  for (int i = 0; i < 1'000; ++i) {
+    assemble::RecordView view =
+        script.view(record::RecordKind::kStart,
+                    record::make_event_id(EventType::kCollApi, true, 0, ++script.counter), 10);
+    view.flags = record::kFlagCaptured;
+    view.payload.api.stream = 0xabc;
+    script.assembler.record(view);
+    script.stop(view.id);
+    calls.push_back(view.id);
+    script.settle(kMillisecond);
+    REQUIRE(script.assembler.held_events() <= kLimits.captured + 1);
+  }
+  // A replay of the newest finds its call, one of the oldest goes on without.
+  script.stop(script.start(EventType::kColl, calls.back()));
+  script.stop(script.start(EventType::kColl, calls.front()));
+  script.settle(10 * kSecond);
+  REQUIRE(script.sink.operations.size() == 2);
+  CHECK(script.sink.operations[0].stream == 0xabc);
+  CHECK(script.sink.operations[1].stream == 0);
+  check_account(script);
+}
+
+TEST_CASE("records whose event never comes wait in a bounded queue") {
+  Script script(6, false, kLimits);
+  for (int i = 0; i < 1'000; ++i) {
+    script.stop(record::make_event_id(EventType::kProxyOp, false, 7, 1 + std::uint64_t(i)), 11);
+  }
+  const auto& stale = script.assembler.counts().stale;
+  CHECK(stale[static_cast<std::size_t>(EventType::kProxyOp)] == 1'000 - kLimits.orphans);
+  check_account(script);
+}
+
+TEST_CASE("the memory of a burst of operations is given back to the bounds at once") {
+  Script script(6, false, kLimits);
+  for (int i = 0; i < 3'000; ++i) {
+    const EventId coll = script.start(EventType::kColl, 0);
+    script.stop(coll);
+  }
+  script.settle(kSecond);
+  CHECK(script.assembler.held_events() <= kLimits.finished);
+  CHECK(script.sink.operations.size() == 3'000);
+  for (const assemble::Operation& operation : script.sink.operations) {
+    REQUIRE_FALSE(operation.in_flight);
+  }
+  check_account(script);
+}

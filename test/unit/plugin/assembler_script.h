@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plays callbacks to an assembler, as records with times a microsecond apart.
+#ifndef RINGSIDE_TEST_UNIT_PLUGIN_ASSEMBLER_SCRIPT_H
+#define RINGSIDE_TEST_UNIT_PLUGIN_ASSEMBLER_SCRIPT_H
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/record/names.h"
+#include "test/unit/plugin/collecting_sink.h"
+
+namespace ringside::test {
+
+using assemble::RecordView;
+using record::EventId;
+using record::EventState;
+using record::EventType;
+using record::RecordKind;
+
+inline constexpr std::int64_t kMillisecond = 1'000'000;
+inline constexpr std::int64_t kSecond = 1'000'000'000;
+
+struct Script {
+  CollectingSink sink;
+  assemble::Assembler assembler;
+  std::int64_t now = kSecond;
+  std::uint64_t counter = 0;
+
+  explicit Script(int abi = 6, bool kernels = false, const assemble::AssemblerLimits& limits = {})
+      : assembler(sink, limits) {
+    assemble::Communicator communicator;
+    communicator.context = 1;
+    communicator.abi_version = abi;
+    assembler.open_communicator(communicator);
+    assembler.expect(kernels ? record::bit(EventType::kKernelCh) : 0);
+    assembler.open_window(1, 0);
+  }
+  RecordView view(RecordKind kind, EventId id, std::int32_t tid) {
+    RecordView made{};
+    made.kind = kind;
+    made.type = record::event_type(id);
+    made.id = id;
+    made.tid = tid;
+    made.context = 1;
+    made.ts_ns = now += 1000;
+    return made;
+  }
+  EventId start(EventType type, EventId parent, std::int32_t tid = 10) {
+    const EventId id = record::make_event_id(type, false, 0, ++counter);
+    RecordView made = view(RecordKind::kStart, id, tid);
+    made.payload.step.parent = parent;
+    if (type == EventType::kColl) {
+      made.has_extra = true;
+      made.payload.coll = {parent,
+                           5,
+                           100,
+                           0,
+                           record::known_name_code("AllReduce"),
+                           record::known_name_code("ncclFloat32"),
+                           0,
+                           0};
+      made.extra.channels = 2;
+    } else if (type == EventType::kProxyOp) {
+      made.payload.proxy_op = {parent, 1, 1, 2, 4096, 0, 0, 1, {}};
+    } else if (type == EventType::kCollApi) {
+      made.payload.api = {parent,
+                          0xabc,
+                          100,
+                          0,
+                          record::known_name_code("AllReduce"),
+                          record::known_name_code("ncclFloat32"),
+                          {}};
+    }
+    assembler.record(made);
+    return id;
+  }
+  void kernel(EventId parent, std::uint64_t gpu_start, std::uint64_t gpu_stop,
+              std::uint8_t channel) {
+    const EventId id = record::make_event_id(EventType::kKernelCh, false, 0, ++counter);
+    RecordView made = view(RecordKind::kStart, id, 11);
+    made.payload.kernel = {parent, gpu_start, channel, 0, {}};
+    assembler.record(made);
+    state(id, EventState::kKernelChStop, gpu_stop);
+    stop(id, 11);
+  }
+  void state(EventId id, EventState state, std::uint64_t value = 0) {
+    RecordView made = view(RecordKind::kState, id, 11);
+    made.payload.state = {value, 0, static_cast<std::uint16_t>(state), 0, {}};
+    assembler.record(made);
+  }
+  void stop(EventId id, std::int32_t tid = 10) {
+    assembler.record(view(RecordKind::kStop, id, tid));
+  }
+  void settle(std::int64_t after) { assembler.settle(now += after); }
+};
+
+}  // namespace ringside::test
+
+#endif  // RINGSIDE_TEST_UNIT_PLUGIN_ASSEMBLER_SCRIPT_H

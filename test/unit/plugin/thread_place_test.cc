@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/control/thread_place.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+#include "plugin/control/session.h"
+#include "test/unit/catch.h"
+
+using namespace ringside;
+using control::parse_cpu_list;
+
+namespace {
+
+std::vector<int> cpus_of(const cpu_set_t& set) {
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(cpu, &set)) {
+      cpus.push_back(cpu);
+    }
+  }
+  return cpus;
+}
+
+std::vector<int> parsed(std::string_view text) {
+  const auto set = parse_cpu_list(text);
+  return set ? cpus_of(*set) : std::vector<int>{};
+}
+
+std::vector<int> allowed_cpus(pid_t tid) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  REQUIRE(sched_getaffinity(tid, sizeof set, &set) == 0);
+  return cpus_of(set);
+}
+
+// Of this process's drain thread; 0 if there is none.
+pid_t drain_thread() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::string name;
+    std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
+    if (name == "ringside") {
+      return std::stoi(task.path().filename());
+    }
+  }
+  return 0;
+}
+
+struct Directory {
+  Directory() {
+    char name[] = "/tmp/ringside-unit-XXXXXX";
+    path = mkdtemp(name);
+  }
+  ~Directory() { std::filesystem::remove_all(path); }
+  std::string path;
+};
+
+std::string content(const std::string& path) {
+  std::stringstream all;
+  all << std::ifstream(path).rdbuf();
+  return all.str();
+}
+
+// A session whose drain thread has answered once. Sessions live as long as the process.
+struct Running {
+  explicit Running(control::Config config) : session(made(std::move(config))) {
+    REQUIRE(session.dump((directory.path + "/dump.json").c_str()) == RINGSIDE_OK);
+    tid = drain_thread();
+    REQUIRE(tid != 0);
+  }
+  ~Running() { session.shut_down(); }
+  static control::Session& made(control::Config config) {
+    static std::vector<std::unique_ptr<control::Session>> sessions;
+    return *sessions.emplace_back(std::make_unique<control::Session>(std::move(config)));
+  }
+  Directory directory;
+  control::Session& session;
+  pid_t tid = 0;
+};
+
+}  // namespace
+
+TEST_CASE("lists of CPUs are read, and nothing else is") {
+  CHECK(parsed("3") == std::vector<int>{3});
+  CHECK(parsed("0-3,8") == std::vector<int>{0, 1, 2, 3, 8});
+  CHECK(parsed("5,5,4-4") == std::vector<int>{4, 5});
+  CHECK(parsed("1023") == std::vector<int>{1023});
+  for (const char* wrong : {"", ",", "3,", ",3", "3-", "-3", "3-1", "1024", "0x3", "3 ", "a",
+                            "0-1-2", "99999999999999999999"}) {
+    INFO(wrong);
+    CHECK_FALSE(parse_cpu_list(wrong).has_value());
+  }
+}
+
+TEST_CASE("the drain thread runs on the CPUs and at the nice value that were asked for") {
+  const std::vector<int> before = allowed_cpus(0);
+  control::Config config;
+  config.drain_cpus = std::to_string(before.back());
+  config.drain_nice = 7;
+  const Running running(config);
+  CHECK(allowed_cpus(running.tid) == std::vector<int>{before.back()});
+  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(running.tid)) == 7);
+  // This thread, which started it, is not touched.
+  CHECK(allowed_cpus(0) == before);
+  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())) == 0);
+}
+
+TEST_CASE("CPUs that the system refuses are one warning, and the thread runs") {
+  const Directory directory;
+  const std::vector<int> before = allowed_cpus(0);
+  control::Config config;
+  config.drain_cpus = "1023";
+  config.log = directory.path + "/log";
+  const Running running(config);
+  CHECK(allowed_cpus(running.tid) == before);
+  const std::string log = content(config.log);
+  CHECK(log.find("RINGSIDE_DRAIN_CPU=1023") != std::string::npos);
+  CHECK(std::count(log.begin(), log.end(), '\n') == 1);
+}
