@@ -176,6 +176,7 @@ bool Journal::write_note(NoteKind kind, std::string_view data) {
 }
 
 void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
+  const std::lock_guard lock(notes_mutex_);
   noted_[{kind, key}] = data;
   if (!write_note(kind, data)) {
     notes_ = (notes_ ^ kHalfBit) & kHalfBit;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the journal (journal_format.h) into memory that the caller has mapped. Used by the drain
-// thread alone; whoever reads it later, finds it as the last store left it.
+// thread, but for notes, which any thread may leave; whoever reads it later, finds it as the last
+// store left it.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_H
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -75,6 +77,7 @@ class Journal {
 
   JournalHeader* const header_;
   std::uint64_t log_ = 0;    ///< as published
+  std::mutex notes_mutex_;   // guards notes_, noted_ and the notes in memory
   std::uint64_t notes_ = 0;  ///< as published
   std::vector<std::uint64_t> written_;
   std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;

@@ -155,6 +155,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   mask_ = init.activation_mask;
   ++open_communicators_;
   apply_gate();
+  writer_.announce(opened.communicator, nccl_, windows_, wanted_);
   note(std::move(opened));
   if (!announced_) {
     announced_ = true;

@@ -62,9 +62,46 @@ TraceWriter::TraceWriter(const Config& config)
 void TraceWriter::keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory) {
   ring_directory_ = ring_directory;
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
+  first_facts_ = facts_;
   journal_->note_final_path(path_);
+  if (!config_.is_flight_recorder()) {
+    journal_->note_trace(1, path_);
+  }
   sink_.set_journal(&*journal_);
   reader_.set_journal(&*journal_, [this] { flush(); });
+  // Two readings, so that ticks mean something from the first record on.
+  const timespec moment{0, 1'000'000};
+  nanosleep(&moment, nullptr);
+  read_clocks();
+  checkpoint();
+}
+
+void TraceWriter::announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
+                           std::uint32_t window, std::uint32_t types) {
+  if (!journal_) {
+    return;
+  }
+  struct Nowhere final : exporting::LineSink {
+    void add(std::string_view, const assemble::Tally&) override {}
+  } nowhere;
+  exporting::ChromeTrace trace(nowhere);
+  exporting::ProcessFacts facts = first_facts_;
+  facts.segment = 1;
+  facts.segment_start_ns = facts.start_ns;
+  facts.nccl_version = nccl.version;
+  facts.abi_version = nccl.abi_version;
+  facts.events = event_names(types);
+  trace.begin(facts, false);
+  const auto now_ns = clock_.ns_of_monotonic(record::monotonic_ns());
+  assemble::Communicator noted = communicator;
+  noted.created_ns = now_ns;
+  if (communicator.context == 1) {
+    journal_->note_first_line(1, trace.first_line());
+    if (types != 0) {
+      journal_->note(assemble::WindowNoteData{window, types, now_ns});
+    }
+  }
+  journal_->note(noted);
 }
 
 std::uint64_t TraceWriter::read_clocks() {

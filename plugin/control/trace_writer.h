@@ -54,6 +54,11 @@ class TraceWriter {
   /// from before the first event on.
   void keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory);
 
+  /// Puts into the journal at once what apply() will put into the trace: any thread. A process that
+  /// dies before the drain thread has looked has its records in the rings; this is what they mean.
+  void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
+                std::uint32_t window, std::uint32_t types);
+
   /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
   /// ticks.
   std::uint64_t read_clocks();
@@ -108,6 +113,7 @@ class TraceWriter {
   exporting::Account account();
 
   exporting::ProcessFacts facts_;
+  exporting::ProcessFacts first_facts_;  // as at load, for announce
   std::string directory_;
   std::string path_;
   std::string ring_directory_;

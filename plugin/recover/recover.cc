@@ -34,8 +34,10 @@ class BegunTrace {
     }
     bytes_ = static_cast<std::uint64_t>(about.st_size);
     std::string begin(first_line.size(), '\0');
-    is_there_ = pread(file_, begin.data(), begin.size(), 0) == static_cast<ssize_t>(begin.size()) &&
-                begin == first_line;
+    const ssize_t got = pread(file_, begin.data(), begin.size(), 0);
+    begin.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    is_there_ =
+        first_line.starts_with(begin) && (begin == first_line || bytes_ < first_line.size());
   }
   BegunTrace(const BegunTrace&) = delete;
   BegunTrace& operator=(const BegunTrace&) = delete;
@@ -189,24 +191,23 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
                  const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
   exporting::ChromeTrace trace(file);
   trace.resume(static_cast<int>(journal.pid), journal.run_id);
-  if (begun.is_there()) {
-    if (begun.bytes() < journal.checkpoint.trace_bytes) {
-      outcome.notes.push_back(
-          "the trace file is " + std::to_string(journal.checkpoint.trace_bytes - begun.bytes()) +
-          " bytes shorter than the process had written: operations are missing from it");
-    }
-    const std::uint64_t end = std::min(begun.bytes(), journal.checkpoint.trace_bytes);
-    if (!begun.copy_to(file, begun.open_end(end))) {
+  const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
+  const std::uint64_t written = journal.checkpoint.trace_bytes;
+  const std::uint64_t there = begun.is_there() ? std::min(begun.bytes(), written) : 0;
+  if (there >= first_line.size()) {
+    if (!begun.copy_to(file, begun.open_end(there))) {
       return false;
     }
   } else {
-    const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
     file.add(first_line, {});
-    if (journal.checkpoint.trace_bytes > first_line.size()) {
-      outcome.notes.emplace_back(
-          "the trace that the process had written is not there: only what it had not written is "
-          "recovered");
-    }
+  }
+  if (written > first_line.size() && there < written) {
+    outcome.notes.push_back(
+        begun.is_there()
+            ? "the trace file is " + std::to_string(written - there) +
+                  " bytes shorter than the process had written: operations are missing from it"
+            : "the trace that the process had written is not there: only what it had not written "
+              "is recovered");
   }
   file.flush();
   const Replayed replayed = replay(journal, rings, trace);
