@@ -65,7 +65,7 @@ class ChromeTrace final : public assemble::Sink {
     std::multimap<std::int64_t, std::int64_t> changes;  ///< of bytes in flight, by time
   };
   Labels& labels(std::uint32_t context);
-  void relabel();
+  void relabel(Labels& of) const;
 
   JsonText& metadata(std::string_view name);
   JsonText& begin_async(char phase, std::string_view category, std::string_view name,
