@@ -78,7 +78,7 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
       account.produced += callbacks;
     } else if (reason == "sampled_out") {
       account.sampled_out += callbacks;
-    } else if (reason == "rotated") {
+    } else if (reason == schema::kReasonRotated) {
       account.rotated += callbacks;
     } else if (reason == "in_rings") {
       account.in_rings += callbacks;

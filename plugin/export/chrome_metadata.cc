@@ -230,7 +230,7 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
         {"merged", of.merged},
         {"filtered", of.filtered},
         {"stale", of.stale},
-        {"rotated", of.rotated},
+        {schema::kReasonRotated, of.rotated},
         {"held", of.held},
         {"in_rings", of.in_rings},
         {"dropped_ring_full", of.dropped_ring_full},

@@ -56,7 +56,7 @@ class Bounded:
             made.mkdir()
         self.file = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))[0]
         self.recording = expected.Recording(self.file)
-        self.repeat = options.repeat or (50_000 if options.long else 60)
+        self.repeat = options.repeat or (25_000 if options.long else 60)
         self.most_bytes = 0
         self.samples = 0
         self.status = {}
@@ -66,7 +66,7 @@ class Bounded:
                        if not key.startswith("RINGSIDE_")}
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
                            RINGSIDE_EVENTS="coll,p2p" if self.options.long else "all",
-                           RINGSIDE_RING_BYTES="1M" if self.options.long else "32M", **variables)
+                           RINGSIDE_RING_BYTES="4M" if self.options.long else "32M", **variables)
         command = [self.options.host, "--plugin", self.options.plugin, "--repeat",
                    str(self.repeat), "--status", *arguments, str(self.file)]
         limit_s = time.monotonic() + (1500 if self.options.long else 90)
