@@ -104,7 +104,10 @@ class Bounded:
                         sum(n for key, n in counts.items() if key != "produced"),
                         counts["produced"])
             for key in counts:
-                check.true(f"{name}: {key}", not key.startswith("dropped"))
+                # A long replay without pauses is faster than the drain on a busy machine; what it
+                # loses is counted, and must add up like all else.
+                check.true(f"{name}: {key}",
+                           self.options.long or not key.startswith("dropped"))
             if complete:
                 check.equal(f"{name}: produced", counts["produced"],
                             self.recording.produced[name] * self.repeat)
@@ -138,7 +141,8 @@ class Bounded:
         print(f"{self.repeat} repetitions, {self.status['operations']} operations, {produced} "
               f"callbacks, {self.status['bytes_written']} bytes written; at most {self.most_bytes} "
               f"bytes at once in {self.samples} samples (bound {BOUND_BYTES}); left: "
-              f"{len(operations)} operations, {rotated} callbacks rotated")
+              f"{len(operations)} operations, {rotated} callbacks rotated, {self.status['dropped']} "
+              "dropped")
 
     def check_files(self, ending):
         paths = sorted(self.traces.iterdir())
