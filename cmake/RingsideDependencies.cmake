@@ -4,6 +4,7 @@
 find_package(spdlog REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(ZLIB REQUIRED)
 if(RINGSIDE_BUILD_TESTS)
   find_package(Catch2 REQUIRED)
 endif()

@@ -47,8 +47,9 @@ class FileLinter {
     const bool is_closed = container_.is_closed();
     slices_.finish(findings_);
     asyncs_.finish(is_closed, findings_);
-    flows_.finish(is_closed, findings_);
-    references_.finish(is_closed, findings_);
+    // What a line refers to may be in another segment.
+    flows_.finish(is_closed && !is_segment_, findings_);
+    references_.finish(is_closed && !is_segment_, findings_);
     FileReport report;
     report.events = events_;
     report.is_closed = is_closed;
@@ -115,6 +116,12 @@ class FileLinter {
       check_operation(event, findings_);
     }
     check_account(event, findings_);
+    if (event.phase == "M" && event.arguments) {
+      is_segment_ = is_segment_ ||
+                    (event.name == schema::kLineTrace &&
+                     integer_at(*event.arguments, "segment").value_or(1) > 1) ||
+                    (event.name == schema::kLineEnd && has(*event.arguments, "next_segment"));
+    }
     slices_.take(event);
     asyncs_.take(event);
     flows_.take(event, findings_);
@@ -129,6 +136,7 @@ class FileLinter {
   FlowRules flows_;
   ReferenceRules references_;
   std::uint64_t events_ = 0;
+  bool is_segment_ = false;  // one of several
 };
 
 }  // namespace

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
+#include "analyzer/load/byte_source.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -17,11 +17,38 @@ namespace fs = std::filesystem;
 
 // Cheap: the full check of the first line is the loader's.
 bool begins_as_trace(const fs::path& path) {
-  std::ifstream stream(path, std::ios::binary);
+  ByteSource source;
+  if (source.open(path.string())) {
+    return false;
+  }
   std::array<char, 256> buffer{};
-  stream.read(buffer.data(), buffer.size());
-  const std::string_view begin(buffer.data(), static_cast<std::size_t>(stream.gcount()));
+  std::size_t size = 0;
+  for (std::size_t got = 1; got != 0 && size < buffer.size(); size += got) {
+    got = source.read(buffer.data() + size, buffer.size() - size);
+  }
+  const std::string_view begin(buffer.data(), size);
   return begin.starts_with('[') && begin.find(schema::kLineTrace) != std::string_view::npos;
+}
+
+bool is_named_as_trace(const std::string& name) {
+  return name.ends_with(".json") || name.ends_with(".json.gz");
+}
+
+// Both are there if a process was killed when it had compressed a file and not yet deleted it.
+void leave_out_compressed_twins(Inputs& inputs) {
+  constexpr std::string_view kEnding = ".gz";
+  const std::vector<std::string> all = inputs.paths;
+  std::erase_if(inputs.paths, [&](const std::string& path) {
+    if (!path.ends_with(kEnding)) {
+      return false;
+    }
+    const std::string twin = path.substr(0, path.size() - kEnding.size());
+    if (!std::binary_search(all.begin(), all.end(), twin)) {
+      return false;
+    }
+    inputs.notes.push_back(path + ": the same as " + twin + ", compressed; left out");
+    return true;
+  });
 }
 
 void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& problems) {
@@ -31,7 +58,7 @@ void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& p
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code ignored;
-    if (path.extension() != ".json" || !entry->is_regular_file(ignored)) {
+    if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {
       continue;
     }
     if (path.filename().string().starts_with("ringside.") || begins_as_trace(path)) {
@@ -44,9 +71,10 @@ void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& p
   if (error) {
     problems.add_file(directory.string(), "cannot be listed: " + error.message());
   } else if (traces == 0) {
-    problems.add_file(directory.string(),
-                      "no Ringside traces (*.json) in this directory; set RINGSIDE_DIR to it when "
-                      "running the job, or name the directory of the traces");
+    problems.add_file(
+        directory.string(),
+        "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
+        "running the job, or name the directory of the traces");
   }
 }
 
@@ -67,6 +95,7 @@ Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& p
   }
   std::sort(inputs.paths.begin(), inputs.paths.end());
   inputs.paths.erase(std::unique(inputs.paths.begin(), inputs.paths.end()), inputs.paths.end());
+  leave_out_compressed_twins(inputs);
   std::sort(inputs.notes.begin(), inputs.notes.end());
   return inputs;
 }

@@ -16,8 +16,9 @@ struct Inputs {
   std::vector<std::string> notes;  // files of directories that were left out, and why
 };
 
-/// Directories stand for the Ringside traces directly in them: *.json whose first line is that of a
-/// trace, and all ringside.*.json. Files are taken as they are. What does not exist is a problem.
+/// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
+/// line is that of a trace, and all of them named ringside.*. A compressed file beside the same
+/// uncompressed is left out. Files are taken as they are. What does not exist is a problem.
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems);
 
 }  // namespace ringside::load

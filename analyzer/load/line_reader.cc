@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/line_reader.h"
 
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <unistd.h>
 
 namespace ringside::load {
 namespace {
@@ -20,19 +17,9 @@ std::string_view trimmed(std::string_view text) {
 
 }  // namespace
 
-LineReader::~LineReader() {
-  if (descriptor_ >= 0) {
-    ::close(descriptor_);
-  }
-}
-
 std::optional<std::string> LineReader::open(const std::string& path) {
-  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor_ < 0) {
-    return std::strerror(errno);
-  }
   buffer_.resize(kPadding);
-  return std::nullopt;
+  return source_.open(path);
 }
 
 bool LineReader::fill() {
@@ -45,19 +32,13 @@ bool LineReader::fill() {
   if (buffer_.size() < end_ + chunk_bytes_ + kPadding) {
     buffer_.resize(end_ + chunk_bytes_ + kPadding);
   }
-  ssize_t got = 0;
-  do {
-    got = ::read(descriptor_, buffer_.data() + end_, chunk_bytes_);
-  } while (got < 0 && errno == EINTR);
-  if (got < 0) {
-    error_ = std::strerror(errno);
-  }
-  if (got <= 0) {
+  const std::size_t got = source_.read(buffer_.data() + end_, chunk_bytes_);
+  if (got == 0) {
     at_end_ = true;
     return false;
   }
-  end_ += static_cast<std::size_t>(got);
-  bytes_read_ += static_cast<std::uint64_t>(got);
+  end_ += got;
+  bytes_read_ += got;
   return true;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reads a file line by line in large chunks; memory stays bounded whatever is in the file.
+// Reads a file, compressed or not, line by line in large chunks; memory stays bounded whatever is
+// in the file.
 #ifndef RINGSIDE_ANALYZER_LOAD_LINE_READER_H
 #define RINGSIDE_ANALYZER_LOAD_LINE_READER_H
 
@@ -10,6 +11,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "analyzer/load/byte_source.h"
 
 namespace ringside::load {
 
@@ -30,9 +33,6 @@ class LineReader {
   /// chunk_bytes is how much is read at once; tests make it small.
   explicit LineReader(std::size_t chunk_bytes = std::size_t{256} << 10)
       : chunk_bytes_(chunk_bytes) {}
-  ~LineReader();
-  LineReader(const LineReader&) = delete;
-  LineReader& operator=(const LineReader&) = delete;
 
   /// Returns why the file cannot be opened; nothing if it can.
   std::optional<std::string> open(const std::string& path);
@@ -41,7 +41,8 @@ class LineReader {
   bool next(Line& line);
 
   /// Why reading ended before the end of the file; nothing if it did not.
-  const std::optional<std::string>& error() const { return error_; }
+  const std::optional<std::string>& error() const { return source_.error(); }
+  /// Of the text: of a compressed file, when it is not.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:
@@ -49,14 +50,13 @@ class LineReader {
   bool skip_rest_of_line();
 
   std::size_t chunk_bytes_;
-  int descriptor_ = -1;
+  ByteSource source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // the unread part of the buffer is [begin_, end_)
   std::size_t end_ = 0;
   bool at_end_ = false;
   std::uint64_t line_number_ = 0;
   std::uint64_t bytes_read_ = 0;
-  std::optional<std::string> error_;
 };
 
 /// The event of a line: without the array's "[" of the first line, the comma that ends it and white

@@ -78,6 +78,8 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
       account.produced += callbacks;
     } else if (reason == "sampled_out") {
       account.sampled_out += callbacks;
+    } else if (reason == schema::kReasonRotated) {
+      account.rotated += callbacks;
     } else if (reason == "in_rings") {
       account.in_rings += callbacks;
     } else if (reason.starts_with("dropped_") && callbacks > 0) {
@@ -115,7 +117,9 @@ Failure read_account(EventParser& parser, const Event& event, model::TraceFile& 
 Failure read_end(EventParser& parser, const Event& event, model::TraceFile& file) {
   file.closed = true;
   return parser.visit_arguments(event, [&](std::string_view key, Value& value) {
-    return key == "operations" ? take_integer(value, file.operations_written) : simdjson::SUCCESS;
+    if (key == "operations") return take_integer(value, file.operations_written);
+    if (key == "next_segment") return take_integer(value, file.next_segment);
+    return simdjson::SUCCESS;
   });
 }
 
@@ -136,6 +140,8 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "format_version") return take_integer(value, version);
     if (key == "run_id") return take_text(value, process.run_id);
     if (key == "dump") return value.get_bool().get(process.dump);
+    if (key == "segment") return take_integer(value, process.segment);
+    if (key == "segment_start_ns") return take_integer(value, process.segment_start_ns);
     if (key == "job") return take_text(value, process.job);
     if (key == "host") return take_text(value, process.host);
     if (key == "pid") return take_integer(value, process.pid);

@@ -6,6 +6,7 @@
 #include "analyzer/load/event_parser.h"
 #include "analyzer/load/metadata_line.h"
 #include "analyzer/load/operation_line.h"
+#include "analyzer/load/segments.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -131,6 +132,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   for (const std::string& path : paths) {
     load_trace(path, traces, problems);
   }
+  join_segments(traces);
   return traces;
 }
 

@@ -16,7 +16,7 @@ namespace ringside::load {
 /// file that cannot be opened, or does not begin as a trace, is added to `problems` as a whole.
 void load_trace(const std::string& path, model::Traces& traces, model::Problems& problems);
 
-/// Loads all files, in the order given.
+/// Loads all files, in the order given, and puts together the segments of one process.
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems);
 
 }  // namespace ringside::load

@@ -31,10 +31,11 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
 
 bool is_complete(const model::TraceFile& file, const model::Context& context) {
   const model::Account& account = file.account;
-  const bool nothing_lost = file.closed && !file.process.dump && !file.torn &&
-                            file.bad_lines == 0 && account.dropped.empty() &&
-                            account.in_rings == 0 && account.sampled_out == 0 &&
-                            file.operations_written == file.operations.size();
+  const bool nothing_lost =
+      file.closed && !file.process.dump && !file.torn && file.bad_lines == 0 &&
+      account.dropped.empty() && account.in_rings == 0 && account.sampled_out == 0 &&
+      account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0 &&
+      !file.next_segment && file.operations_written == file.operations.size();
   if (!nothing_lost || file.windows.size() != 1 || !context.created_ns) {
     return false;
   }

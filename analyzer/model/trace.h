@@ -20,6 +20,8 @@ namespace ringside::model {
 struct Process {
   std::string run_id;
   bool dump = false;
+  std::uint64_t segment = 1;  // of a dump: the oldest that is in it
+  std::int64_t segment_start_ns = 0;
   std::string job;
   std::string host;
   std::int64_t pid = 0;
@@ -50,6 +52,7 @@ struct Account {
   std::uint64_t produced = 0;
   std::uint64_t sampled_out = 0;
   std::uint64_t in_rings = 0;
+  std::uint64_t rotated = 0;  // were in segments that the plugin deleted
   /// Callbacks lost, by "<event type> <reason>", for instance "ProxyStep dropped_ring_full".
   std::map<std::string, std::uint64_t> dropped;
 };
@@ -62,6 +65,9 @@ struct TraceFile {
   std::map<std::uint64_t, Window> windows;  // by number
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be
+  std::uint64_t segments = 1;                       // files that were put together
+  std::uint64_t segments_missing = 0;               // between the first and the last of them
+  std::optional<std::uint64_t> next_segment;        // in which the last of them says it goes on
   bool closed = false;                              // ringside_end was there
   bool torn = false;                                // the last line had no newline
   std::uint64_t size_bytes = 0;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <ctime>
 
 namespace ringside::report {
 
@@ -25,6 +26,17 @@ std::string human_bytes(std::uint64_t bytes) {
   const bool is_whole = bytes % divisor == 0;
   const double value = static_cast<double>(bytes) / static_cast<double>(divisor);
   return fixed(value, is_whole ? 0 : 1) + ' ' + std::string(kUnits[unit]);
+}
+
+std::string utc_time(std::int64_t time_s) {
+  const auto seconds = static_cast<std::time_t>(time_s);
+  std::tm parts{};
+  std::array<char, 64> text{};
+  if (gmtime_r(&seconds, &parts) == nullptr ||
+      std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts) == 0) {
+    return std::to_string(time_s) + " s since the epoch";
+  }
+  return text.data();
 }
 
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {

@@ -16,6 +16,9 @@ std::string fixed(double value, int decimals);
 /// "512 B", "64 KiB", "1.5 MiB": powers of 1024, one decimal where the number is not whole.
 std::string human_bytes(std::uint64_t bytes);
 
+/// "2026-10-02 12:34:56 UTC" of seconds since the epoch.
+std::string utc_time(std::int64_t time_s);
+
 /// "1 file", "2 files".
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 

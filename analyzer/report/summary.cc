@@ -25,6 +25,36 @@ std::uint64_t count_ranks(const model::Traces& traces,
   return total;
 }
 
+// Both come from the file: the sum of absurd ones must not overflow.
+std::int64_t add_seconds(std::int64_t base_time_s, std::int64_t time_ns) {
+  constexpr std::int64_t kMost_s = 1'000'000'000'000;
+  return std::clamp<std::int64_t>(base_time_s, 0, kMost_s) + time_ns / 1'000'000'000 + 1;
+}
+
+void add_segments(const model::TraceFile& file, InputFacts& facts) {
+  facts.rotated += file.account.rotated;
+  if (file.account.rotated > 0) {
+    ++facts.rotated_files;
+    facts.rotated_kept_bytes = std::max(facts.rotated_kept_bytes, file.size_bytes);
+    // Rounded up: from that second on all is there.
+    facts.rotated_kept_from_s =
+        std::max(facts.rotated_kept_from_s,
+                 add_seconds(file.process.base_time_s, file.process.segment_start_ns));
+  } else if (file.process.segment > 1) {
+    facts.segments_missing.push_back(file.path + " is segment " +
+                                     std::to_string(file.process.segment) +
+                                     "; the ones before are not among the files");
+  }
+  if (file.segments_missing > 0) {
+    facts.segments_missing.push_back(std::to_string(file.segments_missing) +
+                                     " in the middle of the trace that begins with " + file.path);
+  }
+  if (file.next_segment) {
+    facts.segments_missing.push_back("the trace that begins with " + file.path +
+                                     " goes on in segment " + std::to_string(*file.next_segment));
+  }
+}
+
 void add_file(const model::TraceFile& file, InputFacts& facts) {
   facts.files.push_back(&file);
   facts.operations += file.operations.size();
@@ -46,6 +76,7 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   }
   facts.produced += file.account.produced;
   facts.sampled_out += file.account.sampled_out;
+  add_segments(file, facts);
   if (file.operations_written && *file.operations_written > file.operations.size()) {
     facts.lines_lost += *file.operations_written - file.operations.size();
   }

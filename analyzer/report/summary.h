@@ -33,6 +33,11 @@ struct InputFacts {
   std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
   std::uint64_t produced = 0;                    // callbacks
   std::uint64_t sampled_out = 0;                 // callbacks
+  std::uint64_t rotated = 0;                     // callbacks
+  std::uint64_t rotated_files = 0;               // traces that lack their oldest part
+  std::uint64_t rotated_kept_bytes = 0;          // the most that one of these has
+  std::int64_t rotated_kept_from_s = 0;          // since the epoch: from then on all have all
+  std::vector<std::string> segments_missing;     // sentences
   std::uint64_t lines_lost = 0;         // operations that ringside_end counts beyond those read
   std::uint64_t unpaired = 0;           // sends and receives whose rank or peer is not known
   std::vector<std::string> duplicates;  // files of the same run that were left out

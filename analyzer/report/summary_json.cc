@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "analyzer/report/json_writer.h"
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
 #ifndef RINGSIDE_VERSION
@@ -34,6 +35,7 @@ void write_inputs(JsonWriter& json, const InputFacts& inputs) {
     json.text("run_id", file->process.run_id);
     json.boolean("dump", file->process.dump);
     json.boolean("closed", file->closed);
+    json.integer("segments", file->segments);
     json.integer("operations", file->operations.size());
     json.integer("bytes", file->size_bytes);
     json.integer("bad_lines", file->bad_lines);
@@ -66,6 +68,11 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   }
   json.end_object();
   json.integer("callbacks_sampled_out", inputs.sampled_out);
+  json.integer("callbacks_rotated", inputs.rotated);
+  if (inputs.rotated > 0) {
+    json.text("kept_from", utc_time(inputs.rotated_kept_from_s));
+  }
+  texts(json, "segments_missing", inputs.segments_missing);
   texts(json, "files_not_closed", inputs.not_closed);
   texts(json, "files_with_torn_last_line", inputs.torn);
   json.integer("bad_lines", summary.problems->bad_lines());

@@ -40,6 +40,17 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   if (inputs.sampled_out > 0) {
     lines.push_back("Sampled: " + counted(inputs.sampled_out, "callback") + " left out on purpose");
   }
+  if (inputs.rotated > 0) {
+    lines.push_back("Rotated: " + std::to_string(inputs.rotated) + " of " +
+                    counted(inputs.produced, "callback") +
+                    " were in older segments, which the plugin deleted to keep its bound; " +
+                    counted(inputs.rotated_files, "trace") + " with the newest " +
+                    human_bytes(inputs.rotated_kept_bytes) + " only, from " +
+                    utc_time(inputs.rotated_kept_from_s) + " on");
+  }
+  for (const std::string& segments : inputs.segments_missing) {
+    lines.push_back("Missing segments: " + segments);
+  }
   if (!inputs.not_closed.empty()) {
     lines.push_back("Not closed (the process was killed or still runs): " +
                     joined(inputs.not_closed));

@@ -26,6 +26,9 @@ inline constexpr char kLineWindow[] = "ringside_window";
 inline constexpr char kLineAccount[] = "ringside_account";
 inline constexpr char kLineEnd[] = "ringside_end";
 
+/// In an account: callbacks in segments that the plugin deleted to keep its bound.
+inline constexpr char kReasonRotated[] = "rotated";
+
 // Categories ("cat") of the event lines.
 inline constexpr char kCategoryApi[] = "api";
 inline constexpr char kCategoryOperation[] = "op";

@@ -11,6 +11,7 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plugin/assemble/sink.h"
 #include "plugin/export/chrome_trace.h"
@@ -20,12 +21,20 @@ namespace ringside::control {
 
 class SegmentSink final : public assemble::Sink {
  public:
+  using Communicators = std::function<const assemble::Communicator*(std::uint32_t context)>;
+
+  /// `communicators` finds a communicator, NULL if there is none.
   SegmentSink(exporting::ChromeTrace& trace, exporting::SegmentFiles& files,
-              std::function<void()> next_segment)
-      : trace_(trace), files_(files), next_segment_(std::move(next_segment)) {}
+              std::function<void()> next_segment, Communicators communicators)
+      : trace_(trace),
+        files_(files),
+        next_segment_(std::move(next_segment)),
+        communicators_(std::move(communicators)) {}
 
   void set_time(std::int64_t now_ns) { now_ns_ = now_ns; }
-  /// Threads and GPU clocks that are known.
+  /// A segment has begun: names the threads again. Communicators and GPU clocks are told again when
+  /// the first event refers to them, so that a job that makes communicators for weeks does not make
+  /// the first lines ever longer.
   void repeat();
 
   void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
@@ -43,18 +52,24 @@ class SegmentSink final : public assemble::Sink {
   void complete_until(std::int64_t ts_ns) override;
 
  private:
-  void before_event() {
+  void before_event(std::uint32_t context) {
     if (files_.is_full(now_ns_)) {
       next_segment_();
     }
+    if (context >= told_in_.size() || told_in_[context] != files_.number()) {
+      tell(context);
+    }
   }
+  void tell(std::uint32_t context);
 
   exporting::ChromeTrace& trace_;
   exporting::SegmentFiles& files_;
   const std::function<void()> next_segment_;
+  const Communicators communicators_;
   std::int64_t now_ns_ = 0;
   std::deque<std::pair<std::int32_t, std::string>> threads_;   // the newest
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks_;  // by context
+  std::vector<std::uint32_t> told_in_;  // segment in which a context was told last
 };
 
 }  // namespace ringside::control

@@ -8,8 +8,6 @@
 namespace ringside::control {
 namespace {
 
-// What has ended earlier than this has no events that are still to be written.
-constexpr std::int64_t kEndedIsOver_ns = 120'000'000'000;
 constexpr std::size_t kMostWindows = 100;
 
 }  // namespace
@@ -43,18 +41,17 @@ void TraceWriter::next_segment() {
     const WindowTimes& window = windows_[i];
     trace_.window(window.number, window.start_ns, window.end_ns, window.events, true);
   }
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
-    const bool is_over = communicator.finalized_ns != assemble::kUnknownTime &&
-                         now_ns_ - communicator.finalized_ns > kEndedIsOver_ns;
-    if (communicator.context != 0 && !is_over) {
-      trace_.communicator(communicator);
-    }
-  }
   segments_.repeat();
   file_.end_of_header();
   if (journal_) {
     checkpoint();
   }
+}
+
+const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t context) const {
+  const auto& known = assembler_.communicators();
+  return context != 0 && context < known.size() && known[context].context != 0 ? &known[context]
+                                                                               : nullptr;
 }
 
 int TraceWriter::dump(const std::string& path) {

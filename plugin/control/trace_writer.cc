@@ -2,7 +2,6 @@
 #include "plugin/control/trace_writer.h"
 
 #include <cerrno>
-#include <ctime>
 #include <type_traits>
 
 #include "plugin/control/process_info.h"
@@ -15,6 +14,8 @@ constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
 
+// Of each kSettleEvery_ns: the rings must not overflow meanwhile.
+constexpr std::int64_t kCompress_ns = 10'000'000;
 // Of the five seconds for which the exit of the process waits (Session::shut_down).
 constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
@@ -50,7 +51,9 @@ TraceWriter::TraceWriter(const Config& config)
       config_(config),
       file_(segment_limits(config)),
       trace_(file_),
-      segments_(trace_, file_, [this] { next_segment(); }),
+      segments_(
+          trace_, file_, [this] { next_segment(); },
+          [this](std::uint32_t context) { return find_communicator(context); }),
       sink_(segments_),
       assembler_(sink_),
       reader_(record::g_recorder.rings(), clock_, assembler_) {
@@ -296,7 +299,7 @@ void TraceWriter::settle() {
     next_clock_ns_ = now_ns_ + kClockEvery_ns;
     trace_.clock(reading_, now_ns_);
   }
-  file_.compress_some();
+  file_.compress_for(kCompress_ns);
 }
 
 void TraceWriter::close() {
@@ -312,9 +315,8 @@ void TraceWriter::close() {
   trace_.end(now_ns_, file_.operations());
   flush();
   file_.finish();
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  file_.compress_until(now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec + kCompressAtExit_ns);
+  file_.compress_for(kCompressAtExit_ns);
+  file_.end_compression();
 }
 
 }  // namespace ringside::control

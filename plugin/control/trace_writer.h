@@ -106,6 +106,7 @@ class TraceWriter {
   void create_file();
   void begin_segment();
   void next_segment();
+  const assemble::Communicator* find_communicator(std::uint32_t context) const;
   void fail(int error);
   void flush();
   void checkpoint();

@@ -129,11 +129,17 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   if (of.own.empty()) {
     of.own = "communicator " + std::to_string(communicator.context);
   }
+  const bool had_several_ranks = several_ranks_;
   for (const Labels& other : labels_) {
     several_ranks_ = several_ranks_ || (&other != &of && of.has_hash && other.has_hash &&
                                         other.hash == of.hash && other.rank != of.rank);
   }
-  relabel();
+  if (several_ranks_ != had_several_ranks) {
+    for (Labels& other : labels_) {
+      relabel(other);
+    }
+  }
+  relabel(of);
 
   metadata(schema::kLineCommunicator).raw("\"context\":").integer(communicator.context);
   if (communicator.has_hash) {
@@ -160,12 +166,10 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   end_line({});
 }
 
-void ChromeTrace::relabel() {
-  for (Labels& of : labels_) {
-    const std::string rank = "rank " + std::to_string(of.rank);
-    of.communicator = several_ranks_ ? of.own + " " + rank : of.own;
-    of.prefix = several_ranks_ ? rank + " " : "";
-  }
+void ChromeTrace::relabel(Labels& of) const {
+  const std::string rank = "rank " + std::to_string(of.rank);
+  of.communicator = several_ranks_ ? of.own + " " + rank : of.own;
+  of.prefix = several_ranks_ ? rank + " " : "";
 }
 
 void ChromeTrace::clock(const record::ClockReading& reading, std::int64_t ts_ns) {
@@ -235,7 +239,7 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
         {"merged", of.merged},
         {"filtered", of.filtered},
         {"stale", of.stale},
-        {"rotated", of.rotated},
+        {schema::kReasonRotated, of.rotated},
         {"held", of.held},
         {"in_rings", of.in_rings},
         {"dropped_ring_full", of.dropped_ring_full},

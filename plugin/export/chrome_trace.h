@@ -75,7 +75,7 @@ class ChromeTrace final : public assemble::Sink {
     std::priority_queue<Change, std::vector<Change>, std::greater<>> changes;
   };
   Labels& labels(std::uint32_t context);
-  void relabel();
+  void relabel(Labels& of) const;
 
   JsonText& metadata(std::string_view name, std::string_view before = {});
   void name_row(std::uint32_t context, std::string_view what, int channel);

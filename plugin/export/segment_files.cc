@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -274,7 +274,7 @@ SegmentFiles::Segment* SegmentFiles::next_to_compress() {
   return found != closed_.end() ? &*found : nullptr;
 }
 
-void SegmentFiles::end_compression(Segment& segment, bool ok) {
+void SegmentFiles::take_compressed(Segment& segment, bool ok) {
   const std::uint64_t size = compression_ != nullptr ? compression_->written_bytes() : 0;
   compression_.reset();
   segment.to_compress = false;
@@ -289,18 +289,9 @@ void SegmentFiles::end_compression(Segment& segment, bool ok) {
   segment.inode = stat(segment.path.c_str(), &found) == 0 ? found.st_ino : 0;
 }
 
-void SegmentFiles::compress_some() {
-  Segment* segment = next_to_compress();
-  if (segment == nullptr) {
-    return;
-  }
-  if (!has_zlib()) {
-    lacks_zlib_ = true;
-    segment->to_compress = false;
-    return;
-  }
+void SegmentFiles::compress_piece(Segment& segment) {
   if (compression_ == nullptr) {
-    compression_ = std::make_unique<GzipWriter>(segment->path);
+    compression_ = std::make_unique<GzipWriter>(segment.path);
   }
   // A piece that does not get smaller gets hardly greater. Room may be made by deleting the source.
   if (!make_room(GzipWriter::kPiece_bytes + (GzipWriter::kPiece_bytes >> 4)) ||
@@ -308,24 +299,25 @@ void SegmentFiles::compress_some() {
     return;
   }
   if (!compression_->is_open()) {
-    end_compression(*segment, false);
+    take_compressed(segment, false);
     return;
   }
   const GzipWriter::Progress progress = compression_->step();
   if (progress != GzipWriter::Progress::kMore) {
-    end_compression(*segment, progress == GzipWriter::Progress::kDone);
+    take_compressed(segment, progress == GzipWriter::Progress::kDone);
   }
 }
 
-void SegmentFiles::compress_until(std::int64_t deadline_ns) {
-  timespec now{};
-  while (next_to_compress() != nullptr) {
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec >= deadline_ns) {
-      compression_.reset();
-      return;
-    }
-    compress_some();
+void SegmentFiles::compress_for(std::int64_t duration_ns) {
+  Segment* segment = next_to_compress();
+  if (segment == nullptr) {
+    return;
+  }
+  lacks_zlib_ = !has_zlib();
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(duration_ns);
+  while (segment != nullptr && !lacks_zlib_ && std::chrono::steady_clock::now() < end) {
+    compress_piece(*segment);
+    segment = next_to_compress();
   }
 }
 

@@ -50,10 +50,10 @@ class SegmentFiles final : public TraceFile {
   /// Ends the last segment. In memory, deletes all.
   void finish();
 
-  /// Goes on with what is to be compressed, for a moment.
-  void compress_some();
-  /// Compresses what is left until this time (CLOCK_MONOTONIC).
-  void compress_until(std::int64_t deadline_ns);
+  /// Goes on with what is to be compressed, for so long at most.
+  void compress_for(std::int64_t duration_ns);
+  /// No more is compressed: what is not finished stays as it is.
+  void end_compression() { compression_.reset(); }
   bool lacks_zlib() const { return lacks_zlib_; }
   /// Memory that a kill frees: the directory had no room.
   bool is_anonymous() const { return anonymous_; }
@@ -97,7 +97,8 @@ class SegmentFiles final : public TraceFile {
   void delete_expired(std::int64_t now_ns);
   static void delete_file(const Segment& segment);
   Segment* next_to_compress();
-  void end_compression(Segment& segment, bool ok);
+  void compress_piece(Segment& segment);
+  void take_compressed(Segment& segment, bool ok);
 
   const SegmentLimits limits_;
   const std::uint64_t segment_bytes_;

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases of `ringside summary`."""
 
+import gzip
+
 from trace_writer import Trace
 
 
@@ -180,6 +182,39 @@ def damaged():
             "traces/notes.json": '{"these": "are notes"}\n', "traces/log.txt": "a log\n"}
 
 
+def segments(rank):
+    """A process's segments 2 to 4; the first was deleted."""
+    files = {}
+    for segment in (2, 3, 4):
+        trace = Trace(rank, segment=segment, after=5 * (segment - 1), start_ns=segment * 10_000_000)
+        trace.account = {"Coll": {"produced": 10 * segment, "written": 5 * (segment - 1),
+                                  "merged": 5 * (segment - 1), "rotated": 10}}
+        trace.communicator(nranks=2)
+        for i in range(5):
+            trace.operation("AllReduce", 65536, seq=5 * (segment - 1) + i, dur_us=60)
+        name = f"traces/ringside.mix.node0.{100 + rank}.1.s{segment:06d}.json"
+        files[name] = trace.text(next_segment=segment + 1 if segment < 4 else None)
+    return files
+
+
+def without(files, *parts):
+    return {path: text for path, text in files.items() if not any(p in path for p in parts)}
+
+
+def squeezed(text):
+    """As `gzip` does it; stored, so that no version of zlib makes other bytes of it."""
+    return gzip.compress(text.encode(), compresslevel=0, mtime=0)
+
+
+def compressed(damage=lambda data: data, keep=False):
+    """Two ranks; the second's trace is compressed, and then damaged."""
+    files = job(2)
+    plain = files["traces/ringside.mix.node0.101.1.json"]
+    files["traces/ringside.mix.node0.101.1.json.gz"] = damage(squeezed(plain))
+    return files if keep else without(files, ".101.1.json") | {
+        path: text for path, text in files.items() if path.endswith(".gz")}
+
+
 def cases():
     two, four = job(2), job(4)
     newer = two["traces/ringside.mix.node0.100.1.json"].replace('"format_version":1',
@@ -209,6 +244,21 @@ def cases():
         "summary-no-hash-contradiction": ("summary traces", job(
             4, lambda rank, nranks: no_hash(rank, nranks, split_ranks=(0, 1, 0, 1)))),
         "summary-restarted": ("summary traces", restarted()),
+        "summary-compressed": ("summary traces", compressed()),
+        "summary-compressed-other-name": ("summary traces", {
+            path.replace("ringside.", "mine."): text for path, text in compressed().items()}),
+        "summary-compressed-twice": ("summary traces", compressed(keep=True)),
+        "summary-compressed-cut-off": ("summary --strict traces", compressed(
+            lambda data: data[:len(data) * 2 // 3])),
+        "summary-compressed-damaged": ("summary --strict traces", compressed(
+            lambda data: data[:-8] + b"\0\0\0\0" + data[-4:])),
+        "summary-segments": ("summary --strict traces", segments(0) | segments(1)),
+        "summary-segments-json": ("summary --format json traces", segments(0) | segments(1)),
+        "summary-segments-missing": ("summary traces", without(
+            segments(0) | segments(1), "100.1.s000003", "101.1.s000004")),
+        "summary-segment-alone": ("summary traces", without(segments(0), "s000002", "s000004")),
+        "lint-segments": ("lint traces", segments(0)),
+        "lint-compressed": ("lint traces", compressed()),
         "summary-one-process": ("summary one.json", one_process()),
         "summary-no-trace-of-rank": ("summary traces", {k: v for k, v in four.items()
                                                         if ".103." not in k}),

@@ -41,11 +41,11 @@ class Trace:
     """One process. Events are added as they come; `text()` closes the file."""
 
     def __init__(self, rank, *, host="node0", abi=6, nccl="2.29.7", run=None, dump=False, job="mix",
-                 start_ns=1_000_000, windows=1):
+                 start_ns=1_000_000, windows=1, segment=None, after=0):
         self.rank = rank
         self.pid = 100 + rank
         self.events = []
-        self.operations = 0
+        self.operations = self.after = after  # of the segments before
         self.time_ns = start_ns + 1_000_000
         self.abi = abi
         self.account = {"Coll": {"produced": 4, "written": 2, "merged": 2}}
@@ -53,6 +53,8 @@ class Trace:
         args = {"format_version": 1, "plugin_version": "0.1.0", "run_id": run_id}
         if dump:
             args["dump"] = True
+        if segment is not None:
+            args.update({"segment": segment, "segment_start_ns": start_ns})
         args.update({
             "job": job, "host": host, "boot_id": "b00t", "pid": self.pid, "launcher_rank": rank,
             "launcher_rank_from": "RANK", "base_time_s": BASE_TIME_S, "start_ns": start_ns,
@@ -119,11 +121,14 @@ class Trace:
                             {"ph": "e", **slice_, "ts": Number(shown[1]), "name": "world"}]
         return self
 
-    def text(self, closed=True, torn=""):
+    def text(self, closed=True, torn="", next_segment=None):
         """The file; not closed, it may end in a line that was cut off."""
         self.meta("ringside_account", {"ts_ns": self.time_ns, "final": closed,
                                        "by_type": self.account, "by_thread": []})
         if not closed:
             return "[" + "".join(encode(e) + ",\n" for e in self.events) + torn
-        self.meta("ringside_end", {"ts_ns": self.time_ns, "operations": self.operations})
+        end = {"ts_ns": self.time_ns, "operations": self.operations - self.after}
+        if next_segment is not None:
+            end["next_segment"] = next_segment
+        self.meta("ringside_end", end)
         return "[" + ",\n".join(map(encode, self.events)) + "\n]\n"

@@ -101,10 +101,14 @@ void Application::print_status() {
   std::printf(
       "{\"pid\":%d,\"started\":%d,\"abi_version\":%d,\"nccl_version\":%d,\"wanted_mask\":%d,"
       "\"actual_mask\":%d,\"communicators\":%d,\"windows\":%" PRIu64 ",\"callbacks\":%" PRIu64
-      ",\"operations\":%" PRIu64 ",\"dropped\":%" PRIu64 ",\"trouble\":%d,\"trace_path\":\"%s\"}\n",
+      ",\"operations\":%" PRIu64 ",\"dropped\":%" PRIu64
+      ",\"trouble\":%d,\"trace_path\":\"%s\","
+      "\"bytes_written\":%" PRIu64 ",\"bytes_kept\":%" PRIu64 ",\"rotated\":%" PRIu64
+      ",\"flight_recorder\":%d}\n",
       getpid(), info.started, info.abi_version, info.nccl_version, info.wanted_mask,
       info.actual_mask, info.communicators, info.windows, info.callbacks, info.operations,
-      info.dropped, info.trouble, info.trace_path);
+      info.dropped, info.trouble, info.trace_path, info.bytes_written, info.bytes_kept,
+      info.rotated, info.flight_recorder);
 }
 
 std::string Application::trouble() const {

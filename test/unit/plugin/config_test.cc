@@ -53,6 +53,26 @@ TEST_CASE("values are taken") {
   CHECK(config.warnings.empty());
 }
 
+TEST_CASE("how much is kept: bounds, compression, flight recorder") {
+  const Config usual = read({});
+  CHECK(usual.max_bytes == std::uint64_t{2} << 30);
+  CHECK_FALSE(usual.compress);
+  CHECK_FALSE(usual.is_flight_recorder());
+  CHECK(usual.ring_directory == "/dev/shm");
+  const Config unbounded = read({{"RINGSIDE_MAX_BYTES", "0"}, {"RINGSIDE_COMPRESS", "1"}});
+  CHECK(unbounded.max_bytes == 0);
+  CHECK(unbounded.compress);
+  CHECK(unbounded.warnings.empty());
+  const Config seconds = read({{"RINGSIDE_FLIGHT_SECONDS", "60"}});
+  CHECK(seconds.is_flight_recorder());
+  CHECK(seconds.flight_bytes == 32U << 20);
+  const Config bytes = read({{"RINGSIDE_FLIGHT_BYTES", "16M"}, {"RINGSIDE_RING_DIR", "/x"}});
+  CHECK(bytes.is_flight_recorder());
+  CHECK(bytes.flight_seconds == 0);
+  CHECK(bytes.ring_directory == "/x");
+  CHECK_FALSE(read({{"RINGSIDE_FLIGHT_BYTES", "0"}}).is_flight_recorder());
+}
+
 TEST_CASE("a wrong value gets one warning that names it, and the default") {
   const std::pair<const char*, const char*> wrong[] = {
       {"RINGSIDE_START", "yes"},
@@ -61,6 +81,10 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_RING_BYTES", "4MB"},
       {"RINGSIDE_RING_BYTES", "99999999999999999999"},
       {"RINGSIDE_RING_BYTES", "17179869184G"},
+      {"RINGSIDE_MAX_BYTES", "1M"},
+      {"RINGSIDE_COMPRESS", "2"},
+      {"RINGSIDE_FLIGHT_SECONDS", "long"},
+      {"RINGSIDE_FLIGHT_BYTES", "1"},
       {"RINGSIDE_DRAIN_MS", "0"},
       {"RINGSIDE_DRAIN_CPU", "3,"},
       {"RINGSIDE_DRAIN_CPU", "first"},

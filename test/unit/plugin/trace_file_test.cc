@@ -5,39 +5,15 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
-#include <sstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "test/unit/catch.h"
+#include "test/unit/plugin/directory.h"
 
 using namespace ringside;
 using exporting::TraceFile;
-
-namespace {
-
-class Directory {
- public:
-  Directory() {
-    char name[] = "/tmp/ringside-unit-XXXXXX";
-    path_ = mkdtemp(name);
-  }
-  ~Directory() { [[maybe_unused]] const int rc = std::system(("rm -rf " + path_).c_str()); }
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
-std::string content(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream all;
-  all << in.rdbuf();
-  return all.str();
-}
-
-}  // namespace
 
 TEST_CASE("a trace is private, and never overwrites or follows a link") {
   const Directory directory;

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/byte_source.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <vector>
+#include <zlib.h>
+
+namespace ringside::load {
+namespace {
+
+constexpr std::size_t kInputBytes = std::size_t{64} << 10;
+constexpr int kGzipWindow = 15 + 16;  // zlib's way to ask for the largest window and gzip's header
+
+}  // namespace
+
+struct ByteSource::Inflater {
+  Inflater() : input(kInputBytes) { ready = inflateInit2(&stream, kGzipWindow) == Z_OK; }
+  ~Inflater() { inflateEnd(&stream); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  z_stream stream{};
+  std::vector<char> input;
+  bool ready = false;
+  bool in_member = false;  // a member of the file has begun and not ended
+  bool at_end = false;
+};
+
+ByteSource::ByteSource() = default;
+
+ByteSource::~ByteSource() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+std::optional<std::string> ByteSource::open(const std::string& path) {
+  descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor_ < 0) {
+    return std::strerror(errno);
+  }
+  constexpr std::string_view kMagic = "\x1f\x8b";
+  std::string start(kMagic.size(), '\0');
+  std::size_t size = 0;
+  while (size < start.size()) {
+    const std::size_t got = read_file(start.data() + size, start.size() - size);
+    if (got == 0) {
+      break;
+    }
+    size += got;
+  }
+  start_ = start.substr(0, size);
+  if (start_ == kMagic) {
+    inflater_ = std::make_unique<Inflater>();
+    if (!inflater_->ready) {
+      return "zlib cannot begin: out of memory";
+    }
+  }
+  return std::nullopt;
+}
+
+std::size_t ByteSource::read_file(char* bytes, std::size_t size) {
+  if (!start_.empty()) {
+    const std::size_t given = std::min(size, start_.size());
+    std::memcpy(bytes, start_.data(), given);
+    start_.erase(0, given);
+    return given;
+  }
+  ssize_t got = 0;
+  do {
+    got = ::read(descriptor_, bytes, size);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    error_ = std::strerror(errno);
+  }
+  return got > 0 ? static_cast<std::size_t>(got) : 0;
+}
+
+std::size_t ByteSource::read(char* text, std::size_t size) {
+  if (error_) {
+    return 0;
+  }
+  return inflater_ == nullptr ? read_file(text, size) : inflate_some(text, size);
+}
+
+std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
+  Inflater& inflater = *inflater_;
+  z_stream& stream = inflater.stream;
+  stream.next_out = reinterpret_cast<Bytef*>(text);
+  stream.avail_out = static_cast<uInt>(std::min<std::size_t>(size, 1U << 30));
+  const uInt wanted = stream.avail_out;
+  while (stream.avail_out == wanted && !inflater.at_end && !error_) {
+    if (stream.avail_in == 0) {
+      const std::size_t got = read_file(inflater.input.data(), inflater.input.size());
+      if (got == 0) {
+        if (!error_ && inflater.in_member) {
+          error_ = "the compressed data is cut off";
+        }
+        inflater.at_end = true;
+        break;
+      }
+      stream.next_in = reinterpret_cast<Bytef*>(inflater.input.data());
+      stream.avail_in = static_cast<uInt>(got);
+    }
+    inflater.in_member = true;
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    if (result == Z_STREAM_END) {
+      // More may follow: gzip files can be put together.
+      inflater.in_member = false;
+      inflateReset(&stream);
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      error_ = std::string("the compressed data is damaged: ") +
+               (stream.msg != nullptr ? stream.msg : zError(result));
+    }
+  }
+  return wanted - stream.avail_out;
+}
+
+}  // namespace ringside::load

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The bytes of a file, which may be compressed by gzip: its first bytes say so, not its name.
+// Memory stays bounded whatever is in the file.
+#ifndef RINGSIDE_ANALYZER_LOAD_BYTE_SOURCE_H
+#define RINGSIDE_ANALYZER_LOAD_BYTE_SOURCE_H
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace ringside::load {
+
+class ByteSource {
+ public:
+  ByteSource();
+  ~ByteSource();
+  ByteSource(const ByteSource&) = delete;
+  ByteSource& operator=(const ByteSource&) = delete;
+
+  /// Returns why the file cannot be opened; nothing if it can.
+  std::optional<std::string> open(const std::string& path);
+
+  /// Reads up to `size` bytes of the text. 0 at its end, and where it cannot be read further:
+  /// error() says which. What could be read before that has been given.
+  std::size_t read(char* text, std::size_t size);
+
+  const std::optional<std::string>& error() const { return error_; }
+
+ private:
+  struct Inflater;
+
+  std::size_t read_file(char* bytes, std::size_t size);
+  std::size_t inflate_some(char* text, std::size_t size);
+
+  int descriptor_ = -1;
+  std::string start_;  // read to find out what the file is, not given yet
+  std::unique_ptr<Inflater> inflater_;
+  std::optional<std::string> error_;
+};
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_BYTE_SOURCE_H

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/segments.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ringside::load {
+namespace {
+
+bool is_part(const model::TraceFile& file) {
+  return !file.process.dump && !file.process.run_id.empty() &&
+         (file.process.segment > 1 || file.next_segment);
+}
+
+template <typename T>
+void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
+  if (newer) {
+    known = newer;
+  }
+}
+
+void join_contexts(const model::TraceFile& next, model::TraceFile& whole) {
+  for (const auto& [number, newer] : next.contexts) {
+    model::Context& known = whole.contexts[number];
+    known.operations += newer.operations;
+    take_if_known(known.comm, newer.comm);
+    take_if_known(known.rank, newer.rank);
+    take_if_known(known.nranks, newer.nranks);
+    take_if_known(known.created_ns, newer.created_ns);
+    take_if_known(known.finalized_ns, newer.finalized_ns);
+    if (!newer.name.empty()) {
+      known.name = newer.name;
+    }
+  }
+}
+
+void append(model::TraceFile&& next, model::TraceFile& whole) {
+  join_contexts(next, whole);
+  whole.operations.insert(whole.operations.end(), next.operations.begin(), next.operations.end());
+  for (const auto& [number, window] : next.windows) {
+    whole.windows[number] = window;
+  }
+  if (next.account.produced > 0) {
+    whole.account = std::move(next.account);  // it counts from the start of the process
+  }
+  if (whole.operations_written && next.operations_written) {
+    *whole.operations_written += *next.operations_written;
+  } else {
+    whole.operations_written.reset();
+  }
+  const std::uint64_t awaited = whole.process.segment + whole.segments + whole.segments_missing;
+  whole.segments_missing += next.process.segment - awaited;
+  ++whole.segments;
+  whole.next_segment = next.next_segment;
+  whole.closed = next.closed;
+  whole.torn = whole.torn || next.torn;
+  whole.size_bytes += next.size_bytes;
+  whole.lines += next.lines;
+  whole.bad_lines += next.bad_lines;
+}
+
+}  // namespace
+
+void join_segments(model::Traces& traces) {
+  // By run and number. A second file of the same number is not a part: it repeats one.
+  std::map<std::string, std::map<std::uint64_t, std::size_t>> runs;
+  std::vector<bool> is_joined(traces.files.size(), false);
+  for (std::size_t i = 0; i < traces.files.size(); ++i) {
+    const model::TraceFile& file = traces.files[i];
+    if (is_part(file)) {
+      runs[file.process.run_id].emplace(file.process.segment, i);
+    }
+  }
+  for (const auto& [run_id, parts] : runs) {
+    model::TraceFile& whole = traces.files[parts.begin()->second];
+    for (auto part = std::next(parts.begin()); part != parts.end(); ++part) {
+      append(std::move(traces.files[part->second]), whole);
+      is_joined[part->second] = true;
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < traces.files.size(); ++i) {
+    if (!is_joined[i]) {
+      if (kept != i) {
+        traces.files[kept] = std::move(traces.files[i]);
+      }
+      ++kept;
+    }
+  }
+  traces.files.erase(traces.files.begin() + static_cast<std::ptrdiff_t>(kept), traces.files.end());
+}
+
+}  // namespace ringside::load

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A process may write its trace in several files, of which the oldest may be deleted
+// (docs/trace-format.md, "Segments"); the model has one file per process.
+#ifndef RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
+#define RINGSIDE_ANALYZER_LOAD_SEGMENTS_H
+
+#include "analyzer/model/trace.h"
+
+namespace ringside::load {
+
+/// Puts the segments of each run together, in the place of the oldest that is there. Files that are
+/// no part of several stay as they are, and so do dumps.
+void join_segments(model::Traces& traces);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_SEGMENTS_H

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/byte_source.h"
+
+#include <string>
+#include <string_view>
+#include <zlib.h>
+
+#include "test/unit/analyzer/temporary_file.h"
+#include "test/unit/catch.h"
+
+namespace ringside::load {
+namespace {
+
+std::string squeezed(std::string_view text) {
+  z_stream stream{};
+  REQUIRE(deflateInit2(&stream, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string result(text.size() + 1000, ' ');
+  std::string copy(text);
+  stream.next_in = reinterpret_cast<Bytef*>(copy.data());
+  stream.avail_in = static_cast<uInt>(copy.size());
+  stream.next_out = reinterpret_cast<Bytef*>(result.data());
+  stream.avail_out = static_cast<uInt>(result.size());
+  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
+  result.resize(stream.total_out);
+  deflateEnd(&stream);
+  return result;
+}
+
+std::string some_text() {
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    text += "line " + std::to_string(i * 7919) + "\n";
+  }
+  return text;
+}
+
+struct Result {
+  std::string text;
+  std::optional<std::string> error;
+};
+
+Result read_all(std::string_view bytes, std::size_t step = 4096) {
+  const TemporaryFile file(bytes);
+  ByteSource source;
+  REQUIRE_FALSE(source.open(file.path()));
+  Result result;
+  std::string piece(step, ' ');
+  for (std::size_t got = 1; got != 0;) {
+    got = source.read(piece.data(), piece.size());
+    result.text.append(piece, 0, got);
+  }
+  result.error = source.error();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("plain and compressed files give the same text, however they are read") {
+  const std::string text = some_text();
+  const auto step = GENERATE(std::size_t{1}, std::size_t{3}, std::size_t{100'000});
+  for (const std::string& bytes : {text, squeezed(text)}) {
+    const Result result = read_all(bytes, step);
+    CHECK(result.text == text);
+    CHECK_FALSE(result.error);
+  }
+}
+
+TEST_CASE("short files, and compressed files one after the other") {
+  CHECK(read_all("").text.empty());
+  CHECK(read_all("\x1f").text == "\x1f");
+  CHECK(read_all(squeezed("")).text.empty());
+  const Result both = read_all(squeezed("one\n") + squeezed("two\n"));
+  CHECK(both.text == "one\ntwo\n");
+  CHECK_FALSE(both.error);
+}
+
+TEST_CASE("a compressed file that is cut off gives what there is, and says so") {
+  const std::string text = some_text();
+  const std::string bytes = squeezed(text);
+  for (std::size_t size = 2; size < bytes.size(); ++size) {
+    const Result result = read_all(std::string_view(bytes).substr(0, size));
+    CHECK(text.starts_with(result.text));
+    REQUIRE(result.error);
+    CHECK(*result.error == "the compressed data is cut off");
+  }
+}
+
+TEST_CASE("a compressed file with any byte changed never gives other text without saying so") {
+  const std::string text = some_text();
+  const std::string bytes = squeezed(text);
+  for (std::size_t at = 10; at < bytes.size(); ++at) {  // behind gzip's own header
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x55);
+    const Result result = read_all(damaged);
+    CHECK(result.error);
+  }
+}
+
+}  // namespace ringside::load

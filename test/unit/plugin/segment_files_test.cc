@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/export/segment_files.h"
+
+#include <cerrno>
+#include <fstream>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "test/unit/catch.h"
+#include "test/unit/plugin/directory.h"
+
+using namespace ringside;
+using exporting::SegmentFiles;
+using exporting::SegmentLimits;
+
+namespace {
+
+constexpr std::uint64_t kMiB = 1U << 20;
+constexpr std::int64_t kSecond_ns = 1'000'000'000;
+constexpr auto kType = record::EventType::kColl;
+constexpr auto kIndex = static_cast<std::size_t>(kType);
+
+// A line of 1,000 bytes for one start and one stop.
+void add_line(SegmentFiles& files, char letter) {
+  files.add(std::string(999, letter) + "\n", {kType, 1, 1});
+}
+
+void turn(SegmentFiles& files, std::int64_t now_ns) {
+  REQUIRE(files.prepare_next());
+  files.end_of_body();
+  files.add("]\n", {});
+  files.begin_next(now_ns);
+  files.add("[first\n", {});
+  files.set_first_line_bytes(7);
+  files.add("again\n", {});
+  files.end_of_header();
+}
+
+std::uint64_t bytes_in(const Directory& directory) {
+  std::uint64_t total = 0;
+  for (const std::string& name : directory.names()) {
+    total += std::filesystem::file_size(directory.file(name));
+  }
+  return total;
+}
+
+SegmentLimits limits_of(std::uint64_t most_bytes) {
+  SegmentLimits limits;
+  limits.most_bytes = most_bytes;
+  return limits;
+}
+
+}  // namespace
+
+TEST_CASE("the newest segments stay, within the bound, and what is deleted is counted") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  constexpr std::uint64_t kLines = 20'000;  // 20 MB
+  for (std::uint64_t i = 0; i < kLines; ++i) {
+    if (files.is_full(0)) {
+      turn(files, 0);
+    }
+    add_line(files, 'x');
+    if (i % 100 == 0) {
+      REQUIRE(bytes_in(directory) <= 4 * kMiB);
+    }
+  }
+  REQUIRE(files.flush());
+  CHECK(bytes_in(directory) <= 4 * kMiB);
+  CHECK(bytes_in(directory) > 3 * kMiB);
+  CHECK(bytes_in(directory) == files.kept_bytes());
+  const auto names = directory.names();
+  CHECK(names.back() == "t.s0000" + std::to_string(files.number()) + ".json");
+  CHECK(files.number() - files.oldest_number() + 1 == names.size());
+  CHECK(files.counts().written[kIndex] == kLines);
+  CHECK(files.counts().dropped[kIndex] == 0);
+  const std::uint64_t kept = files.counts().written[kIndex] - files.deleted().written[kIndex];
+  std::uint64_t lines = 0;
+  for (const std::string& name : names) {
+    const std::string text = content(directory.file(name));
+    lines += static_cast<std::uint64_t>(std::count(text.begin(), text.end(), 'x')) / 999;
+  }
+  CHECK(lines == kept);
+  CHECK(files.deleted().merged[kIndex] == files.deleted().written[kIndex]);
+}
+
+TEST_CASE("names of segments are in the order of time") {
+  const Directory directory;
+  SegmentFiles files(limits_of(64 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  for (int i = 0; i < 10; ++i) {
+    turn(files, 0);
+  }
+  const auto names = directory.names();
+  REQUIRE(names.size() == 11);
+  CHECK(names[0] == "t.json");
+  CHECK(names[1] == "t.s000002.json");
+  CHECK(names[10] == "t.s000011.json");
+}
+
+TEST_CASE("what is kept is copied without first lines and ends") {
+  const Directory directory;
+  SegmentFiles files(limits_of(64 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  files.add("[first\n", {});
+  files.set_first_line_bytes(7);
+  files.add("one\n", {});
+  turn(files, 0);
+  files.add("two\n", {});
+  REQUIRE(files.flush());
+  exporting::TraceFile copy;
+  REQUIRE(copy.create(directory.file("copy")));
+  REQUIRE(files.copy_kept(copy));
+  CHECK(content(directory.file("copy")) == "one\ntwo\n");
+}
+
+TEST_CASE("a file that took the place of a segment is not deleted") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  turn(files, 0);
+  std::ofstream(directory.file("new")) << "somebody else's";
+  REQUIRE(rename(directory.file("new").c_str(), directory.file("t.json").c_str()) == 0);
+  for (int i = 0; i < 6000; ++i) {
+    if (files.is_full(0)) {
+      turn(files, 0);
+    }
+    add_line(files, 'x');
+  }
+  CHECK(files.oldest_number() > 1);
+  CHECK(content(directory.file("t.json")) == "somebody else's");
+}
+
+TEST_CASE("where the next file cannot be made the current one goes on, within the bound") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  std::ofstream(directory.file("t.s000002.json")) << "in the way";
+  std::uint64_t failed = 0;
+  for (int i = 0; i < 6000; ++i) {
+    if (files.is_full(0) && !files.prepare_next()) {
+      CHECK(errno == EEXIST);
+      ++failed;
+    }
+    add_line(files, 'x');
+  }
+  REQUIRE(files.flush());  // the last lines still fit
+  CHECK(files.ever_failed());
+  CHECK(failed > 0);
+  CHECK(failed < 10);  // it is not tried for each line
+  CHECK(std::filesystem::file_size(directory.file("t.json")) <= 4 * kMiB);
+  CHECK(files.counts().dropped[kIndex] > 0);
+  CHECK(files.counts().written[kIndex] + files.counts().dropped[kIndex] / 2 == 6000);
+}
+
+TEST_CASE("in memory, old segments go by age, and all at the end") {
+  const Directory directory;
+  SegmentLimits limits = limits_of(8 * kMiB);
+  limits.in_memory = true;
+  limits.most_age_ns = 8 * kSecond_ns;
+  {
+    SegmentFiles files(limits);
+    REQUIRE(files.open_first(directory.file("t.json"), 0));
+    CHECK_FALSE(files.is_full(kSecond_ns));
+    for (int second = 1; second < 30; ++second) {
+      add_line(files, 'x');
+      const std::int64_t now_ns = second * kSecond_ns + second;
+      REQUIRE(files.is_full(now_ns));
+      turn(files, now_ns);
+      CHECK(files.kept_bytes() <= 8 * kMiB);
+    }
+    CHECK(files.oldest_start_ns() >= 20 * kSecond_ns);
+    CHECK(files.oldest_start_ns() <= 22 * kSecond_ns);
+    CHECK(files.deleted().written[kIndex] > 15);
+    CHECK_FALSE(directory.names().empty());
+  }
+  CHECK(directory.names().empty());
+}
+
+TEST_CASE("in memory without a directory it goes on without names") {
+  const Directory directory;
+  SegmentLimits limits = limits_of(4 * kMiB);
+  limits.in_memory = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("missing/t.json"), 0));
+  CHECK(files.is_anonymous());
+  files.add("[first\n", {});
+  files.set_first_line_bytes(7);
+  files.add("one\n", {});
+  turn(files, 0);
+  files.add("two\n", {});
+  REQUIRE(files.flush());
+  exporting::TraceFile copy;
+  REQUIRE(copy.create(directory.file("copy")));
+  REQUIRE(files.copy_kept(copy));
+  CHECK(content(directory.file("copy")) == "one\ntwo\n");
+}
+
+TEST_CASE("closed segments are compressed and still copied") {
+  const Directory directory;
+  SegmentLimits limits = limits_of(64 * kMiB);
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  files.add("[first\n", {});
+  files.set_first_line_bytes(7);
+  for (int i = 0; i < 1000; ++i) {
+    add_line(files, 'x');
+  }
+  turn(files, 0);
+  const std::string plain = content(directory.file("t.json"));
+  files.compress_for(10 * kSecond_ns);
+  CHECK(directory.names() == std::vector<std::string>{"t.json.gz", "t.s000002.json"});
+  std::string text(plain.size() + 1, ' ');
+  gzFile file = gzopen(directory.file("t.json.gz").c_str(), "rb");
+  REQUIRE(file != nullptr);
+  text.resize(
+      static_cast<std::size_t>(gzread(file, text.data(), static_cast<unsigned>(text.size()))));
+  gzclose(file);
+  CHECK(text == plain);
+  files.add("two\n", {});
+  REQUIRE(files.flush());
+  exporting::TraceFile copy;
+  REQUIRE(copy.create(directory.file("copy")));
+  REQUIRE(files.copy_kept(copy));
+  CHECK(content(directory.file("copy")) == plain.substr(7, plain.size() - 9) + "two\n");
+}
+
+TEST_CASE("a file in the way of a compressed one is kept, and so is the plain one") {
+  const Directory directory;
+  SegmentLimits limits = limits_of(64 * kMiB);
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  add_line(files, 'x');
+  std::ofstream(directory.file("t.json.gz")) << "in the way";
+  files.finish();
+  files.compress_for(10 * kSecond_ns);
+  CHECK(content(directory.file("t.json.gz")) == "in the way");
+  CHECK(directory.names() == std::vector<std::string>{"t.json", "t.json.gz"});
+}
