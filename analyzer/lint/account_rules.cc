@@ -36,4 +36,23 @@ void check_account(const Event& event, Findings& findings) {
   }
 }
 
+bool has_lost_lines(const Event& event) {
+  simdjson::dom::object types;
+  if ((*event.arguments)["by_type"].get_object().get(types) != simdjson::SUCCESS) {
+    return false;
+  }
+  for (const auto& type : types) {
+    simdjson::dom::object counts;
+    if (type.value.get_object().get(counts) != simdjson::SUCCESS) {
+      continue;
+    }
+    for (const char* reason : {"dropped_write", "dropped_memory", "dropped_kill"}) {
+      if (integer_at(counts, reason).value_or(0) > 0) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace ringside::lint

@@ -47,9 +47,11 @@ class FileLinter {
     const bool is_closed = container_.is_closed();
     slices_.finish(findings_);
     asyncs_.finish(is_closed, findings_);
-    // What a line refers to may be in another segment.
-    flows_.finish(is_closed && !is_segment_, findings_);
-    references_.finish(is_closed && !is_segment_, findings_);
+    // What a line refers to may be in another segment, or be one of those that the account counts
+    // as lost.
+    const bool is_whole = is_closed && !is_segment_ && !lacks_lines_;
+    flows_.finish(is_whole, findings_);
+    references_.finish(is_whole, findings_);
     FileReport report;
     report.events = events_;
     report.is_closed = is_closed;
@@ -117,6 +119,7 @@ class FileLinter {
     }
     check_account(event, findings_);
     if (event.phase == "M" && event.arguments) {
+      lacks_lines_ = lacks_lines_ || (event.name == schema::kLineAccount && has_lost_lines(event));
       is_segment_ = is_segment_ ||
                     (event.name == schema::kLineTrace &&
                      integer_at(*event.arguments, "segment").value_or(1) > 1) ||
@@ -136,7 +139,8 @@ class FileLinter {
   FlowRules flows_;
   ReferenceRules references_;
   std::uint64_t events_ = 0;
-  bool is_segment_ = false;  // one of several
+  bool is_segment_ = false;   // one of several
+  bool lacks_lines_ = false;  // that the account counts
 };
 
 }  // namespace

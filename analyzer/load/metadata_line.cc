@@ -118,6 +118,7 @@ Failure read_end(EventParser& parser, const Event& event, model::TraceFile& file
   file.closed = true;
   return parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "operations") return take_integer(value, file.operations_written);
+    if (key == "recovered") return value.get_bool().get(file.recovered);
     if (key == "next_segment") return take_integer(value, file.next_segment);
     return simdjson::SUCCESS;
   });

@@ -56,6 +56,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   ++whole.segments;
   whole.next_segment = next.next_segment;
   whole.closed = next.closed;
+  whole.recovered = next.recovered;
   whole.torn = whole.torn || next.torn;
   whole.size_bytes += next.size_bytes;
   whole.lines += next.lines;

@@ -69,6 +69,7 @@ struct TraceFile {
   std::uint64_t segments_missing = 0;               // between the first and the last of them
   std::optional<std::uint64_t> next_segment;        // in which the last of them says it goes on
   bool closed = false;                              // ringside_end was there
+  bool recovered = false;                           // by `ringside recover`
   bool torn = false;                                // the last line had no newline
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;

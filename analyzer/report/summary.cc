@@ -68,6 +68,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   if (!file.closed) {
     facts.not_closed.push_back(file.path);
   }
+  if (file.recovered) {
+    facts.recovered.push_back(file.path);
+  }
   if (file.torn) {
     facts.torn.push_back(file.path);
   }

@@ -29,6 +29,7 @@ struct InputFacts {
   std::set<std::int64_t> interfaces;
   std::vector<const model::TraceFile*> files;
   std::vector<std::string> not_closed;           // paths
+  std::vector<std::string> recovered;            // paths
   std::vector<std::string> torn;                 // paths
   std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
   std::uint64_t produced = 0;                    // callbacks

@@ -52,8 +52,12 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
     lines.push_back("Missing segments: " + segments);
   }
   if (!inputs.not_closed.empty()) {
-    lines.push_back("Not closed (the process was killed or still runs): " +
-                    joined(inputs.not_closed));
+    lines.push_back(
+        "Not closed (the process was killed or still runs): " + joined(inputs.not_closed) +
+        ". If it was killed, `ringside recover` on its host has the rest");
+  }
+  if (!inputs.recovered.empty()) {
+    lines.push_back("Recovered after their process had died: " + joined(inputs.recovered));
   }
   if (!inputs.torn.empty()) {
     lines.push_back("Torn last line, ignored: " + joined(inputs.torn));
