@@ -111,7 +111,7 @@ inline std::uint32_t Recorder::context_number(const void* handle) const noexcept
   return number <= contexts_.load(std::memory_order_relaxed) ? number : 0;
 }
 
-inline void* Recorder::start(const EventStart& event) noexcept {
+[[gnu::always_inline]] inline void* Recorder::start(const EventStart& event) noexcept {
   const auto index = static_cast<std::size_t>(event.type);
   Ring* const found = rings_.current();
   if (found == nullptr) [[unlikely]] {
@@ -173,7 +173,7 @@ inline void* Recorder::start(const EventStart& event) noexcept {
   return encode(id);
 }
 
-inline bool Recorder::admit(Ring& ring, std::uint64_t id) noexcept {
+[[gnu::always_inline]] inline bool Recorder::admit(Ring& ring, std::uint64_t id) noexcept {
   if (!is_event_id(id)) [[unlikely]] {
     constexpr auto kUnknown = static_cast<std::size_t>(EventType::kUnknown);
     ProducerCounts::add(ring.counts.produced[kUnknown]);
@@ -191,8 +191,9 @@ inline bool Recorder::admit(Ring& ring, std::uint64_t id) noexcept {
   return false;
 }
 
-inline void Recorder::append_small(Ring& ring, EventId id, RecordKind kind,
-                                   const StatePayload* payload, std::uint8_t flags) noexcept {
+[[gnu::always_inline]] inline void Recorder::append_small(Ring& ring, EventId id, RecordKind kind,
+                                                          const StatePayload* payload,
+                                                          std::uint8_t flags) noexcept {
   Slot* const slot = ring.reserve(1);
   if (slot == nullptr) [[unlikely]] {
     ProducerCounts::add(ring.counts.dropped_ring_full[static_cast<std::size_t>(event_type(id))]);

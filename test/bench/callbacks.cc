@@ -25,7 +25,7 @@ struct Options {
   std::vector<int> versions;
   std::vector<int> threads = {1, 2};
   int calls = 64 * 1024;
-  int rest_ms = 10;
+  int rest_ms = 15;
   std::string format = "table";
   std::string only;
 };
