@@ -28,6 +28,7 @@ struct Options {
   int rest_ms = 15;
   std::string format = "table";
   std::string only;
+  bool recording_only = false;
 };
 
 struct Row {
@@ -70,7 +71,7 @@ class Run {
     for (const int threads : options_.threads) {
       measure_base(threads);
       measure_gate(target, threads, "on");
-      if (stop_ != nullptr) {
+      if (stop_ != nullptr && !options_.recording_only) {
         ringside_start_options only_coll{sizeof(ringside_start_options), "coll"};
         start_(&only_coll);
         measure_gate(target, threads, "type off", abi::kProxyCtrl);
@@ -99,7 +100,8 @@ class Run {
   void measure_base(int threads) {
     Samples clock = measure_clock(options_.calls);
     clock_ns_ = percentile(clock.batch, 0.5) * ns_per_tick_;
-    empty_batch_ns_ = empty_single_ns_ = 0;
+    empty_batch_ns_ = 0;
+    empty_single_ns_ = 0;
     if (threads == options_.threads.front()) {
       print("timestamp read", threads, "", clock, 0);
     }
@@ -303,9 +305,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--calls", options.calls, "calls of each kind, for medians and again for tails")
       ->check(CLI::Range(kBatch, 1 << 28));
-  app.add_option("--rest-ms", options.rest_ms, "pause after each 1,024 calls, for the drain")
+  app.add_option("--rest-ms", options.rest_ms,
+                 "pause after each 1,024 calls of a kind, for the drain")
       ->check(CLI::Range(0, 10000));
   app.add_option("--kind", options.only, "only this kind of event, e.g. Coll");
+  app.add_flag("--recording-only", options.recording_only, "without the rows of the stopped state");
   app.add_option("--format", options.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
   CLI11_PARSE(app, argc, argv);
