@@ -29,7 +29,7 @@ struct Kind {
   int state;             ///< a state that NCCL reports of it; -1: none
 };
 
-inline constexpr std::array<Kind, 13> kKinds = {{
+inline constexpr std::array<Kind, 16> kKinds = {{
     {"Group", abi::kGroup, 0, -1},
     {"Coll", abi::kColl, abi::kGroup, -1},
     {"P2p", abi::kP2p, abi::kGroup, -1},
@@ -42,6 +42,9 @@ inline constexpr std::array<Kind, 13> kKinds = {{
     {"P2pApi", abi::kP2pApi, abi::kGroupApi, -1},
     {"KernelLaunch", abi::kKernelLaunch, abi::kGroupApi, -1},
     {"CeColl", abi::kCeColl, abi::kCollApi, -1},
+    {"NetPlugin", abi::kNetPlugin, abi::kProxyStep, -1},
+    {"CeSync", abi::kCeSync, abi::kCeColl, -1},
+    {"CeBatch", abi::kCeBatch, abi::kCeColl, -1},
     {"KernelPhase", abi::kKernelPhase, abi::kKernelCh, abi::kKernelPhaseStop},
 }};
 

@@ -191,7 +191,6 @@ int watch(const char* path, int version) {
       table->start_event(context, &parents[0], &descriptors[0]);
     }
   }
-  // The names of a version are the ring's own from their first use; a call before costs no more.
   if (!forbid_system_calls()) {
     std::perror("seccomp");
     return 77;
