@@ -6,7 +6,10 @@
 #ifndef RINGSIDE_PLUGIN_ABI_TRANSLATE_H
 #define RINGSIDE_PLUGIN_ABI_TRANSLATE_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "plugin/abi/numeric_names.h"
 #include "plugin/record/event_start.h"
@@ -19,7 +22,8 @@ inline std::uint64_t address(const void* pointer) {
 }
 
 template <typename Coll>
-void translate_coll(const Coll& from, record::CollStart& to) noexcept {
+[[gnu::always_inline]] inline void translate_coll(const Coll& from,
+                                                  record::CollStart& to) noexcept {
   to = {};
   to.func = name_of(kFuncs, from.func);
   to.datatype = name_of(kDatatypes, from.datatype);
@@ -45,7 +49,7 @@ void translate_coll(const Coll& from, record::CollStart& to) noexcept {
 }
 
 template <typename Call>
-void translate_call(const Call& from, record::ApiStart& to) noexcept {
+[[gnu::always_inline]] inline void translate_call(const Call& from, record::ApiStart& to) noexcept {
   to = {};
   to.func = from.func;
   to.datatype = from.datatype;
@@ -60,7 +64,8 @@ void translate_call(const Call& from, record::ApiStart& to) noexcept {
 /// Fills the part of `to` that belongs to its type; false for a type that the version does not
 /// have.
 template <typename Descr>
-bool translate_payload(const Descr& from, record::EventStart& to) noexcept {
+[[gnu::always_inline]] inline bool translate_payload(const Descr& from,
+                                                     record::EventStart& to) noexcept {
   using record::EventType;
   switch (to.type) {
     case EventType::kGroup:
@@ -139,22 +144,37 @@ bool translate_payload(const Descr& from, record::EventStart& to) noexcept {
   return false;
 }
 
+/// startEvent of one type in one version: with the type known to the compiler, everything from the
+/// descriptor to the slot stays in registers.
+template <record::EventType kType, typename Descr>
+void* start_as(void* context, const Descr& descr) noexcept {
+  record::EventStart event;
+  event.type = kType;
+  event.rank = descr.rank;
+  event.context = context;
+  event.parent = descr.parentObj;
+  return translate_payload(descr, event) ? record::g_recorder.start(event)
+                                         : record::g_recorder.unknown_event();
+}
+
+template <typename Descr, int... kTypes>
+constexpr auto make_starters(std::integer_sequence<int, kTypes...> /*types*/) {
+  return std::array{&start_as<static_cast<record::EventType>(kTypes), Descr>...};
+}
+template <typename Descr>
+inline constexpr auto kStarters =
+    make_starters<Descr>(std::make_integer_sequence<int, record::kEventTypes>());
+
 /// startEvent of every version.
 template <typename Descr>
 int start_event(void* context, void** handle, Descr* descr) noexcept {
   if (handle == nullptr || descr == nullptr) {
     return 0;
   }
-  record::EventStart event;
-  event.type = record::type_of_bit(descr->type);
-  event.rank = descr->rank;
-  event.context = context;
-  event.parent = descr->parentObj;
-  if (event.type == record::EventType::kUnknown || !translate_payload(*descr, event)) {
-    *handle = record::g_recorder.unknown_event();
-    return 0;
-  }
-  *handle = record::g_recorder.start(event);
+  const record::EventType type = record::type_of_bit(descr->type);
+  *handle = type == record::EventType::kUnknown
+                ? record::g_recorder.unknown_event()
+                : kStarters<Descr>[static_cast<std::size_t>(type)](context, *descr);
   return 0;
 }
 

@@ -28,7 +28,8 @@ constexpr bool is_api(EventType type) {
   return is_call(type) || type == EventType::kGroupApi || type == EventType::kKernelLaunch;
 }
 
-inline EncodedNames encode_names(Ring& ring, const EventStart& event) noexcept {
+[[gnu::always_inline]] inline EncodedNames encode_names(Ring& ring,
+                                                        const EventStart& event) noexcept {
   if (is_coll_like(event.type)) {
     const CollStart& coll = event.coll;
     return {name_code(ring, coll.func), name_code(ring, coll.datatype), name_code(ring, coll.algo),
@@ -83,8 +84,9 @@ inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& ou
   }
 }
 
-inline void encode_payload(const EventStart& event, std::uint64_t parent, const EncodedNames& names,
-                           Payload& out) noexcept {
+[[gnu::always_inline]] inline void encode_payload(const EventStart& event, std::uint64_t parent,
+                                                  const EncodedNames& names,
+                                                  Payload& out) noexcept {
   switch (event.type) {
     case EventType::kColl:
     case EventType::kP2p:
@@ -132,8 +134,8 @@ inline void encode_payload(const EventStart& event, std::uint64_t parent, const 
 }
 
 /// parent_group is the decoded handle of a Coll's Group, if any.
-inline void encode_extra(const EventStart& event, const EncodedNames& names,
-                         std::uint64_t parent_group, Extra& out) noexcept {
+[[gnu::always_inline]] inline void encode_extra(const EventStart& event, const EncodedNames& names,
+                                                std::uint64_t parent_group, Extra& out) noexcept {
   out = {};
   out.rank_or_qp = event.rank;
   if (is_coll_like(event.type)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/record/names.h"
 
-#include <array>
 #include <bit>
 
 namespace ringside::record {
@@ -34,44 +33,22 @@ constexpr NamePrefix prefix_of(std::string_view text) {
   return prefix;
 }
 
-constexpr std::size_t kBuckets = 256;
-constexpr std::size_t bucket_of(const NamePrefix& prefix) {
-  const std::uint64_t mixed = (prefix.low ^ std::rotl(prefix.high, 29)) * 0x9E3779B97F4A7C15U;
-  return mixed >> 56;
-}
-
-struct Entry {
-  NamePrefix prefix;
-  std::uint8_t code;
-};
-
-constexpr std::array<Entry, kBuckets> make_table() {
-  std::array<Entry, kBuckets> table{};
+constexpr NameTable make_table() {
+  NameTable table{};
   for (std::size_t code = 1; code < kNames.size(); ++code) {
     const NamePrefix prefix = prefix_of(kNames[code]);
-    std::size_t bucket = bucket_of(prefix);
+    std::size_t bucket = name_bucket(prefix);
     while (table[bucket].code != kNameNone) {
-      bucket = (bucket + 1) % kBuckets;
+      bucket = (bucket + 1) % kNameBuckets;
     }
     table[bucket] = {prefix, static_cast<std::uint8_t>(code)};
   }
   return table;
 }
 
-constexpr std::array<Entry, kBuckets> kTable = make_table();
-
 }  // namespace
 
-std::uint8_t known_name(const NamePrefix& prefix) noexcept {
-  // Never full, so that the search ends at an empty bucket.
-  for (std::size_t bucket = bucket_of(prefix); kTable[bucket].code != kNameNone;
-       bucket = (bucket + 1) % kBuckets) {
-    if (kTable[bucket].prefix == prefix) {
-      return kTable[bucket].code;
-    }
-  }
-  return kNameNone;
-}
+constinit const NameTable kNameTable = make_table();
 
 std::string_view known_name_text(std::uint8_t code) noexcept {
   return code < kNames.size() ? kNames[code] : std::string_view{};

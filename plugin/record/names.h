@@ -10,6 +10,9 @@
 #ifndef RINGSIDE_PLUGIN_RECORD_NAMES_H
 #define RINGSIDE_PLUGIN_RECORD_NAMES_H
 
+#include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -66,9 +69,33 @@ read_prefix(const char* text) noexcept {
   return prefix;
 }
 
+/// The known names by hash. Never full, so that a search ends at an empty bucket.
+struct NameEntry {
+  NamePrefix prefix;
+  std::uint8_t code;
+};
+inline constexpr std::size_t kNameBuckets = 256;
+using NameTable = std::array<NameEntry, kNameBuckets>;
+extern const NameTable kNameTable;
+
+constexpr std::size_t name_bucket(const NamePrefix& prefix) noexcept {
+  const std::uint64_t mixed = (prefix.low ^ std::rotl(prefix.high, 29)) * 0x9E3779B97F4A7C15U;
+  return mixed >> 56;
+}
+
 /// Code of a known name, or kNameNone if it is not known. A name of 16 bytes or more is never
 /// known.
-std::uint8_t known_name(const NamePrefix& prefix) noexcept;
+inline std::uint8_t known_name(const NamePrefix& prefix) noexcept {
+  for (std::size_t bucket = name_bucket(prefix);; bucket = (bucket + 1) % kNameBuckets) {
+    const NameEntry& entry = kNameTable[bucket];
+    if (entry.prefix == prefix) [[likely]] {
+      return entry.code;
+    }
+    if (entry.code == kNameNone) {
+      return kNameNone;
+    }
+  }
+}
 
 /// Text of a known code, below kFirstDynamicName; an empty string for any other.
 std::string_view known_name_text(std::uint8_t code) noexcept;

@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ringside_bench_callbacks: what a callback of a profiler plugin costs, called through the plugin's
+// tables as NCCL calls them. Each table of each plugin is measured in a process of its own.
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "include/ringside/ringside.h"
+#include "test/bench/measure.h"
+
+namespace ringside::bench {
+namespace {
+
+struct Options {
+  std::vector<std::string> plugins;
+  std::vector<int> versions;
+  std::vector<int> threads = {1, 2};
+  int calls = 64 * 1024;
+  int rest_ms = 15;
+  std::string format = "table";
+  std::string only;
+  bool recording_only = false;
+};
+
+struct Row {
+  std::string plugin;
+  int version;
+  int threads;
+  std::string gate;  // on, stopped, type off
+  std::string callback;
+  double p50_ns, p99_ns, p999_ns, clock_ns;
+  std::uint64_t dropped;
+};
+
+/// One process's measuring: a plugin's table, rows written to a stream.
+class Run {
+ public:
+  Run(const Options& options, std::string label, int version, FILE* out)
+      : options_(options), label_(std::move(label)), version_(version), out_(out) {}
+
+  int measure(const std::string& path) {
+    void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      std::fprintf(stderr, "%s\n", dlerror());
+      return 1;
+    }
+    const ProfilerTable* const table = find_table(library, version_);
+    if (table == nullptr) {
+      return 0;
+    }
+    // Ringside's own control, where the plugin has it.
+    status_ = reinterpret_cast<decltype(status_)>(dlsym(library, "ringside_status"));
+    start_ = reinterpret_cast<decltype(start_)>(dlsym(library, "ringside_start"));
+    stop_ = reinterpret_cast<decltype(stop_)>(dlsym(library, "ringside_stop"));
+    Target target{table, nullptr, version_, [this] { rest(); }};
+    int mask = 0;
+    if (init_table(*table, version_, &target.context, &mask) != 0) {
+      std::fprintf(stderr, "%s: init of version %d failed\n", label_.c_str(), version_);
+      return 1;
+    }
+    ns_per_tick_ = ns_per_tick();
+    for (const int threads : options_.threads) {
+      measure_base(threads);
+      measure_gate(target, threads, "on");
+      if (stop_ != nullptr && !options_.recording_only) {
+        ringside_start_options only_coll{sizeof(ringside_start_options), "coll"};
+        start_(&only_coll);
+        measure_gate(target, threads, "type off", abi::kProxyCtrl);
+        stop_();
+        measure_gate(target, threads, "stopped");
+        start_(nullptr);
+      }
+    }
+    table->finalize(target.context);
+    return 0;
+  }
+
+ private:
+  void rest() const {
+    // Ringside's drain thread empties the rings now and finds little to do while calls are timed:
+    // a round takes far less than the time between its cycles.
+    std::this_thread::sleep_for(std::chrono::milliseconds(options_.rest_ms));
+  }
+
+  std::uint64_t dropped() const {
+    ringside_status_info info{};
+    info.struct_size = sizeof info;
+    return status_ != nullptr && status_(&info) == RINGSIDE_OK ? info.dropped : 0;
+  }
+
+  void measure_base(int threads) {
+    Samples clock = measure_clock(options_.calls);
+    clock_ns_ = percentile(clock.batch, 0.5) * ns_per_tick_;
+    empty_batch_ns_ = 0;
+    empty_single_ns_ = 0;
+    if (threads == options_.threads.front()) {
+      print("timestamp read", threads, "", clock, 0);
+    }
+    const Target nothing{&empty_table(), nullptr, version_, {}};
+    empty_ = measure_kind(nothing, kind_of(abi::kProxyStep), threads, options_.calls);
+    if (threads == options_.threads.front()) {
+      Samples copy = empty_.start;
+      print("empty start", threads, "", copy, 0);
+    }
+  }
+
+  void measure_gate(const Target& target, int threads, const char* gate, std::uint32_t type = 0) {
+    for (const Kind& kind : kKinds) {
+      if (!has_kind(version_, kind) || (type != 0 && kind.type != type) ||
+          (!options_.only.empty() && options_.only != kind.name)) {
+        continue;
+      }
+      const std::uint64_t before = dropped();
+      KindSamples samples = measure_kind(target, kind, threads, options_.calls);
+      const std::uint64_t lost = dropped() - before;
+      take_empty(empty_.start);
+      print(std::string("start ") + kind.name, threads, gate, samples.start, lost);
+      if (!samples.state.batch.empty()) {
+        take_empty(empty_.state);
+        print(std::string("state ") + kind.name, threads, gate, samples.state, lost);
+      }
+      take_empty(empty_.stop);
+      print(std::string("stop  ") + kind.name, threads, gate, samples.stop, lost);
+    }
+  }
+
+  void take_empty(Samples& empty) {
+    empty_batch_ns_ = percentile(empty.batch, 0.5) * ns_per_tick_;
+    empty_single_ns_ = percentile(empty.single, 0.5) * ns_per_tick_;
+  }
+
+  void print(const std::string& callback, int threads, const char* gate, Samples& samples,
+             std::uint64_t lost) const {
+    std::fprintf(out_, "%s\t%d\t%d\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%llu\n", label_.c_str(),
+                 version_, threads, *gate == '\0' ? "-" : gate, callback.c_str(),
+                 percentile(samples.batch, 0.5) * ns_per_tick_ - empty_batch_ns_,
+                 percentile(samples.single, 0.99) * ns_per_tick_ - empty_single_ns_,
+                 percentile(samples.single, 0.999) * ns_per_tick_ - empty_single_ns_, clock_ns_,
+                 static_cast<unsigned long long>(lost));
+    std::fflush(out_);
+  }
+
+  const Options& options_;
+  std::string label_;
+  int version_;
+  FILE* out_;
+  int (*status_)(ringside_status_info*) = nullptr;
+  int (*start_)(const ringside_start_options*) = nullptr;
+  int (*stop_)() = nullptr;
+  double ns_per_tick_ = 1;
+  double clock_ns_ = 1;
+  KindSamples empty_;
+  double empty_batch_ns_ = 0;
+  double empty_single_ns_ = 0;
+};
+
+Row parse_row(const std::string& line) {
+  std::istringstream in(line);
+  const auto field = [&] {
+    std::string text;
+    std::getline(in, text, '\t');
+    return text;
+  };
+  Row row;
+  row.plugin = field();
+  row.version = std::stoi(field());
+  row.threads = std::stoi(field());
+  row.gate = field();
+  row.callback = field();
+  row.p50_ns = std::stod(field());
+  row.p99_ns = std::stod(field());
+  row.p999_ns = std::stod(field());
+  row.clock_ns = std::stod(field());
+  row.dropped = std::stoull(field());
+  return row;
+}
+
+void print_row(const Row& row, bool json, bool first) {
+  if (json) {
+    std::printf(
+        "%s\n{\"plugin\":\"%s\",\"abi\":%d,\"threads\":%d,\"gate\":\"%s\",\"callback\":\"%s\","
+        "\"p50_ns\":%.2f,\"p99_ns\":%.2f,\"p999_ns\":%.2f,\"timestamp_ns\":%.2f,\"dropped\":%llu}",
+        first ? "" : ",", row.plugin.c_str(), row.version, row.threads, row.gate.c_str(),
+        row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns, row.clock_ns,
+        static_cast<unsigned long long>(row.dropped));
+  } else {
+    std::printf("%-10s v%d %2d  %-8s %-19s %8.1f %8.1f %8.1f  %6.2f %6.2f %6.2f%s\n",
+                row.plugin.c_str(), row.version, row.threads, row.gate.c_str(),
+                row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns,
+                row.p50_ns / row.clock_ns, row.p99_ns / row.clock_ns, row.p999_ns / row.clock_ns,
+                row.dropped != 0 ? "  DROPPED" : "");
+  }
+  std::fflush(stdout);
+}
+
+std::string machine() {
+  std::string cpu = "unknown processor";
+  std::ifstream cpuinfo("/proc/cpuinfo");
+  for (std::string line; std::getline(cpuinfo, line);) {
+    if (line.starts_with("model name")) {
+      cpu = line.substr(line.find(':') + 2);
+      break;
+    }
+  }
+  utsname system{};
+  uname(&system);
+  return cpu + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores, " +
+         system.sysname + " " + system.release + ", " RINGSIDE_BENCH_BUILD;
+}
+
+/// Runs one table in a child; false if the child failed. Adds what it dropped to *dropped.
+bool run_child(const Options& options, const std::string& label, const std::string& path,
+               int version, bool& first, std::uint64_t& dropped) {
+  int ends[2];
+  if (pipe(ends) != 0) {
+    return false;
+  }
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    close(ends[0]);
+    FILE* const out = fdopen(ends[1], "w");
+    const int result = Run(options, label, version, out).measure(path);
+    std::fflush(out);
+    std::exit(result);
+  }
+  close(ends[1]);
+  FILE* const in = fdopen(ends[0], "r");
+  char line[512];
+  while (child > 0 && std::fgets(line, sizeof line, in) != nullptr) {
+    const Row row = parse_row(line);
+    dropped += row.dropped;
+    print_row(row, options.format == "json", first);
+    first = false;
+  }
+  std::fclose(in);
+  int status = 0;
+  return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == 0;
+}
+
+int run(const Options& options) {
+  const bool json = options.format == "json";
+  if (json) {
+    std::printf("{\"machine\":\"%s\",\"rows\":[", machine().c_str());
+  } else {
+    std::printf(
+        "%s\nns, and as ratios to one timestamp read; median of batches of %d calls, tails "
+        "of single calls; an empty call's cost is taken off\n"
+        "%-10s %s %s  %-8s %-19s %8s %8s %8s  %6s %6s %6s\n",
+        machine().c_str(), kBatch, "plugin", "abi", "th", "gate", "callback", "p50", "p99", "p99.9",
+        "p50", "p99", "p99.9");
+  }
+  bool first = true;
+  bool good = true;
+  std::uint64_t dropped = 0;
+  for (const std::string& plugin : options.plugins) {
+    const std::size_t equals = plugin.find('=');
+    const std::string path = plugin.substr(0, equals);
+    const std::string label = equals == std::string::npos
+                                  ? std::filesystem::path(path).stem().string().substr(0, 10)
+                                  : plugin.substr(equals + 1);
+    for (const int version : options.versions) {
+      good = run_child(options, label, path, version, first, dropped) && good;
+    }
+  }
+  if (json) {
+    std::printf("\n]}\n");
+  }
+  if (first) {
+    std::fprintf(stderr, "nothing was measured: no plugin has a table of these versions\n");
+  }
+  if (dropped != 0) {
+    std::fprintf(stderr, "callbacks were dropped; the rows are marked\n");
+  }
+  return good && !first && dropped == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace ringside::bench
+
+int main(int argc, char** argv) {
+  using namespace ringside::bench;
+  Options options;
+  options.versions = {1, 2, 3, 4, 5, 6, 7};
+  CLI::App app{
+      "Measures what a profiler plugin's callbacks cost, through the tables that NCCL uses."};
+  app.add_option("--plugin", options.plugins,
+                 "PATH[=LABEL] of a plugin; repeatable. Default: this build's")
+      ->type_name("PATH[=LABEL]");
+  app.add_option("--abi", options.versions, "versions of the interface, e.g. 2,6")
+      ->delimiter(',')
+      ->check(CLI::Range(1, kLastVersion));
+  app.add_option("--threads", options.threads, "threads at once, e.g. 1,2")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 64));
+  app.add_option("--calls", options.calls, "calls of each kind, for medians and again for tails")
+      ->check(CLI::Range(kBatch, 1 << 28));
+  app.add_option("--rest-ms", options.rest_ms,
+                 "pause after each 1,024 calls of a kind, for the drain")
+      ->check(CLI::Range(0, 10000));
+  app.add_option("--kind", options.only, "only this kind of event, e.g. Coll");
+  app.add_flag("--recording-only", options.recording_only, "without the rows of the stopped state");
+  app.add_option("--format", options.format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}));
+  CLI11_PARSE(app, argc, argv);
+  if (options.plugins.empty()) {
+    options.plugins = {RINGSIDE_BENCH_PLUGIN "=ringside"};
+  }
+  // Traces go where nobody looks for them. What the user has set stays.
+  char directory[] = "/tmp/ringside-bench-XXXXXX";
+  if (mkdtemp(directory) == nullptr) {
+    std::perror("mkdtemp");
+    return 1;
+  }
+  setenv("RINGSIDE_DIR", directory, 0);
+  setenv("RINGSIDE_EVENTS", "all", 0);
+  setenv("RINGSIDE_DRAIN_MS", "3", 0);
+  setenv("RINGSIDE_RING_BYTES", "4M", 0);
+  const int result = run(options);
+  std::error_code ignored;
+  std::filesystem::remove_all(directory, ignored);
+  return result;
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// ringside_bench_record: the pieces that a callback is made of, by themselves. No drain runs: the
+// consumer's part, giving the slots back, is done between calls where the ring would fill.
+#include <benchmark/benchmark.h>
+
+#include "plugin/record/recorder.h"
+
+namespace {
+
+using namespace ringside::record;  // NOLINT(google-build-using-namespace)
+
+Recorder& recorder() {
+  static Recorder* const made = [] {
+    auto* fresh = new Recorder;
+    fresh->prepare();
+    fresh->set_gate(0xFFFF);
+    return fresh;
+  }();
+  return *made;
+}
+
+/// Gives all slots back when half are used.
+void empty_ring() {
+  Ring* const ring = recorder().rings().current();
+  if (ring->position - ring->tail.load(std::memory_order_relaxed) > ring->capacity / 2) {
+    ring->tail.store(ring->position, std::memory_order_release);
+  }
+}
+
+EventStart step(void* parent) {
+  EventStart event{};
+  event.type = EventType::kProxyStep;
+  event.parent = parent;
+  event.step = {2};
+  return event;
+}
+
+void read_clock(benchmark::State& state) {
+  const ClockSource source = find_clock_source();
+  for ([[maybe_unused]] auto turn : state) {
+    benchmark::DoNotOptimize(read_ticks(source));
+  }
+}
+
+void start_step(benchmark::State& state) {
+  const EventStart event = step(nullptr);
+  for ([[maybe_unused]] auto turn : state) {
+    empty_ring();
+    benchmark::DoNotOptimize(recorder().start(event));
+  }
+}
+
+void state_step(benchmark::State& state) {
+  void* const handle = recorder().start(step(nullptr));
+  for ([[maybe_unused]] auto turn : state) {
+    empty_ring();
+    recorder().state(handle, EventState::kStepSendWait, 1, 0, false);
+  }
+}
+
+void stop_step(benchmark::State& state) {
+  void* const handle = recorder().start(step(nullptr));
+  for ([[maybe_unused]] auto turn : state) {
+    empty_ring();
+    recorder().stop(handle);
+  }
+}
+
+void look_name_up(benchmark::State& state) {
+  const char* name = "ncclFloat32";
+  for ([[maybe_unused]] auto turn : state) {
+    benchmark::DoNotOptimize(name);
+    benchmark::DoNotOptimize(known_name(read_prefix(name)));
+  }
+}
+
+void reserve_and_commit(benchmark::State& state) {
+  Ring* const ring = recorder().rings().current();
+  for ([[maybe_unused]] auto turn : state) {
+    empty_ring();
+    benchmark::DoNotOptimize(ring->reserve(1));
+    ring->commit(1);
+  }
+}
+
+BENCHMARK(read_clock);
+BENCHMARK(start_step);
+BENCHMARK(state_step);
+BENCHMARK(stop_step);
+BENCHMARK(look_name_up);
+BENCHMARK(reserve_and_commit);
+
+}  // namespace
+
+BENCHMARK_MAIN();

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs hot_path on every version of the interface and says what it found.
+
+usage: run_hot_path.py HOT_PATH PLUGIN
+"""
+import itertools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+
+def verdict(status):
+    if status == -signal.SIGSYS:
+        return "a callback made a system call"
+    if status < 0:
+        return f"killed by {signal.Signals(-status).name}"
+    if status == 1:
+        return "failed"
+    found = [what for bit, what in ((2, "an allocation"), (4, "a lock")) if status & bit]
+    return "callbacks made " + " and ".join(found) if found else "clean"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    bad = False
+    # A ring that holds all that is recorded, and one that is full for most of the time.
+    for version, ring_bytes in itertools.product(range(1, 8), ("128M", "64K")):
+        with tempfile.TemporaryDirectory() as directory:
+            environment = dict(os.environ, RINGSIDE_DIR=directory, RINGSIDE_EVENTS="all",
+                               RINGSIDE_RING_BYTES=ring_bytes)
+            run = subprocess.run([sys.argv[1], sys.argv[2], str(version)], env=environment,
+                                 timeout=60, check=False)
+        if run.returncode == 77:
+            return 77
+        print(f"v{version}, rings of {ring_bytes}: {verdict(run.returncode)}")
+        bad = bad or run.returncode != 0
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
