@@ -31,16 +31,31 @@ struct NamePrefix {
   bool operator==(const NamePrefix&) const = default;
 };
 
-/// Reads a prefix. Within a page 16 bytes can be read at once, even past the string's end: the
-/// sanitizers are told so. text must not be NULL.
+/// Whether 16 bytes can be read at once: within a page they can, even past the string's end.
+inline bool is_within_page(const char* text) noexcept {
+  constexpr std::uintptr_t kPage = 4096;
+  return (reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) <= kPage - sizeof(NamePrefix);
+}
+
+/// The 16 bytes as they are, whatever lies behind the name's end: the sanitizers are told so. Only
+/// if they are within a page.
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("address")))
 #endif
 inline NamePrefix
-read_prefix(const char* text) noexcept {
-  constexpr std::uintptr_t kPage = 4096;
+read_bytes(const char* text) noexcept {
+  // Volatile, so that the compiler does not turn them into a call that a sanitizer intercepts.
+  struct [[gnu::packed, gnu::may_alias]] Word {
+    std::uint64_t value;
+  };
+  return {reinterpret_cast<const volatile Word*>(text)->value,
+          reinterpret_cast<const volatile Word*>(text + 8)->value};
+}
+
+/// Reads a prefix. text must not be NULL.
+inline NamePrefix read_prefix(const char* text) noexcept {
   NamePrefix prefix{};
-  if ((reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) > kPage - sizeof prefix) [[unlikely]] {
+  if (!is_within_page(text)) [[unlikely]] {
     char copy[sizeof prefix] = {};
     for (std::size_t i = 0; i < sizeof copy && text[i] != '\0'; ++i) {
       copy[i] = text[i];
@@ -48,12 +63,7 @@ read_prefix(const char* text) noexcept {
     std::memcpy(&prefix, copy, sizeof prefix);
     return prefix;
   }
-  // Volatile, so that the compiler does not turn them into a call that a sanitizer intercepts.
-  struct [[gnu::packed, gnu::may_alias]] Word {
-    std::uint64_t value;
-  };
-  prefix.low = reinterpret_cast<const volatile Word*>(text)->value;
-  prefix.high = reinterpret_cast<const volatile Word*>(text + 8)->value;
+  prefix = read_bytes(text);
   constexpr std::uint64_t kOnes = 0x0101010101010101U;
   constexpr std::uint64_t kTops = 0x8080808080808080U;
   const std::uint64_t zero_low = (prefix.low - kOnes) & ~prefix.low & kTops;
