@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 #define RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -97,7 +98,8 @@ class JsonText {
     return end_;
   }
   char* append(char* at, std::string_view text) {
-    std::memcpy(at, text.data(), text.size());
+    // Not memcpy: an empty text may have no address.
+    std::copy_n(text.data(), text.size(), at);
     return end_ = at + text.size();
   }
   void grow(std::size_t bytes);

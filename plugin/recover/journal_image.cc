@@ -14,7 +14,9 @@ namespace {
 using assemble::JournalEntry;
 using assemble::JournalHeader;
 
-constexpr std::uint32_t kMostContexts = 1U << 20;
+// Contexts are numbered from 1, and each has a note; some may be lost. What is kept for a trace
+// goes by their number, so a number out of all proportion is not believed.
+constexpr std::uint32_t kContextsLost = 1024;
 
 template <typename Data>
 bool read_as(std::span<const std::byte> bytes, Data& data) {
@@ -35,7 +37,7 @@ std::string string_of(std::span<const std::byte> bytes) {
 }
 
 void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
-  if (note.context == 0 || note.context > kMostContexts) {
+  if (note.context == 0) {
     ++image.bad_entries;
     return;
   }
@@ -120,6 +122,12 @@ void read_notes(std::span<const std::byte> notes, JournalImage& image) {
     const std::size_t padded = (std::size_t{head.bytes} + 7) / 8 * 8;
     notes = notes.subspan(std::min(padded, notes.size()));
   }
+}
+
+void drop_unlikely_contexts(JournalImage& image) {
+  const std::size_t most = 2 * image.communicators.size() + kContextsLost;
+  image.bad_entries +=
+      std::erase_if(image.communicators, [most](const auto& known) { return known.first > most; });
 }
 
 void read_log(std::span<const std::byte> log, JournalImage& image) {
@@ -207,6 +215,7 @@ std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
       file.subspan(sizeof(JournalHeader) + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
                    std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
       image);
+  drop_unlikely_contexts(image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
   const std::uint64_t used =
       std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);

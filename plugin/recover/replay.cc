@@ -93,7 +93,9 @@ void announce(const JournalImage& journal, assemble::Assembler& assembler) {
     assembler.expect(window.types);
   }
   for (const auto& [context, fit] : journal.gpu_clocks) {
-    assembler.seed_gpu_clock(context, fit);
+    if (journal.communicators.contains(context)) {
+      assembler.seed_gpu_clock(context, fit);
+    }
   }
   for (const assemble::NameNote& name : journal.names) {
     assemble::RecordView view{};

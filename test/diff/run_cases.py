@@ -11,12 +11,13 @@ import shlex
 import subprocess
 import sys
 
+EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
 
 def run(ringside, directory):
     arguments = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
-    result = subprocess.run([ringside, *arguments], cwd=directory, stdin=subprocess.DEVNULL,
+    result = subprocess.run([*EMULATOR, ringside, *arguments], cwd=directory, stdin=subprocess.DEVNULL,
                             capture_output=True, timeout=60, check=False,
                             env={**os.environ, "LC_ALL": "C"})
     return {"stdout": result.stdout.decode(errors="backslashreplace"),

@@ -19,6 +19,7 @@ import json
 import os
 import pathlib
 import random
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ import check_replay
 import expected
 
 HERE = pathlib.Path(__file__).parent
+# What runs the programs that were built for another machine.
+EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
 
 
 class Failure(Exception):
@@ -62,7 +65,7 @@ class Run:
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_EVENTS="all",
                            RINGSIDE_RING_DIR=str(self.rings), RINGSIDE_RING_BYTES=str(32 << 20))
         environment.update(variables)
-        command = [self.options.host, "--plugin", self.options.plugin, *arguments]
+        command = [*EMULATOR, self.options.host, "--plugin", self.options.plugin, *arguments]
         if self.options.abi:
             command += ["--abi", str(self.options.abi)]
         done = subprocess.run([*command, *map(str, self.files)], env=environment,
@@ -93,7 +96,7 @@ class Run:
             if closed:
                 json.loads(text)
         if self.options.ringside and os.path.exists(self.options.ringside):
-            done = subprocess.run([self.options.ringside, "lint", str(self.traces)],
+            done = subprocess.run([*EMULATOR, self.options.ringside, "lint", str(self.traces)],
                                   capture_output=True, text=True, timeout=60, check=False)
             said = (done.stdout + done.stderr).splitlines()
             require(done.returncode == 0, "\n".join(["ringside lint:", *said[:20], *said[-1:]]))
@@ -220,7 +223,7 @@ def death(run, how, after, timing, journal_bytes):
              RINGSIDE_JOURNAL_BYTES=journal_bytes)
     rings = run.rings
     require(len(list(rings.iterdir())) == 1, f"left over: {list(rings.iterdir())}")
-    done = subprocess.run([run.options.ringside, "recover", str(rings)], capture_output=True,
+    done = subprocess.run([*EMULATOR, run.options.ringside, "recover", str(rings)], capture_output=True,
                           text=True, timeout=60, check=False)
     require(done.returncode == 0 and not done.stderr, f"recover: {done.stdout}{done.stderr}")
     require(not list(rings.iterdir()), f"recover leaves {list(rings.iterdir())}")

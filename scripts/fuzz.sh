@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Fuzzes all targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, two at a time.
+#
+#   fuzz.sh [SECONDS [TARGET...]]     default: 600 seconds for each of trace, recover, abi
+#
+# What is found is left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
+# libFuzzer takes from them what test/fuzz/corpus should have.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+seconds=${1:-600}
+[ $# -eq 0 ] || shift
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(trace recover abi)
+build=build/fuzz
+CC=clang-14 CXX=clang++-14 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DRINGSIDE_FUZZ=ON -DRINGSIDE_SANITIZE=address,undefined -DRINGSIDE_BUILD_EXAMPLES=OFF > /dev/null
+cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target "${targets[@]/#/fuzz_}"
+
+mkdir -p "$build/findings"
+run() {
+  mkdir -p "$build/corpus/$1"
+  "$build/test/fuzz/fuzz_$1" -max_total_time="$seconds" -max_len=16384 -rss_limit_mb=2048 -timeout=20 \
+    -print_final_stats=1 -artifact_prefix="$build/findings/$1-" "$build/corpus/$1" \
+    "test/fuzz/corpus/$1" > "$build/$1.log" 2>&1
+}
+status=0
+for ((i = 0; i < ${#targets[@]}; i += 2)); do
+  jobs=()
+  for target in "${targets[@]:i:2}"; do
+    run "$target" &
+    jobs+=("$!:$target")
+  done
+  for job in "${jobs[@]}"; do
+    if wait "${job%%:*}"; then
+      result="no finding"
+    else
+      result="FOUND: see $build/${job#*:}.log"
+      status=1
+    fi
+    executions=$(sed -n 's/^stat::number_of_executed_units: *//p' "$build/${job#*:}.log")
+    echo "${job#*:}: ${executions:-?} inputs in $seconds s, $result"
+  done
+done
+exit "$status"
