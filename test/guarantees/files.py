@@ -53,19 +53,19 @@ def limits(options):
         account = house.whole_account()
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
         require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
-        house.lint()
+        house.readable()
 
 
 def full_disk(options):
-    """A file system of one megabyte that is full, until a file in it is removed."""
+    """A file system of four megabytes that is full, until a file in it is removed."""
     can = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
     if can.returncode != 0:
         print("full disk: skipped, no mount namespaces here")
         return
     with House(options) as house:
         house.traces.mkdir()
-        script = ('mount -t tmpfs -o size=1m none "$RINGSIDE_DIR" || exit 76; '
-                  'head -c 600000 /dev/zero > "$RINGSIDE_DIR/filler"; '
+        script = ('mount -t tmpfs -o size=4m none "$RINGSIDE_DIR" || exit 76; '
+                  'head -c 3000000 /dev/zero > "$RINGSIDE_DIR/filler"; '
                   '"$0" "$@" "$RINGSIDE_DIR/filler"; result=$?; '
                   'cp "$RINGSIDE_DIR"/*.json "$KEPT"; exit $result')
         kept = house.root / "kept"
@@ -81,7 +81,7 @@ def full_disk(options):
         account = house.whole_account()
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
         require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
-        house.lint()
+        house.readable()
 
 
 def trouble(options):

@@ -133,6 +133,14 @@ class House:
                               capture_output=True, text=True, timeout=90, check=False)
         require(done.returncode == 0, f"lint: {(done.stdout + done.stderr)[:2000]}")
 
+    def readable(self):
+        """For traces that lack lines, or hold values that the linter has much to say of."""
+        (trace,) = self.trace_files()
+        json.loads(trace.read_text(encoding="utf-8"))
+        done = subprocess.run([self.options.ringside, "summary", str(trace)], capture_output=True,
+                              timeout=60, check=False)
+        require(done.returncode == 0, f"ringside summary ends with {done.returncode}")
+
     def recover(self):
         done = subprocess.run([self.options.ringside, "recover", str(self.rings)],
                               capture_output=True, text=True, timeout=90, check=False)

@@ -83,30 +83,31 @@ int storm(const Program& program) {
 }
 
 int cycles(const Program& program) {
-  const std::uint64_t count = program.number(0);
-  constexpr std::uint64_t kWarm = 10;
+  // Finished operations are remembered for five seconds; so each round is followed by more than
+  // that.
+  constexpr auto kForgotten = std::chrono::seconds(7);
   Resources warm;
-  for (std::uint64_t i = 0; i < count + kWarm; ++i) {
-    if (i == kWarm) {
-      warm = resources();
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 0; i < program.number(0); ++i) {
+      Loaded loaded(program.path, program.abi);
+      void* context = loaded.new_communicator(i);
+      Caller(loaded.plugin(), context, program.rows[0]).operation();
+      loaded.plugin().finalize(context);
     }
-    Loaded loaded(program.path, program.abi);
-    void* context = loaded.new_communicator(i);
-    Caller(loaded.plugin(), context, program.rows[0]).operation();
-    loaded.plugin().finalize(context);
-  }
-  {
     Loaded loaded(program.path, program.abi);
     std::vector<void*> contexts;
     for (std::uint64_t i = 0; i < program.number(1); ++i) {
-      contexts.push_back(loaded.new_communicator(count + kWarm + i));
+      contexts.push_back(loaded.new_communicator(i));
       Caller(loaded.plugin(), contexts.back(), program.rows[0]).operation();
     }
     for (void* context : contexts) {
       loaded.plugin().finalize(context);
     }
+    std::this_thread::sleep_for(kForgotten);
+    if (round == 0) {
+      warm = resources();
+    }
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(300));
   print_growth(warm, resources());
   return 0;
 }
