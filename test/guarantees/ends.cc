@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Forks, ways out of a process, and systems that say no.
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "test/guarantees/scenarios.h"
+
+namespace ringside::guarantees {
+namespace {
+
+constexpr int kThreads = 2;
+
+void sleep_ms(int milliseconds) {
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+}
+
+/// Threads that record until the process ends.
+void record_for_ever(const Program& program, const Loaded& loaded, void* context,
+                     std::uint64_t operations, int pause_us, std::atomic<int>& ended) {
+  for (int i = 0; i < kThreads; ++i) {
+    std::thread([&program, &loaded, context, i, operations, pause_us, &ended] {
+      Caller(loaded.plugin(), context, program.rows[i]).operations(operations, pause_us);
+      ++ended;
+      ended.notify_one();
+      pause();
+    }).detach();
+  }
+}
+
+void wait_for(std::atomic<int>& ended) {
+  for (int now = ended; now < kThreads; now = ended) {
+    ended.wait(now);
+  }
+}
+
+/// What the child of a fork does; its own rows are beyond the parent's threads.
+[[noreturn]] void child(const Program& program, const Loaded& loaded, void* context,
+                        const std::string& how, std::size_t row) {
+  if (how == "exec") {
+    execl("/bin/true", "true", nullptr);
+    _exit(1);
+  }
+  if (how == "go_on" || how == "outlive") {
+    Caller(loaded.plugin(), context, program.rows[row]).operations(100, 0);
+    ringside_status_info info{};
+    info.struct_size = sizeof info;
+    const auto ask =
+        reinterpret_cast<decltype(&ringside_status)>(c_function(loaded, "ringside_status"));
+    const auto dump =
+        reinterpret_cast<decltype(&ringside_dump)>(c_function(loaded, "ringside_dump"));
+    const auto mark =
+        reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
+    if (ask(&info) != RINGSIDE_ERROR_DISABLED || dump(nullptr) != RINGSIDE_ERROR_DISABLED ||
+        mark("child") != RINGSIDE_ERROR_DISABLED) {
+      give_up("the C API works in the child");
+    }
+    int mask = 0;
+    host::Callback init;
+    void* of_child = nullptr;
+    loaded.plugin().init(init, &of_child, &mask);
+    loaded.plugin().finalize(of_child);
+    if (mask != 0) {
+      give_up("init in the child asks for events");
+    }
+  }
+  if (how == "outlive") {
+    sleep_ms(3000);
+  }
+  if (how == "_exit") {
+    _exit(0);
+  }
+  std::exit(0);
+}
+
+}  // namespace
+
+int fork_while_recording(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  static Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  static std::atomic<int> ended = 0;
+  record_for_ever(program, loaded, context, 1000, 50, ended);
+  std::vector<std::thread> forks;
+  std::atomic<int> failed = 0;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    forks.emplace_back([&, thread] {
+      for (int i = 0; i < 3; ++i) {
+        sleep_ms(5);
+        const pid_t pid = fork();
+        if (pid == 0) {
+          child(program, loaded, context, how, static_cast<std::size_t>(kThreads + thread));
+        }
+        int status = 0;
+        if (how != "outlive" && (waitpid(pid, &status, 0) != pid || status != 0)) {
+          ++failed;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : forks) {
+    thread.join();
+  }
+  wait_for(ended);
+  if (how == "outlive") {
+    kill(getpid(), SIGKILL);
+  }
+  std::exit(failed == 0 ? 0 : 1);
+}
+
+int way_out(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  static Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  static std::atomic<int> ended = 0;
+  record_for_ever(program, loaded, context, program.number(1), static_cast<int>(program.number(2)),
+                  ended);
+  std::printf("recording\n");
+  std::fflush(stdout);
+  if (how == "finalize_early") {
+    sleep_ms(5);
+    loaded.plugin().finalize(context);
+  }
+  wait_for(ended);
+  if (how == "abort") {
+    std::abort();
+  }
+  if (how == "segfault") {
+    std::signal(SIGSEGV, SIG_DFL);  // a sanitizer would have its own end
+    std::raise(SIGSEGV);
+  }
+  if (how == "_exit") {
+    _exit(0);
+  }
+  std::exit(0);
+}
+
+int trouble(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  struct rlimit limit {};
+  std::vector<int> taken;
+  const auto exhaust = [&] {
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = 64;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    for (int file = open("/dev/null", O_RDONLY); file >= 0; file = open("/dev/null", O_RDONLY)) {
+      taken.push_back(file);
+    }
+  };
+  std::signal(SIGXFSZ, SIG_DFL);
+  Loaded loaded(program.path, program.abi);
+  if (how == "descriptors_at_load") {
+    exhaust();
+  }
+  void* context = loaded.new_communicator(1);
+  Caller caller(loaded.plugin(), context, program.rows[0]);
+  caller.operations(100, 0);
+  if (how == "descriptors_later") {
+    sleep_ms(300);  // until the trace has been made
+    exhaust();
+  }
+  if (how == "file_size") {
+    sleep_ms(300);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = status_of(loaded).bytes_written;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    caller.operations(1000, 0);
+    // Longer than an operation waits for what may still come of it.
+    sleep_ms(4500);
+    limit.rlim_cur = before;
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  if (how == "disk_full") {
+    std::printf("recorded\n");
+    std::fflush(stdout);
+    caller.operations(20000, 0);
+    sleep_ms(5000);
+    unlink(program.arguments.at(1).c_str());
+  }
+  std::thread([&] { Caller(loaded.plugin(), context, program.rows[1]).operations(500, 0); }).join();
+  sleep_ms(300);
+  print_status(status_of(loaded));
+  for (const int file : taken) {
+    close(file);
+  }
+  return 0;
+}
+
+int dump_to(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  Caller(loaded.plugin(), context, program.rows[0]).operations(100, 0);
+  const auto dump = reinterpret_cast<decltype(&ringside_dump)>(c_function(loaded, "ringside_dump"));
+  std::printf("[");
+  for (const std::string& path : program.arguments) {
+    std::printf("%d,", dump(path == "-" ? nullptr : path.c_str()));
+  }
+  std::printf("0]\n");
+  std::fflush(stdout);
+  sleep_ms(50);
+  return 0;
+}
+
+}  // namespace ringside::guarantees

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Systems that say no, and files that are not to be touched."""
+import os
+import stat
+import subprocess
+import time
+
+from house import House, require
+
+
+def affected(house, status):
+    """The trace lacks something: the status says so, and one warning."""
+    require(status["trouble"] == 1, f"the status knows of no trouble: {status}")
+    house.warnings(at_least=1)
+
+
+def unaffected(house, status, warnings):
+    require(status["trouble"] == 0, f"trouble with the trace: {status}")
+    house.whole_account()
+    house.lint()
+    house.warnings(at_most=warnings)
+
+
+def unwritable_traces(options):
+    with House(options) as house:
+        house.traces.write_text("a file where the directory should be")
+        affected(house, house.run("trouble", "nothing"))
+    with House(options) as house:
+        affected(house, house.run("trouble", "nothing", RINGSIDE_DIR="/proc/no/such/place"))
+    with House(options) as house:
+        house.traces = house.root / "made" / "for" / "it"
+        unaffected(house, house.run("trouble", "nothing"), warnings=0)
+    if os.geteuid() != 0:  # root may write everywhere
+        with House(options) as house:
+            house.traces.mkdir(mode=0o500)
+            affected(house, house.run("trouble", "nothing"))
+
+
+def unusable_rings(options):
+    for ring_directory in ("/proc/no/such/place", __file__, "/proc"):
+        with House(options) as house:
+            unaffected(house, house.run("trouble", "nothing", RINGSIDE_RING_DIR=ring_directory),
+                       warnings=1)
+
+
+def limits(options):
+    with House(options) as house:
+        affected(house, house.run("trouble", "descriptors_at_load"))
+    with House(options) as house:
+        unaffected(house, house.run("trouble", "descriptors_later"), warnings=1)
+    with House(options) as house:
+        affected(house, house.run("trouble", "file_size"))
+        account = house.whole_account()
+        require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
+        require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
+        house.readable()
+
+
+def full_disk(options):
+    """A file system of four megabytes that is full, until a file in it is removed."""
+    can = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
+    if can.returncode != 0:
+        print("full disk: skipped, no mount namespaces here")
+        return
+    with House(options) as house:
+        house.traces.mkdir()
+        script = ('mount -t tmpfs -o size=4m none "$RINGSIDE_DIR" || exit 76; '
+                  'head -c 3000000 /dev/zero > "$RINGSIDE_DIR/filler"; '
+                  '"$0" "$@" "$RINGSIDE_DIR/filler"; result=$?; '
+                  'cp "$RINGSIDE_DIR"/*.json "$KEPT"; exit $result')
+        kept = house.root / "kept"
+        kept.mkdir()
+        real = options.host
+        wrapper = house.root / "wrapper"
+        wrapper.write_text(f"#!/bin/sh\nexec unshare -Urm sh -c '{script}' {real} \"$@\"\n")
+        wrapper.chmod(0o700)
+        house.options = type("Options", (), {**vars(options), "host": str(wrapper)})
+        status = house.run("trouble", "disk_full", KEPT=kept)
+        affected(house, status)
+        house.traces = kept
+        account = house.whole_account()
+        require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
+        require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
+        house.readable()
+
+
+def trouble(options):
+    unwritable_traces(options)
+    unusable_rings(options)
+    limits(options)
+    full_disk(options)
+
+
+def mode(path):
+    return stat.S_IMODE(os.lstat(path).st_mode)
+
+
+def private_files(options):
+    with House(options) as house:
+        process = house.begin("way_out", "never", 10**9, 100)
+        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        time.sleep(0.3)
+        (rings,) = house.rings.iterdir()
+        found = [rings, *rings.iterdir(), house.traces, *house.trace_files()]
+        process.kill()
+        process.communicate(timeout=30)
+        require(len(found) >= 6, f"only {found}")
+        house.recover()
+        for path in found:
+            if path.exists():
+                wanted = 0o700 if path.is_dir() else 0o600
+                require(mode(path) == wanted, f"{path} has mode {mode(path):o}")
+
+
+def dumps(options):
+    with House(options) as house:
+        victim = house.root / "victim"
+        victim.write_text("precious")
+        link = house.root / "link"
+        link.symlink_to(victim)
+        dangling = house.root / "dangling"
+        dangling.symlink_to(house.root / "nowhere")
+        good = house.root / "good.json"
+        results = house.run("dump", victim, link, dangling, good, good, house.root / "no/place", "")
+        exists, io_error, argument = -2, -3, -1
+        require(results[:-1] == [exists, exists, exists, 0, exists, io_error, argument],
+                f"ringside_dump returned {results}")
+        require(victim.read_text() == "precious", "a file was overwritten")
+        require(not (house.root / "nowhere").exists(), "a link was followed")
+        require(mode(good) == 0o600, "a dump is not private")
+        house.account(good)
+        # With a name of its own it goes beside the trace, and the log does not follow links either.
+        log = house.root / "log"
+        log.symlink_to(victim)
+        house.run("dump", "-", RINGSIDE_LOG=log)
+        require(victim.read_text() == "precious", "the log followed a link")
+
+
+def names(options):
+    for job in ("../../escape", "/etc/x", "a/../../b", "..", "x" * 10000, "a\nb\x01\x1b[2J", "ä\udcff"):
+        with House(options) as house:
+            house.run("dump", RINGSIDE_JOB=job)
+            (trace,) = house.trace_files()
+            require(len(trace.name) < 250 and trace.name.isascii() and trace.name.isprintable(),
+                    f"{trace.name!r}")
+            outside = [path for path in house.root.iterdir()
+                       if path not in (house.traces, house.counts, house.errors)]
+            require(not outside, f"{job!r} made {outside}")
+            house.account()
+            house.lint()
+
+
+def files(options):
+    private_files(options)
+    dumps(options)
+    names(options)

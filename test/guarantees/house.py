@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A place to run guarantee_host in, and what can be asked of it afterwards."""
+import collections
+import json
+import os
+import pathlib
+import struct
+import subprocess
+import tempfile
+
+TYPES = ("Group Coll P2p ProxyOp ProxyStep ProxyCtrl KernelCh NetPlugin GroupApi CollApi P2pApi "
+         "KernelLaunch CeColl CeSync CeBatch KernelPhase Unknown").split()
+ROW = 2 + 2 * len(TYPES)  # 64-bit integers of a row (caller.h)
+
+
+class Failure(Exception):
+    pass
+
+
+def require(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+class House:
+    """Directories for traces and rings, which go away at the end."""
+
+    def __init__(self, options, abi=6):
+        self.options = options
+        self.abi = abi
+        self.temporary = tempfile.TemporaryDirectory(prefix="ringside-guarantees-")
+        self.root = pathlib.Path(self.temporary.name)
+        self.traces = self.root / "traces"
+        # In memory, as the rings are by default: the journal must not wait for a disk.
+        shm = pathlib.Path("/dev/shm")
+        self.rings_temporary = tempfile.TemporaryDirectory(
+            prefix="ringside-guarantees-", dir=shm if os.access(shm, os.W_OK) else None)
+        self.rings = pathlib.Path(self.rings_temporary.name)
+        self.counts = self.root / "counts"
+        self.errors = self.root / "stderr"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.temporary.cleanup()
+        self.rings_temporary.cleanup()
+
+    def begin(self, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("RINGSIDE_")}
+        environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
+                           RINGSIDE_EVENTS="coll,p2p,proxy,steps",
+                           GUARANTEE_COUNTS=str(self.counts))
+        environment.update({key: str(value) for key, value in variables.items()})
+        with open(self.errors, "wb") as errors:
+            return subprocess.Popen(
+                [self.options.host, self.options.plugin, str(self.abi), *map(str, arguments)],
+                env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+
+    def run(self, *arguments, result=0, **variables):
+        """Runs the program; its result must be what it is without the plugin. Returns its JSON."""
+        process = self.begin(*arguments, **variables)
+        said, _ = process.communicate(timeout=90)
+        require(process.returncode == result,
+                f"{arguments} ended with {process.returncode}, not {result}: {self.said()}")
+        lines = [line for line in said.splitlines() if line[:1] in "{["]
+        return json.loads(lines[-1]) if lines else None
+
+    def said(self):
+        return self.errors.read_text(errors="replace")
+
+    def warnings(self, at_most=1, at_least=0):
+        lines = [line for line in self.said().splitlines() if "ringside[" in line
+                 and " warning: " in line]
+        require(at_least <= len(lines) <= at_most,
+                f"{len(lines)} warnings, not {at_least} to {at_most}: {self.said()[:2000]}")
+        return lines
+
+    def rows(self):
+        """What each thread of the program called: tid, begun and returned by type, longest ns."""
+        data = self.counts.read_bytes()
+        numbers = struct.unpack(f"{len(data) // 8}Q", data)
+        for at in range(0, len(numbers), ROW):
+            row = numbers[at:at + ROW]
+            yield (row[0], dict(zip(TYPES, row[1:1 + len(TYPES)])),
+                   dict(zip(TYPES, row[1 + len(TYPES):1 + 2 * len(TYPES)])), row[-1])
+
+    def called(self, which=1, rows=64):
+        total = collections.Counter()
+        for row in list(self.rows())[:rows]:
+            total.update(row[which])
+        return +total
+
+    def longest_ns(self):
+        return max(row[3] for row in self.rows())
+
+    def trace_files(self):
+        return sorted(self.traces.glob("ringside.*.json"))
+
+    def account(self, path=None):
+        """The last account of the only trace; it must add up."""
+        files = self.trace_files()
+        require(path or len(files) == 1, f"{len(files)} traces")
+        found = None
+        with open(path or files[0], encoding="utf-8") as lines:
+            for line in lines:
+                if '"ringside_account"' in line:
+                    found = json.loads(line.strip().rstrip(",]"))["args"]
+        require(found is not None, "no account in the trace")
+        for name, numbers in found["by_type"].items():
+            parts = sum(number for key, number in numbers.items() if key != "produced")
+            require(parts == numbers.get("produced", 0),
+                    f"the account of {name} does not add up: {numbers}")
+        return found
+
+    def whole_account(self, rows=64):
+        """The account of a trace of which nothing is open: all calls of the program are in it."""
+        account = self.account()
+        produced = {name: numbers["produced"] for name, numbers in account["by_type"].items()}
+        require(produced == dict(self.called(rows=rows)),
+                f"produced {produced}, called {dict(self.called(rows=rows))}")
+        left = [name for name, numbers in account["by_type"].items()
+                if numbers.get("held", 0) or numbers.get("in_rings", 0)]
+        require(not left, f"left over of {left}")
+        return account
+
+    def sum(self, account, key):
+        return sum(numbers.get(key, 0) for numbers in account["by_type"].values())
+
+    def lint(self):
+        done = subprocess.run([self.options.ringside, "lint", str(self.traces)],
+                              capture_output=True, text=True, timeout=90, check=False)
+        require(done.returncode == 0, f"lint: {(done.stdout + done.stderr)[:2000]}")
+
+    def readable(self):
+        """For traces that lack lines, or hold values that the linter has much to say of."""
+        (trace,) = self.trace_files()
+        json.loads(trace.read_text(encoding="utf-8"))
+        done = subprocess.run([self.options.ringside, "summary", str(trace)], capture_output=True,
+                              timeout=60, check=False)
+        require(done.returncode == 0, f"ringside summary ends with {done.returncode}")
+
+    def recover(self):
+        done = subprocess.run([self.options.ringside, "recover", str(self.rings)],
+                              capture_output=True, text=True, timeout=90, check=False)
+        require(done.returncode == 0, f"recover: {done.stdout}{done.stderr}")
+        require(not list(self.rings.iterdir()), "recover leaves rings")
+        return done.stdout
+
+    def no_rings(self):
+        require(not list(self.rings.iterdir()), f"rings are left: {list(self.rings.iterdir())}")

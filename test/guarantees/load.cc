@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Much of everything: callbacks, loads, communicators, threads.
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+
+#include "test/guarantees/scenarios.h"
+
+namespace ringside::guarantees {
+namespace {
+
+struct Resources {
+  long rss_kib = 0;
+  long descriptors = 0;
+  long tasks = 0;
+  long maps = 0;
+};
+
+Resources resources() {
+  namespace fs = std::filesystem;
+  const auto entries = [](const char* path) {
+    return static_cast<long>(std::distance(fs::directory_iterator(path), {}));
+  };
+  Resources found;
+  long size = 0;
+  std::ifstream("/proc/self/statm") >> size >> found.rss_kib;
+  found.rss_kib *= sysconf(_SC_PAGESIZE) / 1024;
+  found.descriptors = entries("/proc/self/fd");
+  found.tasks = entries("/proc/self/task");
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    ++found.maps;
+  }
+  return found;
+}
+
+void print_growth(const Resources& warm, const Resources& last) {
+  std::printf("{\"rss_kib\":%ld,\"descriptors\":%ld,\"tasks\":%ld,\"maps\":%ld}\n",
+              last.rss_kib - warm.rss_kib, last.descriptors - warm.descriptors,
+              last.tasks - warm.tasks, last.maps - warm.maps);
+  std::fflush(stdout);
+}
+
+/// Makes callbacks when the thread ends: as a thread_local object, or from a key's destructor.
+struct AtThreadEnd {
+  Caller* caller = nullptr;
+  ~AtThreadEnd() {
+    if (caller != nullptr) {
+      caller->operation();
+    }
+  }
+};
+
+void at_key_end(void* memory) {
+  auto* caller = static_cast<Caller*>(memory);
+  caller->operation();
+  delete caller;
+}
+
+}  // namespace
+
+int storm(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  const std::uint64_t threads = program.number(0);
+  std::atomic<std::uint64_t> ended = 0;
+  for (std::uint64_t i = 0; i < threads; ++i) {
+    std::thread([&, i] {
+      Caller(loaded.plugin(), context, program.rows[i]).operations(program.number(1), 0);
+      ++ended;
+      pause();  // alive at exit: the account then has this thread's own line
+    }).detach();
+  }
+  while (ended < threads) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  print_status(status_of(loaded));
+  std::exit(0);  // not past the ends of what the threads refer to
+}
+
+int cycles(const Program& program) {
+  // Finished operations are remembered for five seconds; so each round is followed by more than
+  // that.
+  constexpr auto kForgotten = std::chrono::seconds(7);
+  Resources warm;
+  for (std::uint64_t round = 0; round < 2; ++round) {
+    for (std::uint64_t i = 0; i < program.number(0); ++i) {
+      Loaded loaded(program.path, program.abi);
+      void* context = loaded.new_communicator(i);
+      Caller(loaded.plugin(), context, program.rows[0]).operation();
+      loaded.plugin().finalize(context);
+    }
+    Loaded loaded(program.path, program.abi);
+    std::vector<void*> contexts;
+    for (std::uint64_t i = 0; i < program.number(1); ++i) {
+      contexts.push_back(loaded.new_communicator(i));
+      Caller(loaded.plugin(), contexts.back(), program.rows[0]).operation();
+    }
+    for (void* context : contexts) {
+      loaded.plugin().finalize(context);
+    }
+    std::this_thread::sleep_for(kForgotten);
+    if (round == 0) {
+      warm = resources();
+    }
+  }
+  print_growth(warm, resources());
+  return 0;
+}
+
+int short_threads(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  // Made after the plugin's key: its destructor runs later in each round of them.
+  pthread_key_t key{};
+  pthread_key_create(&key, at_key_end);
+  const std::uint64_t count = program.number(0);
+  const std::uint64_t batch = program.number(1);
+  Resources warm;
+  for (std::uint64_t begun = 0; begun < count; begun += batch) {
+    std::vector<std::thread> threads;
+    for (std::uint64_t i = 0; i < batch; ++i) {
+      threads.emplace_back([&] {
+        Caller caller(loaded.plugin(), context, program.rows[0]);
+        caller.operation();
+        thread_local AtThreadEnd end;
+        thread_local Caller of_end(loaded.plugin(), context, program.rows[0]);
+        end.caller = &of_end;
+        pthread_setspecific(key, new Caller(loaded.plugin(), context, program.rows[0]));
+      });
+    }
+    for (std::thread& thread : threads) {
+      thread.join();
+    }
+    // A ring is given to a new thread once it has been drained.
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    if (begun <= count / 4) {
+      warm = resources();
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  print_growth(warm, resources());
+  return 0;
+}
+
+int many_threads(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  const std::uint64_t count = program.number(0);
+  struct Shared {
+    const Program& program;
+    Loaded& loaded;
+    void* context;
+    std::atomic<std::uint64_t> ended = 0;
+    std::atomic<bool> leave = false;
+  } shared{program, loaded, context};
+  const auto body = [](void* argument) -> void* {
+    auto& of = *static_cast<Shared*>(argument);
+    Caller(of.loaded.plugin(), of.context, of.program.rows[0]).operation();
+    ++of.ended;
+    of.ended.notify_one();
+    of.leave.wait(false);
+    return nullptr;
+  };
+  pthread_attr_t small{};
+  pthread_attr_init(&small);
+  constexpr std::size_t kStack_bytes = std::size_t{128} * 1024;
+  pthread_attr_setstacksize(&small, kStack_bytes);
+  std::vector<pthread_t> threads(count);
+  for (pthread_t& thread : threads) {
+    if (pthread_create(&thread, &small, body, &shared) != 0) {
+      give_up("no more threads");
+    }
+  }
+  for (std::uint64_t ended = shared.ended; ended < count; ended = shared.ended) {
+    shared.ended.wait(ended);
+  }
+  shared.leave = true;
+  shared.leave.notify_all();
+  for (const pthread_t thread : threads) {
+    pthread_join(thread, nullptr);
+  }
+  print_status(status_of(loaded));
+  return 0;
+}
+
+}  // namespace ringside::guarantees

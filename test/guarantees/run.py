@@ -1,0 +1,206 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The plugin's promises (docs/guarantees.md) against a program that must not be hurt.
+
+usage: run.py --host H --plugin P --ringside R [--long] [--sanitized] [CASE...]
+
+--long makes what the tests in CI make shorter: 10 million callbacks, 1,000 loads, 4,096 threads,
+200 kills. Without a CASE all are run.
+"""
+import argparse
+import os
+import random
+import signal
+import sys
+import time
+
+import files
+from house import Failure, House, require
+
+
+def storm(options):
+    """The drain looks once a second, rings hold 1,000 records: most events are lost, and counted."""
+    calls = 10_000_000 if options.long else 1_000_000
+    operations = calls // 2 // 12
+    with House(options) as house:
+        status = house.run("storm", 2, operations, RINGSIDE_DRAIN_MS=1000, RINGSIDE_RING_BYTES="64K")
+        account = house.whole_account()
+        by_tid = {row["tid"]: row for row in account["by_thread"]}
+        for tid, called, _, _ in list(house.rows())[:2]:
+            require(by_tid[tid]["produced"] == sum(called.values()),
+                    f"thread {tid}: {by_tid[tid]} of {sum(called.values())}")
+        dropped = house.sum(account, "dropped_ring_full") + house.sum(account, "dropped_parent")
+        require(dropped > calls // 2, f"only {dropped} callbacks were lost")
+        require(sum(row["dropped"] for row in account["by_thread"]) == dropped, "drops by thread")
+        require(status["dropped"] == dropped, f"status {status}, account {dropped}")
+        # A preempted thread can be away for long; what waits for the drain would be a second.
+        require(options.sanitized or house.longest_ns() < 500_000_000,
+                f"a callback of {house.longest_ns()} ns")
+        house.warnings(at_most=1)
+        house.lint()
+        print(f"{sum(house.called().values())} callbacks, {dropped} dropped, longest "
+              f"{house.longest_ns()} ns")
+
+
+def no_growth(options, growth, rss_kib):
+    for what in ("descriptors", "tasks", "maps"):
+        # Allocators of threads map and unmap; that is bounded, and is not the plugin's.
+        require(options.sanitized or growth[what] <= (8 if what == "maps" else 0),
+                f"{what} grow by {growth[what]}")
+    require(options.sanitized or growth["rss_kib"] <= rss_kib,
+            f"memory grows by {growth['rss_kib']} KiB")
+
+
+def cycles(options):
+    count, communicators = (1000, 500) if options.long else (200, 200)
+    with House(options) as house:
+        growth = house.run("cycles", count, communicators)
+        # What a communicator was stays known, for dumps: about 2.4 KiB each.
+        no_growth(options, growth, 4 * (count + communicators))
+        house.whole_account()
+        house.no_rings()
+        house.warnings(at_most=0)
+        house.lint()
+        print(f"{count} loads, {communicators} communicators: grows by {growth}")
+
+
+def threads(options):
+    count, batch = (4096, 64) if options.long else (1024, 64)
+    with House(options) as house:
+        # The batch's rings and some more: a ring goes to a new thread once it is drained.
+        growth = house.run("short_threads", count, batch, RINGSIDE_RING_BYTES="64K")
+        no_growth(options, {**growth, "maps": 0}, 64 * 1024)
+        require(options.sanitized or growth["maps"] <= 3 * batch, f"maps grow by {growth['maps']}")
+        house.whole_account()
+        house.no_rings()
+        house.warnings(at_most=0)
+        house.lint()
+        print(f"{count} threads: grows by {growth}")
+
+
+def no_ring(options):
+    """More threads at once than there can be rings."""
+    if options.sanitized:
+        return 77
+    with House(options) as house:
+        status = house.run("many_threads", 4196, RINGSIDE_RING_BYTES="64K", RINGSIDE_RING_DIR="none")
+        account = house.whole_account()
+        lost = house.sum(account, "dropped_no_ring")
+        # Each thread makes one operation, of 12 callbacks.
+        require(lost == 100 * 12, f"{lost} callbacks lost for want of a ring")
+        require(status["dropped"] == lost, f"status {status}")
+        house.warnings(at_most=0)
+        house.lint()
+    return 0
+
+
+def fork(options):
+    if options.sanitized:
+        print("fork: skipped, it has hung with AddressSanitizer")
+        return 77
+    for how in ("exit", "_exit", "exec", "go_on"):
+        with House(options) as house:
+            house.run("fork", how)
+            house.whole_account(rows=2)
+            house.no_rings()
+            house.warnings(at_most=0)
+            house.lint()
+    with House(options) as house:
+        house.run("fork", "outlive", result=-signal.SIGKILL)
+        house.recover()
+        require(house.sum(house.account(), "dropped_kill") == 0, "records are lost")
+        house.lint()
+        time.sleep(3.2)  # its children end, and write nothing
+        require(len(house.trace_files()) == 1, "a child wrote a trace")
+        house.no_rings()
+    return 0
+
+
+def deaths(options):
+    """SIGKILL at any moment: what had returned by then is in the recovered trace."""
+    chance = random.Random(options.seed)
+    recovered = lost = 0
+    for number in range(200 if options.long else 10):
+        pause_us = chance.choice((0, 20, 100))
+        wait_ms = chance.randrange(1, 150 if pause_us == 0 else 600)
+        with House(options, abi=chance.choice((2, 6, 7))) as house:
+            process = house.begin("way_out", "never", 10**9, pause_us)
+            require(process.stdout.readline() == "recording\n", "the program does not begin")
+            time.sleep(wait_ms / 1000)
+            process.send_signal(signal.SIGKILL)
+            process.communicate(timeout=30)
+            where = f"kill {number}, seed {options.seed}, pause {pause_us} us after {wait_ms} ms: "
+            try:
+                house.recover()
+                account = house.account()
+                produced = {name: of["produced"] for name, of in account["by_type"].items()}
+                begun, returned = house.called(1), house.called(2)
+                for name in begun | returned:
+                    require(returned[name] <= produced.get(name, 0) <= begun[name],
+                            f"{name}: {returned[name]} returned, {begun[name]} begun, "
+                            f"{produced.get(name, 0)} in the account")
+                killed = house.sum(account, "dropped_kill")
+                require(pause_us == 0 or killed == 0, f"{killed} records lost by the kill")
+                house.lint()
+            except Failure as failure:
+                raise Failure(where + str(failure)) from None
+            recovered += sum(produced.values())
+            lost += killed
+    print(f"{number + 1} kills: {recovered} callbacks accounted for, {lost} lost by the kill")
+
+
+def exits(options):
+    for how, result in (("exit", 0), ("finalize_early", 0), ("_exit", 0),
+                        ("abort", -signal.SIGABRT), ("segfault", -signal.SIGSEGV)):
+        with House(options) as house:
+            house.run("way_out", how, 1000, 20, result=result)
+            if how in ("exit", "finalize_early"):
+                house.whole_account()
+                house.no_rings()
+            else:
+                house.recover()
+                account = house.whole_account()
+                require(house.sum(account, "dropped_kill") == 0, f"{how} loses records")
+            house.warnings(at_most=0)
+            house.lint()
+
+
+def absurd(options):
+    for abi in range(1, 8):
+        with House(options, abi) as house:
+            house.run("absurd", RINGSIDE_EVENTS="all")
+            house.whole_account()
+            house.warnings(at_most=1)  # that kernel channels can hurt
+            house.readable()
+
+
+CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "fork": fork,
+         "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
+         "absurd": absurd}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", required=True)
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--ringside", required=True)
+    parser.add_argument("--long", action="store_true")
+    parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
+    parser.add_argument("cases", nargs="*", choices=[*CASES, []], metavar="CASE")
+    options = parser.parse_args()
+    results = []
+    for name in options.cases or CASES:
+        try:
+            results.append(CASES[name](options) or 0)
+        except Failure as failure:
+            print(f"{name}: {failure}", file=sys.stderr)
+            results.append(1)
+    if 1 in results:
+        return 1
+    return 77 if all(result == 77 for result in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What guarantee_host can do. Each prints at most one line of JSON and gives the exit status.
+#ifndef RINGSIDE_TEST_GUARANTEES_SCENARIOS_H
+#define RINGSIDE_TEST_GUARANTEES_SCENARIOS_H
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "ringside/ringside.h"
+#include "test/guarantees/caller.h"
+
+namespace ringside::guarantees {
+
+struct Program {
+  const char* path;
+  int abi;
+  Row* rows;
+  std::vector<std::string> arguments;
+
+  std::uint64_t number(std::size_t index) const {
+    return std::strtoull(arguments.at(index).c_str(), nullptr, 10);
+  }
+};
+
+/// THREADS OPERATIONS: that many in each of the threads, which then stay until the process exits.
+int storm(const Program& program);
+/// CYCLES COMMUNICATORS: load, init, events, finalize, unload.
+int cycles(const Program& program);
+/// THREADS BATCH: short-lived threads with events also from their destructors.
+int short_threads(const Program& program);
+/// THREADS: alive at once, each with one operation.
+int many_threads(const Program& program);
+/// HOW: threads record while the process forks; what the children do.
+int fork_while_recording(const Program& program);
+/// HOW OPERATIONS PAUSE_US: two threads record, and the process ends in one of many ways.
+int way_out(const Program& program);
+/// HOW: events, a condition of the system changes, events again.
+int trouble(const Program& program);
+/// PATH...: dumps to each, prints what ringside_dump returned.
+int dump_to(const Program& program);
+/// Calls that NCCL does not make.
+int absurd(const Program& program);
+
+/// A function of the loaded plugin's C API.
+void* c_function(const Loaded& loaded, const char* name);
+
+ringside_status_info status_of(const Loaded& loaded);
+void print_status(const ringside_status_info& status);
+
+}  // namespace ringside::guarantees
+
+#endif  // RINGSIDE_TEST_GUARANTEES_SCENARIOS_H
