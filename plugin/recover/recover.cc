@@ -245,7 +245,7 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   // link fails where the name is taken, rename replaces it: only the trace itself is replaced.
   const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0
                               : link(temporary.c_str(), target.c_str()) == 0;
-  const std::string why = moved ? "" : target + ": " + std::strerror(errno);
+  std::string why = moved ? "" : target + ": " + std::strerror(errno);
   if (!replaces || !moved) {
     unlink(temporary.c_str());
   }
