@@ -104,9 +104,10 @@ std::uint64_t RingReader::read(std::uint64_t until_ticks) {
       readings_[i].ring = pool_.ring(i);
     }
     if (readings_[i].ring != nullptr) {
-      meet_owner(readings_[i]);
       readings_[i].first = readings_[i].tail;
       look(readings_[i], until_ticks);
+      // After the look: a record that is there was committed by an owner that is known by then.
+      meet_owner(readings_[i]);
     }
   }
   std::uint64_t taken = 0;

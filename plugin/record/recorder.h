@@ -39,12 +39,12 @@ class Recorder {
 
   /// What begins from now on is recorded if its type is in `types` (bits of EventType). 0: nothing.
   void set_gate(std::uint32_t types) noexcept {
-    if (types != 0) {
-      types_.store(types, std::memory_order_relaxed);
-    }
-    gate_.store(types, std::memory_order_relaxed);
+    const std::uint64_t last = types != 0 ? types : masks_.load(std::memory_order_relaxed) >> 32;
+    masks_.store(last << 32 | types, std::memory_order_relaxed);
   }
-  std::uint32_t gate() const noexcept { return gate_.load(std::memory_order_relaxed); }
+  std::uint32_t gate() const noexcept {
+    return static_cast<std::uint32_t>(masks_.load(std::memory_order_relaxed));
+  }
 
   /// A new context: its number, from 1, and what NCCL is given for it.
   std::uint32_t new_context() noexcept {
@@ -67,7 +67,7 @@ class Recorder {
 
   /// For the child of a fork: nothing is recorded from here on.
   void close_in_child() noexcept {
-    gate_.store(0, std::memory_order_relaxed);
+    set_gate(0);
     rings_.close_in_child();
   }
 
@@ -89,8 +89,9 @@ class Recorder {
   std::uint64_t secret_ = 0;
   ClockSource clock_source_ = ClockSource::kClockGettime;
   std::int32_t pid_ = 0;
-  std::atomic<std::uint32_t> gate_{0};
-  std::atomic<std::uint32_t> types_{0};
+  /// The gate, and above it what it last let through. One word: who has seen a parent through a new
+  /// gate must not find its children's types missing, on a machine that does not order two stores.
+  std::atomic<std::uint64_t> masks_{0};
   std::atomic<std::uint32_t> contexts_{0};
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
   RingPool rings_;
@@ -131,7 +132,7 @@ inline std::uint32_t Recorder::context_number(const void* handle) const noexcept
                                                          : ring.counts.dropped_parent[index]);
     return not_recorded(event.type, reason);
   }
-  const std::uint32_t allowed = (follows_parent ? types_ : gate_).load(std::memory_order_relaxed);
+  const std::uint64_t allowed = masks_.load(std::memory_order_relaxed) >> (follows_parent ? 32 : 0);
   if ((allowed & bit(event.type)) == 0) {
     ProducerCounts::add(ring.counts.filtered[index]);
     return not_recorded(event.type, NotRecorded::kFiltered);

@@ -82,6 +82,13 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
     return because(errno);
   }
   std::string wrong = read_all(file, bytes);
+  // Of a process that lives: what was taken out meanwhile may have been written over while it was
+  // copied. The head as it is now says from where on the slots are whole.
+  if (wrong.empty() && is_in_use_ && bytes.size() >= sizeof(record::Ring) &&
+      pread(file, bytes.data(), sizeof(record::Ring), 0) !=
+          static_cast<ssize_t>(sizeof(record::Ring))) {
+    wrong = "cannot be read twice";
+  }
   close(file);
   return wrong;
 }
@@ -101,11 +108,13 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
     std::vector<std::string> noted_before;
     std::vector<RingImage> now;
     read_rings(now, noted_before);
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      if (i < rings.size()) {
-        now[i].records = std::move(rings[i].records);
-      } else {
-        now[i].records.clear();
+    for (RingImage& ring : now) {
+      const auto before = std::find_if(rings.begin(), rings.end(), [&](const RingImage& known) {
+        return known.index == ring.index;
+      });
+      ring.records.clear();
+      if (before != rings.end()) {
+        ring.records = std::move(before->records);
       }
     }
     rings = std::move(now);

@@ -44,10 +44,12 @@ def unusable_rings(options):
 
 
 def limits(options):
-    with House(options) as house:
-        affected(house, house.run("trouble", "descriptors_at_load"))
-    with House(options) as house:
-        unaffected(house, house.run("trouble", "descriptors_later"), warnings=1)
+    # Without descriptors UndefinedBehaviorSanitizer cannot look at memory, and calls it invalid.
+    if not options.sanitized:
+        with House(options) as house:
+            affected(house, house.run("trouble", "descriptors_at_load"))
+        with House(options) as house:
+            unaffected(house, house.run("trouble", "descriptors_later"), warnings=1)
     with House(options) as house:
         affected(house, house.run("trouble", "file_size"))
         account = house.whole_account()
