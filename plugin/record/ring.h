@@ -157,11 +157,12 @@ inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
   if (seen.address == address && seen.bytes == read_bytes(text)) [[likely]] {
     return static_cast<std::uint8_t>(seen.code);
   }
-  const std::uint8_t code = known_name(read_prefix(text));
-  if (code == kNameNone) {
-    return name_code_slow(ring, text);
-  }
-  if (is_within_page(text)) {
+  const NamePrefix prefix = read_prefix(text);
+  const std::uint8_t known = known_name(prefix);
+  const std::uint8_t code = known != kNameNone ? known : name_code_slow(ring, text);
+  // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
+  const bool is_whole = (prefix.high >> 56) == 0;
+  if (is_whole && code != kNameOther && is_within_page(text)) {
     seen = {address, read_bytes(text), code};
   }
   return code;

@@ -8,6 +8,8 @@
 
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/record/handle.h"
+#include "plugin/record/ring.h"
+#include "plugin/record/ring_pool.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -80,4 +82,29 @@ TEST_CASE("datatypes and bandwidth factors are nccl-tests'") {
   CHECK(size_factor("AllGather", 4) == 4);
   CHECK(size_factor("ReduceScatter", 4) == 4);
   CHECK(size_factor("AllReduce", 4) == 1);
+}
+
+TEST_CASE("Memory that has another name by now has another code, also for names that were met") {
+  record::RingPool pool;
+  pool.prepare();
+  record::Ring* const ring = pool.current();
+  REQUIRE(ring != nullptr);
+  char memory[64] = "AllReduce";
+  const std::uint8_t all_reduce = record::name_code(*ring, memory);
+  CHECK(all_reduce == record::known_name_code("AllReduce"));
+  CHECK(record::name_code(*ring, memory) == all_reduce);
+  std::strcpy(memory, "AllGather");
+  CHECK(record::name_code(*ring, memory) == record::known_name_code("AllGather"));
+  std::strcpy(memory, "my communicator");
+  const std::uint8_t first = record::name_code(*ring, memory);
+  CHECK(first >= record::kFirstDynamicName);
+  CHECK(record::name_code(*ring, memory) == first);
+  // Alike in the first 16 bytes: these are never told apart by them.
+  std::strcpy(memory, "my communicator 1");
+  const std::uint8_t second = record::name_code(*ring, memory);
+  std::strcpy(memory, "my communicator 2");
+  const std::uint8_t third = record::name_code(*ring, memory);
+  CHECK(first != second);
+  CHECK(second != third);
+  pool.close_in_child();
 }
