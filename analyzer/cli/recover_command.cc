@@ -26,6 +26,11 @@ std::string text_of(const std::string& directory, const recover::Outcome& outcom
   return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");
 }
 
+std::string directory_of(const std::string& file) {
+  const std::size_t slash = file.rfind('/');
+  return slash == std::string::npos ? "." : file.substr(0, slash);
+}
+
 }  // namespace
 
 ExitStatus run_recover(const RecoverOptions& options) {
@@ -37,8 +42,11 @@ ExitStatus run_recover(const RecoverOptions& options) {
   std::size_t running = 0;
   bool failed = false;
   bool missing = false;
-  for (const std::string& input : options.inputs) {
+  for (std::string input : options.inputs) {
     struct stat about {};
+    if (stat(input.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
+      input = directory_of(input);  // a ring's file, or the journal, stands for all of them
+    }
     if (stat(input.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
       std::fprintf(stderr, "ringside recover: %s: there is no such directory\n", input.c_str());
       missing = true;

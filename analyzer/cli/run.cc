@@ -83,8 +83,9 @@ void add_recover(CLI::App& app, RecoverOptions& options) {
   CLI::App* const command = app.add_subcommand(
       "recover", "Make whole traces of processes that died, from the rings that they left");
   command
-      ->add_option("DIR", options.inputs,
-                   "Ring directories (ringside.*.rings), or directories that hold some")
+      ->add_option(
+          "DIR", options.inputs,
+          "Ring directories (ringside.*.rings), a file in one, or directories that hold some")
       ->capture_default_str();
   command->add_option("--output", options.output_directory,
                       "Write the traces into this directory, not in place of those begun");
