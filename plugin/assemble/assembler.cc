@@ -46,6 +46,11 @@ void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
 }
 
 void Assembler::open_window(std::uint32_t number, std::int64_t start_ns) {
+  // Events that began longer ago than so many windows are counted to the oldest that is known.
+  constexpr std::size_t kMostWindows = 4096;
+  if (windows_.size() == kMostWindows) {
+    windows_.erase(windows_.begin(), windows_.begin() + kMostWindows / 2);
+  }
   windows_.push_back({number, start_ns});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/control/trace_writer.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <type_traits>
 
@@ -13,6 +14,7 @@ namespace {
 constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
+constexpr std::size_t kMostWindows = 200;
 
 // Of each kSettleEvery_ns: the rings must not overflow meanwhile.
 constexpr std::int64_t kCompress_ns = 10'000'000;
@@ -158,6 +160,10 @@ void TraceWriter::apply(const CloseNote& note) {
 void TraceWriter::apply(const WindowNote& note) {
   const std::int64_t ts_ns = clock_.ns(note.ticks);
   if (note.opens) {
+    // A job that starts and stops for weeks must not grow; only the newest are ever written again.
+    if (windows_.size() == kMostWindows) {
+      windows_.erase(windows_.begin());
+    }
     windows_.push_back({note.number, ts_ns, assemble::kUnknownTime, event_names(note.types)});
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types);
@@ -249,7 +255,8 @@ void TraceWriter::flush() {
 
 void TraceWriter::checkpoint() {
   assemble::Checkpoint made{};
-  made.segment = file_.number();
+  // Before the file is made, what there is belongs to the first one.
+  made.segment = std::max<std::uint64_t>(file_.number(), 1);
   made.trace_bytes = file_.bytes();
   made.operations = file_.operations();
   made.next_operation = assembler_.next_operation();

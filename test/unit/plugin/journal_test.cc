@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plugin/assemble/gpu_clock.h"
+#include "plugin/control/trace_writer.h"
 #include "plugin/recover/journal_image.h"
 #include "test/unit/catch.h"
 
@@ -229,4 +230,15 @@ TEST_CASE("A journal with any word changed is refused or read without harm") {
       word += 97;
     }
   }
+}
+
+TEST_CASE("Before the trace's file is made, the journal speaks of its first segment") {
+  control::Config config;
+  control::TraceWriter writer(config);
+  Memory memory;
+  writer.keep_journal(memory.data(), memory.size(), "/nowhere");
+  const recover::JournalImage image = memory.read();
+  REQUIRE(image.sequence != 0);
+  CHECK(image.checkpoint.segment == 1);
+  CHECK(image.traces.contains(image.checkpoint.segment));
 }
