@@ -14,8 +14,6 @@ namespace {
 // After its group has ended, a call's Coll or P2p comes within microseconds, except where another
 // thread launches for it.
 constexpr std::int64_t kChildWait_ns = 2'000'000'000;
-// Perfetto computes in doubles that resolve 1 to 2 ns; slices that touch must not overlap there.
-constexpr std::int64_t kLeastGap_ns = 2;
 
 }  // namespace
 

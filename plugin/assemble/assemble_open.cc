@@ -39,7 +39,12 @@ void Assembler::write_row(Sink& sink, const Event& event) {
 // Of a call that has not ended. An enqueue's callbacks are accounted for with its operation.
 void Assembler::write_open_call(Sink& sink, const Event& event, std::int64_t now_ns) {
   Call call = std::get<CallEvent>(event.data).call;
-  call.end_ns = std::max(now_ns, call.start_ns);
+  // Calls within calls end within them, also once Perfetto has rounded (kLeastGap_ns).
+  const std::vector<EventId>& open = calls_[call.tid].open;
+  const auto own =
+      std::find_if(open.begin(), open.end(), [&](EventId id) { return row_id(id) == call.id; });
+  const auto inner = own != open.end() ? open.end() - own - 1 : 0;
+  call.end_ns = std::max(now_ns, call.start_ns) + inner * kLeastGap_ns;
   call.in_flight = true;
   sink.call(call, call.operation == 0 ? event.tally() : Tally{});
 }

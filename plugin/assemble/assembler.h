@@ -148,7 +148,7 @@ class Assembler {
 
   // assemble_open.cc
   void write_row(Sink& sink, const Event& event);
-  static void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
+  void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
   void keep_limits(std::int64_t now_ns);
   void give_up_oldest(std::int64_t now_ns);
   bool can_be_given_up(const Event& event) const;

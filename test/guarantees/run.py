@@ -144,7 +144,10 @@ def deaths(options):
                 under_way = sum(begun.values()) - sum(returned.values())
                 require(pause_us == 0 or killed <= under_way,
                         f"{killed} records lost by the kill, {under_way} callbacks were under way")
-                house.lint()
+                # Calls without a pause follow each other by less than Perfetto can tell apart; what is
+                # written and what is recovered do not know of each other's.
+                if pause_us != 0:
+                    house.lint()
             except Failure as failure:
                 raise Failure(where + str(failure)) from None
             recovered += sum(produced.values())
