@@ -35,6 +35,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "plugin/record/event_type.h"
 #include "plugin/record/slot.h"
@@ -44,6 +45,8 @@ namespace ringside::assemble {
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
 inline constexpr std::uint32_t kJournalVersion = 1;
 inline constexpr char kJournalName[] = "journal";
+/// Of the directory that holds it and the rings.
+inline constexpr std::string_view kRingsSuffix = ".rings";
 
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 

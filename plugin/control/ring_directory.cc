@@ -17,8 +17,6 @@
 namespace ringside::control {
 namespace {
 
-constexpr std::string_view kSuffix = ".rings";
-
 // What is left for others, NCCL's own shared memory above all: containers have 64 MB of /dev/shm by
 // default, and NCCL fails where it finds no room there.
 constexpr std::size_t kLeaveFree_bytes = std::size_t{512} << 20;
@@ -72,7 +70,7 @@ bool RingDirectory::create(const std::string& parent, const std::string& stem,
                     std::to_string(kLeaveFree_bytes >> 20) + " are left to NCCL",
                 ENOSPC);
   }
-  path_ = parent + "/" + stem + std::string(kSuffix);
+  path_ = parent + "/" + stem + std::string(assemble::kRingsSuffix);
   if (mkdir(path_.c_str(), 0700) != 0) {
     return fail(path_, errno);
   }
@@ -127,7 +125,7 @@ std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_
   }
   while (const dirent* entry = readdir(all.get())) {
     const std::string_view name(entry->d_name);
-    if (!name.starts_with("ringside.") || !name.ends_with(kSuffix)) {
+    if (!name.starts_with("ringside.") || !name.ends_with(assemble::kRingsSuffix)) {
       continue;
     }
     const std::string path = parent + "/" + std::string(name);

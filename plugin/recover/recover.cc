@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/assemble/journal_format.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/recover/left_over.h"
@@ -20,8 +21,6 @@
 
 namespace ringside::recover {
 namespace {
-
-constexpr std::string_view kSuffix = ".rings";
 
 // The trace that the process had begun, if it is there and is that.
 class BegunTrace {
@@ -163,7 +162,7 @@ std::string name_of(const std::string& recorded, const LeftOver& left, const Opt
   std::string name = base_name(recorded);
   if (!name.starts_with("ringside.") || !name.ends_with(".json")) {
     name = base_name(left.path());
-    name = name.substr(0, name.size() - kSuffix.size()) + ".json";
+    name = name.substr(0, name.size() - assemble::kRingsSuffix.size()) + ".json";
   }
   if (options.also_running) {
     name.insert(name.size() - std::strlen(".json"), ".recovered");
@@ -288,14 +287,14 @@ std::vector<std::string> find_directories(const std::string& path) {
     plain.pop_back();
   }
   std::vector<std::string> found;
-  if (plain.ends_with(kSuffix)) {
+  if (plain.ends_with(assemble::kRingsSuffix)) {
     found.push_back(plain);
     return found;
   }
   const std::unique_ptr<DIR, int (*)(DIR*)> all(opendir(plain.c_str()), closedir);
   while (const dirent* entry = all != nullptr ? readdir(all.get()) : nullptr) {
     const std::string_view name(entry->d_name);
-    if (name.starts_with("ringside.") && name.ends_with(kSuffix)) {
+    if (name.starts_with("ringside.") && name.ends_with(assemble::kRingsSuffix)) {
       found.push_back(plain + "/" + std::string(name));
     }
   }
