@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/event_parser.h"
 
+#include <charconv>
+#include <limits>
+#include <system_error>
+
 namespace ringside::load {
 namespace {
 
@@ -10,6 +14,30 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
     return error;
   }
   return object.raw_json().get(arguments);
+}
+
+// Of microseconds with three decimals, without a detour over floating point; nothing if the text is
+// anything else.
+std::optional<std::int64_t> nanoseconds(std::string_view number) {
+  while (!number.empty() && static_cast<unsigned char>(number.back()) <= ' ') {
+    number.remove_suffix(1);
+  }
+  constexpr std::size_t kDecimals = 4;  // with the point
+  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.') {
+    return std::nullopt;
+  }
+  std::int64_t whole_us = 0;
+  std::int64_t part_ns = 0;
+  const char* const point = number.data() + number.size() - kDecimals;
+  const char* const end = number.data() + number.size();
+  const auto [whole_end, whole_error] = std::from_chars(number.data(), point, whole_us);
+  const auto [part_end, part_error] = std::from_chars(point + 1, end, part_ns);
+  constexpr std::int64_t kMost_us = std::numeric_limits<std::int64_t>::max() / 2000;
+  if (whole_error != std::errc() || part_error != std::errc() || whole_end != point ||
+      part_end != end || whole_us < 0 || whole_us > kMost_us || part_ns < 0) {
+    return std::nullopt;
+  }
+  return whole_us * 1000 + part_ns;
 }
 
 }  // namespace
@@ -60,6 +88,8 @@ Failure EventParser::parse(std::string_view json, Event& event) {
       error = value.get_string().get(event.category);
     } else if (key == "name") {
       error = value.get_string().get(event.name);
+    } else if (key == "ts") {
+      event.ts_ns = nanoseconds(value.raw_json_token());
     } else if (key == "args") {
       error = take_arguments(value, event.arguments);
     }

@@ -20,6 +20,7 @@ struct Event {
   std::string_view phase;
   std::string_view category;
   std::string_view name;
+  std::optional<std::int64_t> ts_ns;
   std::string_view arguments;  // raw JSON of args, empty if there are none
 };
 

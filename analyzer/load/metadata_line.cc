@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/metadata_line.h"
 
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "analyzer/load/json_value.h"
@@ -91,7 +93,9 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
 
 Failure read_account(EventParser& parser, const Event& event, model::TraceFile& file) {
   model::Account account;
+  std::optional<std::int64_t> ts_ns;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key != "by_type") {
       return simdjson::SUCCESS;
     }
@@ -110,6 +114,7 @@ Failure read_account(EventParser& parser, const Event& event, model::TraceFile& 
   });
   if (!failure) {
     file.account = std::move(account);
+    file.last_ns = ts_ns;
   }
   return failure;
 }
@@ -117,11 +122,39 @@ Failure read_account(EventParser& parser, const Event& event, model::TraceFile& 
 Failure read_end(EventParser& parser, const Event& event, model::TraceFile& file) {
   file.closed = true;
   return parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "ts_ns") return take_integer(value, file.last_ns);
     if (key == "operations") return take_integer(value, file.operations_written);
     if (key == "recovered") return value.get_bool().get(file.recovered);
     if (key == "next_segment") return take_integer(value, file.next_segment);
     return simdjson::SUCCESS;
   });
+}
+
+error_code take_hex(Value& value, std::int64_t& result) {
+  std::string_view text;
+  if (const auto error = value.get_string().get(text)) {
+    return error;
+  }
+  if (!text.starts_with("0x")) {
+    return simdjson::INCORRECT_TYPE;
+  }
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data() + 2, end, result, 16);
+  return error == std::errc() && at == end ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
+}
+
+Failure read_clock(EventParser& parser, const Event& event, model::TraceFile& file) {
+  model::ClockReading reading;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "ts_ns") return take_integer(value, reading.ts_ns);
+    if (key == "realtime_ns") return take_hex(value, reading.realtime_ns);
+    if (key == "uncertainty_ns") return take_integer(value, reading.uncertainty_ns);
+    return simdjson::SUCCESS;
+  });
+  if (!failure) {
+    file.clocks.push_back(reading);
+  }
+  return failure;
 }
 
 error_code take_nullable_text(Value& value, std::string& text) {
@@ -145,6 +178,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "segment_start_ns") return take_integer(value, process.segment_start_ns);
     if (key == "job") return take_text(value, process.job);
     if (key == "host") return take_text(value, process.host);
+    if (key == "boot_id") return take_text(value, process.boot_id);
     if (key == "pid") return take_integer(value, process.pid);
     if (key == "launcher_rank") return take_integer(value, process.launcher_rank);
     if (key == "base_time_s") return take_integer(value, base_time_s);
@@ -171,6 +205,7 @@ Failure read_metadata(EventParser& parser, const Event& event, model::TraceFile&
   if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, file);
   if (event.name == schema::kLineWindow) return read_window(parser, event, file);
   if (event.name == schema::kLineAccount) return read_account(parser, event, file);
+  if (event.name == schema::kLineClock) return read_clock(parser, event, file);
   if (event.name == schema::kLineEnd) return read_end(parser, event, file);
   return std::nullopt;
 }

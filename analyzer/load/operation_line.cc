@@ -89,6 +89,14 @@ class Reader {
     if (key == "enqueue_start_ns") return take_integer(value, operation_.enqueue_start_ns);
     if (key == "start_ns") return take_integer(value, operation_.start_ns);
     if (key == "end_ns") return take_integer(value, operation_.end_ns);
+    if (key == "enqueue_end_ns") return take_integer(value, operation_.enqueue_end_ns);
+    if (key == "group") return take_integer(value, operation_.group);
+    if (key == "stream") return take_name(value, names_, operation_.stream);
+    if (key == "window") return take_integer(value, operation_.window);
+    if (key == "channels") return take_integer(value, operation_.channels);
+    if (key == "gpu_rejected") return take_integer(value, operation_.gpu_rejected);
+    if (key == "gpu_polled") return value.get_bool().get(operation_.gpu_polled);
+    if (key == "graph") return value.get_bool().get(operation_.graph);
     if (key == "in_flight") return value.get_bool().get(operation_.in_flight);
     if (key == "comm") return take_text(value, line_.comm.emplace());
     if (key == "rank") return take_integer(value, line_.rank);

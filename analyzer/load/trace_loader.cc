@@ -6,6 +6,7 @@
 #include "analyzer/load/event_parser.h"
 #include "analyzer/load/metadata_line.h"
 #include "analyzer/load/operation_line.h"
+#include "analyzer/load/row_lines.h"
 #include "analyzer/load/segments.h"
 #include "ringside/trace_schema.h"
 
@@ -29,7 +30,8 @@ void complete_context(const OperationLine& line, model::Context& context) {
 
 class FileLoader {
  public:
-  FileLoader(model::NameTable& names, model::TraceFile& file) : names_(names), file_(file) {}
+  FileLoader(model::NameTable& names, model::TraceFile& file)
+      : names_(names), file_(file), rows_(file) {}
 
   // The first line: it decides whether the file is a trace.
   Failure load_first(const Line& line) {
@@ -56,8 +58,17 @@ class FileLoader {
     if (auto failure = parser_.parse(text, event)) {
       return failure;
     }
+    const bool is_row =
+        event.category == schema::kCategoryProxy || event.category == schema::kCategoryStep;
+    if (is_row && event.phase == "e") {
+      rows_.end(event);
+      return std::nullopt;
+    }
     if (event.arguments.empty()) {
       return std::nullopt;
+    }
+    if (is_row && event.phase == "b") {
+      return rows_.begin(parser_, event);
     }
     if (event.phase == "M") {
       return read_metadata(parser_, event, file_);
@@ -84,6 +95,7 @@ class FileLoader {
   EventParser parser_;
   model::NameTable& names_;
   model::TraceFile& file_;
+  RowReader rows_;
 };
 
 }  // namespace

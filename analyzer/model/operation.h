@@ -38,9 +38,48 @@ struct Operation {
   std::optional<std::uint64_t> bytes;  // the message as one rank gives or gets it
   std::optional<std::uint32_t> root;
   std::optional<std::uint32_t> peer;
+  std::optional<std::uint64_t> group;  // of calls made together; unique in its file
+  std::uint64_t window = 0;            // number of the window in which it began
+  std::uint32_t channels = 0;          // 0: not told
+  bool graph = false;                  // captured in a CUDA graph, or a replay of one
+  bool gpu_polled = false;             // its GPU times are those of callbacks
+  std::uint32_t gpu_rejected = 0;      // channels whose stamps cannot be true
+  NameId stream = kNoName;
   std::optional<std::int64_t> enqueue_start_ns;  // on the file's own time line, as are the others
+  std::optional<std::int64_t> enqueue_end_ns;
   std::optional<std::int64_t> start_ns;
   std::optional<std::int64_t> end_ns;
+};
+
+/// What the proxy thread did for one operation, channel and peer.
+struct ProxyOperation {
+  std::uint64_t operation = 0;  // "op"; 0: another process's
+  std::uint32_t context = 0;
+  std::uint32_t peer = 0;
+  std::uint16_t channel = 0;
+  bool is_send = false;
+  bool in_flight = false;
+  std::optional<std::int64_t> start_ns;
+  std::optional<std::int64_t> end_ns;
+  std::uint64_t bytes = 0;  // moved; 0 if not told
+  std::uint32_t steps = 0;
+};
+
+/// One chunk through the network, and where its time went.
+struct Step {
+  std::uint64_t operation = 0;
+  std::uint32_t context = 0;
+  std::optional<std::uint32_t> peer;  // absent in traces of older plugins
+  std::uint16_t channel = 0;
+  bool is_send = false;
+  bool in_flight = false;
+  std::int64_t start_ns = 0;
+  std::optional<std::int64_t> end_ns;
+  std::uint64_t bytes = 0;
+  std::int64_t gpu_wait_ns = 0;
+  std::int64_t peer_wait_ns = 0;
+  std::int64_t transfer_ns = 0;
+  std::int64_t flush_ns = 0;
 };
 
 }  // namespace ringside::model

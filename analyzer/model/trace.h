@@ -24,6 +24,7 @@ struct Process {
   std::int64_t segment_start_ns = 0;
   std::string job;
   std::string host;
+  std::string boot_id;  // of the host's kernel: processes with the same one share a clock
   std::int64_t pid = 0;
   std::optional<std::int64_t> launcher_rank;
   std::int64_t base_time_s = 0;
@@ -40,6 +41,13 @@ struct Context {
   std::optional<std::int64_t> created_ns;
   std::optional<std::int64_t> finalized_ns;
   std::uint64_t operations = 0;
+};
+
+/// Both clocks of a host, read together (ringside_clock).
+struct ClockReading {
+  std::int64_t ts_ns = 0;
+  std::int64_t realtime_ns = 0;  // since the epoch
+  std::int64_t uncertainty_ns = 0;
 };
 
 struct Window {
@@ -62,7 +70,11 @@ struct TraceFile {
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
   std::vector<Operation> operations;
+  std::vector<ProxyOperation> proxies;
+  std::vector<Step> steps;
+  std::vector<ClockReading> clocks;         // in the order of the file
   std::map<std::uint64_t, Window> windows;  // by number
+  std::optional<std::int64_t> last_ns;      // of ringside_end, else of the last account
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be
   std::uint64_t segments = 1;                       // files that were put together

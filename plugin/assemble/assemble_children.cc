@@ -73,6 +73,7 @@ void Assembler::start_child(const RecordView& view) {
       if (above != nullptr && above->type == EventType::kProxyOp) {
         auto& proxy = std::get<ProxyOpEvent>(above->data);
         made.row.channel = proxy.row.channel;
+        made.row.peer = proxy.row.peer;
         made.row.is_send = proxy.row.is_send;
         // A foreign operation's steps bring its foreign context.
         made.row.context = proxy.row.context;

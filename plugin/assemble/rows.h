@@ -120,6 +120,7 @@ struct ProxyOpRow : Row {
 
 struct StepRow : Row {
   int channel = 0, step = 0;
+  int peer = -1;  ///< of its proxy operation; -1: not known
   bool is_send = false, unstopped = false;
   std::uint64_t bytes = 0;
   std::int64_t gpu_wait_ns = 0, peer_wait_ns = 0, transfer_ns = 0, flush_ns = 0;

@@ -43,6 +43,9 @@ void ChromeTrace::step(const assemble::StepRow& row, const assemble::Tally& tall
   begin_async('b', schema::kCategoryStep, row_name_, row.id, row.tid, row.start_ns);
   common_args(line_, row);
   line_.member("step", row.step);
+  if (row.peer >= 0) {
+    line_.member("peer", row.peer);
+  }
   const std::pair<std::string_view, std::int64_t> parts[] = {
       {"bytes", static_cast<std::int64_t>(row.bytes)},
       {"gpu_wait_ns", row.gpu_wait_ns},

@@ -75,11 +75,13 @@ constexpr NotRecorded not_recorded_reason(EventId id) {
   return static_cast<NotRecorded>(event_ring(id) & 3);
 }
 
-/// A secret under which no id of either kind becomes NULL.
+/// A secret under which no id of either kind becomes a value whose top byte is 0x00 or 0xFF: NULL,
+/// any pointer of user space, or a small number of either sign.
 constexpr std::uint64_t usable_secret(std::uint64_t random) {
   const std::uint64_t tag = random >> kTagShift;
-  return tag == kEventTag || tag == kContextTag ? random ^ (std::uint64_t{0xFF} << kTagShift)
-                                                : random;
+  const bool is_bad = tag == kEventTag || tag == kContextTag || tag == (kEventTag ^ 0xFF) ||
+                      tag == (kContextTag ^ 0xFF);
+  return is_bad ? random ^ (std::uint64_t{0x0F} << kTagShift) : random;
 }
 
 }  // namespace ringside::record

@@ -54,7 +54,8 @@ def limits(options):
         affected(house, house.run("trouble", "file_size"))
         account = house.whole_account()
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
-        require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
+        require(account["by_type"]["Coll"]["written"] >= 500,
+                f"writing did not go on: {account['by_type']['Coll']}")
         house.readable()
 
 
@@ -82,7 +83,8 @@ def full_disk(options):
         house.traces = kept
         account = house.whole_account()
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
-        require(account["by_type"]["Coll"]["written"] >= 500, "writing did not go on")
+        require(account["by_type"]["Coll"]["written"] >= 500,
+                f"writing did not go on after the disk was full: {account['by_type']['Coll']}")
         house.readable()
 
 

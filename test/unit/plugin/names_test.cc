@@ -58,13 +58,14 @@ TEST_CASE("handles decode to what they were made of") {
   CHECK(not_recorded_reason(none) == NotRecorded::kDropped);
 }
 
-TEST_CASE("no secret makes NULL of an id") {
+TEST_CASE("no secret makes an id of NULL, of a pointer, or of -1") {
   using namespace record;
-  for (const std::uint64_t random : std::initializer_list<std::uint64_t>{
-           0ULL, ~0ULL, kEventTag << 56, kContextTag << 56, 12345ULL}) {
-    const std::uint64_t secret = usable_secret(random);
-    CHECK_FALSE(is_event_id(secret));
-    CHECK_FALSE(is_context_id(secret));
+  for (std::uint64_t tag = 0; tag < 256; ++tag) {
+    const std::uint64_t secret = usable_secret(tag << 56 | 12345);
+    for (const std::uint64_t foreign : {0UL, 0x7FFE12345678UL, ~0UL}) {
+      CHECK_FALSE(is_event_id(foreign ^ secret));
+      CHECK_FALSE(is_context_id(foreign ^ secret));
+    }
   }
 }
 

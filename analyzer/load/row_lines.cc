@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/row_lines.h"
+
+#include <charconv>
+#include <string_view>
+#include <system_error>
+
+#include "analyzer/load/json_value.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::load {
+namespace {
+
+using Value = simdjson::ondemand::value;
+
+// "rank 2 send channel 0", "recv steps channel 3": which end, and which channel.
+Failure read_name(std::string_view name, bool& is_send, std::uint16_t& channel) {
+  constexpr std::string_view kChannel = "channel ";
+  const std::size_t at = name.rfind(kChannel);
+  if (at == std::string_view::npos) {
+    return "the row's name does not end in its channel";
+  }
+  const std::string_view number = name.substr(at + kChannel.size());
+  const char* const end = number.data() + number.size();
+  const auto [stopped, error] = std::from_chars(number.data(), end, channel);
+  if (error != std::errc() || stopped != end) {
+    return "the row's name does not end in its channel";
+  }
+  is_send = name.substr(0, at).find("send ") != std::string_view::npos;
+  return std::nullopt;
+}
+
+}  // namespace
+
+Failure RowReader::begin(EventParser& parser, const Event& event) {
+  open_ = Open::kNone;
+  if (!event.ts_ns) {
+    return failure_of(simdjson::NO_SUCH_FIELD, "ts");
+  }
+  model::Step row;
+  model::ProxyOperation operation;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "op") return take_integer(value, row.operation);
+    if (key == "context") return take_integer(value, row.context);
+    if (key == "peer") return take_integer(value, row.peer);
+    if (key == "bytes") return take_integer(value, row.bytes);
+    if (key == "steps") return take_integer(value, operation.steps);
+    if (key == "gpu_wait_ns") return take_integer(value, row.gpu_wait_ns);
+    if (key == "peer_wait_ns") return take_integer(value, row.peer_wait_ns);
+    if (key == "transfer_ns") return take_integer(value, row.transfer_ns);
+    if (key == "flush_ns") return take_integer(value, row.flush_ns);
+    if (key == "in_flight") return value.get_bool().get(row.in_flight);
+    return simdjson::SUCCESS;
+  });
+  if (!failure) {
+    failure = read_name(event.name, row.is_send, row.channel);
+  }
+  if (failure) {
+    return failure;
+  }
+  row.start_ns = *event.ts_ns;
+  if (event.category == schema::kCategoryStep) {
+    file_.steps.push_back(row);
+    open_ = Open::kStep;
+    return std::nullopt;
+  }
+  operation.operation = row.operation;
+  operation.context = row.context;
+  operation.peer = row.peer.value_or(0);
+  operation.channel = row.channel;
+  operation.is_send = row.is_send;
+  operation.in_flight = row.in_flight;
+  operation.start_ns = row.start_ns;
+  operation.bytes = row.bytes;
+  file_.proxies.push_back(operation);
+  open_ = Open::kProxy;
+  return std::nullopt;
+}
+
+void RowReader::end(const Event& event) {
+  if (open_ == Open::kStep) {
+    file_.steps.back().end_ns = event.ts_ns;
+  } else if (open_ == Open::kProxy) {
+    file_.proxies.back().end_ns = event.ts_ns;
+  }
+  open_ = Open::kNone;
+}
+
+}  // namespace ringside::load
