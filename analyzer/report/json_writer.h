@@ -4,7 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H
 #define RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H
 
-#include <cstdint>
+#include <concepts>
 #include <string>
 #include <string_view>
 
@@ -19,7 +19,10 @@ class JsonWriter {
   void end_array() { end(']'); }
 
   void text(std::string_view key, std::string_view value);
-  void integer(std::string_view key, std::uint64_t value) { raw(key, std::to_string(value)); }
+  template <std::integral Integer>
+  void integer(std::string_view key, Integer value) {
+    raw(key, std::to_string(value));
+  }
   void boolean(std::string_view key, bool value) { raw(key, value ? "true" : "false"); }
   void null(std::string_view key) { raw(key, "null"); }
   /// With exactly that many decimals.

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/text_table.h"
+
+#ifndef RINGSIDE_VERSION
+#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
+#endif
+
+namespace ringside::report {
+namespace {
+
+// Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
+// keys.
+constexpr std::uint64_t kSchemaVersion = 1;
+
+constexpr std::array<const char*, 3> kSeverities = {"note", "warning", "error"};
+
+const char* severity_name(Severity severity) {
+  return kSeverities[static_cast<std::size_t>(severity)];
+}
+
+std::string printable(std::string_view text) {
+  std::string result(text);
+  std::replace_if(
+      result.begin(), result.end(),
+      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }, '?');
+  return result;
+}
+
+double as_double(const Cell& cell) {
+  if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
+    return static_cast<double>(*signed_value);
+  }
+  if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    return static_cast<double>(*unsigned_value);
+  }
+  return std::get<double>(cell);
+}
+
+bool is_number(const Cell& cell) {
+  return cell.index() >= 2;
+}
+
+// The number itself, without a unit.
+std::string plain(const CellColumn& column, const Cell& cell) {
+  if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
+    return std::to_string(*signed_value);
+  }
+  if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    return std::to_string(*unsigned_value);
+  }
+  return fixed(std::get<double>(cell), column.decimals);
+}
+
+std::string shown(const CellColumn& column, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    return printable(*text);
+  }
+  if (!is_number(cell)) {
+    return "-";
+  }
+  switch (column.shown) {
+    case Shown::kBytes:
+      return human_bytes(static_cast<std::uint64_t>(std::max(0.0, as_double(cell))));
+    case Shown::kDuration:
+      return human_duration(as_double(cell));
+    case Shown::kMoment:
+      return time_of_day(std::get<std::int64_t>(cell));
+    default:
+      return plain(column, cell);
+  }
+}
+
+TextTable text_table(const Table& table) {
+  std::vector<Column> columns;
+  for (const CellColumn& column : table.columns) {
+    columns.push_back({column.title, column.unit, column.shown != Shown::kText});
+  }
+  TextTable made(std::move(columns));
+  for (const auto& row : table.rows) {
+    std::vector<std::string> cells;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      cells.push_back(shown(table.columns[i], row[i]));
+    }
+    made.add_row(std::move(cells));
+  }
+  return made;
+}
+
+std::string left_out_text(const Table& table) {
+  return table.left_out == 0 ? ""
+                             : counted(table.left_out, "more row") + " left out (--top shows more)";
+}
+
+std::string as_table(const Document& document) {
+  std::string text;
+  for (const std::string& sentence : document.sentences) {
+    text += printable(sentence) + '\n';
+  }
+  for (const Finding& finding : document.findings) {
+    text += std::string(severity_name(finding.severity)) + ": " + printable(finding.text) + '\n';
+  }
+  for (const Table& table : document.tables) {
+    if (table.rows.empty()) {
+      continue;
+    }
+    text += (text.empty() ? "" : "\n") + printable(table.title) + '\n';
+    text += text_table(table).aligned(2);
+    if (table.left_out > 0) {
+      text += "  " + left_out_text(table) + '\n';
+    }
+  }
+  if (!document.notes.empty()) {
+    text += '\n';
+  }
+  for (const std::string& note : document.notes) {
+    text += "note: " + printable(note) + '\n';
+  }
+  return text;
+}
+
+std::string as_markdown(const Document& document) {
+  std::string text = "# ringside " + document.command + "\n\n";
+  for (const std::string& sentence : document.sentences) {
+    text += printable(sentence) + "\n\n";
+  }
+  for (const Finding& finding : document.findings) {
+    text += "- **" + std::string(severity_name(finding.severity)) +
+            "**: " + printable(finding.text) + '\n';
+  }
+  text += document.findings.empty() ? "" : "\n";
+  for (const Table& table : document.tables) {
+    if (table.rows.empty()) {
+      continue;
+    }
+    text += "## " + printable(table.title) + "\n\n" + text_table(table).markdown();
+    text += table.left_out > 0 ? "\n" + left_out_text(table) + "\n\n" : "\n";
+  }
+  for (const std::string& note : document.notes) {
+    text += "- " + printable(note) + '\n';
+  }
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+    return std::string(text);
+  }
+  std::string result = "\"";
+  for (const char c : text) {
+    result += c == '"' ? "\"\"" : std::string(1, c);
+  }
+  return result + '"';
+}
+
+std::string as_csv(const Document& document, std::string_view key) {
+  const auto found =
+      std::find_if(document.tables.begin(), document.tables.end(),
+                   [&](const Table& table) { return key.empty() || table.key == key; });
+  if (found == document.tables.end()) {
+    return {};
+  }
+  std::string text;
+  for (std::size_t i = 0; i < found->columns.size(); ++i) {
+    text += (i == 0 ? "" : ",") + quoted(found->columns[i].key);
+  }
+  text += '\n';
+  for (const auto& row : found->rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : ",";
+      if (const auto* cell = std::get_if<std::string>(&row[i])) {
+        text += quoted(*cell);
+      } else if (is_number(row[i])) {
+        text += plain(found->columns[i], row[i]);
+      }
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json.text(column.key, *text);
+  } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
+    json.integer(column.key, *signed_value);
+  } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    json.integer(column.key, *unsigned_value);
+  } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
+    json.number(column.key, *number, column.decimals);
+  } else {
+    json.null(column.key);
+  }
+}
+
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.begin_array(key);
+  for (const std::string& text : texts) {
+    json.text({}, text);
+  }
+  json.end_array();
+}
+
+std::string as_json(const Document& document) {
+  JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", kSchemaVersion);
+  json.begin_object("tool");
+  json.text("name", "ringside");
+  json.text("version", RINGSIDE_VERSION);
+  json.text("command", document.command);
+  json.end_object();
+  write_texts(json, "sentences", document.sentences);
+  json.begin_array("findings");
+  for (const Finding& finding : document.findings) {
+    json.begin_object();
+    json.text("severity", severity_name(finding.severity));
+    json.text("kind", finding.kind);
+    json.text("text", finding.text);
+    json.end_object();
+  }
+  json.end_array();
+  json.begin_object("tables");
+  for (const Table& table : document.tables) {
+    json.begin_object(table.key);
+    json.integer("left_out", table.left_out);
+    json.begin_array("rows");
+    for (const auto& row : table.rows) {
+      json.begin_object();
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        write_cell(json, table.columns[i], row[i]);
+      }
+      json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+  }
+  json.end_object();
+  write_texts(json, "notes", document.notes);
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace
+
+std::string human_duration(double duration_ns) {
+  const double magnitude = std::abs(duration_ns);
+  if (magnitude < 1e3) {
+    return fixed(duration_ns, 0) + " ns";
+  }
+  constexpr std::array<std::pair<double, const char*>, 3> kUnits = {
+      {{1e3, " us"}, {1e6, " ms"}, {1e9, " s"}}};
+  // Three digits that count; what would round up to 1000 is the next unit's 1.
+  const std::size_t unit = magnitude < 999.5e3 ? 0 : magnitude < 999.5e6 ? 1 : 2;
+  const double value = duration_ns / kUnits[unit].first;
+  const int decimals = std::abs(value) < 9.995 ? 2 : std::abs(value) < 99.95 ? 1 : 0;
+  return fixed(value, decimals) + kUnits[unit].second;
+}
+
+std::string time_of_day(std::int64_t since_epoch_ns) {
+  constexpr std::int64_t kDay_ns = std::int64_t{86'400} * 1'000'000'000;
+  const std::int64_t of_day_ms = ((since_epoch_ns % kDay_ns + kDay_ns) % kDay_ns) / 1'000'000;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%02d:%02d:%02d.%03d",
+                static_cast<int>(of_day_ms / 3'600'000), static_cast<int>(of_day_ms / 60'000 % 60),
+                static_cast<int>(of_day_ms / 1000 % 60), static_cast<int>(of_day_ms % 1000));
+  return text.data();
+}
+
+std::string render(const Document& document, std::string_view format, std::string_view csv_table) {
+  if (format == "json") {
+    return as_json(document);
+  }
+  if (format == "csv") {
+    return as_csv(document, csv_table);
+  }
+  return format == "markdown" ? as_markdown(document) : as_table(document);
+}
+
+}  // namespace ringside::report

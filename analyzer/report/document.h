@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a command found out, before it is text: sentences for a person, findings, and tables of
+// typed cells. Every command that makes one has all four formats.
+#ifndef RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
+#define RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace ringside::report {
+
+/// How the numbers of a column are shown in a table. JSON and CSV have them as they are.
+enum class Shown : std::uint8_t {
+  kText,
+  kInteger,
+  kNumber,    // with CellColumn::decimals
+  kBytes,     // "64 KiB"
+  kDuration,  // nanoseconds, as "12.3 us"
+  kMoment,    // nanoseconds since the epoch, as "12:34:56.789" (UTC)
+};
+
+struct CellColumn {
+  std::string key;    // in JSON and CSV, with its unit: "wait_ns"
+  std::string title;  // in tables
+  Shown shown = Shown::kText;
+  std::string unit = {};  // below the title, where the cells do not say it themselves
+  int decimals = 2;       // of kNumber, in every format
+};
+
+/// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
+using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double>;
+
+template <typename T>
+Cell cell_of(const std::optional<T>& value) {
+  return value ? Cell(*value) : Cell();
+}
+
+struct Table {
+  std::string key;    // of the table in JSON
+  std::string title;  // the line above it
+  std::vector<CellColumn> columns;
+  std::vector<std::vector<Cell>> rows;
+  std::uint64_t left_out = 0;  // rows that --top keeps out
+};
+
+enum class Severity : std::uint8_t { kNote, kWarning, kError };
+
+/// Something that a person should know. `kind` is a word of docs/analyzer.md, which --fail-on
+/// takes.
+struct Finding {
+  Severity severity = Severity::kWarning;
+  std::string kind;
+  std::string text;  // a sentence
+};
+
+struct Document {
+  std::string command;                 // "stragglers"
+  std::vector<std::string> sentences;  // the answer, first
+  std::vector<Finding> findings;
+  std::vector<Table> tables;
+  std::vector<std::string> notes;  // what limits the answer
+};
+
+/// The formats of --format.
+inline constexpr const char* kFormats[] = {"table", "json", "csv", "markdown"};
+
+/// The whole output in one of kFormats. CSV has one table, which is the first one or that of
+/// `csv_table`. Control characters in texts of traces never reach the terminal.
+std::string render(const Document& document, std::string_view format,
+                   std::string_view csv_table = {});
+
+/// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
+std::string human_duration(double duration_ns);
+
+/// "12:34:56.789" in UTC.
+std::string time_of_day(std::int64_t since_epoch_ns);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_DOCUMENT_H

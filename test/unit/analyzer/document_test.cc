@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/document.h"
+
+#include <catch2/catch.hpp>
+
+using namespace ringside;
+using report::Cell;
+using report::Shown;
+
+namespace {
+
+report::Document sample() {
+  report::Document document;
+  document.command = "sample";
+  document.sentences = {"Rank 3 is late."};
+  document.findings = {{report::Severity::kError, "straggler", "rank 3\x1B[31m waits"}};
+  document.tables.push_back({"ranks",
+                             "Ranks",
+                             {{"name", "name"},
+                              {"wait_ns", "waits", Shown::kDuration},
+                              {"bytes", "size", Shown::kBytes},
+                              {"busbw_gb_s", "busbw", Shown::kNumber, "GB/s", 3},
+                              {"at_ns", "at", Shown::kMoment}},
+                             {{std::string("a,b"), std::int64_t{12'345}, std::uint64_t{65'536}, 1.5,
+                               std::int64_t{3'723'004'000'000}},
+                              {std::string("c"), Cell(), Cell(), Cell(), Cell()}},
+                             2});
+  document.notes = {"the clocks are not aligned"};
+  return document;
+}
+
+}  // namespace
+
+TEST_CASE("a document is the same in every format") {
+  const report::Document document = sample();
+  CHECK(report::render(document, "table") ==
+        "Rank 3 is late.\n"
+        "error: rank 3?[31m waits\n"
+        "\n"
+        "Ranks\n"
+        "  name    waits    size  busbw            at\n"
+        "                          GB/s\n"
+        "  a,b   12.3 us  64 KiB  1.500  01:02:03.004\n"
+        "  c           -       -      -             -\n"
+        "  2 more rows left out (--top shows more)\n"
+        "\n"
+        "note: the clocks are not aligned\n");
+  CHECK(report::render(document, "csv") ==
+        "name,wait_ns,bytes,busbw_gb_s,at_ns\n"
+        "\"a,b\",12345,65536,1.500,3723004000000\n"
+        "c,,,,\n");
+  CHECK(report::render(document, "csv", "other").empty());
+  const std::string json = report::render(document, "json");
+  CHECK(json.find("\"wait_ns\": 12345") != std::string::npos);
+  CHECK(json.find("\"busbw_gb_s\": null") != std::string::npos);
+  CHECK(json.find("\"left_out\": 2") != std::string::npos);
+  const std::string markdown = report::render(document, "markdown");
+  CHECK(markdown.find("| name | waits | size | busbw (GB/s) | at |") != std::string::npos);
+}
+
+TEST_CASE("durations have three digits that count") {
+  CHECK(report::human_duration(0) == "0 ns");
+  CHECK(report::human_duration(999) == "999 ns");
+  CHECK(report::human_duration(1000) == "1.00 us");
+  CHECK(report::human_duration(99'960) == "100 us");
+  CHECK(report::human_duration(999'499) == "999 us");
+  CHECK(report::human_duration(999'600) == "1.00 ms");
+  CHECK(report::human_duration(-12'345'678) == "-12.3 ms");
+  CHECK(report::human_duration(7.2e12) == "7200 s");
+  CHECK(report::time_of_day(-1'000'000) == "23:59:59.999");
+}
