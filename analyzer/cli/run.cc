@@ -50,6 +50,16 @@ constexpr char kRecoverExample[] =
     "  3   a directory that was named is not there\n"
     "  70  a bug in ringside, or the output cannot be written\n";
 
+constexpr char kStragglersExample[] =
+    "No rank of a collective ends before the last has come. This says who comes last, how often\n"
+    "against chance, and how long the others waited for it, on one clock for all hosts.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside stragglers traces/\n"
+    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
+    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
+    "\n";
+
 constexpr char kLintExample[] =
     "Examples:\n"
     "  ringside lint traces/              all traces of a directory\n"
@@ -77,6 +87,13 @@ void add_lint(CLI::App& app, LintOptions& options) {
   command->add_flag("--closed", options.must_be_closed, "A file that was not closed is a finding");
   command->add_flag("--rules", options.list_rules, "List the rules and exit");
   command->footer(std::string(kLintExample) + kExitStatuses);
+}
+
+void add_stragglers(CLI::App& app, AnalysisOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "stragglers", "Say which rank or host is late, and what it costs the others");
+  add_analysis_options(*command, options);
+  command->footer(std::string(kStragglersExample) + kExitStatuses);
 }
 
 void add_recover(CLI::App& app, RecoverOptions& options) {
@@ -121,11 +138,13 @@ ExitStatus run(int argc, char** argv) {
   SummaryOptions summary;
   LintOptions lint;
   RecoverOptions recover;
+  AnalysisOptions stragglers;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
   add_lint(app, lint);
   add_recover(app, recover);
+  add_stragglers(app, stragglers);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
@@ -146,6 +165,9 @@ ExitStatus run(int argc, char** argv) {
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.got_subcommand("stragglers")) {
+    return run_stragglers(stragglers);
   }
   if (app.got_subcommand("recover")) {
     return run_recover(recover);
