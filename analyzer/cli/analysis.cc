@@ -18,17 +18,24 @@ namespace {
 
 void add_selection(CLI::App& command, match::Selection& selection) {
   constexpr const char* kGroup = "Choose a part";
-  command.add_option("--comm", selection.communicators, "Only these communicators: name or hash")
+  command
+      .add_option("--comm", selection.communicators,
+                  "Only this communicator, by name or hash; may be repeated")
+      ->allow_extra_args(false)
       ->group(kGroup);
   command
       .add_option("--func", selection.functions,
-                  "Only these functions: AllReduce, ..., SendRecv for sends and receives")
+                  "Only this function: AllReduce, ..., SendRecv; may be repeated")
+      ->allow_extra_args(false)
       ->group(kGroup);
   command
       .add_option("--rank", selection.ranks,
-                  "Only the traces of these ranks (the launcher's number)")
+                  "Only the trace of this rank, by the launcher's number; may be repeated")
+      ->allow_extra_args(false)
       ->group(kGroup);
-  command.add_option("--host", selection.hosts, "Only the traces of these hosts")->group(kGroup);
+  command.add_option("--host", selection.hosts, "Only the traces of this host; may be repeated")
+      ->allow_extra_args(false)
+      ->group(kGroup);
   command
       .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
       ->transform(CLI::AsSizeValue(false))

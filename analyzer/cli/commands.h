@@ -36,6 +36,8 @@ ExitStatus run_summary(const SummaryOptions& options);
 ExitStatus run_lint(const LintOptions& options);
 ExitStatus run_recover(const RecoverOptions& options);
 ExitStatus run_stragglers(const AnalysisOptions& options);
+ExitStatus run_overlap(const AnalysisOptions& options);
+ExitStatus run_critical_path(const AnalysisOptions& options);
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

@@ -163,6 +163,10 @@ class Finder {
       ++facts.last_in[operation.communicator];
       facts.caused_wait_ns += timing.waited_ns();
       facts.delay_ns += margin_ns;
+      if (margin_ns > facts.most_margin_ns) {
+        facts.most_margin_ns = margin_ns;
+        facts.most_at_ns = timing.last_start_ns();
+      }
     }
   }
 

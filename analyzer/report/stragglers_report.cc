@@ -63,7 +63,8 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
                                         {"share_percent", "of all", Shown::kNumber, "%", 2},
                                         {"delay_ns", "delayed by", Shown::kDuration},
                                         {"median_margin_ns", "margin", Shown::kDuration, "median"},
-                                        {"waited_ns", "waited itself", Shown::kDuration},
+                                        {"most_margin_ns", "at most", Shown::kDuration},
+      {"waited_ns", "waited itself", Shown::kDuration},
                                         {"since_ns", "since", Shown::kMoment, "UTC"},
                                         {"communicators", "in"}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());
@@ -73,7 +74,7 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
       row.insert(row.end(), {one.host, one.pid});
     }
     row.insert(row.end(), {one.operations, one.last, one.expected, one.chance, one.caused_wait_ns,
-                           all.share_of(one) * 100, one.delay_ns, one.median_margin_ns});
+                           all.share_of(one) * 100, one.delay_ns, one.median_margin_ns, one.most_margin_ns});
     row.push_back(hosts ? Cell() : Cell(one.waited_ns));
     row.push_back(cell_of(one.since_ns));
     row.emplace_back(where(one, matches));
@@ -99,6 +100,16 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
           {Severity::kWarning, "straggler", sentence(stragglers, rank, false)});
     }
   }
+  for (const metrics::Lateness& rank : stragglers.ranks) {
+    if (!rank.is_significant() && stragglers.share_of(rank) >= kLeastShare &&
+        2 * rank.most_margin_ns > rank.delay_ns) {
+      document.findings.push_back(
+          {Severity::kNote, "late-once",
+           rank.label + " (" + rank.host + ") is not late as a rule, but was once by " +
+               human_duration(static_cast<double>(rank.most_margin_ns)) + ", at " +
+               time_of_day(rank.most_at_ns) + " UTC"});
+    }
+  }
   if (stragglers.operations == 0) {
     document.sentences.push_back(
         "There is no AllReduce, AllGather, ReduceScatter or AlltoAll of several ranks here: nobody "
@@ -106,7 +117,8 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
   } else if (stragglers.decided == 0) {
     document.sentences.push_back("In none of " + counted(stragglers.operations, "operation") +
                                  " can it be said who came last.");
-  } else if (document.findings.empty()) {
+  } else if (std::none_of(document.findings.begin(), document.findings.end(),
+                          [](const Finding& one) { return one.kind == "straggler"; })) {
     document.sentences.push_back(
         "No rank is late more often than chance makes it, or so late that "
         "it matters.");

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/overlap.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/timing.h"
+
+namespace ringside::metrics {
+namespace {
+
+// Where an operation of a communicator begins or ends on a rank.
+struct Edge {
+  std::int64_t time_ns = 0;
+  int change = 0;  // +1 begins, -1 ends
+  std::uint32_t communicator = 0;
+};
+
+bool has_execution(const model::Operation& operation) {
+  const bool told = operation.times_from == model::TimesFrom::kGpu ||
+                    operation.times_from == model::TimesFrom::kProxy;
+  return told && operation.start_ns && operation.end_ns;
+}
+
+using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
+
+// Sweeps over one rank's edges in order of time.
+void sweep(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& pairs) {
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.time_ns, a.change, a.communicator) <
+           std::tie(b.time_ns, b.change, b.communicator);
+  });
+  std::map<std::uint32_t, int> running;  // operations by communicator; only those that run
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    const Edge& edge = edges[i];
+    const std::int64_t since_ns = i == 0 ? 0 : edge.time_ns - edges[i - 1].time_ns;
+    rank.busy_ns += running.empty() ? 0 : since_ns;
+    rank.together_ns += running.size() > 1 ? since_ns : 0;
+    for (auto one = running.begin(); one != running.end() && since_ns > 0; ++one) {
+      result.of_communicator[one->first] += since_ns;
+      for (auto other = std::next(one); other != running.end(); ++other) {
+        pairs[{one->first, other->first}] += since_ns;
+      }
+    }
+    if ((running[edge.communicator] += edge.change) == 0) {
+      running.erase(edge.communicator);
+    }
+  }
+  if (!edges.empty()) {
+    rank.span_ns = edges.back().time_ns - edges.front().time_ns;
+  }
+}
+
+}  // namespace
+
+Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
+                     const align::Alignment& alignment) {
+  const GlobalRanks who(traces, matches);
+  Overlap result;
+  std::vector<std::vector<Edge>> edges(who.all().size());
+  for (const GlobalRank& rank : who.all()) {
+    RankOverlap& made = result.ranks.emplace_back();
+    made.label = rank.label;
+    made.host = traces.files[rank.file].process.host;
+  }
+  for (const match::MatchedOperation& operation : matches.operations) {
+    for (std::uint32_t i = 0; i < operation.part_count; ++i) {
+      const match::Part& part = matches.parts[operation.first_part + i];
+      const model::Operation& one = match::operation_of(traces, part);
+      const std::uint32_t number = who.of(operation.communicator, part.member);
+      RankOverlap& rank = result.ranks[number];
+      ++rank.operations;
+      if (!has_execution(one)) {
+        ++rank.without_times;
+        continue;
+      }
+      const std::int64_t start_ns = alignment.to_common_ns(part.file, *one.start_ns);
+      // On the common clock, rounding may turn the shortest around.
+      const std::int64_t end_ns =
+          std::max(start_ns, alignment.to_common_ns(part.file, *one.end_ns));
+      rank.summed_ns += end_ns - start_ns;
+      edges[number].push_back({start_ns, 1, operation.communicator});
+      edges[number].push_back({end_ns, -1, operation.communicator});
+    }
+    if (operation.way == match::Way::kPair ||
+        !is_synchronising(traces.names.text(operation.func)) ||
+        operation.part_count < match::ranks_expected(matches, operation)) {
+      continue;
+    }
+    const auto timing = timing_of(traces, matches, alignment, operation);
+    if (timing && timing->has_ends && !timing->is_impossible) {
+      for (const Arrival& arrival : timing->arrivals) {
+        const match::Part& part = matches.parts[arrival.part];
+        result.ranks[who.of(operation.communicator, part.member)].waiting_ns +=
+            timing->last_start_ns() - arrival.start_ns;
+      }
+    }
+  }
+  Pairs pairs;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    // An end before its start at one moment: zero-length operations count nothing either way.
+    sweep(edges[i], result.ranks[i], result, pairs);
+  }
+  for (const auto& [pair, together_ns] : pairs) {
+    result.pairs.push_back({pair.first, pair.second, together_ns});
+  }
+  std::stable_sort(result.pairs.begin(), result.pairs.end(),
+                   [](const PairOverlap& a, const PairOverlap& b) {
+                     return a.together_ns > b.together_ns;
+                   });
+  return result;
+}
+
+}  // namespace ringside::metrics

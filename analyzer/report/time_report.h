@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the time went: overlap, and the longest chain over all ranks.
+#ifndef RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
+
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/critical_path.h"
+#include "analyzer/metrics/overlap.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches);
+
+Document critical_path_document(const metrics::CriticalPath& path, const model::Traces& traces,
+                                const match::Matches& matches);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
