@@ -22,13 +22,6 @@ struct Candidate {
   std::int64_t created_ns = 0;  // since the epoch, so that files with different bases compare
 };
 
-std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
-  constexpr std::int64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kNsPerSecond / 2;
-  const std::int64_t base_s = std::clamp<std::int64_t>(process.base_time_s, 0, kMaxSeconds);
-  const std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max() / 2;
-  return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
-}
-
 bool is_complete(const model::TraceFile& file, const model::Context& context) {
   const model::Account& account = file.account;
   const bool nothing_lost =
@@ -134,6 +127,13 @@ void add_by_order(const Group& group, std::vector<std::pair<Group, Communicator>
 }
 
 }  // namespace
+
+std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
+  constexpr std::int64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kNsPerSecond / 2;
+  const std::int64_t base_s = std::clamp<std::int64_t>(process.base_time_s, 0, kMaxSeconds);
+  const std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max() / 2;
+  return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
+}
 
 std::vector<Communicator> find_communicators(const model::Traces& traces) {
   std::map<std::string, Group> by_hash;

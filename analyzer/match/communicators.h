@@ -43,6 +43,9 @@ struct Communicator {
   std::vector<Member> members;   // by rank
 };
 
+/// A time of a file as nanoseconds since the epoch, by its own clock; absurd ones are clamped.
+std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);
+
 /// Finds all communicators that have at least one operation, in the order of their creation.
 std::vector<Communicator> find_communicators(const model::Traces& traces);
 

@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_MATCH_MATCHER_H
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analyzer/match/communicators.h"
@@ -59,6 +60,10 @@ std::uint32_t ranks_seen(const MatchedOperation& operation);
 
 inline bool is_to_self(const MatchedOperation& operation) {
   return operation.way == Way::kPair && operation.source == operation.destination;
+}
+
+inline std::span<const Part> parts_of(const Matches& matches, const MatchedOperation& operation) {
+  return std::span(matches.parts).subspan(operation.first_part, operation.part_count);
 }
 
 inline const model::Operation& operation_of(const model::Traces& traces, const Part& part) {

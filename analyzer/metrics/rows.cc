@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/metrics/percentile.h"
 
@@ -82,9 +83,9 @@ class Summer {
       : traces_(traces), matches_(matches), result_(matches.communicators.size()) {}
 
   std::vector<CommunicatorRows> sum() {
-    auto judgements = judge_all();
-    for (std::size_t i = 0; i < judgements.size(); ++i) {
-      add(matches_.operations[i], judgements[i]);
+    judgements_ = match::judge_all(traces_, matches_);
+    for (std::size_t i = 0; i < judgements_.size(); ++i) {
+      add(i);
     }
     for (auto& [key, collected] : collected_) {
       result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
@@ -93,36 +94,31 @@ class Summer {
   }
 
  private:
-  std::vector<match::Judgement> judge_all() const {
-    std::vector<match::Judgement> judgements;
-    judgements.reserve(matches_.operations.size());
-    for (const match::MatchedOperation& operation : matches_.operations) {
-      judgements.push_back(match::judge(traces_, matches_, operation));
-    }
-    match::find_function_mismatches(traces_, matches_, judgements);
-    return judgements;
-  }
-
-  void add(const match::MatchedOperation& operation, const match::Judgement& judgement) {
+  void add(std::size_t index) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    const match::Judgement& judgement = judgements_[index];
     CommunicatorRows& communicator = result_[operation.communicator];
     ++communicator.operations;
     ++communicator.verdicts[static_cast<std::size_t>(judgement.verdict)];
     communicator.repeated += operation.occurrence > 0 ? 1 : 0;
     if (judgement.verdict != match::Verdict::kMatched) {
-      add_example(operation, judgement, communicator);
+      add_example(index, communicator);
     }
-    const Joined joined = join(
-        traces_, std::span(matches_.parts).subspan(operation.first_part, operation.part_count));
+    const Joined joined = join(traces_, match::parts_of(matches_, operation));
     if (!joined.is_finished) {
       ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
-    } else if (judgement.differs.empty()) {
+    } else if (!match::disagrees(judgement)) {
       add_to_row(operation, joined);
     }
   }
 
   // That a rank has no trace at all is said once, not for each of its operations.
-  void add_example(const match::MatchedOperation& operation, const match::Judgement& judgement,
-                   CommunicatorRows& communicator) {
+  void add_example(std::size_t index, CommunicatorRows& communicator) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    const match::Judgement& judgement = judgements_[index];
+    if (!match::is_first_of_its_place(judgements_, index)) {
+      return;
+    }
     if (judgement.verdict == match::Verdict::kNotRecorded &&
         match::absent_ranks(matches_, operation, judgement.verdict).empty()) {
       return;
@@ -131,7 +127,7 @@ class Summer {
       ++communicator.examples_left_out;
       return;
     }
-    communicator.examples.push_back(match::describe(traces_, matches_, operation, judgement));
+    communicator.examples.push_back(match::describe(traces_, matches_, judgements_, index));
   }
 
   void add_to_row(const match::MatchedOperation& operation, const Joined& joined) {
@@ -191,6 +187,7 @@ class Summer {
 
   const model::Traces& traces_;
   const match::Matches& matches_;
+  std::vector<match::Judgement> judgements_;
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
 };

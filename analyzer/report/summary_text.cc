@@ -182,7 +182,12 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   };
   say(match::Verdict::kMissing, "not on all ranks: missing on a rank whose trace is complete");
   say(match::Verdict::kNotRecorded, "not recorded on all ranks");
-  say(match::Verdict::kDiffers, "on which the ranks disagree (in no row)");
+  say(match::Verdict::kFunctionMismatch,
+      "that other ranks called another function for (in no row)");
+  say(match::Verdict::kSizeMismatch, "on whose size the ranks disagree (in no row)");
+  say(match::Verdict::kDatatypeMismatch, "on whose datatype the ranks disagree (in no row)");
+  say(match::Verdict::kRootMismatch, "on whose root the ranks disagree (in no row)");
+  say(match::Verdict::kStateMismatch, "finished on some ranks and in flight on others (in no row)");
   say(match::Verdict::kUndecided,
       "undecided: the ranks disagree, but records may be lost (in no row)");
   for (const std::string& example : rows.examples) {
