@@ -22,20 +22,25 @@ struct Candidate {
   std::int64_t created_ns = 0;  // since the epoch, so that files with different bases compare
 };
 
-bool is_complete(const model::TraceFile& file, const model::Context& context) {
+void set_completeness(const model::TraceFile& file, const model::Context& context, Member& member) {
   const model::Account& account = file.account;
-  const bool nothing_lost =
-      file.closed && !file.process.dump && !file.torn && file.bad_lines == 0 &&
-      account.dropped.empty() && account.in_rings == 0 && account.sampled_out == 0 &&
-      account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0 &&
-      !file.next_segment && file.operations_written == file.operations.size();
-  if (!nothing_lost || file.windows.size() != 1 || !context.created_ns) {
-    return false;
+  const bool has_all_segments =
+      account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
+  member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
+                       account.sampled_out == 0 &&
+                       file.operations_written.value_or(0) <= file.operations.size();
+  if (!file.windows.empty() && context.created_ns) {
+    const model::Window& first = file.windows.begin()->second;
+    const model::Window& last = file.windows.rbegin()->second;
+    member.is_from_start =
+        file.windows.begin()->first == 1 && first.start_ns <= *context.created_ns;
+    member.is_to_end =
+        file.closed && !file.process.dump && !file.torn && account.in_rings == 0 &&
+        !file.next_segment && file.operations_written == file.operations.size() &&
+        (!last.end_ns || (context.finalized_ns && *context.finalized_ns <= *last.end_ns));
   }
-  const model::Window& window = file.windows.begin()->second;
-  const bool lasted =
-      !window.end_ns || (context.finalized_ns && *context.finalized_ns <= *window.end_ns);
-  return window.start_ns <= *context.created_ns && lasted;
+  member.is_complete =
+      member.is_lossless && member.is_from_start && member.is_to_end && file.windows.size() == 1;
 }
 
 std::vector<Candidate> find_candidates(const model::Traces& traces) {
@@ -44,8 +49,11 @@ std::vector<Candidate> find_candidates(const model::Traces& traces) {
     const model::TraceFile& file = traces.files[i];
     std::uint32_t order = 0;
     for (const auto& [number, context] : file.contexts) {
-      const Member member{static_cast<std::uint32_t>(i), number, context.rank,
-                          is_complete(file, context)};
+      Member member;
+      member.file = static_cast<std::uint32_t>(i);
+      member.context = number;
+      member.rank = context.rank;
+      set_completeness(file, context, member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
       candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns});

@@ -21,6 +21,12 @@ struct Member {
   /// True if an operation that is not in the file was not called by this rank: the file is closed,
   /// nothing was lost, and one window spans the life of the communicator.
   bool is_complete = false;
+  /// What of that is true, where not all is. `is_lossless`: nothing is absent between what is there
+  /// (a killed process loses its end only). The others: the first window began before the
+  /// communicator, the last one outlasted it.
+  bool is_lossless = false;
+  bool is_from_start = false;
+  bool is_to_end = false;
 };
 
 /// What makes the members one communicator.
@@ -41,6 +47,10 @@ struct Communicator {
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // from the ranks seen: there may be more
   std::vector<Member> members;   // by rank
+  /// Members, by index and ascending, some of whose calls could not be aligned; and how many calls.
+  std::vector<std::uint32_t> unaligned_members;
+  std::uint64_t unaligned_calls = 0;
+  std::vector<std::string> notes;  // how its operations were matched, where not by their numbers
 };
 
 /// A time of a file as nanoseconds since the epoch, by its own clock; absurd ones are clamped.

@@ -113,6 +113,8 @@ std::string operation_text(const model::Traces& traces, const MatchedOperation& 
              std::to_string(operation.destination) + ", pair " + number;
     case Way::kOrder:
       return std::string(traces.names.text(operation.func)) + " call " + number;
+    case Way::kAligned:
+      return std::string(traces.names.text(operation.func)) + " aligned call " + number;
     case Way::kSequence:
       break;
   }

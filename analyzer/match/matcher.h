@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/match/common_clock.h"
 #include "analyzer/match/communicators.h"
 #include "analyzer/model/trace.h"
 
@@ -17,6 +18,7 @@ namespace ringside::match {
 enum class Way : std::uint8_t {
   kSequence,  // communicator, function, sequence number
   kOrder,     // communicator, function, order of the calls: there is no sequence number
+  kAligned,   // signature, order and time: the numbers cannot be trusted
   kPair,      // communicator, source, destination, order of the calls: a send and its receive
 };
 
@@ -31,7 +33,7 @@ struct MatchedOperation {
   std::uint32_t communicator = 0;  // index into Matches::communicators
   Way way = Way::kSequence;
   model::NameId func = model::kNoName;  // kNoName for a pair
-  std::uint64_t number = 0;             // sequence number, or place in the order, from 0
+  std::uint64_t number = 0;             // sequence number, else place in the order, from 0
   std::uint32_t occurrence = 0;         // how often that sequence number had come before
   std::uint32_t source = 0;             // ranks of a pair
   std::uint32_t destination = 0;
@@ -48,8 +50,10 @@ struct Matches {
 };
 
 /// Matches all operations. The k-th time that a rank gives a sequence number is matched with the
-/// k-th time on the others (replays of a CUDA graph repeat them).
+/// k-th time on the others (replays of a CUDA graph repeat them), unless numbers or order cannot be
+/// trusted (untrusted.h). Takes n log n time and about 44 bytes for each record.
 Matches match_operations(const model::Traces& traces);
+Matches match_operations(const model::Traces& traces, const CommonClock& clock);
 
 /// Number of ranks that take part in the operation: those of the communicator, 2 in a pair, 1 if
 /// a rank sends to itself.

@@ -175,17 +175,29 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
     const Difference what = difference(operation_of(traces, first), operation_of(traces, part),
                                        same_interface, operation.way);
     if (what != Difference::kNone) {
-      const bool is_doubtful =
-          operation.way != Way::kSequence && records_may_be_lost(matches, operation);
+      const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
+                               records_may_be_lost(matches, operation);
       return {is_doubtful ? Verdict::kUndecided : verdict_of(what), what, 0};
     }
   }
   const auto absent = absent_members(matches, operation);
-  if (std::any_of(absent.begin(), absent.end(), [](const Member* m) { return m->is_complete; })) {
+  // What could not be aligned for certain is never claimed to be missing.
+  if (operation.way != Way::kAligned &&
+      std::any_of(absent.begin(), absent.end(), [](const Member* m) { return m->is_complete; })) {
     return {Verdict::kMissing, Difference::kNone, 0};
   }
   if (has_state_mismatch(traces, parts)) {
     return {Verdict::kStateMismatch, Difference::kState, 0};
+  }
+  // Members whose calls could not be aligned may well have made this one.
+  const auto& communicator = matches.communicators[operation.communicator];
+  const auto& open = communicator.unaligned_members;
+  if (operation.way == Way::kAligned &&
+      std::any_of(absent.begin(), absent.end(), [&](const Member* m) {
+        const auto index = static_cast<std::uint32_t>(m - communicator.members.data());
+        return std::binary_search(open.begin(), open.end(), index);
+      })) {
+    return {Verdict::kUndecided, Difference::kNone, 0};
   }
   const std::uint32_t expected =
       operation.way == Way::kPair ? 2 : ranks_expected(matches, operation);

@@ -158,6 +158,8 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
   json.end_array();
   json.integer("operations", rows.operations);
   json.integer("repeated_sequence_numbers", rows.repeated);
+  json.integer("operations_not_aligned", communicator.unaligned_calls);
+  texts(json, "matching_notes", communicator.notes);
   json.begin_object("verdicts");
   for (std::size_t i = 0; i < rows.verdicts.size(); ++i) {
     std::string key = match::verdict_name(static_cast<match::Verdict>(i));

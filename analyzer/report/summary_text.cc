@@ -172,6 +172,12 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
     lines.push_back("no trace of " + std::string(absent.size() == 1 ? "rank " : "ranks ") +
                     joined(ranks, 16));
   }
+  lines.insert(lines.end(), communicator.notes.begin(), communicator.notes.end());
+  if (communicator.unaligned_calls > 0) {
+    lines.push_back(counted(communicator.unaligned_calls, "call") + " of " +
+                    counted(communicator.unaligned_members.size(), "rank") +
+                    " could not be aligned for certain (in no row)");
+  }
   const auto verdicts = [&](match::Verdict verdict) {
     return rows.verdicts[static_cast<std::size_t>(verdict)];
   };
