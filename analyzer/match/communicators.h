@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/runs.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::match {
@@ -39,7 +40,8 @@ enum class Identity : std::uint8_t {
 struct Communicator {
   Identity identity = Identity::kHash;
   std::string hash;            // empty unless identity is kHash
-  std::uint32_t instance = 0;  // from 0: those of the same hash, by creation (a job that restarted)
+  std::uint32_t run = 0;       // index into Runs::runs, of the latest of its processes
+  std::uint32_t instance = 0;  // from 0: those of the same hash, by run and creation
   std::uint32_t order =
       0;                // place in the order of creation, from 1; 0: context 0, of no communicator
   std::string name;     // empty if not known
@@ -57,7 +59,9 @@ struct Communicator {
 std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);
 
 /// Finds all communicators that have at least one operation, in the order of their creation.
-std::vector<Communicator> find_communicators(const model::Traces& traces);
+/// None spans two runs, unless its processes lived at the same time and no rank comes twice (a job
+/// of which some processes were restarted).
+std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs);
 
 /// Ranks of which no trace was read; empty if nranks is inferred or a member's rank is not known.
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);

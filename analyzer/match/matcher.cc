@@ -162,7 +162,8 @@ void join(std::vector<Entry>& entries, std::uint32_t communicator, Matches& matc
 
 Matches match_operations(const model::Traces& traces, const CommonClock& clock) {
   Matches matches;
-  matches.communicators = find_communicators(traces);
+  matches.runs = find_runs(traces);
+  matches.communicators = find_communicators(traces, matches.runs);
   std::size_t records = 0;
   for (const model::TraceFile& file : traces.files) {
     records += file.operations.size();

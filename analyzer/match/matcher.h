@@ -42,6 +42,7 @@ struct MatchedOperation {
 };
 
 struct Matches {
+  Runs runs;
   std::vector<Communicator> communicators;
   std::vector<MatchedOperation> operations;  // by communicator, way, function, number, occurrence
   std::vector<Part> parts;                   // of one operation: by member; of a pair: send first

@@ -131,6 +131,8 @@ std::vector<std::string> input_lines(const Summary& summary) {
       "Job " + joined(inputs.jobs) + "; NCCL " + joined(inputs.nccl_versions) +
           ", profiler interface " + joined(interfaces) + "; " +
           counted(inputs.windows, "recording window")};
+  const auto runs = run_lines(summary.runs);
+  lines.insert(lines.end(), runs.begin(), runs.end());
   const auto rest = completeness_lines(summary);
   lines.insert(lines.end(), rest.begin(), rest.end());
   return lines;
