@@ -132,7 +132,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
   std::string text = operation_text(traces, operation) + ": ";
   if (judgement.difference == Difference::kNone) {
     const auto ranks = absent_ranks(matches, operation, judgement.verdict);
-    return text + verdict_name(judgement.verdict) + " on " +
+    return text + verdict_name(judgement.verdict) +
+           (judgement.verdict == Verdict::kUndecided ? ": which call it is of " : " on ") +
            (ranks.empty() ? "a rank without trace" : rank_list(ranks));
   }
   text += difference_name(judgement.difference);
@@ -148,8 +149,12 @@ std::string describe(const model::Traces& traces, const Matches& matches,
   if (judgement.difference != Difference::kState && is_a_tie(sides)) {
     text += " (a tie)";
   }
-  return text +
-         (judgement.verdict == Verdict::kUndecided ? " (undecided: records may be lost)" : "");
+  if (judgement.verdict == Verdict::kUndecided) {
+    text += operation.way == Way::kSequence
+                ? " (undecided: before it the ranks stop agreeing on the order of their calls)"
+                : " (undecided: records may be lost)";
+  }
+  return text;
 }
 
 }  // namespace ringside::match
