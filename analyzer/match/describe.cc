@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/match/group_patterns.h"
+
 namespace ringside::match {
 namespace {
 
@@ -67,7 +69,10 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
       auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
                                                        : value_text(traces, part, what)];
       // A member whose rank NCCL did not tell stands for its place.
-      here.push_back(members[part.member].rank.value_or(part.member));
+      const std::uint32_t rank = members[part.member].rank.value_or(part.member);
+      if (here.empty() || here.back() != rank) {  // in a group a rank has several parts
+        here.push_back(rank);
+      }
     }
     i = judgements[i].other;
   } while (what == Difference::kFunction && i != index);
@@ -111,6 +116,8 @@ std::string operation_text(const model::Traces& traces, const MatchedOperation& 
     case Way::kPair:
       return "SendRecv from rank " + std::to_string(operation.source) + " to rank " +
              std::to_string(operation.destination) + ", pair " + number;
+    case Way::kGroup:
+      return std::string(pattern_name(operation.pattern)) + " group " + number;
     case Way::kOrder:
       return std::string(traces.names.text(operation.func)) + " call " + number;
     case Way::kAligned:

@@ -24,7 +24,7 @@ std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, cons
   std::vector<std::vector<Call>> calls(matches.communicators[communicator].members.size());
   for (std::size_t i = first; i < last; ++i) {
     const MatchedOperation& matched = matches.operations[i];
-    if (matched.way == Way::kPair) {
+    if (matched.way == Way::kPair || matched.way == Way::kGroup) {
       continue;
     }
     for (const Part& part :

@@ -2,11 +2,13 @@
 #include "analyzer/match/matcher.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <tuple>
 
 #include "analyzer/match/entry.h"
+#include "analyzer/match/group_patterns.h"
 #include "analyzer/match/untrusted.h"
 
 namespace ringside::match {
@@ -132,6 +134,7 @@ MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
       operation.number = entry.occurrence;
       break;
     case Way::kOrder:
+    case Way::kGroup:
       operation.number = entry.occurrence;
       break;
   }
@@ -139,7 +142,8 @@ MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
 }
 
 // Appends what entries of one communicator give.
-void join(std::vector<Entry>& entries, std::uint32_t communicator, Matches& matches) {
+void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_t communicator,
+          Matches& matches) {
   for (Entry& entry : entries) {
     entry.occurrence = entry.way == Way::kAligned ? 0 : entry.occurrence;
   }
@@ -148,13 +152,20 @@ void join(std::vector<Entry>& entries, std::uint32_t communicator, Matches& matc
            std::tuple_cat(b.call(), std::tie(b.receives, b.member));
   });
   const auto& members = matches.communicators[communicator].members;
+  std::size_t first_pair = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (entries[i].way == Way::kPair) {
+      first_pair = std::min(first_pair, matches.operations.size());
+    }
     if (i == 0 || entries[i].call() != entries[i - 1].call()) {
       matches.operations.push_back(make_operation(entries[i], communicator, matches.parts.size()));
     }
     const Entry& entry = entries[i];
     matches.parts.push_back({entry.member, members[entry.member].file, entry.operation});
     ++matches.operations.back().part_count;
+  }
+  if (first_pair < matches.operations.size()) {
+    recognise_groups(traces, communicator, first_pair, matches);
   }
 }
 
@@ -173,7 +184,7 @@ Matches match_operations(const model::Traces& traces, const CommonClock& clock) 
   for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
     auto entries = collect(traces, by_context, matches.communicators[c], matches.unpaired);
     align_untrusted(traces, clock, matches.communicators[c], entries);
-    join(entries, c, matches);
+    join(traces, entries, c, matches);
   }
   return matches;
 }
@@ -189,8 +200,10 @@ std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& ope
   return matches.communicators[operation.communicator].nranks;
 }
 
-std::uint32_t ranks_seen(const MatchedOperation& operation) {
-  return is_to_self(operation) ? 1 : operation.part_count;
+std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation) {
+  return is_to_self(operation)          ? 1
+         : operation.way == Way::kGroup ? ranks_expected(matches, operation)
+                                        : operation.part_count;
 }
 
 }  // namespace ringside::match

@@ -20,6 +20,17 @@ enum class Way : std::uint8_t {
   kOrder,     // communicator, function, order of the calls: there is no sequence number
   kAligned,   // signature, order and time: the numbers cannot be trusted
   kPair,      // communicator, source, destination, order of the calls: a send and its receive
+  kGroup,     // pairs that were called as a group and are a pattern: all sends and receives
+};
+
+/// What a group of sends and receives is.
+enum class Pattern : std::uint8_t {
+  kNone,
+  kAlltoAll,   // every rank sends as much to every other
+  kAlltoAllv,  // every rank sends to every other, not all as much
+  kGather,     // all but one send as much to that one
+  kScatter,    // one sends as much to each other
+  kRing,       // every rank sends as much to the one so many places on
 };
 
 /// An operation as one rank recorded it.
@@ -32,7 +43,8 @@ struct Part {
 struct MatchedOperation {
   std::uint32_t communicator = 0;  // index into Matches::communicators
   Way way = Way::kSequence;
-  model::NameId func = model::kNoName;  // kNoName for a pair
+  Pattern pattern = Pattern::kNone;     // of a group
+  model::NameId func = model::kNoName;  // kNoName for a pair or group
   std::uint64_t number = 0;             // sequence number, else place in the order, from 0
   std::uint32_t occurrence = 0;         // how often that sequence number had come before
   std::uint32_t source = 0;             // ranks of a pair
@@ -60,8 +72,8 @@ Matches match_operations(const model::Traces& traces, const CommonClock& clock);
 /// a rank sends to itself.
 std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& operation);
 
-/// Number of ranks that recorded it.
-std::uint32_t ranks_seen(const MatchedOperation& operation);
+/// Number of ranks that recorded it. A group is recognised only where all did.
+std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation);
 
 inline bool is_to_self(const MatchedOperation& operation) {
   return operation.way == Way::kPair && operation.source == operation.destination;

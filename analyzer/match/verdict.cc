@@ -13,6 +13,9 @@ std::vector<const Member*> absent_members(const Matches& matches,
   std::vector<const Member*> absent;
   const auto parts = parts_of(matches, operation);
   const Communicator& communicator = matches.communicators[operation.communicator];
+  if (operation.way == Way::kGroup) {
+    return absent;
+  }
   if (operation.way == Way::kPair) {
     if (parts.size() == 2) {
       return absent;
@@ -168,6 +171,11 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation) {
   const auto parts = parts_of(matches, operation);
+  if (operation.way == Way::kGroup) {  // it is one only because its pairs agree
+    return has_state_mismatch(traces, parts)
+               ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
+               : Judgement{};
+  }
   const Part& first = parts.front();
   for (const Part& part : parts.subspan(1)) {
     const bool same_interface =

@@ -11,6 +11,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
+#include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/percentile.h"
 
 namespace ringside::metrics {
@@ -77,6 +78,31 @@ Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
   return joined;
 }
 
+// In a group a rank has several parts: its time is from the first start to the last end of these.
+// Who only gives to a root, or only gets from it, is done before the others: there the root's
+// counts.
+std::int64_t duration_of_group(const model::Traces& traces, match::Pattern pattern,
+                               std::span<const match::Part> parts) {
+  const bool has_root = pattern == match::Pattern::kGather || pattern == match::Pattern::kScatter;
+  std::int64_t duration_ns = std::numeric_limits<std::int64_t>::max();
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < parts.size();) {
+    const std::size_t first = i;
+    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+    for (; i < parts.size() && parts[i].member == parts[first].member; ++i) {
+      const model::Operation& operation = match::operation_of(traces, parts[i]);
+      start_ns = std::min(start_ns, operation.start_ns.value_or(start_ns));
+      end_ns = std::max(end_ns, operation.end_ns.value_or(end_ns));
+    }
+    if (start_ns <= end_ns && (!has_root || i - first > most)) {
+      most = i - first;
+      duration_ns = has_root ? end_ns - start_ns : std::min(duration_ns, end_ns - start_ns);
+    }
+  }
+  return duration_ns;
+}
+
 class Summer {
  public:
   Summer(const model::Traces& traces, const match::Matches& matches)
@@ -104,7 +130,12 @@ class Summer {
     if (judgement.verdict != match::Verdict::kMatched) {
       add_example(index, communicator);
     }
-    const Joined joined = join(traces_, match::parts_of(matches_, operation));
+    Joined joined = join(traces_, match::parts_of(matches_, operation));
+    if (operation.way == match::Way::kGroup) {
+      joined.bytes = match::group_bytes(traces_, matches_, operation);
+      joined.least_duration_ns =
+          duration_of_group(traces_, operation.pattern, match::parts_of(matches_, operation));
+    }
     if (!joined.is_finished) {
       ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
     } else if (!match::disagrees(judgement)) {
@@ -130,13 +161,19 @@ class Summer {
     communicator.examples.push_back(match::describe(traces_, matches_, judgements_, index));
   }
 
+  std::string_view function_of(const match::MatchedOperation& operation) const {
+    if (operation.way == match::Way::kGroup) {
+      return match::pattern_name(operation.pattern);
+    }
+    return operation.way != match::Way::kPair ? traces_.names.text(operation.func)
+           : match::is_to_self(operation)     ? "SendRecv to self"
+                                              : kSendRecv;
+  }
+
   void add_to_row(const match::MatchedOperation& operation, const Joined& joined) {
     const match::Part& part = matches_.parts[operation.first_part];
     const model::Operation& first = match::operation_of(traces_, part);
-    const std::string_view function = operation.way != match::Way::kPair
-                                          ? traces_.names.text(operation.func)
-                                      : match::is_to_self(operation) ? "SendRecv to self"
-                                                                     : kSendRecv;
+    const std::string_view function = function_of(operation);
     const Key key{operation.communicator,
                   function,
                   joined.bytes,
@@ -146,7 +183,7 @@ class Summer {
                   joined.times_from};
     auto& [row, durations_ns] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
-    const std::uint32_t seen = match::ranks_seen(operation);
+    const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
     row.ranks = expected;
     row.ranks_inferred = operation.way != match::Way::kPair &&

@@ -71,6 +71,19 @@ def unmatched_pairs(trace, rank):
         trace.operation("Send", 64, kind="p2p", peer=peer, times_from="gpu", algo=None, proto=None)
 
 
+def grouped(trace, rank):
+    """AlltoAll, AlltoAllv, Gather, Scatter and a ring of 4 ranks; then a group that is none."""
+    links = (lambda s, d: 4096, lambda s, d: 1024 * (1 + s + d) if s != d else None,
+             lambda s, d: 512 if d == 1 else None, lambda s, d: 256 if s == 0 and d else None,
+             lambda s, d: 8192 if d == (s + 1) % 4 else None, lambda s, d: 64 if s < d else None)
+    for group, count in enumerate(links, 1):
+        for peer in range(4):
+            for func, size in (("Send", count(rank, peer)), ("Recv", count(peer, rank))):
+                if size is not None:
+                    trace.operation(func, size, kind="p2p", peer=peer, times_from="gpu", algo=None,
+                                    proto=None, group=group, dur_us=900)
+
+
 def late_numbers(nccl, same_sizes=False):
     """Rank 1 is recorded from the tenth operation on only, and NCCL up to 2.25 counts from there."""
     files = {}
@@ -138,6 +151,8 @@ def cases():
         "match-missing": ("match traces", pair(skipping)),
         "match-not-recorded": ("match traces", lossy),
         "match-pairs": ("match traces", ranks(2, unmatched_pairs)),
+        "match-groups": ("match traces", ranks(4, grouped)),
+        "summary-groups": ("summary traces", ranks(4, grouped)),
         "match-aligned": ("match traces", late_numbers("2.25.1")),
         "match-trusted": ("match traces", late_numbers("2.26.2")),
         "match-undecided": ("match traces", late_numbers("2.25.1", same_sizes=True)),
