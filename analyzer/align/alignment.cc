@@ -248,4 +248,17 @@ std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::u
   return std::llround(std::ceil(*here_ns + *there_ns));
 }
 
+std::optional<std::int64_t> Alignment::most_uncertainty_ns(std::uint32_t file,
+                                                           std::uint32_t other) const {
+  const HostOffset& here = hosts_[host_of_file_[file]];
+  const HostOffset& there = hosts_[host_of_file_[other]];
+  if (&here == &there) {
+    return 0;
+  }
+  if (!here.is_bounded || !there.is_bounded) {
+    return std::nullopt;
+  }
+  return here.most_uncertainty_ns + there.most_uncertainty_ns;
+}
+
 }  // namespace ringside::align

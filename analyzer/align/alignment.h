@@ -51,6 +51,9 @@ class Alignment {
   std::optional<std::int64_t> uncertainty_ns(std::uint32_t file, std::uint32_t other,
                                              std::int64_t common_ns) const;
 
+  /// The most of that over the time of the operations that they have in common with others.
+  std::optional<std::int64_t> most_uncertainty_ns(std::uint32_t file, std::uint32_t other) const;
+
   bool is_aligned() const { return is_aligned_; }
   const std::vector<HostOffset>& hosts() const { return hosts_; }
   std::uint32_t host_of(std::uint32_t file) const { return host_of_file_[file]; }

@@ -48,6 +48,18 @@ void add_selection(CLI::App& command, match::Selection& selection) {
       ->group(kGroup);
 }
 
+// Where the clocks are not bounded, as far as CLOCK_REALTIME of two hosts may be apart.
+constexpr std::int64_t kUnknownClock_ns = 1'000'000'000;
+
+match::CommonClock clock_of(const align::Alignment& alignment) {
+  return {[&alignment](std::uint32_t file, std::int64_t time_ns) {
+            return alignment.to_common_ns(file, time_ns);
+          },
+          [&alignment](std::uint32_t file, std::uint32_t other) {
+            return alignment.most_uncertainty_ns(file, other).value_or(kUnknownClock_ns);
+          }};
+}
+
 }  // namespace
 
 void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
@@ -87,7 +99,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   }
   analysis->alignment = options.no_align ? align::Alignment::none(analysis->traces)
                                          : align::Alignment::estimate(analysis->traces);
-  analysis->matches = match::match_operations(analysis->traces);
+  analysis->matches = match::match_operations(analysis->traces, clock_of(analysis->alignment));
   match::select_operations(options.selection, analysis->traces, analysis->alignment,
                            analysis->matches);
   return analysis;

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_COMMANDS_H
 #define RINGSIDE_ANALYZER_CLI_COMMANDS_H
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@ struct SummaryOptions {
   std::vector<std::string> inputs;
   std::string format = "table";
   bool is_strict = false;
+};
+
+struct MatchOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  std::size_t mismatch_cap = 10;     // operations of one communicator that are described
+  bool wants_communicators = false;  // the command is `communicators`
 };
 
 struct LintOptions {
@@ -33,6 +41,7 @@ struct RecoverOptions {
 
 /// Results go to stdout, everything else to stderr.
 ExitStatus run_summary(const SummaryOptions& options);
+ExitStatus run_match(const MatchOptions& options);
 ExitStatus run_lint(const LintOptions& options);
 ExitStatus run_recover(const RecoverOptions& options);
 ExitStatus run_stragglers(const AnalysisOptions& options);

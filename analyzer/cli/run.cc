@@ -31,6 +31,22 @@ constexpr char kSummaryExample[] =
     "docs/metrics.md defines each figure.\n"
     "\n";
 
+constexpr char kMatchExample[] =
+    "Examples:\n"
+    "  ringside match traces/                    which operations do not match, and whose fault\n"
+    "  ringside match --mismatch-cap 1 traces/   only the first of each communicator\n"
+    "  ringside match --format csv traces/       a line for each side of each mismatch\n"
+    "\n"
+    "The gravest come first, and of these the earliest: it is often the cause of the others.\n"
+    "docs/metrics.md defines the verdicts.\n"
+    "\n";
+
+constexpr char kCommunicatorsExample[] =
+    "Examples:\n"
+    "  ringside communicators traces/                 who is in which communicator\n"
+    "  ringside communicators --format csv traces/    for a script\n"
+    "\n";
+
 constexpr char kRecoverExample[] =
     "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
     "long\n"
@@ -78,6 +94,31 @@ void add_summary(CLI::App& app, SummaryOptions& options) {
   command->add_flag("--strict", options.is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
   command->footer(std::string(kSummaryExample) + kExitStatuses);
+}
+
+void add_inputs(CLI::App& command, std::vector<std::string>& inputs, std::string& format) {
+  command.add_option("DIR_OR_FILE", inputs, "Directories with traces, or trace files")->required();
+  command.add_option("--format", format, "table, json, csv or markdown")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+}
+
+void add_match(CLI::App& app, MatchOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "match", "Say which operations do not match between the ranks, and which ranks are odd");
+  add_inputs(*command, options.inputs, options.format);
+  command
+      ->add_option("--mismatch-cap", options.mismatch_cap,
+                   "Describe so many operations of each communicator; all are counted")
+      ->capture_default_str();
+  command->footer(std::string(kMatchExample) + kExitStatuses);
+}
+
+void add_communicators(CLI::App& app, MatchOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "communicators", "List the communicators: their ranks, hosts, and which is inside which");
+  add_inputs(*command, options.inputs, options.format);
+  command->footer(std::string(kCommunicatorsExample) + kExitStatuses);
 }
 
 void add_lint(CLI::App& app, LintOptions& options) {
@@ -136,12 +177,17 @@ bool is_unknown_command(const CLI::App& app, std::string_view word) {
 ExitStatus run(int argc, char** argv) {
   CLI::App app("Ringside's analyzer: puts the NCCL traces of all ranks together.", "ringside");
   SummaryOptions summary;
+  MatchOptions match;
+  MatchOptions communicators;
+  communicators.wants_communicators = true;
   LintOptions lint;
   RecoverOptions recover;
   AnalysisOptions stragglers;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
+  add_match(app, match);
+  add_communicators(app, communicators);
   add_lint(app, lint);
   add_recover(app, recover);
   add_stragglers(app, stragglers);
@@ -151,11 +197,10 @@ ExitStatus run(int argc, char** argv) {
              kExitStatuses);
   app.failure_message(usage_error);
   if (argc > 1 && is_unknown_command(app, argv[1])) {
-    std::fprintf(
-        stderr,
-        "ringside: there is no command \"%s\"; the commands are summary, lint and recover.\n"
-        "Try `ringside --help`.\n",
-        argv[1]);
+    std::fprintf(stderr,
+                 "ringside: there is no command \"%s\"; the commands are summary, match, "
+                 "communicators, lint and recover.\nTry `ringside --help`.\n",
+                 argv[1]);
     return kExitUsage;
   }
   try {
@@ -171,6 +216,12 @@ ExitStatus run(int argc, char** argv) {
   }
   if (app.got_subcommand("recover")) {
     return run_recover(recover);
+  }
+  if (app.got_subcommand("match")) {
+    return run_match(match);
+  }
+  if (app.got_subcommand("communicators")) {
+    return run_match(communicators);
   }
   return app.got_subcommand("lint") ? run_lint(lint) : run_summary(summary);
 }

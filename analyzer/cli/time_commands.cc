@@ -22,9 +22,8 @@ ExitStatus run_critical_path(const AnalysisOptions& options) {
   }
   const metrics::CriticalPath found =
       metrics::find_critical_path(analysis->traces, analysis->matches, analysis->alignment);
-  return print_document(
-      report::critical_path_document(found, analysis->traces, analysis->matches), *analysis,
-      options, kExitOk);
+  return print_document(report::critical_path_document(found, analysis->traces, analysis->matches),
+                        *analysis, options, kExitOk);
 }
 
 }  // namespace ringside::cli

@@ -20,42 +20,46 @@ struct Candidate {
   const model::Context* context = nullptr;
   std::uint32_t order = 0;      // place among the contexts of its file
   std::int64_t created_ns = 0;  // since the epoch, so that files with different bases compare
+  std::uint32_t run = 0;
+  std::int64_t end_ns = 0;  // of its process
 };
 
-std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
-  constexpr std::int64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kNsPerSecond / 2;
-  const std::int64_t base_s = std::clamp<std::int64_t>(process.base_time_s, 0, kMaxSeconds);
-  const std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max() / 2;
-  return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
-}
-
-bool is_complete(const model::TraceFile& file, const model::Context& context) {
+void set_completeness(const model::TraceFile& file, const model::Context& context, Member& member) {
   const model::Account& account = file.account;
-  const bool nothing_lost =
-      file.closed && !file.process.dump && !file.torn && file.bad_lines == 0 &&
-      account.dropped.empty() && account.in_rings == 0 && account.sampled_out == 0 &&
-      account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0 &&
-      !file.next_segment && file.operations_written == file.operations.size();
-  if (!nothing_lost || file.windows.size() != 1 || !context.created_ns) {
-    return false;
+  const bool has_all_segments =
+      account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
+  member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
+                       account.sampled_out == 0 &&
+                       file.operations_written.value_or(0) <= file.operations.size();
+  if (!file.windows.empty() && context.created_ns) {
+    const model::Window& first = file.windows.begin()->second;
+    const model::Window& last = file.windows.rbegin()->second;
+    member.is_from_start =
+        file.windows.begin()->first == 1 && first.start_ns <= *context.created_ns;
+    member.is_to_end =
+        file.closed && !file.process.dump && !file.torn && account.in_rings == 0 &&
+        !file.next_segment && file.operations_written == file.operations.size() &&
+        (!last.end_ns || (context.finalized_ns && *context.finalized_ns <= *last.end_ns));
   }
-  const model::Window& window = file.windows.begin()->second;
-  const bool lasted =
-      !window.end_ns || (context.finalized_ns && *context.finalized_ns <= *window.end_ns);
-  return window.start_ns <= *context.created_ns && lasted;
+  member.is_complete =
+      member.is_lossless && member.is_from_start && member.is_to_end && file.windows.size() == 1;
 }
 
-std::vector<Candidate> find_candidates(const model::Traces& traces) {
+std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& runs) {
   std::vector<Candidate> candidates;
   for (std::size_t i = 0; i < traces.files.size(); ++i) {
     const model::TraceFile& file = traces.files[i];
     std::uint32_t order = 0;
     for (const auto& [number, context] : file.contexts) {
-      const Member member{static_cast<std::uint32_t>(i), number, context.rank,
-                          is_complete(file, context)};
+      Member member;
+      member.file = static_cast<std::uint32_t>(i);
+      member.context = number;
+      member.rank = context.rank;
+      set_completeness(file, context, member);
       const std::int64_t created_ns =
           since_epoch(file.process, context.created_ns.value_or(file.process.start_ns));
-      candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns});
+      candidates.push_back({member, &context, number == kNoContext ? 0 : ++order, created_ns,
+                            runs.of_file[i], end_of(file)});
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -85,6 +89,7 @@ Communicator make_communicator(const Group& group, Identity identity) {
     if (candidate.member.rank) {
       ranks_seen = std::max(ranks_seen, *candidate.member.rank + 1);
     }
+    communicator.run = std::max(communicator.run, candidate.run);
     communicator.members.push_back(candidate.member);
   }
   ranks_seen = std::max(ranks_seen, static_cast<std::uint32_t>(group.size()));
@@ -100,19 +105,34 @@ bool has_operations(const Group& group) {
                      [](const Candidate& c) { return c.context->operations > 0; });
 }
 
+// Some processes of a job may have been restarted while the others lived on.
+bool is_one_in_spite_of_runs(const Group& group) {
+  std::set<std::optional<std::uint32_t>> ranks;
+  std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
+  for (const Candidate& candidate : group) {
+    if (!ranks.insert(candidate.member.rank).second) {
+      return false;
+    }
+    first_end_ns = std::min(first_end_ns, candidate.end_ns);
+  }
+  return group.back().created_ns <= first_end_ns;
+}
+
 // Members of one hash; a rank that comes again belongs to the next run of the job.
 void add_by_hash(const Group& group, std::vector<std::pair<Group, Communicator>>& found) {
-  std::map<std::optional<std::uint32_t>, std::size_t> seen;
-  std::vector<Group> instances;
+  const bool is_one = is_one_in_spite_of_runs(group);
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Group>
+      instances;  // by run, then k-th of a rank
+  std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::uint32_t> seen;
   for (const Candidate& candidate : group) {
-    const std::size_t instance = seen[candidate.member.rank]++;
-    instances.resize(std::max(instances.size(), instance + 1));
-    instances[instance].push_back(candidate);
+    const std::uint32_t run = is_one ? 0 : candidate.run;
+    instances[{run, seen[{run, candidate.member.rank}]++}].push_back(candidate);
   }
-  for (std::size_t i = 0; i < instances.size(); ++i) {
-    Communicator communicator = make_communicator(instances[i], Identity::kHash);
-    communicator.instance = static_cast<std::uint32_t>(i);
-    found.emplace_back(instances[i], std::move(communicator));
+  std::uint32_t instance = 0;
+  for (const auto& [place, members] : instances) {
+    Communicator communicator = make_communicator(members, Identity::kHash);
+    communicator.instance = instance++;
+    found.emplace_back(members, std::move(communicator));
   }
 }
 
@@ -135,14 +155,21 @@ void add_by_order(const Group& group, std::vector<std::pair<Group, Communicator>
 
 }  // namespace
 
-std::vector<Communicator> find_communicators(const model::Traces& traces) {
+std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
+  constexpr std::int64_t kMaxSeconds = std::numeric_limits<std::int64_t>::max() / kNsPerSecond / 2;
+  const std::int64_t base_s = std::clamp<std::int64_t>(process.base_time_s, 0, kMaxSeconds);
+  const std::int64_t limit_ns = std::numeric_limits<std::int64_t>::max() / 2;
+  return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
+}
+
+std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs) {
   std::map<std::string, Group> by_hash;
-  std::map<std::uint32_t, Group> by_order;
-  for (const Candidate& candidate : find_candidates(traces)) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Group> by_order;  // in each run
+  for (const Candidate& candidate : find_candidates(traces, runs)) {
     if (candidate.context->comm) {
       by_hash[*candidate.context->comm].push_back(candidate);
     } else {
-      by_order[candidate.order].push_back(candidate);
+      by_order[{candidate.run, candidate.order}].push_back(candidate);
     }
   }
   std::vector<std::pair<Group, Communicator>> found;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/runs.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::match {
@@ -21,6 +22,12 @@ struct Member {
   /// True if an operation that is not in the file was not called by this rank: the file is closed,
   /// nothing was lost, and one window spans the life of the communicator.
   bool is_complete = false;
+  /// What of that is true, where not all is. `is_lossless`: nothing is absent between what is there
+  /// (a killed process loses its end only). The others: the first window began before the
+  /// communicator, the last one outlasted it.
+  bool is_lossless = false;
+  bool is_from_start = false;
+  bool is_to_end = false;
 };
 
 /// What makes the members one communicator.
@@ -33,7 +40,8 @@ enum class Identity : std::uint8_t {
 struct Communicator {
   Identity identity = Identity::kHash;
   std::string hash;            // empty unless identity is kHash
-  std::uint32_t instance = 0;  // from 0: those of the same hash, by creation (a job that restarted)
+  std::uint32_t run = 0;       // index into Runs::runs, of the latest of its processes
+  std::uint32_t instance = 0;  // from 0: those of the same hash, by run and creation
   std::uint32_t order =
       0;                // place in the order of creation, from 1; 0: context 0, of no communicator
   std::string name;     // empty if not known
@@ -41,10 +49,19 @@ struct Communicator {
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // from the ranks seen: there may be more
   std::vector<Member> members;   // by rank
+  /// Members, by index and ascending, some of whose calls could not be aligned; and how many calls.
+  std::vector<std::uint32_t> unaligned_members;
+  std::uint64_t unaligned_calls = 0;
+  std::vector<std::string> notes;  // how its operations were matched, where not by their numbers
 };
 
+/// A time of a file as nanoseconds since the epoch, by its own clock; absurd ones are clamped.
+std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);
+
 /// Finds all communicators that have at least one operation, in the order of their creation.
-std::vector<Communicator> find_communicators(const model::Traces& traces);
+/// None spans two runs, unless its processes lived at the same time and no rank comes twice (a job
+/// of which some processes were restarted).
+std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs);
 
 /// Ranks of which no trace was read; empty if nranks is inferred or a member's rank is not known.
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <set>
 #include <span>
 #include <tuple>
@@ -23,7 +24,7 @@ std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, cons
   std::vector<std::vector<Call>> calls(matches.communicators[communicator].members.size());
   for (std::size_t i = first; i < last; ++i) {
     const MatchedOperation& matched = matches.operations[i];
-    if (matched.way == Way::kPair) {
+    if (matched.way == Way::kPair || matched.way == Way::kGroup) {
       continue;
     }
     for (const Part& part :
@@ -40,8 +41,22 @@ std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, cons
   return calls;
 }
 
+// After the first place at which the ranks called different operations that cannot be told apart
+// into a function mismatch, equal numbers no longer mean equal calls.
+void withdraw_from(std::size_t place, const std::vector<std::vector<Call>>& calls,
+                   std::vector<Judgement>& judgements) {
+  for (const auto& of_member : calls) {
+    for (std::size_t i = place; i < of_member.size(); ++i) {
+      Judgement& judgement = judgements[of_member[i].operation];
+      if (disagrees(judgement) && judgement.difference != Difference::kFunction) {
+        judgement.verdict = Verdict::kUndecided;
+      }
+    }
+  }
+}
+
 void judge_places(const Matches& matches, const std::vector<std::vector<Call>>& calls,
-                  std::vector<Judgement>& judgements) {
+                  bool are_complete, std::vector<Judgement>& judgements) {
   for (std::size_t place = 0;; ++place) {
     std::set<std::size_t> here;
     for (const auto& of_member : calls) {
@@ -50,7 +65,9 @@ void judge_places(const Matches& matches, const std::vector<std::vector<Call>>& 
       }
       here.insert(of_member[place].operation);
     }
-    const bool is_one_call = here.size() == 1;
+    if (here.size() == 1) {
+      continue;
+    }
     // All parts are here if they are as many as the members.
     std::size_t parts = 0;
     std::set<model::NameId> functions;
@@ -62,38 +79,63 @@ void judge_places(const Matches& matches, const std::vector<std::vector<Call>>& 
                              std::all_of(here.begin(), here.end(), [&](std::size_t i) {
                                return judgements[i].verdict == Verdict::kMissing;
                              });
-    if (is_one_call) {
-      continue;
-    }
     if (!is_mismatch) {
+      if (are_complete) {
+        withdraw_from(place, calls, judgements);
+      }
       return;
     }
-    for (const std::size_t i : here) {
-      const std::size_t other = i == *here.begin() ? *here.rbegin() : *here.begin();
-      judgements[i] = {Verdict::kDiffers, "function", other};
+    for (auto i = here.begin(); i != here.end(); ++i) {
+      const auto next = std::next(i) == here.end() ? here.begin() : std::next(i);
+      judgements[*i] = {Verdict::kFunctionMismatch, Difference::kFunction, *next};
     }
   }
 }
 
+bool is_doubtful(const MatchedOperation& operation, const Judgement& judgement) {
+  return operation.way != Way::kPair &&
+         (judgement.verdict == Verdict::kMissing || disagrees(judgement));
+}
+
 }  // namespace
 
-void find_function_mismatches(const model::Traces& traces, const Matches& matches,
-                              std::vector<Judgement>& judgements) {
+std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches) {
+  std::vector<Judgement> judgements;
+  judgements.reserve(matches.operations.size());
+  for (const MatchedOperation& operation : matches.operations) {
+    judgements.push_back(judge(traces, matches, operation));
+  }
   const auto& operations = matches.operations;
   for (std::size_t first = 0; first < operations.size();) {
     std::size_t last = first;
-    bool has_missing = false;
+    bool has_doubtful = false;
     for (; last < operations.size() &&
            operations[last].communicator == operations[first].communicator;
          ++last) {
-      has_missing = has_missing || (operations[last].way != Way::kPair &&
-                                    judgements[last].verdict == Verdict::kMissing);
+      has_doubtful = has_doubtful || is_doubtful(operations[last], judgements[last]);
     }
-    if (has_missing) {
-      judge_places(matches, calls_by_member(traces, matches, first, last), judgements);
+    if (has_doubtful) {
+      const auto& members = matches.communicators[operations[first].communicator].members;
+      const bool are_complete = std::all_of(members.begin(), members.end(),
+                                            [](const Member& m) { return m.is_complete; });
+      judge_places(matches, calls_by_member(traces, matches, first, last), are_complete,
+                   judgements);
     }
     first = last;
   }
+  return judgements;
+}
+
+bool is_first_of_its_place(const std::vector<Judgement>& judgements, std::size_t index) {
+  if (judgements[index].verdict != Verdict::kFunctionMismatch) {
+    return true;
+  }
+  for (std::size_t i = judgements[index].other; i != index; i = judgements[i].other) {
+    if (i < index) {
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace ringside::match

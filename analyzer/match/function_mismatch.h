@@ -10,12 +10,14 @@
 
 namespace ringside::match {
 
-/// Finds missing collectives that are at the same place in the order of all collectives of their
-/// ranks, and turns their verdict into "differs" in "function". `judgements` has one for each of
-/// Matches::operations. Once a rank has left out a call the places no longer agree, and nothing is
-/// claimed.
-void find_function_mismatches(const model::Traces& traces, const Matches& matches,
-                              std::vector<Judgement>& judgements);
+/// One judgement for each of Matches::operations: each compared by itself, then the collectives of
+/// each communicator by their places in the order of all collectives of their ranks. Missing ones
+/// at the same place are a function mismatch. Once a rank has left out a call the places no longer
+/// agree: from there on no mismatch is claimed, it is undecided.
+std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches);
+
+/// False for all but the first of the operations of one function mismatch, which are one finding.
+bool is_first_of_its_place(const std::vector<Judgement>& judgements, std::size_t index);
 
 }  // namespace ringside::match
 

@@ -3,104 +3,80 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
+#include <numeric>
+#include <string_view>
 #include <tuple>
-#include <utility>
+
+#include "analyzer/match/entry.h"
+#include "analyzer/match/group_patterns.h"
+#include "analyzer/match/untrusted.h"
 
 namespace ringside::match {
 namespace {
 
-// An operation on its way to its match. Entries that agree in all but the lane are one operation.
-struct Entry {
-  std::uint32_t communicator = 0;
-  Way way = Way::kSequence;
-  model::NameId func = model::kNoName;
-  std::uint64_t key = 0;   // sequence number; source and destination of a pair
-  std::uint32_t lane = 0;  // who recorded it: the member, or which end of a pair
-  std::int64_t time_ns = 0;
-  std::uint64_t id = 0;
-  std::uint64_t occurrence = 0;
-  Part part;
-
-  auto series() const { return std::tie(communicator, way, func, key, lane); }
-  auto call() const { return std::tie(communicator, way, func, key, occurrence); }
-};
-
-constexpr std::uint32_t kSendLane = 0;
-constexpr std::uint32_t kReceiveLane = 1;
-
 enum class Direction : std::uint8_t { kNone, kSend, kReceive };
 
-class Collector {
+Direction direction_of(std::string_view func) {
+  return func == "Send"   ? Direction::kSend
+         : func == "Recv" ? Direction::kReceive
+                          : Direction::kNone;
+}
+
+// The operations of each file by context, so that those of one communicator can be had at once.
+class ByContext {
  public:
-  Collector(const model::Traces& traces, Matches& matches) : traces_(traces), matches_(matches) {
-    for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
-      const auto& members = matches.communicators[c].members;
-      for (std::uint32_t m = 0; m < members.size(); ++m) {
-        places_[{members[m].file, members[m].context}] = {c, m};
+  explicit ByContext(const model::Traces& traces) {
+    for (const model::TraceFile& file : traces.files) {
+      std::vector<std::uint32_t>& order = orders_.emplace_back(file.operations.size());
+      std::iota(order.begin(), order.end(), 0U);
+      const auto context = [&](std::uint32_t i) { return file.operations[i].context; };
+      if (file.contexts.size() > 1) {
+        std::stable_sort(order.begin(), order.end(),
+                         [&](std::uint32_t a, std::uint32_t b) { return context(a) < context(b); });
       }
     }
   }
 
-  std::vector<Entry> collect() {
-    std::vector<Entry> entries;
-    for (std::uint32_t f = 0; f < traces_.files.size(); ++f) {
-      const auto& operations = traces_.files[f].operations;
-      for (std::uint32_t i = 0; i < operations.size(); ++i) {
-        add(operations[i], f, i, entries);
-      }
-    }
-    return entries;
+  std::span<const std::uint32_t> of(const model::Traces& traces, const Member& member) const {
+    const auto& operations = traces.files[member.file].operations;
+    const auto& order = orders_[member.file];
+    const auto first = std::lower_bound(
+        order.begin(), order.end(), member.context,
+        [&](std::uint32_t i, std::uint32_t context) { return operations[i].context < context; });
+    const auto last = std::upper_bound(
+        first, order.end(), member.context,
+        [&](std::uint32_t context, std::uint32_t i) { return context < operations[i].context; });
+    return {first, last};
   }
 
  private:
-  Direction direction_of(const model::Operation& operation) const {
-    const std::string_view func = traces_.names.text(operation.func);
-    return func == "Send"   ? Direction::kSend
-           : func == "Recv" ? Direction::kReceive
-                            : Direction::kNone;
-  }
-
-  void add(const model::Operation& operation, std::uint32_t file, std::uint32_t index,
-           std::vector<Entry>& entries) {
-    const auto [communicator, member] = places_.at({file, operation.context});
-    Entry entry;
-    entry.communicator = communicator;
-    entry.part = {member, file, index};
-    entry.id = operation.id;
-    entry.time_ns = operation.enqueue_start_ns.value_or(operation.start_ns.value_or(0));
-    if (const Direction direction = direction_of(operation); direction != Direction::kNone) {
-      const auto& rank = matches_.communicators[communicator].members[member].rank;
-      if (!rank || !operation.peer) {
-        ++matches_.unpaired;
-        return;
-      }
-      const bool sends = direction == Direction::kSend;
-      const std::uint64_t source = sends ? *rank : *operation.peer;
-      const std::uint64_t destination = sends ? *operation.peer : *rank;
-      entry.way = Way::kPair;
-      entry.key = source << 32 | destination;
-      entry.lane = sends ? kSendLane : kReceiveLane;
-    } else {
-      entry.way = operation.seq ? Way::kSequence : Way::kOrder;
-      entry.func = operation.func;
-      entry.key = operation.seq.value_or(0);
-      entry.lane = member;
-    }
-    entries.push_back(entry);
-  }
-
-  const model::Traces& traces_;
-  Matches& matches_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>
-      places_;  // (file, context) to (communicator, member)
+  std::vector<std::vector<std::uint32_t>> orders_;
 };
 
-// Lines of a trace are in no order of time, so the order of the calls is found here.
-void count_occurrences(std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tuple_cat(a.series(), std::tie(a.time_ns, a.id, a.part.operation)) <
-           std::tuple_cat(b.series(), std::tie(b.time_ns, b.id, b.part.operation));
+Entry make_entry(Direction direction, const model::Operation& operation, std::uint32_t rank) {
+  Entry entry;
+  if (direction == Direction::kNone) {
+    entry.way = operation.seq ? Way::kSequence : Way::kOrder;
+    entry.func = operation.func;
+    entry.key = operation.seq.value_or(0);
+    return entry;
+  }
+  const std::uint64_t peer = operation.peer.value_or(0);
+  entry.receives = direction == Direction::kReceive;
+  entry.way = Way::kPair;
+  entry.key = entry.receives ? peer << 32 | rank : std::uint64_t{rank} << 32 | peer;
+  return entry;
+}
+
+// Lines of a trace are in no order of time, so the order of a member's calls is found here.
+void count_occurrences(const std::vector<model::Operation>& operations, std::span<Entry> entries) {
+  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+    if (a.series() != b.series()) {
+      return a.series() < b.series();
+    }
+    const model::Operation& x = operations[a.operation];
+    const model::Operation& y = operations[b.operation];
+    return std::tuple(time_of(x), x.id, a.operation) < std::tuple(time_of(y), y.id, b.operation);
   });
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].series() == entries[i - 1].series()) {
@@ -109,44 +85,112 @@ void count_occurrences(std::vector<Entry>& entries) {
   }
 }
 
-MatchedOperation make_operation(const Entry& entry, std::size_t first_part) {
+std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_context,
+                           const Communicator& communicator, std::uint64_t& unpaired) {
+  std::vector<Entry> entries;
+  std::size_t most = 0;
+  for (const Member& member : communicator.members) {
+    most += by_context.of(traces, member).size();
+  }
+  entries.reserve(most);
+  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+    const Member& member = communicator.members[m];
+    const auto& operations = traces.files[member.file].operations;
+    const std::size_t first = entries.size();
+    for (const std::uint32_t i : by_context.of(traces, member)) {
+      const Direction direction = direction_of(traces.names.text(operations[i].func));
+      if (direction != Direction::kNone && (!member.rank || !operations[i].peer)) {
+        ++unpaired;
+        continue;
+      }
+      Entry& entry =
+          entries.emplace_back(make_entry(direction, operations[i], member.rank.value_or(0)));
+      entry.member = m;
+      entry.operation = i;
+    }
+    count_occurrences(operations, std::span(entries).subspan(first));
+  }
+  return entries;
+}
+
+MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
+                                std::size_t first_part) {
   MatchedOperation operation;
-  operation.communicator = entry.communicator;
+  operation.communicator = communicator;
   operation.way = entry.way;
   operation.func = entry.func;
   operation.first_part = first_part;
-  if (entry.way == Way::kSequence) {
-    operation.number = entry.key;
-    operation.occurrence = static_cast<std::uint32_t>(entry.occurrence);
-  } else {
-    operation.number = entry.occurrence;
-  }
-  if (entry.way == Way::kPair) {
-    operation.source = static_cast<std::uint32_t>(entry.key >> 32);
-    operation.destination = static_cast<std::uint32_t>(entry.key);
+  switch (entry.way) {
+    case Way::kSequence:
+      operation.number = entry.key;
+      operation.occurrence = entry.occurrence;
+      break;
+    case Way::kAligned:
+      operation.number = entry.key & ((std::uint64_t{1} << kAlignedNumberBits) - 1);
+      break;
+    case Way::kPair:
+      operation.source = static_cast<std::uint32_t>(entry.key >> 32);
+      operation.destination = static_cast<std::uint32_t>(entry.key);
+      operation.number = entry.occurrence;
+      break;
+    case Way::kOrder:
+    case Way::kGroup:
+      operation.number = entry.occurrence;
+      break;
   }
   return operation;
 }
 
-}  // namespace
-
-Matches match_operations(const model::Traces& traces) {
-  Matches matches;
-  matches.communicators = find_communicators(traces);
-  std::vector<Entry> entries = Collector(traces, matches).collect();
-  count_occurrences(entries);
+// Appends what entries of one communicator give.
+void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_t communicator,
+          Matches& matches) {
+  for (Entry& entry : entries) {
+    entry.occurrence = entry.way == Way::kAligned ? 0 : entry.occurrence;
+  }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::tuple_cat(a.call(), std::tie(a.lane)) < std::tuple_cat(b.call(), std::tie(b.lane));
+    return std::tuple_cat(a.call(), std::tie(a.receives, a.member)) <
+           std::tuple_cat(b.call(), std::tie(b.receives, b.member));
   });
-  matches.parts.reserve(entries.size());
+  const auto& members = matches.communicators[communicator].members;
+  std::size_t first_pair = std::numeric_limits<std::size_t>::max();
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (i == 0 || entries[i].call() != entries[i - 1].call()) {
-      matches.operations.push_back(make_operation(entries[i], matches.parts.size()));
+    if (entries[i].way == Way::kPair) {
+      first_pair = std::min(first_pair, matches.operations.size());
     }
-    matches.parts.push_back(entries[i].part);
+    if (i == 0 || entries[i].call() != entries[i - 1].call()) {
+      matches.operations.push_back(make_operation(entries[i], communicator, matches.parts.size()));
+    }
+    const Entry& entry = entries[i];
+    matches.parts.push_back({entry.member, members[entry.member].file, entry.operation});
     ++matches.operations.back().part_count;
   }
+  if (first_pair < matches.operations.size()) {
+    recognise_groups(traces, communicator, first_pair, matches);
+  }
+}
+
+}  // namespace
+
+Matches match_operations(const model::Traces& traces, const CommonClock& clock) {
+  Matches matches;
+  matches.runs = find_runs(traces);
+  matches.communicators = find_communicators(traces, matches.runs);
+  std::size_t records = 0;
+  for (const model::TraceFile& file : traces.files) {
+    records += file.operations.size();
+  }
+  matches.parts.reserve(records);
+  const ByContext by_context(traces);
+  for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
+    auto entries = collect(traces, by_context, matches.communicators[c], matches.unpaired);
+    align_untrusted(traces, clock, matches.communicators[c], entries);
+    join(traces, entries, c, matches);
+  }
   return matches;
+}
+
+Matches match_operations(const model::Traces& traces) {
+  return match_operations(traces, realtime_clock(traces));
 }
 
 std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& operation) {
@@ -156,8 +200,10 @@ std::uint32_t ranks_expected(const Matches& matches, const MatchedOperation& ope
   return matches.communicators[operation.communicator].nranks;
 }
 
-std::uint32_t ranks_seen(const MatchedOperation& operation) {
-  return is_to_self(operation) ? 1 : operation.part_count;
+std::uint32_t ranks_seen(const Matches& matches, const MatchedOperation& operation) {
+  return is_to_self(operation)          ? 1
+         : operation.way == Way::kGroup ? ranks_expected(matches, operation)
+                                        : operation.part_count;
 }
 
 }  // namespace ringside::match

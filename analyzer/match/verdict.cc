@@ -7,16 +7,15 @@
 namespace ringside::match {
 namespace {
 
-std::span<const Part> parts_of(const Matches& matches, const MatchedOperation& operation) {
-  return std::span(matches.parts).subspan(operation.first_part, operation.part_count);
-}
-
 // Members that should have recorded the operation and did not.
 std::vector<const Member*> absent_members(const Matches& matches,
                                           const MatchedOperation& operation) {
   std::vector<const Member*> absent;
   const auto parts = parts_of(matches, operation);
   const Communicator& communicator = matches.communicators[operation.communicator];
+  if (operation.way == Way::kGroup) {
+    return absent;
+  }
   if (operation.way == Way::kPair) {
     if (parts.size() == 2) {
       return absent;
@@ -53,70 +52,62 @@ bool records_may_be_lost(const Matches& matches, const MatchedOperation& operati
   });
 }
 
-const char* difference(const model::Operation& a, const model::Operation& b, bool same_interface,
-                       Way way) {
-  if (a.bytes && b.bytes && a.bytes != b.bytes) {
-    return "bytes";
-  }
+Difference difference(const model::Operation& a, const model::Operation& b, bool same_interface,
+                      Way way) {
+  const bool same_bytes = !a.bytes || !b.bytes || *a.bytes == *b.bytes;
   // Interfaces differ in whose count and datatype they tell, and NCCL lets the two ends of a pair
   // name different datatypes of the same size.
   if (same_interface && way != Way::kPair) {
-    if (a.count && b.count && a.count != b.count) {
-      return "count";
+    const bool same_count = !a.count || !b.count || *a.count == *b.count;
+    if (same_count && a.datatype != b.datatype) {
+      return Difference::kDatatype;
     }
-    if (a.datatype != b.datatype) {
-      return "datatype";
+    if (same_bytes && !same_count) {
+      return Difference::kCount;
     }
   }
-  if (a.root && b.root && a.root != b.root) {
-    return "root";
+  if (!same_bytes) {
+    return Difference::kBytes;
   }
-  return nullptr;
+  return a.root && b.root && *a.root != *b.root ? Difference::kRoot : Difference::kNone;
 }
 
-std::string value_text(const model::Traces& traces, const Part& part, const std::string& what) {
-  const model::Operation& operation = operation_of(traces, part);
-  if (what == "datatype") {
-    return std::string(traces.names.text(operation.datatype));
+Verdict verdict_of(Difference difference) {
+  switch (difference) {
+    case Difference::kNone:
+      return Verdict::kMatched;
+    case Difference::kFunction:
+      return Verdict::kFunctionMismatch;
+    case Difference::kBytes:
+    case Difference::kCount:
+      return Verdict::kSizeMismatch;
+    case Difference::kDatatype:
+      return Verdict::kDatatypeMismatch;
+    case Difference::kRoot:
+      return Verdict::kRootMismatch;
+    case Difference::kState:
+      return Verdict::kStateMismatch;
   }
-  if (what == "root") {
-    return std::to_string(operation.root.value_or(0));
-  }
-  return std::to_string((what == "bytes" ? operation.bytes : operation.count).value_or(0));
+  return Verdict::kUndecided;
 }
 
-std::string rank_text(const std::optional<std::uint32_t>& rank) {
-  return rank ? std::to_string(*rank) : "?";
-}
-
-std::string rank_list(const std::vector<std::uint32_t>& ranks) {
-  constexpr std::size_t kListed = 8;
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (std::size_t i = 0; i < std::min(ranks.size(), kListed); ++i) {
-    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]);
+// Finished on one rank, and in flight on another whose trace goes on after that: a process that was
+// dumped or killed. In a trace that was closed in order, "in flight" may mean "given up".
+bool has_state_mismatch(const model::Traces& traces, std::span<const Part> parts) {
+  std::optional<std::int64_t> finished_ns;   // the first
+  std::optional<std::int64_t> in_flight_ns;  // the last moment at which it surely was
+  for (const Part& part : parts) {
+    const model::TraceFile& file = traces.files[part.file];
+    const model::Operation& operation = operation_of(traces, part);
+    if (is_finished(operation) && operation.end_ns) {
+      const std::int64_t end_ns = since_epoch(file.process, *operation.end_ns);
+      finished_ns = std::min(finished_ns.value_or(end_ns), end_ns);
+    } else if (is_cut_off_in_flight(file, operation) && file.last_ns) {
+      const std::int64_t last_ns = since_epoch(file.process, *file.last_ns);
+      in_flight_ns = std::max(in_flight_ns.value_or(last_ns), last_ns);
+    }
   }
-  if (ranks.size() > kListed) {
-    text += " and " + std::to_string(ranks.size() - kListed) + " more";
-  }
-  return text;
-}
-
-std::string operation_text(const model::Traces& traces, const MatchedOperation& operation) {
-  const std::string number = std::to_string(operation.number);
-  switch (operation.way) {
-    case Way::kPair:
-      return "SendRecv from rank " + std::to_string(operation.source) + " to rank " +
-             std::to_string(operation.destination) + ", pair " + number;
-    case Way::kOrder:
-      return std::string(traces.names.text(operation.func)) + " call " + number;
-    case Way::kSequence:
-      break;
-  }
-  std::string text = std::string(traces.names.text(operation.func)) + " seq " + number;
-  if (operation.occurrence > 0) {
-    text += " (occurrence " + std::to_string(operation.occurrence + 1) + ")";
-  }
-  return text;
+  return finished_ns && in_flight_ns && *finished_ns < *in_flight_ns;
 }
 
 }  // namespace
@@ -125,8 +116,16 @@ const char* verdict_name(Verdict verdict) {
   switch (verdict) {
     case Verdict::kMatched:
       return "matched";
-    case Verdict::kDiffers:
-      return "differs";
+    case Verdict::kFunctionMismatch:
+      return "function mismatch";
+    case Verdict::kSizeMismatch:
+      return "size mismatch";
+    case Verdict::kDatatypeMismatch:
+      return "datatype mismatch";
+    case Verdict::kRootMismatch:
+      return "root mismatch";
+    case Verdict::kStateMismatch:
+      return "state mismatch";
     case Verdict::kMissing:
       return "missing";
     case Verdict::kNotRecorded:
@@ -137,28 +136,81 @@ const char* verdict_name(Verdict verdict) {
   return "";
 }
 
+const char* difference_name(Difference difference) {
+  switch (difference) {
+    case Difference::kNone:
+      return "";
+    case Difference::kFunction:
+      return "function";
+    case Difference::kBytes:
+      return "bytes";
+    case Difference::kCount:
+      return "count";
+    case Difference::kDatatype:
+      return "datatype";
+    case Difference::kRoot:
+      return "root";
+    case Difference::kState:
+      return "state";
+  }
+  return "";
+}
+
+bool disagrees(const Judgement& judgement) {
+  return judgement.difference != Difference::kNone && judgement.difference != Difference::kState;
+}
+
+bool is_finished(const model::Operation& operation) {
+  return !operation.in_flight && operation.state == model::State::kCompleted;
+}
+
+bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation) {
+  return operation.in_flight && (file.process.dump || !file.closed || file.recovered);
+}
+
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation) {
   const auto parts = parts_of(matches, operation);
+  if (operation.way == Way::kGroup) {  // it is one only because its pairs agree
+    return has_state_mismatch(traces, parts)
+               ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
+               : Judgement{};
+  }
   const Part& first = parts.front();
   for (const Part& part : parts.subspan(1)) {
     const bool same_interface =
         traces.files[first.file].process.abi == traces.files[part.file].process.abi;
-    const char* const what = difference(operation_of(traces, first), operation_of(traces, part),
-                                        same_interface, operation.way);
-    if (what != nullptr) {
-      const bool is_doubtful =
-          operation.way != Way::kSequence && records_may_be_lost(matches, operation);
-      return {is_doubtful ? Verdict::kUndecided : Verdict::kDiffers, what, 0};
+    const Difference what = difference(operation_of(traces, first), operation_of(traces, part),
+                                       same_interface, operation.way);
+    if (what != Difference::kNone) {
+      const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
+                               records_may_be_lost(matches, operation);
+      return {is_doubtful ? Verdict::kUndecided : verdict_of(what), what, 0};
     }
   }
   const auto absent = absent_members(matches, operation);
-  if (std::any_of(absent.begin(), absent.end(), [](const Member* m) { return m->is_complete; })) {
-    return {Verdict::kMissing, {}, 0};
+  // What could not be aligned for certain is never claimed to be missing.
+  if (operation.way != Way::kAligned &&
+      std::any_of(absent.begin(), absent.end(), [](const Member* m) { return m->is_complete; })) {
+    return {Verdict::kMissing, Difference::kNone, 0};
+  }
+  if (has_state_mismatch(traces, parts)) {
+    return {Verdict::kStateMismatch, Difference::kState, 0};
+  }
+  // Members whose calls could not be aligned may well have made this one.
+  const auto& communicator = matches.communicators[operation.communicator];
+  const auto& open = communicator.unaligned_members;
+  if (operation.way == Way::kAligned &&
+      std::any_of(absent.begin(), absent.end(), [&](const Member* m) {
+        const auto index = static_cast<std::uint32_t>(m - communicator.members.data());
+        return std::binary_search(open.begin(), open.end(), index);
+      })) {
+    return {Verdict::kUndecided, Difference::kNone, 0};
   }
   const std::uint32_t expected =
       operation.way == Way::kPair ? 2 : ranks_expected(matches, operation);
-  return {operation.part_count < expected ? Verdict::kNotRecorded : Verdict::kMatched, {}, 0};
+  return {operation.part_count < expected ? Verdict::kNotRecorded : Verdict::kMatched,
+          Difference::kNone, 0};
 }
 
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
@@ -170,37 +222,6 @@ std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOpe
     }
   }
   return ranks;
-}
-
-std::string describe(const model::Traces& traces, const Matches& matches,
-                     const MatchedOperation& operation, const Judgement& judgement) {
-  std::string text = operation_text(traces, operation) + ": ";
-  if (judgement.differs.empty()) {
-    const auto ranks = absent_ranks(matches, operation, judgement.verdict);
-    return text + verdict_name(judgement.verdict) + " on " +
-           (ranks.empty() ? "a rank without trace" : rank_list(ranks));
-  }
-  const auto& members = matches.communicators[operation.communicator].members;
-  if (judgement.differs == "function") {
-    std::vector<std::uint32_t> ranks;
-    for (const Part& part : parts_of(matches, operation)) {
-      ranks.push_back(members[part.member].rank.value_or(0));
-    }
-    return text + "called by " + rank_list(ranks) + " where others called " +
-           operation_text(traces, matches.operations[judgement.other]);
-  }
-  text += judgement.differs;
-  constexpr std::size_t kListed = 8;
-  std::size_t listed = 0;
-  for (const Part& part : parts_of(matches, operation)) {
-    if (++listed > kListed) {
-      return text + ", ...";
-    }
-    text += (listed == 1 ? " " : ", ") + value_text(traces, part, judgement.differs) + " on rank " +
-            rank_text(members[part.member].rank);
-  }
-  return text +
-         (judgement.verdict == Verdict::kUndecided ? " (undecided: records may be lost)" : "");
 }
 
 }  // namespace ringside::match

@@ -6,7 +6,6 @@
 #define RINGSIDE_ANALYZER_MATCH_VERDICT_H
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "analyzer/match/matcher.h"
@@ -14,24 +13,46 @@
 namespace ringside::match {
 
 enum class Verdict : std::uint8_t {
-  kMatched,      // on all ranks, and they agree
-  kDiffers,      // ranks disagree in bytes, count, datatype or root, or called another function
-  kMissing,      // a rank whose trace is complete did not call it
-  kNotRecorded,  // not in the traces of all ranks, but those are not complete, or not all there
-  kUndecided,    // ranks disagree, but it was matched by order and records may be lost
+  kMatched,           // on all ranks, and they agree
+  kFunctionMismatch,  // at the same place of all their collectives ranks called other functions
+  kSizeMismatch,      // in bytes, or in the count
+  kDatatypeMismatch,
+  kRootMismatch,
+  kStateMismatch,  // finished on some ranks; in flight on others, which were dumped or killed
+  kMissing,        // a rank whose trace is complete did not call it
+  kNotRecorded,    // not in the traces of all ranks, but those are not complete, or not all there
+  kUndecided,      // it cannot be said what belongs together, or records may be lost
 };
-inline constexpr std::size_t kVerdictCount = 5;
+inline constexpr std::size_t kVerdictCount = 9;
 
 /// For people, and in JSON.
 const char* verdict_name(Verdict verdict);
 
+/// In what the ranks' records of one operation differ.
+enum class Difference : std::uint8_t { kNone, kFunction, kBytes, kCount, kDatatype, kRoot, kState };
+
+/// "bytes" and so on; "" for none.
+const char* difference_name(Difference difference);
+
 struct Judgement {
   Verdict verdict = Verdict::kMatched;
-  std::string differs;    // what differs: "bytes", "count", "datatype", "root" or "function"
-  std::size_t other = 0;  // of "function": index of the operation that another rank called instead
+  Difference difference = Difference::kNone;
+  /// Of a function mismatch: another operation that was called at the same place. Following it
+  /// from one to the next leads through all of them and back.
+  std::size_t other = 0;
 };
 
-/// Compares the ranks' records of one operation.
+/// True if the ranks do not agree on what the operation is: it has no figures then.
+bool disagrees(const Judgement& judgement);
+
+/// True if the operation was seen to end.
+bool is_finished(const model::Operation& operation);
+
+/// True if it was in flight when its process was dumped or killed.
+bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
+
+/// Compares the ranks' records of one operation. A function mismatch is not seen here, see
+/// judge_all.
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation);
 
@@ -39,10 +60,6 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
 /// not call it.
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         Verdict verdict);
-
-/// One line for people: the operation, and which ranks lack it or what each of them says.
-std::string describe(const model::Traces& traces, const Matches& matches,
-                     const MatchedOperation& operation, const Judgement& judgement);
 
 }  // namespace ringside::match
 

@@ -9,9 +9,9 @@
 namespace ringside::metrics {
 namespace {
 
-constexpr std::array<std::string_view, 9> kFunctions = {"AllReduce", "AllGather", "ReduceScatter",
-                                                        "Broadcast", "Reduce",    "AlltoAll",
-                                                        "Gather",    "Scatter",   kSendRecv};
+constexpr std::array<std::string_view, 11> kFunctions = {
+    "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",       "AlltoAll",
+    "Gather",    "Scatter",   kSendRecv,       "AlltoAllv", "SendRecv ring"};
 
 }  // namespace
 

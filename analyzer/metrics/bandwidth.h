@@ -18,8 +18,9 @@ struct Bandwidth {
   std::optional<double> busbw_gb_s;
 };
 
-/// nccl-tests' "size" S of a call, in bytes: `bytes` is the message as one rank gives or gets it.
-/// Nothing for functions that nccl-tests does not have.
+/// nccl-tests' "size" S of a call (of AlltoAllv, which it does not have, what a rank sends to
+/// others), in bytes: `bytes` is the message as one rank gives or gets it. Nothing for other
+/// functions that nccl-tests does not have.
 std::optional<double> test_size_bytes(std::string_view func, std::uint64_t bytes,
                                       std::uint32_t nranks);
 

@@ -57,8 +57,8 @@ class Walker {
         const auto number = static_cast<std::uint32_t>(operation.first_part + k);
         const match::Part& part = matches_.parts[number];
         const model::Operation& one = match::operation_of(traces_, part);
-        const bool told = one.times_from == model::TimesFrom::kGpu ||
-                          one.times_from == model::TimesFrom::kProxy;
+        const bool told =
+            one.times_from == model::TimesFrom::kGpu || one.times_from == model::TimesFrom::kProxy;
         if (!told || !one.start_ns || !one.end_ns) {
           continue;
         }
@@ -100,8 +100,7 @@ class Walker {
     ++path_.operations;
     const auto timing = timing_of(traces_, matches_, alignment_, operation);
     // A receive waits for its send, a collective that synchronises for its last rank.
-    const bool waits = operation.way == match::Way::kPair ||
-                       is_synchronising(traces_.names.text(operation.func));
+    const bool waits = operation.way == match::Way::kPair || is_synchronising(traces_, operation);
     if (waits && timing && timing->has_ends && !timing->is_impossible &&
         timing->last_start_ns() < until_ns) {
       const match::Part& last = matches_.parts[timing->arrivals.back().part];

@@ -83,9 +83,8 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
       edges[number].push_back({start_ns, 1, operation.communicator});
       edges[number].push_back({end_ns, -1, operation.communicator});
     }
-    if (operation.way == match::Way::kPair ||
-        !is_synchronising(traces.names.text(operation.func)) ||
-        operation.part_count < match::ranks_expected(matches, operation)) {
+    if (!is_synchronising(traces, operation) ||
+        match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
       continue;
     }
     const auto timing = timing_of(traces, matches, alignment, operation);
@@ -105,10 +104,9 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
   for (const auto& [pair, together_ns] : pairs) {
     result.pairs.push_back({pair.first, pair.second, together_ns});
   }
-  std::stable_sort(result.pairs.begin(), result.pairs.end(),
-                   [](const PairOverlap& a, const PairOverlap& b) {
-                     return a.together_ns > b.together_ns;
-                   });
+  std::stable_sort(
+      result.pairs.begin(), result.pairs.end(),
+      [](const PairOverlap& a, const PairOverlap& b) { return a.together_ns > b.together_ns; });
   return result;
 }
 

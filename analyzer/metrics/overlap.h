@@ -39,7 +39,7 @@ struct PairOverlap {
 
 struct Overlap {
   std::vector<RankOverlap> ranks;
-  std::vector<PairOverlap> pairs;                          // most first
+  std::vector<PairOverlap> pairs;                         // most first
   std::map<std::uint32_t, std::int64_t> of_communicator;  // busy time, over all ranks
 };
 

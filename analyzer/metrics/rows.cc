@@ -9,7 +9,9 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
+#include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/percentile.h"
 
 namespace ringside::metrics {
@@ -76,15 +78,40 @@ Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
   return joined;
 }
 
+// In a group a rank has several parts: its time is from the first start to the last end of these.
+// Who only gives to a root, or only gets from it, is done before the others: there the root's
+// counts.
+std::int64_t duration_of_group(const model::Traces& traces, match::Pattern pattern,
+                               std::span<const match::Part> parts) {
+  const bool has_root = pattern == match::Pattern::kGather || pattern == match::Pattern::kScatter;
+  std::int64_t duration_ns = std::numeric_limits<std::int64_t>::max();
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < parts.size();) {
+    const std::size_t first = i;
+    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+    for (; i < parts.size() && parts[i].member == parts[first].member; ++i) {
+      const model::Operation& operation = match::operation_of(traces, parts[i]);
+      start_ns = std::min(start_ns, operation.start_ns.value_or(start_ns));
+      end_ns = std::max(end_ns, operation.end_ns.value_or(end_ns));
+    }
+    if (start_ns <= end_ns && (!has_root || i - first > most)) {
+      most = i - first;
+      duration_ns = has_root ? end_ns - start_ns : std::min(duration_ns, end_ns - start_ns);
+    }
+  }
+  return duration_ns;
+}
+
 class Summer {
  public:
   Summer(const model::Traces& traces, const match::Matches& matches)
       : traces_(traces), matches_(matches), result_(matches.communicators.size()) {}
 
   std::vector<CommunicatorRows> sum() {
-    auto judgements = judge_all();
-    for (std::size_t i = 0; i < judgements.size(); ++i) {
-      add(matches_.operations[i], judgements[i]);
+    judgements_ = match::judge_all(traces_, matches_);
+    for (std::size_t i = 0; i < judgements_.size(); ++i) {
+      add(i);
     }
     for (auto& [key, collected] : collected_) {
       result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
@@ -93,36 +120,36 @@ class Summer {
   }
 
  private:
-  std::vector<match::Judgement> judge_all() const {
-    std::vector<match::Judgement> judgements;
-    judgements.reserve(matches_.operations.size());
-    for (const match::MatchedOperation& operation : matches_.operations) {
-      judgements.push_back(match::judge(traces_, matches_, operation));
-    }
-    match::find_function_mismatches(traces_, matches_, judgements);
-    return judgements;
-  }
-
-  void add(const match::MatchedOperation& operation, const match::Judgement& judgement) {
+  void add(std::size_t index) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    const match::Judgement& judgement = judgements_[index];
     CommunicatorRows& communicator = result_[operation.communicator];
     ++communicator.operations;
     ++communicator.verdicts[static_cast<std::size_t>(judgement.verdict)];
     communicator.repeated += operation.occurrence > 0 ? 1 : 0;
     if (judgement.verdict != match::Verdict::kMatched) {
-      add_example(operation, judgement, communicator);
+      add_example(index, communicator);
     }
-    const Joined joined = join(
-        traces_, std::span(matches_.parts).subspan(operation.first_part, operation.part_count));
+    Joined joined = join(traces_, match::parts_of(matches_, operation));
+    if (operation.way == match::Way::kGroup) {
+      joined.bytes = match::group_bytes(traces_, matches_, operation);
+      joined.least_duration_ns =
+          duration_of_group(traces_, operation.pattern, match::parts_of(matches_, operation));
+    }
     if (!joined.is_finished) {
       ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
-    } else if (judgement.differs.empty()) {
+    } else if (!match::disagrees(judgement)) {
       add_to_row(operation, joined);
     }
   }
 
   // That a rank has no trace at all is said once, not for each of its operations.
-  void add_example(const match::MatchedOperation& operation, const match::Judgement& judgement,
-                   CommunicatorRows& communicator) {
+  void add_example(std::size_t index, CommunicatorRows& communicator) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    const match::Judgement& judgement = judgements_[index];
+    if (!match::is_first_of_its_place(judgements_, index)) {
+      return;
+    }
     if (judgement.verdict == match::Verdict::kNotRecorded &&
         match::absent_ranks(matches_, operation, judgement.verdict).empty()) {
       return;
@@ -131,16 +158,13 @@ class Summer {
       ++communicator.examples_left_out;
       return;
     }
-    communicator.examples.push_back(match::describe(traces_, matches_, operation, judgement));
+    communicator.examples.push_back(match::describe(traces_, matches_, judgements_, index));
   }
 
   void add_to_row(const match::MatchedOperation& operation, const Joined& joined) {
     const match::Part& part = matches_.parts[operation.first_part];
     const model::Operation& first = match::operation_of(traces_, part);
-    const std::string_view function = operation.way != match::Way::kPair
-                                          ? traces_.names.text(operation.func)
-                                      : match::is_to_self(operation) ? "SendRecv to self"
-                                                                     : kSendRecv;
+    const std::string_view function = function_of(traces_, operation);
     const Key key{operation.communicator,
                   function,
                   joined.bytes,
@@ -150,7 +174,7 @@ class Summer {
                   joined.times_from};
     auto& [row, durations_ns] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
-    const std::uint32_t seen = match::ranks_seen(operation);
+    const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
     row.ranks = expected;
     row.ranks_inferred = operation.way != match::Way::kPair &&
@@ -191,11 +215,22 @@ class Summer {
 
   const model::Traces& traces_;
   const match::Matches& matches_;
+  std::vector<match::Judgement> judgements_;
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
 };
 
 }  // namespace
+
+std::string_view function_of(const model::Traces& traces,
+                             const match::MatchedOperation& operation) {
+  if (operation.way == match::Way::kGroup) {
+    return match::pattern_name(operation.pattern);
+  }
+  return operation.way != match::Way::kPair ? traces.names.text(operation.func)
+         : match::is_to_self(operation)     ? "SendRecv to self"
+                                            : kSendRecv;
+}
 
 std::vector<CommunicatorRows> make_rows(const model::Traces& traces,
                                         const match::Matches& matches) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/match/matcher.h"
@@ -49,6 +50,9 @@ struct CommunicatorRows {
   std::uint64_t examples_left_out = 0;
   std::vector<Row> rows;  // by function, bytes, datatype, algorithm, protocol, source
 };
+
+/// What the operation is listed as: its function, "SendRecv" for a pair, the pattern of a group.
+std::string_view function_of(const model::Traces& traces, const match::MatchedOperation& operation);
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
 /// disagree, and those not seen to finish, are counted and not in any row.

@@ -66,8 +66,7 @@ class Finder {
 
   Stragglers find() {
     for (const match::MatchedOperation& operation : matches_.operations) {
-      if (operation.way != match::Way::kPair &&
-          is_synchronising(traces_.names.text(operation.func))) {
+      if (is_synchronising(traces_, operation)) {
         add(operation);
       }
     }
@@ -84,7 +83,7 @@ class Finder {
     }
     ++result_.operations;
     // An absent rank may have been the last.
-    const auto timing = operation.part_count < expected
+    const auto timing = match::ranks_seen(matches_, operation) < expected
                             ? std::nullopt
                             : timing_of(traces_, matches_, alignment_, operation);
     if (!timing) {

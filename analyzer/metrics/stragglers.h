@@ -26,13 +26,13 @@ struct Lateness {
   double expected = 0;           // how often chance would have made it so
   /// The probability that one of so many comes last so often, or more often, by chance.
   double chance = 1;
-  std::int64_t caused_wait_ns = 0;       // what all others waited for it, together: GPU time
-  std::int64_t delay_ns = 0;             // by how much operations began later for it alone
-  std::int64_t median_margin_ns = 0;     // behind the one before it
+  std::int64_t caused_wait_ns = 0;    // what all others waited for it, together: GPU time
+  std::int64_t delay_ns = 0;          // by how much operations began later for it alone
+  std::int64_t median_margin_ns = 0;  // behind the one before it
   std::int64_t most_margin_ns = 0;    // the greatest, and when
   std::int64_t most_at_ns = 0;
-  std::int64_t waited_ns = 0;         // what it waited for others itself
-  std::optional<std::int64_t> since_ns;  // epoch: when it began to be last so often
+  std::int64_t waited_ns = 0;                      // what it waited for others itself
+  std::optional<std::int64_t> since_ns;            // epoch: when it began to be last so often
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
 
   /// Not by chance: less than one in a million, with the number of candidates taken into account.

@@ -2,6 +2,9 @@
 #include "analyzer/metrics/timing.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <string_view>
 #include <tuple>
 
 namespace ringside::metrics {
@@ -24,7 +27,12 @@ std::int64_t Timing::waited_ns() const {
   return total;
 }
 
-bool is_synchronising(std::string_view func) {
+bool is_synchronising(const model::Traces& traces, const match::MatchedOperation& operation) {
+  if (operation.way == match::Way::kGroup) {
+    return operation.pattern == match::Pattern::kAlltoAll ||
+           operation.pattern == match::Pattern::kAlltoAllv;
+  }
+  const std::string_view func = traces.names.text(operation.func);
   return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter" ||
          func == "AlltoAll";
 }
@@ -43,25 +51,36 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
     }
   }
   timing.has_ends = timing.from == ArrivalFrom::kExecution;
-  std::int64_t first_end_ns = 0;
+  // A group has several parts of each rank: it comes with its first and goes with its last.
+  std::map<std::uint32_t, Arrival> by_member;
   for (std::size_t i = operation.first_part; i < end; ++i) {
     const match::Part& part = matches.parts[i];
     const model::Operation& one = match::operation_of(traces, part);
-    Arrival arrival;
-    arrival.part = static_cast<std::uint32_t>(i);
-    if (timing.has_ends) {
-      arrival.start_ns = alignment.to_common_ns(part.file, *one.start_ns);
-      arrival.end_ns = alignment.to_common_ns(part.file, *one.end_ns);
-      const bool is_first = timing.arrivals.empty();
-      timing.last_end_ns =
-          is_first ? *arrival.end_ns : std::max(timing.last_end_ns, *arrival.end_ns);
-      first_end_ns = is_first ? *arrival.end_ns : std::min(first_end_ns, *arrival.end_ns);
-    } else if (one.enqueue_start_ns) {
-      arrival.start_ns = alignment.to_common_ns(part.file, *one.enqueue_start_ns);
-    } else {
+    const auto& start_ns = timing.has_ends ? one.start_ns : one.enqueue_start_ns;
+    if (!start_ns) {
       return std::nullopt;
     }
+    const std::int64_t common_ns = alignment.to_common_ns(part.file, *start_ns);
+    const auto [at, is_new] = by_member.try_emplace(
+        part.member, Arrival{static_cast<std::uint32_t>(i), common_ns, std::nullopt});
+    Arrival& arrival = at->second;
+    arrival.start_ns = std::min(arrival.start_ns, common_ns);
+    if (timing.has_ends) {
+      const std::int64_t end_ns = alignment.to_common_ns(part.file, *one.end_ns);
+      arrival.end_ns = std::max(arrival.end_ns.value_or(end_ns), end_ns);
+    }
+  }
+  if (by_member.size() < 2) {
+    return std::nullopt;
+  }
+  std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
+  timing.last_end_ns = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [member, arrival] : by_member) {
     timing.arrivals.push_back(arrival);
+    if (arrival.end_ns) {
+      first_end_ns = std::min(first_end_ns, *arrival.end_ns);
+      timing.last_end_ns = std::max(timing.last_end_ns, *arrival.end_ns);
+    }
   }
   std::sort(timing.arrivals.begin(), timing.arrivals.end(), [](const Arrival& a, const Arrival& b) {
     return std::tie(a.start_ns, a.part) < std::tie(b.start_ns, b.part);
@@ -81,7 +100,7 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
     }
   }
   timing.is_impossible =
-      timing.has_ends && is_synchronising(traces.names.text(operation.func)) &&
+      timing.has_ends && is_synchronising(traces, operation) &&
       first_end_ns < timing.last_start_ns() - kImpossible_ns - timing.uncertainty_ns.value_or(0);
   return timing;
 }

@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "analyzer/align/alignment.h"
@@ -27,7 +26,7 @@ inline constexpr std::int64_t kImpossible_ns = 100'000;
 enum class ArrivalFrom : std::uint8_t { kExecution, kCall };
 
 struct Arrival {
-  std::uint32_t part = 0;  // index into Matches::parts
+  std::uint32_t part = 0;  // index into Matches::parts; of several of one rank, the first
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> end_ns;  // absent where only the call is known
 };
@@ -58,8 +57,9 @@ struct Timing {
   }
 };
 
-/// AllReduce, AllGather, ReduceScatter, AlltoAll: nobody ends before all have started.
-bool is_synchronising(std::string_view func);
+/// AllReduce, AllGather, ReduceScatter and full AlltoAll, be it a function or a group of sends and
+/// receives: nobody ends before all have started.
+bool is_synchronising(const model::Traces& traces, const match::MatchedOperation& operation);
 
 /// Nothing where fewer than two ranks are there with a time.
 std::optional<Timing> timing_of(const model::Traces& traces, const match::Matches& matches,

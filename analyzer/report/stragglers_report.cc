@@ -64,7 +64,7 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
                                         {"delay_ns", "delayed by", Shown::kDuration},
                                         {"median_margin_ns", "margin", Shown::kDuration, "median"},
                                         {"most_margin_ns", "at most", Shown::kDuration},
-      {"waited_ns", "waited itself", Shown::kDuration},
+                                        {"waited_ns", "waited itself", Shown::kDuration},
                                         {"since_ns", "since", Shown::kMoment, "UTC"},
                                         {"communicators", "in"}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());
@@ -73,8 +73,9 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
     if (!hosts) {
       row.insert(row.end(), {one.host, one.pid});
     }
-    row.insert(row.end(), {one.operations, one.last, one.expected, one.chance, one.caused_wait_ns,
-                           all.share_of(one) * 100, one.delay_ns, one.median_margin_ns, one.most_margin_ns});
+    row.insert(row.end(),
+               {one.operations, one.last, one.expected, one.chance, one.caused_wait_ns,
+                all.share_of(one) * 100, one.delay_ns, one.median_margin_ns, one.most_margin_ns});
     row.push_back(hosts ? Cell() : Cell(one.waited_ns));
     row.push_back(cell_of(one.since_ns));
     row.emplace_back(where(one, matches));
@@ -103,11 +104,11 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
   for (const metrics::Lateness& rank : stragglers.ranks) {
     if (!rank.is_significant() && stragglers.share_of(rank) >= kLeastShare &&
         2 * rank.most_margin_ns > rank.delay_ns) {
-      document.findings.push_back(
-          {Severity::kNote, "late-once",
-           rank.label + " (" + rank.host + ") is not late as a rule, but was once by " +
-               human_duration(static_cast<double>(rank.most_margin_ns)) + ", at " +
-               time_of_day(rank.most_at_ns) + " UTC"});
+      document.findings.push_back({Severity::kNote, "late-once",
+                                   rank.label + " (" + rank.host +
+                                       ") is not late as a rule, but was once by " +
+                                       human_duration(static_cast<double>(rank.most_margin_ns)) +
+                                       ", at " + time_of_day(rank.most_at_ns) + " UTC"});
     }
   }
   if (stragglers.operations == 0) {

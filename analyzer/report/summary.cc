@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/report/numbers.h"
+
 namespace ringside::report {
 namespace {
 
@@ -93,6 +95,7 @@ Summary make_summary(const model::Traces& traces, const model::Problems& problem
   Summary summary;
   summary.problems = &problems;
   summary.rows = metrics::make_rows(traces, matches);
+  summary.runs = std::move(matches.runs.runs);
   summary.communicators = std::move(matches.communicators);
   for (const model::TraceFile& file : traces.files) {
     add_file(file, summary.inputs);
@@ -137,6 +140,16 @@ const char* times_from_name(model::TimesFrom times_from) {
   return "";
 }
 
+std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; runs.size() > 1 && i < runs.size(); ++i) {
+    lines.push_back("Run " + std::to_string(i + 1) + ": job " + runs[i].job + ", began " +
+                    utc_time(runs[i].start_ns / 1'000'000'000) + ", " +
+                    counted(runs[i].files.size(), "process", "processes"));
+  }
+  return lines;
+}
+
 std::string label_of(const match::Communicator& communicator) {
   std::string label = communicator.name;
   if (label.empty()) {
@@ -144,8 +157,10 @@ std::string label_of(const match::Communicator& communicator) {
             : communicator.order == 0  ? "not named by NCCL"
                                        : "number " + std::to_string(communicator.order);
   }
-  if (communicator.instance > 0) {
-    label += " (run " + std::to_string(communicator.instance + 1) + ')';
+  if (communicator.run > 0) {
+    label += " (run " + std::to_string(communicator.run + 1) + ')';
+  } else if (communicator.instance > 0) {
+    label += " (instance " + std::to_string(communicator.instance + 1) + ')';
   }
   if (communicator.identity == match::Identity::kAlone) {
     const auto& rank = communicator.members.front().rank;

@@ -47,6 +47,7 @@ struct InputFacts {
 struct Summary {
   InputFacts inputs;
   const model::Problems* problems = nullptr;
+  std::vector<match::Run> runs;
   std::vector<match::Communicator> communicators;
   std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
 };
@@ -60,6 +61,9 @@ std::uint64_t dropped_total(const InputFacts& inputs);
 /// "completed" and so on, as in the trace.
 const char* state_name(model::State state);
 const char* times_from_name(model::TimesFrom times_from);
+
+/// A line for each run, where there are several: its number, job and start.
+std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 
 /// The communicator's name, else its hash, else its place in the order of creation.
 std::string label_of(const match::Communicator& communicator);

@@ -25,7 +25,8 @@ void texts(JsonWriter& json, std::string_view key, const Texts& values) {
   json.end_array();
 }
 
-void write_inputs(JsonWriter& json, const InputFacts& inputs) {
+void write_inputs(JsonWriter& json, const Summary& summary) {
+  const InputFacts& inputs = summary.inputs;
   json.begin_object("inputs");
   json.begin_array("files");
   for (const model::TraceFile* file : inputs.files) {
@@ -46,6 +47,15 @@ void write_inputs(JsonWriter& json, const InputFacts& inputs) {
   json.integer("operations", inputs.operations);
   json.integer("bytes", inputs.size_bytes);
   json.integer("windows", inputs.windows);
+  json.begin_array("runs");
+  for (const match::Run& run : summary.runs) {
+    json.begin_object();
+    json.text("job", run.job);
+    json.text("began", utc_time(run.start_ns / 1'000'000'000));
+    json.integer("processes", run.files.size());
+    json.end_object();
+  }
+  json.end_array();
   texts(json, "hosts", inputs.hosts);
   texts(json, "jobs", inputs.jobs);
   texts(json, "nccl_versions", inputs.nccl_versions);
@@ -156,8 +166,11 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
     json.integer({}, rank);
   }
   json.end_array();
+  json.integer("run", communicator.run + 1);
   json.integer("operations", rows.operations);
   json.integer("repeated_sequence_numbers", rows.repeated);
+  json.integer("operations_not_aligned", communicator.unaligned_calls);
+  texts(json, "matching_notes", communicator.notes);
   json.begin_object("verdicts");
   for (std::size_t i = 0; i < rows.verdicts.size(); ++i) {
     std::string key = match::verdict_name(static_cast<match::Verdict>(i));
@@ -192,7 +205,7 @@ std::string summary_as_json(const Summary& summary) {
   json.text("version", RINGSIDE_VERSION);
   json.text("command", "summary");
   json.end_object();
-  write_inputs(json, summary.inputs);
+  write_inputs(json, summary);
   write_completeness(json, summary);
   json.begin_array("communicators");
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {

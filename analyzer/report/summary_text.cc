@@ -131,6 +131,8 @@ std::vector<std::string> input_lines(const Summary& summary) {
       "Job " + joined(inputs.jobs) + "; NCCL " + joined(inputs.nccl_versions) +
           ", profiler interface " + joined(interfaces) + "; " +
           counted(inputs.windows, "recording window")};
+  const auto runs = run_lines(summary.runs);
+  lines.insert(lines.end(), runs.begin(), runs.end());
   const auto rest = completeness_lines(summary);
   lines.insert(lines.end(), rest.begin(), rest.end());
   return lines;
@@ -172,6 +174,12 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
     lines.push_back("no trace of " + std::string(absent.size() == 1 ? "rank " : "ranks ") +
                     joined(ranks, 16));
   }
+  lines.insert(lines.end(), communicator.notes.begin(), communicator.notes.end());
+  if (communicator.unaligned_calls > 0) {
+    lines.push_back(counted(communicator.unaligned_calls, "call") + " of " +
+                    counted(communicator.unaligned_members.size(), "rank") +
+                    " could not be aligned for certain (in no row)");
+  }
   const auto verdicts = [&](match::Verdict verdict) {
     return rows.verdicts[static_cast<std::size_t>(verdict)];
   };
@@ -182,7 +190,12 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   };
   say(match::Verdict::kMissing, "not on all ranks: missing on a rank whose trace is complete");
   say(match::Verdict::kNotRecorded, "not recorded on all ranks");
-  say(match::Verdict::kDiffers, "on which the ranks disagree (in no row)");
+  say(match::Verdict::kFunctionMismatch,
+      "that other ranks called another function for (in no row)");
+  say(match::Verdict::kSizeMismatch, "on whose size the ranks disagree (in no row)");
+  say(match::Verdict::kDatatypeMismatch, "on whose datatype the ranks disagree (in no row)");
+  say(match::Verdict::kRootMismatch, "on whose root the ranks disagree (in no row)");
+  say(match::Verdict::kStateMismatch, "finished on some ranks and in flight on others (in no row)");
   say(match::Verdict::kUndecided,
       "undecided: the ranks disagree, but records may be lost (in no row)");
   for (const std::string& example : rows.examples) {

@@ -6,7 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/metrics/bandwidth.h"
+#include "analyzer/match/describe.h"
+#include "analyzer/metrics/rows.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -45,14 +46,6 @@ Table overlap_table(const metrics::Overlap& overlap) {
   return table;
 }
 
-std::string operation_label(const model::Traces& traces, const match::MatchedOperation& operation) {
-  if (operation.way == match::Way::kPair) {
-    return "SendRecv " + std::to_string(operation.source) + " to " +
-           std::to_string(operation.destination);
-  }
-  return std::string(traces.names.text(operation.func)) + " " + std::to_string(operation.number);
-}
-
 Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
                   const match::Matches& matches) {
   using Kind = std::tuple<std::string, std::string, std::uint64_t>;
@@ -67,11 +60,8 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
     }
     const match::MatchedOperation& operation = matches.operations[part.operation];
     const auto& one = match::operation_of(traces, matches.parts[operation.first_part]);
-    const std::string_view func = operation.way == match::Way::kPair
-                                      ? metrics::kSendRecv
-                                      : traces.names.text(operation.func);
-    Sum& sum = sums[{label_of(matches.communicators[operation.communicator]), std::string(func),
-                     one.bytes.value_or(0)}];
+    Sum& sum = sums[{label_of(matches.communicators[operation.communicator]),
+                     std::string(metrics::function_of(traces, operation)), one.bytes.value_or(0)}];
     ++sum.times;
     sum.spent_ns += part.end_ns - part.start_ns;
   }
@@ -119,7 +109,7 @@ Table parts_table(const metrics::CriticalPath& path, const model::Traces& traces
     const match::MatchedOperation& operation = matches.operations[part->operation];
     table.rows.push_back({part->start_ns, part->end_ns - part->start_ns,
                           std::string(kSpent[static_cast<std::size_t>(part->spent)]),
-                          path.ranks[part->rank].label, operation_label(traces, operation),
+                          path.ranks[part->rank].label, match::operation_text(traces, operation),
                           label_of(matches.communicators[operation.communicator])});
   }
   return table;
@@ -166,8 +156,8 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   } else {
     document.sentences.push_back(
         "Over all ranks, operations ran in " + duration(all.busy_ns) + " of " +
-        duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) +
-        " %); in " + duration(all.waiting_ns) + " they waited for other ranks, and in " +
+        duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) + " %); in " +
+        duration(all.waiting_ns) + " they waited for other ranks, and in " +
         duration(all.together_ns) + " those of several communicators ran at once.");
   }
   document.tables.push_back(overlap_table(overlap));
@@ -191,7 +181,8 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   }
   document.tables.push_back(std::move(pairs));
   document.notes.push_back(
-      "what the GPU computes meanwhile is not in these traces: communication is exposed for at most "
+      "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
+      "most "
       "the time that operations run");
   if (all.without_times > 0) {
     document.notes.push_back("of " + counted(all.without_times, "operation") +
@@ -226,8 +217,8 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
     document.sentences.push_back(
         "If " + top->label + " (" + top->host + ") had come with the one before it each of the " +
         counted(top->arrivals, "time") + " that it was the last, the path would be " +
-        duration(top->gain_ns) + " shorter (" +
-        fixed(percent(top->gain_ns, path.length_ns), 1) + " %).");
+        duration(top->gain_ns) + " shorter (" + fixed(percent(top->gain_ns, path.length_ns), 1) +
+        " %).");
   }
   document.tables.push_back(ranks_table(path));
   document.tables.push_back(kinds_table(path, traces, matches));

@@ -6,6 +6,7 @@ is expected; look at the difference before it is committed."""
 import pathlib
 
 import lint_inputs
+import match_inputs
 import summary_inputs
 
 CASES = pathlib.Path(__file__).parent / "cases"
@@ -22,7 +23,7 @@ def write_case(name, command, files):
 
 
 def main():
-    for module in (summary_inputs, lint_inputs):
+    for module in (summary_inputs, match_inputs, lint_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

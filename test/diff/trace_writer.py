@@ -82,7 +82,7 @@ class Trace:
 
     def operation(self, func, count, *, context=1, seq=None, datatype="ncclFloat32", dur_us=100.0,
                   times_from="proxy", state=None, kind="coll", algo="RING", proto="SIMPLE",
-                  root=None, peer=None, in_flight=False, window=1, early_us=0):
+                  root=None, peer=None, in_flight=False, window=1, early_us=0, group=None):
         """An operation: its API slice, the two async slices and the arrow between them."""
         self.operations += 1
         op = self.operations
@@ -94,7 +94,7 @@ class Trace:
         args = {"op": op, "context": context, **self.contexts[context], "kind": kind, "func": func,
                 "seq": seq, "count": count, "datatype": datatype,
                 "bytes": count * SIZES[datatype] if datatype in SIZES else None,
-                "root": root, "peer": peer, "algo": algo, "proto": proto, "channels": 2,
+                "root": root, "peer": peer, "algo": algo, "proto": proto, "channels": 2, "group": group,
                 "window": window, "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
         if state != "enqueued":
             args["start_ns"] = start

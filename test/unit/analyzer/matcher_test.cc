@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "analyzer/match/untrusted.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -156,6 +157,97 @@ TEST_CASE("ranks without a trace are known where the number of ranks is") {
   builder.add("AllReduce", 0);
   const Matches matches = match_operations(builder.traces());
   CHECK(ranks_without_trace(matches.communicators[0]) == std::vector<std::uint32_t>{0, 2, 3});
+}
+
+// Two ranks, of which the second is recorded from its fourth AllReduce on only. NCCL 2.25 counts
+// from there, and so does its rank 1.
+TraceBuilder recorded_late(const std::string& nccl_version, bool is_alike) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank);
+    file.process.nccl_version = nccl_version;
+    file.process.abi = 2;
+    file.process.boot_id = "b00t";
+    const std::uint64_t late = rank == 0 ? 0 : 3;
+    file.windows[1].start_ns = late == 0 ? 0 : 10'000'000;
+    for (std::uint64_t i = late; i < 30; ++i) {
+      model::Operation& operation = builder.add("AllReduce", i - late);
+      operation.bytes = is_alike ? 8 : 1000 + (i * i * 7919) % 1009;
+      operation.enqueue_start_ns = static_cast<std::int64_t>(i) * 2'000'000;
+      operation.times_from = is_alike ? model::TimesFrom::kEnqueue : model::TimesFrom::kGpu;
+      operation.start_ns = operation.enqueue_start_ns;
+      operation.end_ns = *operation.start_ns + 500'000;
+      operation.window = 1;
+    }
+  }
+  return builder;
+}
+
+TEST_CASE("numbers that count only while recording are aligned, newer ones are trusted") {
+  TraceBuilder builder = recorded_late("2.25.1", false);
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 30);
+  CHECK(matches.communicators[0].notes.size() == 1);
+  CHECK(matches.communicators[0].unaligned_calls == 0);
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.way == Way::kAligned);
+    CHECK(operation.part_count == (operation.number < 3 ? 1U : 2U));
+    const auto parts = parts_of(matches, operation);
+    CHECK(operation_of(builder.traces(), parts.front()).bytes ==
+          operation_of(builder.traces(), parts.back()).bytes);
+  }
+  TraceBuilder newer = recorded_late("2.26.2", false);
+  CHECK(match_operations(newer.traces()).operations.front().way == Way::kSequence);
+}
+
+TEST_CASE("what cannot be aligned for certain is in no operation, and the others' are undecided") {
+  TraceBuilder builder = recorded_late("2.25.1", true);
+  CHECK(match_operations(builder.traces()).communicators[0].unaligned_calls == 0);  // by their end
+  builder.traces().files[1].closed = false;
+  const Matches matches = match_operations(builder.traces());
+  CHECK(matches.operations.size() == 30);
+  CHECK(matches.communicators[0].unaligned_calls == 27);
+  CHECK(matches.communicators[0].unaligned_members == std::vector<std::uint32_t>{1});
+  CHECK(matches.parts.size() == 30);
+}
+
+TEST_CASE("replays that one rank saw begin and another did not are aligned by time") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank);
+    file.process.nccl_version = "2.29.7";
+    file.process.boot_id = "b00t";
+    file.windows[1].start_ns = rank == 0 ? 0 : 10;
+    for (std::int64_t i = rank == 0 ? 0 : 5; i < 20; ++i) {
+      model::Operation& operation = builder.add("AllReduce", static_cast<std::uint64_t>(i % 2));
+      operation.graph = true;
+      operation.enqueue_start_ns = i * 5'000'000;
+      operation.start_ns = i * 5'000'000;
+      operation.end_ns = *operation.start_ns + 1'000'000;
+      operation.window = 1;
+    }
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 20);
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.part_count == (operation.number < 5 ? 1U : 2U));
+  }
+}
+
+TEST_CASE("NCCL releases up to 2.25 count only while recording") {
+  const auto counts = [](const std::string& version, std::int64_t abi) {
+    model::Process process;
+    process.nccl_version = version;
+    process.abi = abi;
+    return counts_only_while_recording(process);
+  };
+  CHECK(counts("2.25.1", 2));
+  CHECK_FALSE(counts("2.26.2", 2));
+  CHECK_FALSE(counts("3.0", 2));
+  CHECK(counts("", 1));
+  CHECK(counts("x", 2));
+  CHECK_FALSE(counts("", 3));
+  CHECK_FALSE(counts("", 0));
 }
 
 }  // namespace

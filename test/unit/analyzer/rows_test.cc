@@ -56,7 +56,7 @@ TEST_CASE("only what finished, and on which the ranks agree, is in a row") {
   const auto rows = rows_of(builder.traces());
   CHECK(rows[0].operations == 3);
   CHECK(rows[0].unfinished[static_cast<std::size_t>(model::State::kStarted)] == 1);
-  CHECK(rows[0].verdicts[static_cast<std::size_t>(match::Verdict::kDiffers)] == 1);
+  CHECK(rows[0].verdicts[static_cast<std::size_t>(match::Verdict::kSizeMismatch)] == 1);
   REQUIRE(rows[0].rows.size() == 1);
   CHECK(rows[0].rows[0].times_from == model::TimesFrom::kEnqueue);
   CHECK_FALSE(rows[0].rows[0].median_ns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/match/verdict.h"
 
+#include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
@@ -30,8 +31,8 @@ TEST_CASE("what a complete trace does not have was not called") {
   TraceBuilder builder = one_is_absent();
   CHECK(last_verdict(builder) == Verdict::kMissing);
   const Matches matches = match_operations(builder.traces());
-  const Judgement judgement = judge(builder.traces(), matches, matches.operations.back());
-  CHECK(describe(builder.traces(), matches, matches.operations.back(), judgement) ==
+  const auto judgements = judge_all(builder.traces(), matches);
+  CHECK(describe(builder.traces(), matches, judgements, matches.operations.size() - 1) ==
         "AllReduce seq 1: missing on rank 1");
 }
 
@@ -82,26 +83,100 @@ TEST_CASE("a rank without a trace is not recorded") {
   CHECK(last_verdict(builder) == Verdict::kNotRecorded);
 }
 
-TEST_CASE("ranks that disagree differ") {
+TEST_CASE("ranks that disagree have a verdict by what they disagree in") {
   TraceBuilder builder;
   builder.add_file(0);
   builder.add("AllReduce", 0);
   builder.add_file(1);
   model::Operation& other = builder.add("AllReduce", 0);
+  Verdict expected = Verdict::kMatched;
   SECTION("in bytes") {
     other.bytes = 1;
+    expected = Verdict::kSizeMismatch;
   }
   SECTION("in the count") {
     other.count = 1;
+    expected = Verdict::kSizeMismatch;
   }
   SECTION("in the datatype") {
     other.datatype = builder.traces().names.id("ncclInt8");
+    expected = Verdict::kDatatypeMismatch;
+  }
+  SECTION("in the datatype, and so in bytes") {
+    other.datatype = builder.traces().names.id("ncclFloat32");
+    other.bytes = 4000;
+    expected = Verdict::kDatatypeMismatch;
   }
   SECTION("in the root") {
     other.root = 1;
     builder.traces().files[0].operations[0].root = 0;
+    expected = Verdict::kRootMismatch;
   }
-  CHECK(last_verdict(builder) == Verdict::kDiffers);
+  CHECK(last_verdict(builder) == expected);
+}
+
+// Rank 0 finishes at 2000, the trace of rank 1 says that it was in flight until `last_ns`.
+Verdict state_verdict(std::int64_t last_ns, bool is_dump) {
+  TraceBuilder builder;
+  builder.add_file(0);
+  builder.add("AllReduce", 0);
+  model::TraceFile& file = builder.add_file(1);
+  file.process.dump = is_dump;
+  file.last_ns = last_ns;
+  model::Operation& other = builder.add("AllReduce", 0);
+  other.in_flight = true;
+  other.state = model::State::kStarted;
+  other.end_ns.reset();
+  return last_verdict(builder);
+}
+
+TEST_CASE(
+    "finished here and in flight there is a state mismatch where the trace goes on after that") {
+  CHECK(state_verdict(5000, true) == Verdict::kStateMismatch);
+  CHECK(state_verdict(1500, true) == Verdict::kMatched);
+  CHECK(state_verdict(5000, false) == Verdict::kMatched);
+}
+
+TEST_CASE("the smaller side is the minority, and a tie says so") {
+  const bool is_tie = GENERATE(true, false);
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < (is_tie ? 4 : 5); ++rank) {
+    builder.add_file(rank, "0x1", is_tie ? 4 : 5);
+    builder.add("AllReduce", 0).bytes = rank == 1 || rank == 2 ? 7 : 8;
+  }
+  const Matches matches = match_operations(builder.traces());
+  const auto judgements = judge_all(builder.traces(), matches);
+  CHECK(describe(builder.traces(), matches, judgements, 0) ==
+        (is_tie ? "AllReduce seq 0: bytes 8 on ranks 0, 3, 7 on ranks 1, 2 (a tie)"
+                : "AllReduce seq 0: bytes 7 on ranks 1, 2 (the minority), 8 on ranks 0, 3, 4"));
+}
+
+TEST_CASE("lists of ranks name ranges") {
+  CHECK(rank_list({3}) == "rank 3");
+  CHECK(rank_list({0, 1, 3, 4, 5, 6}) == "ranks 0, 1, 3-6");
+  CHECK(rank_list({0, 2, 4, 6, 8, 10, 12, 14, 16, 18}) ==
+        "ranks 0, 2, 4, 6, 8, 10, 12, 14 and 2 more");
+}
+
+TEST_CASE("once places no longer agree, no mismatch is claimed") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("AllReduce", 0);
+    std::uint64_t gathers = 0;
+    if (rank == 0) {
+      builder.add("AllGather", gathers++).bytes = 1;
+    }
+    builder.add("AllReduce", 1);
+    builder.add("AllGather", gathers++).bytes = 2;
+    builder.add("AllReduce", 2);
+  }
+  const Matches matches = match_operations(builder.traces());
+  const auto judgements = judge_all(builder.traces(), matches);
+  // Rank 1 left out the first AllGather, so its numbers lag behind.
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    CHECK_FALSE(judgements[i].verdict == Verdict::kSizeMismatch);
+  }
 }
 
 TEST_CASE("different functions at the same place of complete traces differ") {
@@ -120,20 +195,15 @@ TEST_CASE("different functions at the same place of complete traces differ") {
     builder.add("AllReduce", 1).enqueue_start_ns = 0;
   }
   const Matches matches = match_operations(builder.traces());
-  std::vector<Judgement> judgements;
-  for (const MatchedOperation& operation : matches.operations) {
-    judgements.push_back(judge(builder.traces(), matches, operation));
-  }
-  find_function_mismatches(builder.traces(), matches, judgements);
+  const auto judgements = judge_all(builder.traces(), matches);
   REQUIRE(matches.operations.size() == 3);
   for (std::size_t i = 0; i < judgements.size(); ++i) {
     const bool is_first = builder.traces().names.text(matches.operations[i].func) == "AllReduce" &&
                           matches.operations[i].number == 0;
     if (at_same_place && !is_first) {
-      CHECK(judgements[i].differs == "function");
-      CHECK(judgements[i].verdict == Verdict::kDiffers);
+      CHECK(judgements[i].verdict == Verdict::kFunctionMismatch);
     } else {
-      CHECK(judgements[i].differs.empty());
+      CHECK_FALSE(disagrees(judgements[i]));
     }
   }
 }
@@ -155,7 +225,7 @@ TEST_CASE("matched by order, a difference is doubtful once records may be lost")
   builder.add_transfer("Send", 1).bytes = 10;
   builder.add_file(1);
   builder.add_transfer("Recv", 0).bytes = 20;
-  CHECK(last_verdict(builder) == Verdict::kDiffers);
+  CHECK(last_verdict(builder) == Verdict::kSizeMismatch);
   builder.traces().files[0].closed = false;
   CHECK(last_verdict(builder) == Verdict::kUndecided);
 }

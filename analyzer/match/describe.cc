@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/describe.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyzer/match/group_patterns.h"
+
+namespace ringside::match {
+namespace {
+
+std::string value_text(const model::Traces& traces, const Part& part, Difference what) {
+  const model::Operation& operation = operation_of(traces, part);
+  const auto number = [](const auto& value) { return value ? std::to_string(*value) : "unknown"; };
+  switch (what) {
+    case Difference::kDatatype:
+      return operation.datatype == model::kNoName
+                 ? "unknown"
+                 : std::string(traces.names.text(operation.datatype));
+    case Difference::kRoot:
+      return number(operation.root);
+    case Difference::kBytes:
+      return number(operation.bytes);
+    case Difference::kCount:
+      return number(operation.count);
+    case Difference::kState:
+      return is_finished(operation) ? "finished"
+             : operation.in_flight  ? "in flight"
+                                    : "not finished";
+    case Difference::kNone:
+    case Difference::kFunction:
+      break;
+  }
+  return "";
+}
+
+void mark_minority(std::vector<Side>& sides, Difference what) {
+  std::size_t largest = 0;
+  std::size_t times = 0;
+  for (const Side& side : sides) {
+    times = side.ranks.size() > largest ? 1 : times + (side.ranks.size() == largest ? 1 : 0);
+    largest = std::max(largest, side.ranks.size());
+  }
+  for (Side& side : sides) {
+    side.is_minority = times == 1 && side.ranks.size() < largest &&
+                       (what != Difference::kState || side.did == "in flight");
+  }
+}
+
+bool is_a_tie(const std::vector<Side>& sides) {
+  return std::none_of(sides.begin(), sides.end(), [](const Side& s) { return s.is_minority; });
+}
+
+}  // namespace
+
+std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
+                           const std::vector<Judgement>& judgements, std::size_t index) {
+  const Difference what = judgements[index].difference;
+  if (what == Difference::kNone) {
+    return {};
+  }
+  std::map<std::string, std::vector<std::uint32_t>> ranks;
+  std::size_t i = index;
+  do {
+    const MatchedOperation& operation = matches.operations[i];
+    const auto& members = matches.communicators[operation.communicator].members;
+    for (const Part& part : parts_of(matches, operation)) {
+      auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
+                                                       : value_text(traces, part, what)];
+      // A member whose rank NCCL did not tell stands for its place.
+      const std::uint32_t rank = members[part.member].rank.value_or(part.member);
+      if (here.empty() || here.back() != rank) {  // in a group a rank has several parts
+        here.push_back(rank);
+      }
+    }
+    i = judgements[i].other;
+  } while (what == Difference::kFunction && i != index);
+  std::vector<Side> sides;
+  for (auto& [did, of_side] : ranks) {
+    std::sort(of_side.begin(), of_side.end());
+    sides.push_back({did, std::move(of_side), false});
+  }
+  mark_minority(sides, what);
+  std::sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
+    return a.is_minority != b.is_minority ? a.is_minority : a.ranks < b.ranks;
+  });
+  return sides;
+}
+
+std::string rank_list(const std::vector<std::uint32_t>& ranks) {
+  constexpr std::size_t kListed = 8;
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  std::size_t listed = 0;
+  for (std::size_t i = 0; i < ranks.size() && listed < kListed; ++listed) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
+      ++last;
+    }
+    if (last - i < 2) {  // of two, both are named
+      last = i;
+    }
+    text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]) +
+            (last > i ? '-' + std::to_string(ranks[last]) : "");
+    i = last + 1;
+    if (listed + 1 == kListed && i < ranks.size()) {
+      text += " and " + std::to_string(ranks.size() - i) + " more";
+    }
+  }
+  return text;
+}
+
+std::string operation_text(const model::Traces& traces, const MatchedOperation& operation) {
+  const std::string number = std::to_string(operation.number);
+  switch (operation.way) {
+    case Way::kPair:
+      return "SendRecv from rank " + std::to_string(operation.source) + " to rank " +
+             std::to_string(operation.destination) + ", pair " + number;
+    case Way::kGroup:
+      return std::string(pattern_name(operation.pattern)) + " group " + number;
+    case Way::kOrder:
+      return std::string(traces.names.text(operation.func)) + " call " + number;
+    case Way::kAligned:
+      return std::string(traces.names.text(operation.func)) + " aligned call " + number;
+    case Way::kSequence:
+      break;
+  }
+  std::string text = std::string(traces.names.text(operation.func)) + " seq " + number;
+  if (operation.occurrence > 0) {
+    text += " (occurrence " + std::to_string(operation.occurrence + 1) + ")";
+  }
+  return text;
+}
+
+std::string describe(const model::Traces& traces, const Matches& matches,
+                     const std::vector<Judgement>& judgements, std::size_t index) {
+  const MatchedOperation& operation = matches.operations[index];
+  const Judgement& judgement = judgements[index];
+  std::string text = operation_text(traces, operation) + ": ";
+  if (judgement.difference == Difference::kNone) {
+    const auto ranks = absent_ranks(matches, operation, judgement.verdict);
+    return text + verdict_name(judgement.verdict) +
+           (judgement.verdict == Verdict::kUndecided ? ": which call it is of " : " on ") +
+           (ranks.empty() ? "a rank without trace" : rank_list(ranks));
+  }
+  text += difference_name(judgement.difference);
+  const auto sides = sides_of(traces, matches, judgements, index);
+  constexpr std::size_t kListed = 8;
+  for (std::size_t i = 0; i < std::min(sides.size(), kListed); ++i) {
+    text += (i == 0 ? " " : ", ") + sides[i].did + " on " + rank_list(sides[i].ranks) +
+            (sides[i].is_minority ? " (the minority)" : "");
+  }
+  if (sides.size() > kListed) {
+    text += ", ...";
+  }
+  if (judgement.difference != Difference::kState && is_a_tie(sides)) {
+    text += " (a tie)";
+  }
+  if (judgement.verdict == Verdict::kUndecided) {
+    text += operation.way == Way::kSequence
+                ? " (undecided: before it the ranks stop agreeing on the order of their calls)"
+                : " (undecided: records may be lost)";
+  }
+  return text;
+}
+
+}  // namespace ringside::match

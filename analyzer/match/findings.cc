@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/findings.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include "analyzer/match/entry.h"
+#include "analyzer/match/function_mismatch.h"
+
+namespace ringside::match {
+namespace {
+
+std::int64_t first_time(const model::Traces& traces, const Matches& matches, std::size_t index) {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (const Part& part : parts_of(matches, matches.operations[index])) {
+    first_ns = std::min(first_ns, since_epoch(traces.files[part.file].process,
+                                              time_of(operation_of(traces, part))));
+  }
+  return first_ns;
+}
+
+}  // namespace
+
+int gravity(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kMatched:
+      return 0;
+    case Verdict::kNotRecorded:
+    case Verdict::kUndecided:
+      return 1;
+    case Verdict::kStateMismatch:
+      return 2;
+    case Verdict::kFunctionMismatch:
+    case Verdict::kSizeMismatch:
+    case Verdict::kDatatypeMismatch:
+    case Verdict::kRootMismatch:
+    case Verdict::kMissing:
+      return 3;
+  }
+  return 0;
+}
+
+std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, const Matches& matches,
+                                                const std::vector<Judgement>& judgements,
+                                                std::size_t cap) {
+  std::vector<CommunicatorFindings> all(matches.communicators.size());
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    const MatchedOperation& operation = matches.operations[i];
+    const Verdict verdict = judgements[i].verdict;
+    CommunicatorFindings& findings = all[operation.communicator];
+    ++findings.verdicts[static_cast<std::size_t>(verdict)];
+    const bool is_of_no_trace =
+        verdict == Verdict::kNotRecorded && absent_ranks(matches, operation, verdict).empty();
+    if (verdict != Verdict::kMatched && !is_of_no_trace && is_first_of_its_place(judgements, i)) {
+      findings.described.push_back(i);
+    }
+  }
+  for (CommunicatorFindings& findings : all) {
+    auto& described = findings.described;
+    const std::size_t kept = std::min(cap, described.size());
+    std::vector<std::tuple<int, std::int64_t, std::size_t>> order;
+    order.reserve(described.size());
+    for (const std::size_t i : described) {
+      order.emplace_back(-gravity(judgements[i].verdict), first_time(traces, matches, i), i);
+    }
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept),
+                      order.end());
+    findings.left_out = described.size() - kept;
+    described.clear();
+    for (std::size_t i = 0; i < kept; ++i) {
+      described.push_back(std::get<2>(order[i]));
+    }
+  }
+  return all;
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/match_report.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "analyzer/match/describe.h"
+#include "analyzer/match/findings.h"
+#include "analyzer/match/function_mismatch.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
+
+namespace ringside::report {
+namespace {
+
+using match::Verdict;
+
+Severity severity_of(Verdict verdict) {
+  const int gravity = match::gravity(verdict);
+  return gravity == 3 ? Severity::kError : gravity == 2 ? Severity::kWarning : Severity::kNote;
+}
+
+// The words of docs/analyzer.md.
+const char* kind_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kFunctionMismatch:
+    case Verdict::kSizeMismatch:
+    case Verdict::kDatatypeMismatch:
+    case Verdict::kRootMismatch:
+      return "mismatch";
+    case Verdict::kStateMismatch:
+      return "state-mismatch";
+    case Verdict::kMissing:
+      return "missing";
+    case Verdict::kNotRecorded:
+      return "not-recorded";
+    case Verdict::kUndecided:
+    case Verdict::kMatched:
+      break;
+  }
+  return "undecided";
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
+class MatchDocument {
+ public:
+  MatchDocument(const model::Traces& traces, const match::Matches& matches, std::size_t cap)
+      : traces_(traces),
+        matches_(matches),
+        judgements_(match::judge_all(traces, matches)),
+        findings_(match::find_findings(traces, matches, judgements_, cap)) {}
+
+  Document make() {
+    document_.command = "match";
+    sides_ = {"sides",
+              "What does not match: each side",
+              {{"communicator", "communicator"},
+               {"run", "run", Shown::kInteger},
+               {"operation", "operation"},
+               {"verdict", "verdict"},
+               {"differs_in", "differs in"},
+               {"did", "did"},
+               {"ranks", "on"},
+               {"minority", "minority"}},
+              {}};
+    verdicts_ = {"verdicts",
+                 "Operations by verdict",
+                 {{"communicator", "communicator"}, {"run", "run", Shown::kInteger}},
+                 {}};
+    for (std::size_t v = 0; v < match::kVerdictCount; ++v) {
+      const std::string name = match::verdict_name(static_cast<Verdict>(v));
+      std::string key = name;
+      std::replace(key.begin(), key.end(), ' ', '_');
+      verdicts_.columns.push_back({key, name, Shown::kInteger});
+    }
+    for (std::size_t c = 0; c < findings_.size(); ++c) {
+      add_communicator(c);
+    }
+    document_.sentences.push_back(answer());
+    for (const std::string& line : run_lines(matches_.runs.runs)) {
+      document_.sentences.push_back(line);
+    }
+    document_.tables.push_back(std::move(sides_));
+    document_.tables.push_back(std::move(verdicts_));
+    return std::move(document_);
+  }
+
+ private:
+  void add_communicator(std::size_t c) {
+    const match::Communicator& communicator = matches_.communicators[c];
+    const match::CommunicatorFindings& findings = findings_[c];
+    const std::string label = label_of(communicator);
+    const Cell run = std::uint64_t{communicator.run} + 1;
+    std::vector<Cell> row = {label, run};
+    for (std::size_t v = 0; v < match::kVerdictCount; ++v) {
+      row.emplace_back(findings.verdicts[v]);
+      total_[v] += findings.verdicts[v];
+    }
+    verdicts_.rows.push_back(std::move(row));
+    for (const std::size_t i : findings.described) {
+      const match::Judgement& judgement = judgements_[i];
+      document_.findings.push_back(
+          {severity_of(judgement.verdict), kind_of(judgement.verdict),
+           label + ": " + match::describe(traces_, matches_, judgements_, i)});
+      add_sides(label, run, i);
+    }
+    if (findings.left_out > 0) {
+      document_.notes.push_back(label + ": " + counted(findings.left_out, "more operation") +
+                                " that " + (findings.left_out == 1 ? "does" : "do") +
+                                " not match (--mismatch-cap describes more)");
+    }
+    for (const std::string& note : communicator.notes) {
+      document_.notes.push_back(label + ": " + note);
+    }
+    if (communicator.unaligned_calls > 0) {
+      document_.notes.push_back(label + ": " + counted(communicator.unaligned_calls, "call") +
+                                " of " + counted(communicator.unaligned_members.size(), "rank") +
+                                " could not be aligned for certain");
+    }
+    const auto absent = match::ranks_without_trace(communicator);
+    if (!absent.empty()) {
+      document_.notes.push_back(label + ": no trace of " + match::rank_list(absent));
+    }
+  }
+
+  void add_sides(const std::string& label, const Cell& run, std::size_t i) {
+    const match::MatchedOperation& operation = matches_.operations[i];
+    const match::Judgement& judgement = judgements_[i];
+    const auto add = [&](const std::string& did, const std::string& ranks, const char* minority) {
+      sides_.rows.push_back({label, run, match::operation_text(traces_, operation),
+                             match::verdict_name(judgement.verdict),
+                             match::difference_name(judgement.difference), did, ranks, minority});
+    };
+    const auto sides = match::sides_of(traces_, matches_, judgements_, i);
+    const bool is_tie = std::none_of(sides.begin(), sides.end(),
+                                     [](const match::Side& side) { return side.is_minority; });
+    for (const match::Side& side : sides) {
+      add(side.did, match::rank_list(side.ranks),
+          is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
+          : side.is_minority                                     ? "yes"
+                                                                 : "no");
+    }
+    if (sides.empty()) {
+      const auto absent = match::absent_ranks(matches_, operation, judgement.verdict);
+      std::vector<std::uint32_t> present;
+      const auto& members = matches_.communicators[operation.communicator].members;
+      for (const match::Part& part : match::parts_of(matches_, operation)) {
+        present.push_back(members[part.member].rank.value_or(part.member));
+      }
+      const bool is_called = judgement.verdict == Verdict::kMissing;
+      const bool is_tie_of_two = absent.size() == present.size();
+      const bool are_absent_fewer = absent.size() < present.size();
+      const auto minority = [&](bool is_fewer) {
+        return !is_called ? "" : is_tie_of_two ? "tie" : is_fewer ? "yes" : "no";
+      };
+      add(is_called                                  ? "did not call it"
+          : judgement.verdict == Verdict::kUndecided ? "not aligned"
+                                                     : "not recorded",
+          match::rank_list(absent), minority(are_absent_fewer));
+      add(is_called ? "called it" : "recorded", match::rank_list(present),
+          minority(!are_absent_fewer));
+    }
+  }
+
+  std::string answer() const {
+    std::uint64_t operations = 0;
+    std::vector<std::string> parts;
+    for (std::size_t v = 0; v < match::kVerdictCount; ++v) {
+      operations += total_[v];
+      if (total_[v] > 0) {
+        parts.push_back(std::to_string(total_[v]) + ' ' +
+                        match::verdict_name(static_cast<Verdict>(v)));
+      }
+    }
+    const std::string of = counted(operations, "operation") + " of " +
+                           counted(matches_.communicators.size(), "communicator");
+    return operations == 0 ? "There is no operation to match."
+           : total_[0] == operations
+               ? "All match: " + of + ", recorded on all ranks, and they agree."
+               : of + ": " + joined(parts) + '.';
+  }
+
+  const model::Traces& traces_;
+  const match::Matches& matches_;
+  const std::vector<match::Judgement> judgements_;
+  const std::vector<match::CommunicatorFindings> findings_;
+  std::array<std::uint64_t, match::kVerdictCount> total_{};
+  Document document_;
+  Table sides_;
+  Table verdicts_;
+};
+
+}  // namespace
+
+Document match_document(const model::Traces& traces, const match::Matches& matches,
+                        std::size_t cap) {
+  return MatchDocument(traces, matches, cap).make();
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// `ringside match` and `ringside communicators`, before they are text.
+#ifndef RINGSIDE_ANALYZER_REPORT_MATCH_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_MATCH_REPORT_H
+
+#include <cstddef>
+
+#include "analyzer/match/matcher.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+/// What does not match: a finding for each of the first `cap` operations of a communicator, a table
+/// `sides` with a row for each side of these, and a table `verdicts` with the counts.
+Document match_document(const model::Traces& traces, const match::Matches& matches,
+                        std::size_t cap);
+
+/// A table `communicators`: members, hosts, and which is inside which.
+Document communicators_document(const model::Traces& traces, const match::Matches& matches);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_MATCH_REPORT_H

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the cases of `ringside match` and `ringside communicators`: one for each verdict."""
+
+from summary_inputs import calling_another, job, mix, restarted, skipping, texts, with_drops
+from trace_writer import Trace
+
+
+def ranks(count, act, close=lambda trace, rank: trace.text(), **options):
+    """`count` ranks of one communicator; `act` adds the operations of a rank."""
+    files = {}
+    for rank in range(count):
+        trace = Trace(rank, host=f"node{rank // 2}", **options).communicator(nranks=count)
+        act(trace, rank)
+        files[f"traces/ringside.mix.node{rank // 2}.{100 + rank}.1.json"] = close(trace, rank)
+    return files
+
+
+def odd_one(trace, rank):
+    """Rank 2 of 4 differs in size, then datatype, then root."""
+    odd = rank == 2
+    trace.operation("AllReduce", 512 if odd else 1024, seq=0)
+    trace.operation("AllReduce", 1024, seq=1, datatype="ncclFloat16" if odd else "ncclFloat32")
+    trace.operation("Broadcast", 1024, seq=0, root=3 if odd else 0)
+    trace.operation("AllReduce", 1024, seq=2)
+
+
+def tie(trace, rank):
+    trace.operation("AllReduce", 512 if rank < 2 else 1024, seq=0)
+
+
+def odd_function(trace, rank):
+    trace.operation("AllReduce", 1024, seq=0)
+    if rank == 1:
+        trace.operation("AllGather", 1024, seq=0, datatype="bytes")
+    else:
+        trace.operation("AllReduce", 1024, seq=1)
+
+
+def many(trace, rank):
+    for i in range(30):
+        trace.operation("AllReduce", 7 if rank == 1 else 8, seq=i)
+
+
+def left_out_one(trace, rank):
+    """Rank 0 makes a call that the others do not: later numbers do not say the same."""
+    trace.operation("AllReduce", 8, seq=0)
+    gathers = 0
+    if rank == 0:
+        trace.operation("AllGather", 1, seq=0, datatype="bytes")
+        gathers = 1
+    trace.operation("AllReduce", 8, seq=1)
+    trace.operation("AllGather", 2, seq=gathers, datatype="bytes")
+    trace.operation("AllReduce", 8, seq=2)
+
+
+def stuck(trace, rank):
+    """Rank 3 was still in the kernel when it was dumped, long after the others."""
+    for i in range(3):
+        trace.operation("AllReduce", 1024, seq=i, times_from="gpu")
+    hangs = rank == 3
+    trace.operation("AllReduce", 1024, seq=3, times_from="gpu", in_flight=hangs,
+                    state="started" if hangs else None)
+
+
+def unmatched_pairs(trace, rank):
+    peer = 1 - rank
+    for i in range(2):
+        trace.operation("Send" if rank == 0 else "Recv", 1024 if rank or i else 512, kind="p2p",
+                        peer=peer, times_from="gpu", algo=None, proto=None)
+    if rank == 0:
+        trace.operation("Send", 64, kind="p2p", peer=peer, times_from="gpu", algo=None, proto=None)
+
+
+def grouped(trace, rank):
+    """AlltoAll, AlltoAllv, Gather, Scatter and a ring of 4 ranks; then a group that is none."""
+    links = (lambda s, d: 4096, lambda s, d: 1024 * (1 + s + d) if s != d else None,
+             lambda s, d: 512 if d == 1 else None, lambda s, d: 256 if s == 0 and d else None,
+             lambda s, d: 8192 if d == (s + 1) % 4 else None, lambda s, d: 64 if s < d else None)
+    for group, count in enumerate(links, 1):
+        for peer in range(4):
+            for func, size in (("Send", count(rank, peer)), ("Recv", count(peer, rank))):
+                if size is not None:
+                    trace.operation(func, size, kind="p2p", peer=peer, times_from="gpu", algo=None,
+                                    proto=None, group=group, dur_us=900)
+
+
+def late_numbers(nccl, same_sizes=False):
+    """Rank 1 is recorded from the tenth operation on only, and NCCL up to 2.25 counts from there."""
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank, abi=2, nccl=nccl)
+        trace.communicator(nranks=None)
+        if rank == 1:
+            trace.events[2]["args"]["start_ns"] = 11_000_000
+        for i in range(40):
+            if rank == 1 and i < 10:
+                trace.time_ns += 1_000_000
+                continue
+            trace.operation("AllReduce", 64 if same_sizes else 16 + i * i * 7919 % 1009,
+                            seq=i - 10 * rank, times_from="enqueue" if same_sizes else "gpu")
+        files[f"traces/ringside.mix.node0.{100 + rank}.1.json"] = trace.text(
+            closed=rank == 0 or not same_sizes)
+    return files
+
+
+def nested(rank, nranks):
+    """A world of 4, and in it pairs."""
+    trace = mix(rank, nranks)
+    trace.communicator(2, comm=f"0x{0x20 + rank // 2:x}", name=f"pair{rank // 2}", nranks=2,
+                       rank=rank % 2)
+    return trace.operation("AllReduce", 1024, context=2, seq=0)
+
+
+def cases():
+    two = {f"traces/{name}": text for name, text in texts(
+        {str(r) + ".json": mix(r, 2) for r in range(2)}).items()}
+
+    def dumped(trace, rank):
+        trace.time_ns += 5_000_000 if rank == 3 else 0
+        return trace.text()
+
+    def pair(act):
+        return {f"traces/{rank}.json": text for rank, text in enumerate(
+            texts({rank: act_on(act, rank) for rank in range(2)}).values())}
+
+    def act_on(act, rank):
+        trace = Trace(rank).communicator(nranks=2)
+        for i in range(8):
+            act(trace, rank, i)
+        return trace
+
+    lossy = {f"traces/{name}": text for name, text in texts(with_drops(
+        {f"{rank}.json": act_on(skipping, rank) for rank in range(2)})).items()}
+    return {
+        "help-match": ("match --help", {}),
+        "help-communicators": ("communicators --help", {}),
+        "usage-match-cap": ("match --mismatch-cap many traces", {}),
+        "match-all": ("match traces", two),
+        "match-nothing": ("match empty", {"empty/.keep": ""}),
+        "match-odd-one": ("match traces", ranks(4, odd_one)),
+        "match-odd-one-json": ("match --format json traces", ranks(4, odd_one)),
+        "match-odd-one-csv": ("match --format csv traces", ranks(4, odd_one)),
+        "match-odd-one-markdown": ("match --format markdown traces", ranks(4, odd_one)),
+        "match-tie": ("match traces", ranks(4, tie)),
+        "match-odd-function": ("match traces", ranks(4, odd_function)),
+        "match-another-function": ("match traces", pair(calling_another)),
+        "match-cap": ("match --mismatch-cap 2 traces", ranks(3, many)),
+        "match-left-out-one": ("match traces", ranks(3, left_out_one)),
+        "match-state": ("match traces", ranks(4, stuck, dumped, dump=True)),
+        "match-state-not-dumped": ("match traces", ranks(4, stuck, dumped)),
+        "match-missing": ("match traces", pair(skipping)),
+        "match-not-recorded": ("match traces", lossy),
+        "match-pairs": ("match traces", ranks(2, unmatched_pairs)),
+        "match-groups": ("match traces", ranks(4, grouped)),
+        "summary-groups": ("summary traces", ranks(4, grouped)),
+        "match-aligned": ("match traces", late_numbers("2.25.1")),
+        "match-trusted": ("match traces", late_numbers("2.26.2")),
+        "match-undecided": ("match traces", late_numbers("2.25.1", same_sizes=True)),
+        "match-runs": ("match traces", restarted()),
+        "communicators": ("communicators traces", job(4, nested)),
+        "communicators-json": ("communicators --format json traces", job(4, nested)),
+        "communicators-csv": ("communicators --format csv traces", job(4, nested)),
+        "communicators-markdown": ("communicators --format markdown traces", job(4, nested)),
+        "communicators-rank-missing": ("communicators traces", {
+            path: text for path, text in job(4, nested).items() if ".103." not in path}),
+        "communicators-runs": ("communicators traces", restarted()),
+    }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/group_patterns.h"
+
+#include <functional>
+
+#include "analyzer/match/function_mismatch.h"
+#include "analyzer/metrics/rows.h"
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::match {
+namespace {
+
+// What rank `from` sends to rank `to`; nothing if it does not.
+using Sizes = std::function<std::optional<std::uint64_t>(std::uint32_t from, std::uint32_t to)>;
+
+// `nranks` ranks call all that `sizes` says in one group each, receives first, and do it twice.
+TraceBuilder grouped(std::uint32_t nranks, const Sizes& sizes) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < nranks; ++rank) {
+    builder.add_file(rank, "0x1", nranks);
+    for (std::uint64_t group = 1; group <= 2; ++group) {
+      for (const bool receives : {true, false}) {
+        for (std::uint32_t peer = 0; peer < nranks; ++peer) {
+          if (const auto bytes = receives ? sizes(peer, rank) : sizes(rank, peer)) {
+            model::Operation& operation = builder.add_transfer(receives ? "Recv" : "Send", peer);
+            operation.bytes = bytes;
+            operation.group = group;
+          }
+        }
+      }
+    }
+  }
+  return builder;
+}
+
+Sizes links(std::function<bool(std::uint32_t, std::uint32_t)> is_link) {
+  return [is_link](std::uint32_t from, std::uint32_t to) {
+    return is_link(from, to) ? std::optional<std::uint64_t>(1000) : std::nullopt;
+  };
+}
+
+void check_pattern(TraceBuilder builder, Pattern pattern, std::size_t parts, std::uint64_t bytes) {
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 2);
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.way == Way::kGroup);
+    CHECK(operation.pattern == pattern);
+    CHECK(operation.part_count == parts);
+    CHECK(group_bytes(builder.traces(), matches, operation) == bytes);
+    CHECK(judge(builder.traces(), matches, operation).verdict == Verdict::kMatched);
+    // The first group of each rank is one operation, the second the other.
+    for (const Part& part : parts_of(matches, operation)) {
+      CHECK(operation_of(builder.traces(), part).group == operation.number + 1);
+    }
+  }
+  CHECK(matches.parts.size() == 2 * parts);
+}
+
+TEST_CASE("grouped sends and receives are recognised") {
+  const auto any = [](std::uint32_t, std::uint32_t) { return true; };
+  check_pattern(grouped(4, links(any)), Pattern::kAlltoAll, 32, 1000);
+  check_pattern(grouped(4, links([](auto from, auto to) { return from != to; })),
+                Pattern::kAlltoAll, 24, 1000);
+  check_pattern(grouped(3, [](auto from, auto to) { return std::optional(10 * from + to + 1); }),
+                Pattern::kAlltoAllv, 18, (2 + 3 + 11 + 13 + 21 + 22) / 3);
+  check_pattern(grouped(4, links([](auto, auto to) { return to == 2; })), Pattern::kGather, 8,
+                1000);
+  check_pattern(grouped(4, links([](auto from, auto to) { return from == 2 && to != 2; })),
+                Pattern::kScatter, 6, 1000);
+  check_pattern(grouped(4, links([](auto from, auto to) { return to == (from + 3) % 4; })),
+                Pattern::kRing, 8, 1000);
+  check_pattern(grouped(2, links([](auto from, auto to) { return from != to; })), Pattern::kRing, 4,
+                1000);
+}
+
+TEST_CASE("what is no pattern stays pairs") {
+  TraceBuilder builder = grouped(4, links([](auto from, auto to) { return from != to; }));
+  auto& operations = builder.traces().files[1].operations;
+  std::size_t groups = 1;  // the second one is whole in all sections but one
+  SECTION("a send has no receive") {
+    operations.erase(operations.begin());
+  }
+  SECTION("the ends of a pair disagree on the size") {
+    operations[0].bytes = 7;
+  }
+  SECTION("a call was not in the group") {
+    operations[0].group.reset();
+  }
+  SECTION("a rank needed two groups") {
+    operations[0].group = 77;
+  }
+  SECTION("some links are absent") {
+    builder = grouped(4, links([](auto from, auto to) { return from < to; }));
+    groups = 0;
+  }
+  const Matches matches = match_operations(builder.traces());
+  std::size_t found = 0;
+  for (const MatchedOperation& operation : matches.operations) {
+    found += operation.way == Way::kGroup ? 1 : 0;
+  }
+  // A receive that is not there shifts the order of its pair: then neither group is whole.
+  CHECK(found <= groups);
+}
+
+TEST_CASE("a group's time is a rank's from its first start to its last end") {
+  TraceBuilder builder = grouped(2, links([](auto, auto) { return true; }));
+  const Matches matches = match_operations(builder.traces());
+  const auto rows = metrics::make_rows(builder.traces(), matches);
+  REQUIRE(rows[0].rows.size() == 1);
+  CHECK(rows[0].rows[0].function == "AlltoAll");
+  // Four calls of 1000 ns, one begins as the one before ends.
+  CHECK(rows[0].rows[0].median_ns == 4000);
+  // S = 2 x 1000 bytes in 4000 ns; half of it crosses the link.
+  CHECK(rows[0].rows[0].bandwidth.algbw_gb_s == 0.5);
+  CHECK(rows[0].rows[0].bandwidth.busbw_gb_s == 0.25);
+}
+
+}  // namespace
+}  // namespace ringside::match
