@@ -1,52 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands, after their arguments have been parsed.
+// The subcommands. Each is in a file of its own, with its options, its help and what it does.
+// Results go to stdout, everything else to stderr.
 #ifndef RINGSIDE_ANALYZER_CLI_COMMANDS_H
 #define RINGSIDE_ANALYZER_CLI_COMMANDS_H
 
-#include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
-#include <vector>
 
-#include "analyzer/cli/analysis.h"
+#include <CLI/CLI.hpp>
+
 #include "analyzer/cli/exit_status.h"
 
 namespace ringside::cli {
 
-struct SummaryOptions {
-  std::vector<std::string> inputs;
-  std::string format = "table";
-  bool is_strict = false;
-};
+/// What the command line chose.
+using Chosen = std::function<ExitStatus()>;
 
-struct MatchOptions {
-  std::vector<std::string> inputs;
-  std::string format = "table";
-  std::size_t mismatch_cap = 10;     // operations of one communicator that are described
-  bool wants_communicators = false;  // the command is `communicators`
-};
+/// Each adds its command; parsing the command line then sets `chosen` if that is the one.
+void add_summary(CLI::App& app, Chosen& chosen);
+void add_match(CLI::App& app, Chosen& chosen);
+void add_communicators(CLI::App& app, Chosen& chosen);
+void add_stragglers(CLI::App& app, Chosen& chosen);
+void add_overlap(CLI::App& app, Chosen& chosen);
+void add_critical_path(CLI::App& app, Chosen& chosen);
+void add_recover(CLI::App& app, Chosen& chosen);
+void add_lint(CLI::App& app, Chosen& chosen);
 
-struct LintOptions {
-  std::vector<std::string> inputs;
-  bool must_be_closed = false;
-  bool list_rules = false;
-};
-
-struct RecoverOptions {
-  std::vector<std::string> inputs{"/dev/shm"};
-  std::string output_directory;
-  bool keep = false;
-  bool also_running = false;
-};
-
-/// Results go to stdout, everything else to stderr.
-ExitStatus run_summary(const SummaryOptions& options);
-ExitStatus run_match(const MatchOptions& options);
-ExitStatus run_lint(const LintOptions& options);
-ExitStatus run_recover(const RecoverOptions& options);
-ExitStatus run_stragglers(const AnalysisOptions& options);
-ExitStatus run_overlap(const AnalysisOptions& options);
-ExitStatus run_critical_path(const AnalysisOptions& options);
+/// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then the
+/// exit statuses.
+template <typename Options>
+void set_command(CLI::App& command, const std::string& examples,
+                 const std::shared_ptr<Options>& options, Chosen& chosen,
+                 ExitStatus (*run)(const Options&)) {
+  command.footer(examples + kExitStatuses);
+  command.callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
+}
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

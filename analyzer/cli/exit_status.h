@@ -4,15 +4,26 @@
 
 namespace ringside::cli {
 
-/// Exit statuses of `ringside`; docs/analyzer.md and --help say the same.
+/// Exit statuses of `ringside`; docs/analyzer.md says the same.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitFindings = 1,    // lint: a file has findings
+  kExitFindings = 1,    // something was found that should not be
   kExitUsage = 2,       // the command line is wrong
   kExitNoInput = 3,     // nothing that was named could be read
   kExitIncomplete = 4,  // with --strict: something could not be read or was dropped
   kExitInternal = 70,   // a bug of ringside
 };
+
+/// For the help of every command.
+inline constexpr char kExitStatuses[] =
+    "Exit status:\n"
+    "  0   all is well\n"
+    "  1   something was found that should not be: lint has findings, recover could not recover\n"
+    "      something\n"
+    "  2   the command line is wrong\n"
+    "  3   nothing that was named could be read\n"
+    "  4   summary --strict: something could not be read, or events were dropped\n"
+    "  70  a bug in ringside, or the output cannot be written\n";
 
 }  // namespace ringside::cli
 

@@ -13,6 +13,19 @@
 namespace ringside::cli {
 namespace {
 
+struct LintOptions {
+  std::vector<std::string> inputs;
+  bool must_be_closed = false;
+  bool list_rules = false;
+};
+
+constexpr char kLintExample[] =
+    "Examples:\n"
+    "  ringside lint traces/              all traces of a directory\n"
+    "  ringside lint --closed run.json    a file that was not closed is a finding\n"
+    "  ringside lint --rules              what is checked\n"
+    "\n";
+
 std::string rules_text() {
   std::string text;
   for (std::size_t i = 0; i < lint::kRuleCount; ++i) {
@@ -42,8 +55,6 @@ std::string report_text(const std::string& path, const lint::FileReport& report)
   return text + '\n';
 }
 
-}  // namespace
-
 ExitStatus run_lint(const LintOptions& options) {
   if (options.list_rules) {
     return print(rules_text()) ? kExitOk : kExitInternal;
@@ -69,6 +80,24 @@ ExitStatus run_lint(const LintOptions& options) {
     return kExitFindings;
   }
   return has_read ? kExitOk : kExitNoInput;
+}
+
+}  // namespace
+
+void add_lint(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<LintOptions>();
+  CLI::App* const command =
+      app.add_subcommand("lint", "Check trace files against the format and what Perfetto demands");
+  command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files");
+  command->add_flag("--closed", options->must_be_closed, "A file that was not closed is a finding");
+  command->add_flag("--rules", options->list_rules, "List the rules and exit");
+  set_command(*command, kLintExample, options, chosen, run_lint);
+  // Not required(): --rules needs none.
+  command->parse_complete_callback([options] {
+    if (options->inputs.empty() && !options->list_rules) {
+      throw CLI::RequiredError("DIR_OR_FILE");
+    }
+  });
 }
 
 }  // namespace ringside::cli

@@ -12,6 +12,32 @@
 namespace ringside::cli {
 namespace {
 
+struct RecoverOptions {
+  std::vector<std::string> inputs{"/dev/shm"};
+  std::string output_directory;
+  bool keep = false;
+  bool also_running = false;
+};
+
+constexpr char kRecoverExample[] =
+    "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
+    "long\n"
+    "as the machine or container lives. What they hold is added to the trace that the process had\n"
+    "begun, in its place, and the rings are removed. Run it on every node of the job.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside recover                            all that is left over in /dev/shm\n"
+    "  ringside recover --keep --output /tmp/look  copies, and nothing is changed\n"
+    "  ringside recover --running /dev/shm         also of processes that live: a copy of the "
+    "moment\n"
+    "\n"
+    "Exit status:\n"
+    "  0   all that was left over is recovered, or there was nothing\n"
+    "  1   something could not be recovered\n"
+    "  2   the command line is wrong\n"
+    "  3   a directory that was named is not there\n"
+    "  70  a bug in ringside, or the output cannot be written\n";
+
 std::string text_of(const std::string& directory, const recover::Outcome& outcome) {
   std::string text = directory + ": ";
   if (outcome.trace.empty()) {
@@ -30,8 +56,6 @@ std::string directory_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
   return slash == std::string::npos ? "." : file.substr(0, slash);
 }
-
-}  // namespace
 
 ExitStatus run_recover(const RecoverOptions& options) {
   recover::Options how;
@@ -90,6 +114,26 @@ ExitStatus run_recover(const RecoverOptions& options) {
     return kExitFindings;
   }
   return missing ? kExitNoInput : kExitOk;
+}
+
+}  // namespace
+
+void add_recover(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<RecoverOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "recover", "Make whole traces of processes that died, from the rings that they left");
+  command
+      ->add_option(
+          "DIR", options->inputs,
+          "Ring directories (ringside.*.rings), a file in one, or directories that hold some")
+      ->capture_default_str();
+  command->add_option("--output", options->output_directory,
+                      "Write the traces into this directory, not in place of those begun");
+  command->add_flag("--keep", options->keep, "Do not remove what has been recovered");
+  command->add_flag("--running", options->also_running,
+                    "Also of processes that live: into NAME.recovered.json, removing nothing");
+  set_command(*command, {}, options, chosen, run_recover);
+  command->footer(kRecoverExample);
 }
 
 }  // namespace ringside::cli

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
 #include <string>
-
-#include <CLI/CLI.hpp>
+#include <string_view>
 
 #include "analyzer/cli/commands.h"
 
@@ -12,147 +12,6 @@
 namespace ringside::cli {
 namespace {
 
-constexpr char kExitStatuses[] =
-    "Exit status:\n"
-    "  0   all is well\n"
-    "  1   lint: a file has findings\n"
-    "  2   the command line is wrong\n"
-    "  3   nothing that was named could be read\n"
-    "  4   summary --strict: something could not be read, or events were dropped\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
-
-constexpr char kSummaryExample[] =
-    "Examples:\n"
-    "  ringside summary traces/                          all traces of a directory\n"
-    "  ringside summary --format json traces/ > out.json for a script\n"
-    "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
-    "\n"
-    "Results go to standard output, everything else to standard error.\n"
-    "docs/metrics.md defines each figure.\n"
-    "\n";
-
-constexpr char kMatchExample[] =
-    "Examples:\n"
-    "  ringside match traces/                    which operations do not match, and whose fault\n"
-    "  ringside match --mismatch-cap 1 traces/   only the first of each communicator\n"
-    "  ringside match --format csv traces/       a line for each side of each mismatch\n"
-    "\n"
-    "The gravest come first, and of these the earliest: it is often the cause of the others.\n"
-    "docs/metrics.md defines the verdicts.\n"
-    "\n";
-
-constexpr char kCommunicatorsExample[] =
-    "Examples:\n"
-    "  ringside communicators traces/                 who is in which communicator\n"
-    "  ringside communicators --format csv traces/    for a script\n"
-    "\n";
-
-constexpr char kRecoverExample[] =
-    "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
-    "long\n"
-    "as the machine or container lives. What they hold is added to the trace that the process had\n"
-    "begun, in its place, and the rings are removed. Run it on every node of the job.\n"
-    "\n"
-    "Examples:\n"
-    "  ringside recover                            all that is left over in /dev/shm\n"
-    "  ringside recover --keep --output /tmp/look  copies, and nothing is changed\n"
-    "  ringside recover --running /dev/shm         also of processes that live: a copy of the "
-    "moment\n"
-    "\n"
-    "Exit status:\n"
-    "  0   all that was left over is recovered, or there was nothing\n"
-    "  1   something could not be recovered\n"
-    "  2   the command line is wrong\n"
-    "  3   a directory that was named is not there\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
-
-constexpr char kStragglersExample[] =
-    "No rank of a collective ends before the last has come. This says who comes last, how often\n"
-    "against chance, and how long the others waited for it, on one clock for all hosts.\n"
-    "\n"
-    "Examples:\n"
-    "  ringside stragglers traces/\n"
-    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
-    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
-    "\n";
-
-constexpr char kLintExample[] =
-    "Examples:\n"
-    "  ringside lint traces/              all traces of a directory\n"
-    "  ringside lint --closed run.json    a file that was not closed is a finding\n"
-    "  ringside lint --rules              what is checked\n"
-    "\n";
-
-void add_summary(CLI::App& app, SummaryOptions& options) {
-  CLI::App* const command = app.add_subcommand(
-      "summary", "Match the operations of all ranks; say how many, how long and how fast");
-  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
-      ->required();
-  command->add_option("--format", options.format, "table, json, csv or markdown")
-      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
-      ->capture_default_str();
-  command->add_flag("--strict", options.is_strict,
-                    "Exit with 4 if a line or file could not be read, or events were dropped");
-  command->footer(std::string(kSummaryExample) + kExitStatuses);
-}
-
-void add_inputs(CLI::App& command, std::vector<std::string>& inputs, std::string& format) {
-  command.add_option("DIR_OR_FILE", inputs, "Directories with traces, or trace files")->required();
-  command.add_option("--format", format, "table, json, csv or markdown")
-      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
-      ->capture_default_str();
-}
-
-void add_match(CLI::App& app, MatchOptions& options) {
-  CLI::App* const command = app.add_subcommand(
-      "match", "Say which operations do not match between the ranks, and which ranks are odd");
-  add_inputs(*command, options.inputs, options.format);
-  command
-      ->add_option("--mismatch-cap", options.mismatch_cap,
-                   "Describe so many operations of each communicator; all are counted")
-      ->capture_default_str();
-  command->footer(std::string(kMatchExample) + kExitStatuses);
-}
-
-void add_communicators(CLI::App& app, MatchOptions& options) {
-  CLI::App* const command = app.add_subcommand(
-      "communicators", "List the communicators: their ranks, hosts, and which is inside which");
-  add_inputs(*command, options.inputs, options.format);
-  command->footer(std::string(kCommunicatorsExample) + kExitStatuses);
-}
-
-void add_lint(CLI::App& app, LintOptions& options) {
-  CLI::App* const command =
-      app.add_subcommand("lint", "Check trace files against the format and what Perfetto demands");
-  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files");
-  command->add_flag("--closed", options.must_be_closed, "A file that was not closed is a finding");
-  command->add_flag("--rules", options.list_rules, "List the rules and exit");
-  command->footer(std::string(kLintExample) + kExitStatuses);
-}
-
-void add_stragglers(CLI::App& app, AnalysisOptions& options) {
-  CLI::App* const command = app.add_subcommand(
-      "stragglers", "Say which rank or host is late, and what it costs the others");
-  add_analysis_options(*command, options);
-  command->footer(std::string(kStragglersExample) + kExitStatuses);
-}
-
-void add_recover(CLI::App& app, RecoverOptions& options) {
-  CLI::App* const command = app.add_subcommand(
-      "recover", "Make whole traces of processes that died, from the rings that they left");
-  command
-      ->add_option(
-          "DIR", options.inputs,
-          "Ring directories (ringside.*.rings), a file in one, or directories that hold some")
-      ->capture_default_str();
-  command->add_option("--output", options.output_directory,
-                      "Write the traces into this directory, not in place of those begun");
-  command->add_flag("--keep", options.keep, "Do not remove what has been recovered");
-  command->add_flag("--running", options.also_running,
-                    "Also of processes that live: into NAME.recovered.json, removing nothing");
-  command->footer(kRecoverExample);
-}
-
 // Says what is wrong with the command line, and where to read on.
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
@@ -160,70 +19,59 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   return command + ": " + error.what() + "\nTry `" + command + " --help`.\n";
 }
 
-bool is_unknown_command(const CLI::App& app, std::string_view word) {
-  if (word.starts_with('-')) {
-    return false;
-  }
+bool is_command(const CLI::App& app, std::string_view word) {
   for (const CLI::App* const command : app.get_subcommands({})) {
     if (command->get_name() == word) {
-      return false;
+      return true;
     }
   }
-  return true;
+  return false;
+}
+
+// "summary, match and lint"
+std::string command_names(const CLI::App& app) {
+  const auto commands = app.get_subcommands({});
+  std::string names;
+  for (std::size_t i = 0; i < commands.size(); ++i) {
+    names += i == 0 ? "" : i + 1 == commands.size() ? " and " : ", ";
+    names += commands[i]->get_name();
+  }
+  return names;
 }
 
 }  // namespace
 
 ExitStatus run(int argc, char** argv) {
   CLI::App app("Ringside's analyzer: puts the NCCL traces of all ranks together.", "ringside");
-  SummaryOptions summary;
-  MatchOptions match;
-  MatchOptions communicators;
-  communicators.wants_communicators = true;
-  LintOptions lint;
-  RecoverOptions recover;
-  AnalysisOptions stragglers;
+  Chosen chosen;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
-  add_summary(app, summary);
-  add_match(app, match);
-  add_communicators(app, communicators);
-  add_lint(app, lint);
-  add_recover(app, recover);
-  add_stragglers(app, stragglers);
+  add_summary(app, chosen);
+  add_match(app, chosen);
+  add_communicators(app, chosen);
+  add_stragglers(app, chosen);
+  add_overlap(app, chosen);
+  add_critical_path(app, chosen);
+  add_recover(app, chosen);
+  add_lint(app, chosen);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
              kExitStatuses);
   app.failure_message(usage_error);
-  if (argc > 1 && is_unknown_command(app, argv[1])) {
+  if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
     std::fprintf(stderr,
-                 "ringside: there is no command \"%s\"; the commands are summary, match, "
-                 "communicators, lint and recover.\nTry `ringside --help`.\n",
-                 argv[1]);
+                 "ringside: there is no command \"%s\"; the commands are %s.\n"
+                 "Try `ringside --help`.\n",
+                 argv[1], command_names(app).c_str());
     return kExitUsage;
   }
   try {
     app.parse(argc, argv);
-    if (app.got_subcommand("lint") && lint.inputs.empty() && !lint.list_rules) {
-      throw CLI::RequiredError("DIR_OR_FILE");
-    }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }
-  if (app.got_subcommand("stragglers")) {
-    return run_stragglers(stragglers);
-  }
-  if (app.got_subcommand("recover")) {
-    return run_recover(recover);
-  }
-  if (app.got_subcommand("match")) {
-    return run_match(match);
-  }
-  if (app.got_subcommand("communicators")) {
-    return run_match(communicators);
-  }
-  return app.got_subcommand("lint") ? run_lint(lint) : run_summary(summary);
+  return chosen();
 }
 
 }  // namespace ringside::cli

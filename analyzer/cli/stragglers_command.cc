@@ -1,9 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/stragglers_report.h"
 
 namespace ringside::cli {
+namespace {
+
+constexpr char kExample[] =
+    "No rank of a collective ends before the last has come. This says who comes last, how often\n"
+    "against chance, and how long the others waited for it, on one clock for all hosts.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside stragglers traces/\n"
+    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
+    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
+    "\n";
 
 ExitStatus run_stragglers(const AnalysisOptions& options) {
   const auto analysis = analyse(options);
@@ -14,6 +26,16 @@ ExitStatus run_stragglers(const AnalysisOptions& options) {
       metrics::find_stragglers(analysis->traces, analysis->matches, analysis->alignment);
   return print_document(report::stragglers_document(found, analysis->matches), *analysis, options,
                         kExitOk);
+}
+
+}  // namespace
+
+void add_stragglers(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "stragglers", "Say which rank or host is late, and what it costs the others");
+  add_analysis_options(*command, *options);
+  set_command(*command, kExample, options, chosen, run_stragglers);
 }
 
 }  // namespace ringside::cli

@@ -12,6 +12,22 @@
 namespace ringside::cli {
 namespace {
 
+struct SummaryOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  bool is_strict = false;
+};
+
+constexpr char kSummaryExample[] =
+    "Examples:\n"
+    "  ringside summary traces/                          all traces of a directory\n"
+    "  ringside summary --format json traces/ > out.json for a script\n"
+    "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
+    "\n"
+    "Results go to standard output, everything else to standard error.\n"
+    "docs/metrics.md defines each figure.\n"
+    "\n";
+
 std::string render(const report::Summary& summary, const std::string& format) {
   if (format == "json") {
     return report::summary_as_json(summary);
@@ -22,8 +38,6 @@ std::string render(const report::Summary& summary, const std::string& format) {
   return format == "markdown" ? report::summary_as_markdown(summary)
                               : report::summary_as_table(summary);
 }
-
-}  // namespace
 
 ExitStatus run_summary(const SummaryOptions& options) {
   model::Problems problems;
@@ -42,6 +56,22 @@ ExitStatus run_summary(const SummaryOptions& options) {
   const bool is_whole = problems.files().empty() && problems.bad_lines() == 0 &&
                         report::dropped_total(summary.inputs) == 0;
   return options.is_strict && !is_whole ? kExitIncomplete : kExitOk;
+}
+
+}  // namespace
+
+void add_summary(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<SummaryOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "summary", "Match the operations of all ranks; say how many, how long and how fast");
+  command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files")
+      ->required();
+  command->add_option("--format", options->format, "table, json, csv or markdown")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+  command->add_flag("--strict", options->is_strict,
+                    "Exit with 4 if a line or file could not be read, or events were dropped");
+  set_command(*command, kSummaryExample, options, chosen, run_summary);
 }
 
 }  // namespace ringside::cli

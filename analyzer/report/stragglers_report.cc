@@ -12,6 +12,7 @@ namespace {
 
 // Less is not worth a person's time, however significant.
 constexpr double kLeastShare = 0.01;
+constexpr double kLeastShareOnce = 0.1;
 
 std::string where(const metrics::Lateness& lateness, const match::Matches& matches) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> most;
@@ -102,7 +103,7 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
     }
   }
   for (const metrics::Lateness& rank : stragglers.ranks) {
-    if (!rank.is_significant() && stragglers.share_of(rank) >= kLeastShare &&
+    if (!rank.is_significant() && stragglers.share_of(rank) >= kLeastShareOnce &&
         2 * rank.most_margin_ns > rank.delay_ns) {
       document.findings.push_back({Severity::kNote, "late-once",
                                    rank.label + " (" + rank.host +
