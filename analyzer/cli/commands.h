@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/cli/analysis.h"
 #include "analyzer/cli/exit_status.h"
 
 namespace ringside::cli {
@@ -43,6 +44,7 @@ ExitStatus run_summary(const SummaryOptions& options);
 ExitStatus run_match(const MatchOptions& options);
 ExitStatus run_lint(const LintOptions& options);
 ExitStatus run_recover(const RecoverOptions& options);
+ExitStatus run_stragglers(const AnalysisOptions& options);
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

@@ -66,6 +66,16 @@ constexpr char kRecoverExample[] =
     "  3   a directory that was named is not there\n"
     "  70  a bug in ringside, or the output cannot be written\n";
 
+constexpr char kStragglersExample[] =
+    "No rank of a collective ends before the last has come. This says who comes last, how often\n"
+    "against chance, and how long the others waited for it, on one clock for all hosts.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside stragglers traces/\n"
+    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
+    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
+    "\n";
+
 constexpr char kLintExample[] =
     "Examples:\n"
     "  ringside lint traces/              all traces of a directory\n"
@@ -120,6 +130,13 @@ void add_lint(CLI::App& app, LintOptions& options) {
   command->footer(std::string(kLintExample) + kExitStatuses);
 }
 
+void add_stragglers(CLI::App& app, AnalysisOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "stragglers", "Say which rank or host is late, and what it costs the others");
+  add_analysis_options(*command, options);
+  command->footer(std::string(kStragglersExample) + kExitStatuses);
+}
+
 void add_recover(CLI::App& app, RecoverOptions& options) {
   CLI::App* const command = app.add_subcommand(
       "recover", "Make whole traces of processes that died, from the rings that they left");
@@ -165,6 +182,7 @@ ExitStatus run(int argc, char** argv) {
   communicators.wants_communicators = true;
   LintOptions lint;
   RecoverOptions recover;
+  AnalysisOptions stragglers;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
@@ -172,6 +190,7 @@ ExitStatus run(int argc, char** argv) {
   add_communicators(app, communicators);
   add_lint(app, lint);
   add_recover(app, recover);
+  add_stragglers(app, stragglers);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
@@ -191,6 +210,9 @@ ExitStatus run(int argc, char** argv) {
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.got_subcommand("stragglers")) {
+    return run_stragglers(stragglers);
   }
   if (app.got_subcommand("recover")) {
     return run_recover(recover);

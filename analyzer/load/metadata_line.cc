@@ -148,6 +148,7 @@ Failure read_clock(EventParser& parser, const Event& event, model::TraceFile& fi
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, reading.ts_ns);
     if (key == "realtime_ns") return take_hex(value, reading.realtime_ns);
+    if (key == "monotonic_ns") return take_hex(value, reading.monotonic_ns);
     if (key == "uncertainty_ns") return take_integer(value, reading.uncertainty_ns);
     return simdjson::SUCCESS;
   });

@@ -44,6 +44,12 @@ std::int64_t slack_ns(const model::Operation& operation) {
                                                                                  : 1'000'000;
 }
 
+// Times come from files; what would overflow stays what it is.
+std::int64_t add(std::int64_t time_ns, std::int64_t more_ns) {
+  std::int64_t sum_ns = 0;
+  return __builtin_add_overflow(time_ns, more_ns, &sum_ns) ? time_ns : sum_ns;
+}
+
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
   hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 12) + (hash >> 4);
   hash *= 0xbf58476d1ce4e5b9ULL;
@@ -156,10 +162,10 @@ class Aligner {
                           operation.times_from == model::TimesFrom::kProxy;
     if (is_timed && is_synchronising(traces_.names.text(operation.func))) {
       if (operation.start_ns) {
-        call.start_ns = clock_.to_common_ns(file, *operation.start_ns) - slack_ns(operation);
+        call.start_ns = add(clock_.to_common_ns(file, *operation.start_ns), -slack_ns(operation));
       }
       if (operation.end_ns && is_end_certain(operation)) {
-        call.end_ns = clock_.to_common_ns(file, *operation.end_ns) + slack_ns(operation);
+        call.end_ns = add(clock_.to_common_ns(file, *operation.end_ns), slack_ns(operation));
       }
     }
     return call;

@@ -47,6 +47,7 @@ struct Context {
 struct ClockReading {
   std::int64_t ts_ns = 0;
   std::int64_t realtime_ns = 0;  // since the epoch
+  std::int64_t monotonic_ns = 0;
   std::int64_t uncertainty_ns = 0;
 };
 

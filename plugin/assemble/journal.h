@@ -57,6 +57,9 @@ class Journal {
   void note(const WindowNoteData& window) {
     add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
   }
+  void note(const SegmentCountsNote& counts) {
+    add_note(NoteKind::kSegmentCounts, counts.segment % kNotedSegments, bytes_of(counts));
+  }
   void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
   void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
 

@@ -51,9 +51,10 @@ inline constexpr std::string_view kRingsSuffix = ".rings";
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 struct Checkpoint {
-  std::uint64_t segment;      ///< of the trace, from 0
-  std::uint64_t trace_bytes;  ///< in its file, whole lines
-  std::uint64_t operations;   ///< written to all segments
+  std::uint64_t segment;         ///< of the trace, from 0
+  std::uint64_t trace_bytes;     ///< in its file, whole lines
+  std::uint64_t oldest_segment;  ///< that is not deleted
+  std::uint64_t operations;      ///< written to all segments
   std::uint64_t next_operation;
   // Two readings of the clock: ticks are converted along the line through them.
   std::array<std::uint64_t, 2> clock_ticks;
@@ -82,13 +83,14 @@ struct JournalHeader {
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 
 enum class NoteKind : std::uint32_t {
-  kTracePath = 1,     ///< u64 segment, then the path of its file; empty: it has none
-  kFirstLine = 2,     ///< u64 segment, then its first line, with "[" and newline
-  kCommunicator = 3,  ///< CommunicatorNote; a later one of the same context replaces it
-  kWindow = 4,        ///< WindowNoteData
-  kName = 5,          ///< NameNote
-  kGpuClock = 6,      ///< GpuClockNote; the last of a context counts
-  kFinalPath = 7,     ///< where the trace, or the flight recorder's dump, belongs
+  kTracePath = 1,      ///< u64 segment, then the path of its file; empty: it has none
+  kFirstLine = 2,      ///< u64 segment, then its first line, with "[" and newline
+  kCommunicator = 3,   ///< CommunicatorNote; a later one of the same context replaces it
+  kWindow = 4,         ///< WindowNoteData
+  kName = 5,           ///< NameNote
+  kGpuClock = 6,       ///< GpuClockNote; the last of a context counts
+  kFinalPath = 7,      ///< where the trace, or the flight recorder's dump, belongs
+  kSegmentCounts = 8,  ///< SegmentCountsNote, of a segment that is closed
 };
 
 struct NoteHead {
@@ -107,6 +109,11 @@ struct CommunicatorNote {
   std::uint64_t hash;
   std::int64_t created_ns, finalized_ns;
   char name[128], gpu_uuid[64], gpu_pci[32];  // zero-padded
+};
+/// What is in a closed segment. It may be deleted before a checkpoint says so.
+struct SegmentCountsNote {
+  std::uint64_t segment;
+  TypeCounts written, merged;
 };
 struct WindowNoteData {
   std::uint32_t number, types;

@@ -25,6 +25,9 @@ void TraceWriter::begin_segment() {
 }
 
 void TraceWriter::next_segment() {
+  if (journal_) {
+    journal_->note_trace(file_.number() + 1, file_.path_of_next());
+  }
   if (!file_.prepare_next()) {
     fail(errno);
     return;
@@ -35,6 +38,10 @@ void TraceWriter::next_segment() {
   trace_.end(now_ns_, file_.operations(), file_.number() + 1);
   flush();
   file_.begin_next(now_ns_);
+  if (const exporting::WriteCounts* closed = file_.last_closed(); closed && journal_) {
+    journal_->note(
+        assemble::SegmentCountsNote{file_.number() - 1, closed->written, closed->merged});
+  }
   begin_segment();
   const std::size_t windows = windows_.size();
   for (std::size_t i = windows > kMostWindows ? windows - kMostWindows : 0; i < windows; ++i) {

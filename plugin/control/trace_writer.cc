@@ -257,6 +257,7 @@ void TraceWriter::checkpoint() {
   assemble::Checkpoint made{};
   // Before the file is made, what there is belongs to the first one.
   made.segment = std::max<std::uint64_t>(file_.number(), 1);
+  made.oldest_segment = file_.oldest_number();
   made.trace_bytes = file_.bytes();
   made.operations = file_.operations();
   made.next_operation = assembler_.next_operation();

@@ -97,6 +97,10 @@ bool SegmentFiles::is_full(std::int64_t now_ns) const {
   return old || (limits_.most_bytes != 0 && size >= full_at);
 }
 
+std::string SegmentFiles::path_of_next() const {
+  return segment_path(first_path_, current_.number + 1);
+}
+
 bool SegmentFiles::prepare_next() {
   const std::uint32_t number = current_.number + 1;
   if (limits_.in_memory) {
@@ -104,7 +108,7 @@ bool SegmentFiles::prepare_next() {
       delete_oldest();
     }
   }
-  next_ = make_file(number, segment_path(first_path_, number));
+  next_ = make_file(number, path_of_next());
   if (next_.file < 0) {
     retry_at_bytes_ += kMiB;
     return false;

@@ -63,6 +63,7 @@ class SegmentFiles final : public TraceFile {
   bool copy_kept(TraceFile& trace);
 
   std::uint32_t number() const { return current_.number; }
+  std::string path_of_next() const;
   std::uint64_t operations() const { return current_.operations; }
   std::uint32_t oldest_number() const { return oldest().number; }
   std::int64_t oldest_start_ns() const { return oldest().start_ns; }
@@ -70,6 +71,10 @@ class SegmentFiles final : public TraceFile {
   /// On disk, or in memory.
   std::uint64_t kept_bytes() const;
   std::uint64_t total_bytes() const { return before_bytes_ + bytes(); }
+  /// What is in the segment that was closed last; nullptr if none is kept.
+  const WriteCounts* last_closed() const {
+    return closed_.empty() ? nullptr : &closed_.back().counts;
+  }
   /// What was written in segments that are deleted.
   const WriteCounts& deleted() const { return deleted_; }
 

@@ -92,6 +92,14 @@ bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, Journa
       }
       return ok;
     }
+    case NoteKind::kSegmentCounts: {
+      assemble::SegmentCountsNote counts{};
+      const bool ok = read_as(bytes, counts);
+      if (ok) {
+        image.segment_counts[counts.segment] = counts;
+      }
+      return ok;
+    }
     case NoteKind::kName:
       return read_as(bytes, image.names.emplace_back());
     case NoteKind::kGpuClock: {

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
-#include <fcntl.h>
 #include <map>
 #include <memory>
 #include <string_view>
@@ -16,81 +15,53 @@
 #include "plugin/assemble/journal_format.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
+#include "plugin/recover/begun_trace.h"
 #include "plugin/recover/left_over.h"
 #include "plugin/recover/replay.h"
 
 namespace ringside::recover {
 namespace {
 
-// The trace that the process had begun, if it is there and is that.
-class BegunTrace {
- public:
-  BegunTrace(const std::string& path, const std::string& first_line) {
-    file_ = first_line.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat about {};
-    if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) {
-      return;
-    }
-    bytes_ = static_cast<std::uint64_t>(about.st_size);
-    std::string begin(first_line.size(), '\0');
-    const ssize_t got = pread(file_, begin.data(), begin.size(), 0);
-    begin.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    is_there_ =
-        first_line.starts_with(begin) && (begin == first_line || bytes_ < first_line.size());
-  }
-  BegunTrace(const BegunTrace&) = delete;
-  BegunTrace& operator=(const BegunTrace&) = delete;
-  ~BegunTrace() {
-    if (file_ >= 0) {
-      close(file_);
-    }
-  }
-  bool is_there() const { return is_there_; }
-  std::uint64_t bytes() const { return bytes_; }
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
 
-  // Where the lines end that go on: behind `bytes`, or before the last line and the bracket of a
-  // segment that was closed just when the process died.
-  std::uint64_t open_end(std::uint64_t bytes) const {
-    std::string tail(std::min<std::uint64_t>(bytes, 4096), '\0');
-    const auto at = static_cast<off_t>(bytes - tail.size());
-    constexpr std::string_view kBracket = "\n]\n";
-    if (pread(file_, tail.data(), tail.size(), at) != static_cast<ssize_t>(tail.size()) ||
-        !tail.ends_with(kBracket)) {
-      return bytes;
-    }
-    const std::size_t line = tail.rfind('\n', tail.size() - kBracket.size() - 1);
-    return line == std::string::npos ? bytes : bytes - (tail.size() - line - 1);
-  }
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
 
-  // Copies whole lines from the first `bytes`. False on error, with errno.
-  bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
-    std::string block;
-    std::uint64_t at = 0;
-    while (at < bytes) {
-      block.resize(std::min<std::uint64_t>(std::uint64_t{1} << 20, bytes - at));
-      const ssize_t got = pread(file_, block.data(), block.size(), static_cast<off_t>(at));
-      if (got < 0 && errno == EINTR) {
-        continue;
-      }
-      if (got <= 0) {
-        return got == 0;
-      }
-      block.resize(static_cast<std::size_t>(got));
-      const std::size_t end = block.rfind('\n');
-      if (end == std::string::npos) {
-        return true;  // no line is that long: what is left is not whole
-      }
-      out.add(std::string_view(block).substr(0, end + 1), {});
-      at += end + 1;
-    }
-    return true;
-  }
+// The flight recorder's segments are in the ring directory, wherever that is by now.
+bool is_in_rings(const std::string& segment, const LeftOver& left) {
+  return base_name(directory_of(segment)) == base_name(left.path());
+}
+std::string place_of(const std::string& segment, const LeftOver& left) {
+  return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
+}
 
- private:
-  int file_ = -1;
-  bool is_there_ = false;
-  std::uint64_t bytes_ = 0;
-};
+bool is_gone(const std::string& path) {
+  return access(path.c_str(), F_OK) != 0 && errno == ENOENT &&
+         access((path + ".gz").c_str(), F_OK) != 0;
+}
+
+// The process deletes a segment first, and says so in its next checkpoint.
+void rotate_what_is_gone(const LeftOver& left, JournalImage& journal) {
+  assemble::Checkpoint& known = journal.checkpoint;
+  for (const auto& [segment, counts] : journal.segment_counts) {
+    const auto path = journal.traces.find(segment);
+    if (segment < known.oldest_segment || segment >= known.segment ||
+        path == journal.traces.end() || !is_gone(place_of(path->second, left))) {
+      continue;
+    }
+    for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
+      const std::uint64_t written = std::min(known.written[type], counts.written[type]);
+      const std::uint64_t merged = std::min(known.merged[type], counts.merged[type]);
+      known.written[type] -= written;
+      known.merged[type] -= merged;
+      known.rotated[type] += written + merged;
+    }
+  }
+}
 
 exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
                               const exporting::WriteCounts& added, Outcome& outcome) {
@@ -142,19 +113,22 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
   return made;
 }
 
-std::string base_name(const std::string& path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
-std::string directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
-}
-
 const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, std::uint64_t at) {
   static const std::string none;
   const auto found = texts.find(at);
   return found != texts.end() ? found->second : none;
+}
+
+// Made just before the process died: nothing of it is in a checkpoint, so all of it is in the log.
+void remove_unfinished_segment(const LeftOver& left, const JournalImage& journal) {
+  const std::uint64_t next = journal.checkpoint.segment + 1;
+  const std::string path = place_of(text_at(journal.traces, next), left);
+  struct stat about {};
+  const bool is_empty =
+      lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
+  if (is_empty || BegunTrace(path, text_at(journal.first_lines, next)).is_there()) {
+    unlink(path.c_str());
+  }
 }
 
 // Name of the file that a segment becomes; that in the journal only if it could be the plugin's.
@@ -251,14 +225,6 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   return why;
 }
 
-// The flight recorder's segments are in the ring directory, wherever that is by now.
-bool is_in_rings(const std::string& segment, const LeftOver& left) {
-  return base_name(directory_of(segment)) == base_name(left.path());
-}
-std::string place_of(const std::string& segment, const LeftOver& left) {
-  return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
-}
-
 // The earlier ones are copied as they are.
 std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
                           const std::string& directory) {
@@ -348,6 +314,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (journal.sequence == 0) {
     journal.checkpoint.segment = journal.first_lines.begin()->first;
   }
+  rotate_what_is_gone(left, journal);
   const std::string begun = place_of(text_at(journal.traces, journal.checkpoint.segment), left);
   const std::string into = directory_for(journal, left, options, outcome);
   outcome.trace = into + name_of(begun, left, options);
@@ -356,6 +323,7 @@ Outcome recover(const std::string& directory, const Options& options) {
     outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
   }
   if (outcome.error.empty() && !options.keep && !left.is_in_use()) {
+    remove_unfinished_segment(left, journal);
     outcome.removed = left.remove();
     if (!outcome.removed) {
       outcome.notes.push_back(directory + " cannot be removed: " + std::strerror(errno));

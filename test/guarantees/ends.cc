@@ -167,6 +167,9 @@ int trouble(const Program& program) {
     exhaust();
   }
   if (how == "file_size") {
+    for (int waited = 0; status_of(loaded).bytes_written == 0 && waited < 100; ++waited) {
+      sleep_ms(50);
+    }
     sleep_ms(300);
     getrlimit(RLIMIT_FSIZE, &limit);
     const rlim_t before = limit.rlim_cur;

@@ -60,15 +60,15 @@ def limits(options):
 
 
 def full_disk(options):
-    """A file system of four megabytes that is full, until a file in it is removed."""
+    """A file system of 32 megabytes that is full, until a file in it is removed."""
     can = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
     if can.returncode != 0:
         print("full disk: skipped, no mount namespaces here")
         return
     with House(options) as house:
         house.traces.mkdir()
-        script = ('mount -t tmpfs -o size=4m none "$RINGSIDE_DIR" || exit 76; '
-                  'head -c 3000000 /dev/zero > "$RINGSIDE_DIR/filler"; '
+        script = ('mount -t tmpfs -o size=32m none "$RINGSIDE_DIR" || exit 76; '
+                  'head -c 32000000 /dev/zero > "$RINGSIDE_DIR/filler"; '
                   '"$0" "$@" "$RINGSIDE_DIR/filler"; result=$?; '
                   'cp "$RINGSIDE_DIR"/*.json "$KEPT"; exit $result')
         kept = house.root / "kept"

@@ -35,6 +35,17 @@ def require(condition, text):
 
 
 def bytes_in(directory):
+    """What the files take at one moment. Looking at them takes time, in which one may be deleted
+    and another grow: what is too much must be seen again."""
+    seen = bytes_seen(directory)
+    for _ in range(3):
+        if seen <= BOUND_BYTES:
+            break
+        seen = min(seen, bytes_seen(directory))
+    return seen
+
+
+def bytes_seen(directory):
     """What the files take: their size, and what is taken ahead of it."""
     total = 0
     # The flight recorder's segments are in a directory of the process, beside its rings.
@@ -151,7 +162,7 @@ class Bounded:
 
     def check_files(self, ending):
         paths = sorted(self.traces.iterdir())
-        require(len(paths) > 2, f"{len(paths)} files")
+        require(len(paths) > 1, f"{len(paths)} files")
         for path in paths:
             require(path.name.endswith(ending), f"{path.name} does not end in {ending}")
             require(path.stat().st_mode & 0o777 == 0o600, f"{path.name} is not private")
@@ -226,6 +237,8 @@ def killed(run):
         after = calls * (run.repeat - 1) - calls // 3
         run.host(run.traces if how == "MAX" else run.rings, "--kill-after", str(after),
                  **{f"RINGSIDE_{how}_BYTES": str(BOUND_BYTES)})
+        # As if it had died between deleting its oldest segment and saying so.
+        min(run.traces.iterdir() if how == "MAX" else run.rings.glob("*/ringside.*.json")).unlink()
         said = run.ringside("recover", str(run.rings))
         require(not list(run.rings.iterdir()), f"recover leaves {list(run.rings.iterdir())}")
         run.ringside("lint", "--closed", str(run.traces))

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What all commands that analyse traces begin with: their options, loading, one clock, matching.
+#ifndef RINGSIDE_ANALYZER_CLI_ANALYSIS_H
+#define RINGSIDE_ANALYZER_CLI_ANALYSIS_H
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/cli/exit_status.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/match/selection.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringside::cli {
+
+struct AnalysisOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  std::string csv_table;
+  bool no_align = false;
+  bool align_report = false;
+  std::size_t top = 20;
+  match::Selection selection;
+};
+
+/// Adds the options that these commands share.
+void add_analysis_options(CLI::App& command, AnalysisOptions& options);
+
+struct Analysis {
+  model::Problems problems;
+  model::Traces traces;
+  std::vector<std::string> duplicates;  // files of a run that is there twice
+  align::Alignment alignment;
+  match::Matches matches;
+};
+
+/// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if
+/// there is no trace.
+std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
+
+/// Adds what limits every analysis, and prints the document.
+ExitStatus print_document(report::Document document, const Analysis& analysis,
+                          const AnalysisOptions& options, ExitStatus status);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_ANALYSIS_H

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/selection.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+
+namespace ringside::match {
+namespace {
+
+template <typename T, typename U>
+bool has(const std::vector<T>& chosen, const U& value) {
+  return chosen.empty() || std::find(chosen.begin(), chosen.end(), value) != chosen.end();
+}
+
+// When the first rank called it.
+std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
+                       const align::Alignment& alignment, const MatchedOperation& operation) {
+  std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+  for (std::uint32_t i = 0; i < operation.part_count; ++i) {
+    const Part& part = matches.parts[operation.first_part + i];
+    const model::Operation& one = operation_of(traces, part);
+    const std::int64_t time_ns = one.enqueue_start_ns.value_or(one.start_ns.value_or(0));
+    first_ns = std::min(first_ns, alignment.to_common_ns(part.file, time_ns));
+  }
+  return first_ns;
+}
+
+bool is_chosen_function(const Selection& selection, const model::Traces& traces,
+                        const MatchedOperation& operation) {
+  if (operation.way == Way::kPair) {
+    return has(selection.functions, "SendRecv") || has(selection.functions, "Send") ||
+           has(selection.functions, "Recv");
+  }
+  return has(selection.functions, traces.names.text(operation.func));
+}
+
+}  // namespace
+
+std::size_t select_files(const Selection& selection, model::Traces& traces) {
+  return std::erase_if(traces.files, [&](const model::TraceFile& file) {
+    const bool rank_chosen =
+        selection.ranks.empty() ||
+        (file.process.launcher_rank && has(selection.ranks, *file.process.launcher_rank));
+    return !rank_chosen || !has(selection.hosts, file.process.host);
+  });
+}
+
+void select_operations(const Selection& selection, const model::Traces& traces,
+                       const align::Alignment& alignment, Matches& matches) {
+  const bool has_times = selection.from_s || selection.to_s;
+  std::vector<std::int64_t> called;
+  std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
+  if (has_times) {
+    for (const MatchedOperation& operation : matches.operations) {
+      called.push_back(called_ns(traces, matches, alignment, operation));
+      zero_ns = std::min(zero_ns, called.back());
+    }
+  }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const MatchedOperation& operation = matches.operations[i];
+    const Communicator& communicator = matches.communicators[operation.communicator];
+    const bool in_communicator = has(selection.communicators, communicator.name) ||
+                                 has(selection.communicators, communicator.hash);
+    const auto bytes = operation_of(traces, matches.parts[operation.first_part]).bytes.value_or(0);
+    const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
+    if (in_communicator && is_chosen_function(selection, traces, operation) &&
+        bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
+        at_s <= selection.to_s.value_or(at_s)) {
+      matches.operations[kept++] = operation;
+    }
+  }
+  matches.operations.resize(kept);
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What part of the traces a command is to look at. Ranks and hosts are chosen before the matching:
+// what others did is unknown then, never missing. All else is chosen after it, so that no operation
+// loses ranks at an edge.
+#ifndef RINGSIDE_ANALYZER_MATCH_SELECTION_H
+#define RINGSIDE_ANALYZER_MATCH_SELECTION_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::match {
+
+struct Selection {
+  std::vector<std::string> communicators;  // names or hashes; empty: all
+  std::vector<std::string> functions;      // "Send" and "Recv" choose pairs as "SendRecv" does
+  std::vector<std::int64_t> ranks;         // of the launcher
+  std::vector<std::string> hosts;
+  std::uint64_t least_bytes = 0;
+  std::optional<double> from_s;  // since the first operation
+  std::optional<double> to_s;
+};
+
+/// Takes out the files of ranks and hosts that were not chosen. Returns how many were taken out.
+std::size_t select_files(const Selection& selection, model::Traces& traces);
+
+/// Takes out the matched operations that were not chosen.
+void select_operations(const Selection& selection, const model::Traces& traces,
+                       const align::Alignment& alignment, Matches& matches);
+
+}  // namespace ringside::match
+
+#endif  // RINGSIDE_ANALYZER_MATCH_SELECTION_H

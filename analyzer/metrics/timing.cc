@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/timing.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace ringside::metrics {
+namespace {
+
+bool has_execution(const model::Operation& operation) {
+  const bool told = operation.times_from == model::TimesFrom::kGpu ||
+                    operation.times_from == model::TimesFrom::kProxy;
+  return told && operation.start_ns && operation.end_ns &&
+         operation.state == model::State::kCompleted;
+}
+
+}  // namespace
+
+std::int64_t Timing::waited_ns() const {
+  std::int64_t total = 0;
+  for (const Arrival& arrival : arrivals) {
+    total += last_start_ns() - arrival.start_ns;
+  }
+  return total;
+}
+
+bool is_synchronising(std::string_view func) {
+  return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter" ||
+         func == "AlltoAll";
+}
+
+std::optional<Timing> timing_of(const model::Traces& traces, const match::Matches& matches,
+                                const align::Alignment& alignment,
+                                const match::MatchedOperation& operation) {
+  if (operation.part_count < 2) {
+    return std::nullopt;
+  }
+  Timing timing;
+  const std::size_t end = operation.first_part + operation.part_count;
+  for (std::size_t i = operation.first_part; i < end; ++i) {
+    if (!has_execution(match::operation_of(traces, matches.parts[i]))) {
+      timing.from = ArrivalFrom::kCall;
+    }
+  }
+  timing.has_ends = timing.from == ArrivalFrom::kExecution;
+  std::int64_t first_end_ns = 0;
+  for (std::size_t i = operation.first_part; i < end; ++i) {
+    const match::Part& part = matches.parts[i];
+    const model::Operation& one = match::operation_of(traces, part);
+    Arrival arrival;
+    arrival.part = static_cast<std::uint32_t>(i);
+    if (timing.has_ends) {
+      arrival.start_ns = alignment.to_common_ns(part.file, *one.start_ns);
+      arrival.end_ns = alignment.to_common_ns(part.file, *one.end_ns);
+      const bool is_first = timing.arrivals.empty();
+      timing.last_end_ns =
+          is_first ? *arrival.end_ns : std::max(timing.last_end_ns, *arrival.end_ns);
+      first_end_ns = is_first ? *arrival.end_ns : std::min(first_end_ns, *arrival.end_ns);
+    } else if (one.enqueue_start_ns) {
+      arrival.start_ns = alignment.to_common_ns(part.file, *one.enqueue_start_ns);
+    } else {
+      return std::nullopt;
+    }
+    timing.arrivals.push_back(arrival);
+  }
+  std::sort(timing.arrivals.begin(), timing.arrivals.end(), [](const Arrival& a, const Arrival& b) {
+    return std::tie(a.start_ns, a.part) < std::tie(b.start_ns, b.part);
+  });
+  // The last must be later than any other: the least certain of these comparisons counts.
+  const match::Part& last = matches.parts[timing.arrivals.back().part];
+  timing.uncertainty_ns = 0;
+  for (std::size_t i = 0; i + 1 < timing.arrivals.size() && timing.uncertainty_ns; ++i) {
+    const auto uncertainty_ns = alignment.uncertainty_ns(
+        last.file, matches.parts[timing.arrivals[i].part].file, timing.last_start_ns());
+    // One that came so early that the clocks do not matter.
+    const std::int64_t ahead_ns = timing.last_start_ns() - timing.arrivals[i].start_ns;
+    if (!uncertainty_ns) {
+      timing.uncertainty_ns.reset();
+    } else if (ahead_ns - *uncertainty_ns < timing.margin_ns() - *timing.uncertainty_ns) {
+      timing.uncertainty_ns = timing.margin_ns() - (ahead_ns - *uncertainty_ns);
+    }
+  }
+  timing.is_impossible =
+      timing.has_ends && is_synchronising(traces.names.text(operation.func)) &&
+      first_end_ns < timing.last_start_ns() - kImpossible_ns - timing.uncertainty_ns.value_or(0);
+  return timing;
+}
+
+}  // namespace ringside::metrics

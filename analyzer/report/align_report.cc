@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/align_report.h"
+
+#include <algorithm>
+
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+std::string clock_sentence(const align::Alignment& alignment) {
+  const auto& hosts = alignment.hosts();
+  if (hosts.size() < 2) {
+    return "all ranks are on one host and share its clock";
+  }
+  if (!alignment.is_aligned()) {
+    return "the clocks of " + counted(hosts.size(), "host") +
+           " are taken as they are (--no-align): nothing is said that depends on their difference";
+  }
+  std::int64_t most_ns = 0;
+  std::size_t unbounded = 0;
+  for (const align::HostOffset& host : hosts) {
+    most_ns = std::max(most_ns, host.uncertainty_ns);
+    unbounded += host.is_bounded ? 0 : 1;
+  }
+  std::string text = "the clocks of " + counted(hosts.size(), "host") + " are aligned by " +
+                     counted(alignment.points(), "operation or chunk", "operations and chunks") +
+                     " that they have in common, to " +
+                     human_duration(static_cast<double>(most_ns)) + " or better";
+  if (unbounded > 0) {
+    text += unbounded == hosts.size()
+                ? "; none of them is bounded, so nothing is said that depends "
+                  "on their difference"
+                : ", but for " + counted(unbounded, "host");
+  }
+  return text + " (--align-report shows each)";
+}
+
+}  // namespace
+
+Table alignment_table(const align::Alignment& alignment) {
+  Table table{"clocks",
+              "Clocks of the hosts, against " +
+                  [&] {
+                    for (const align::HostOffset& host : alignment.hosts()) {
+                      if (host.is_reference) {
+                        return host.host;
+                      }
+                    }
+                    return std::string("each other");
+                  }(),
+              {{"host", "host"},
+               {"processes", "processes", Shown::kInteger},
+               {"offset_ns", "offset", Shown::kDuration},
+               {"drift_ppb", "drift", Shown::kNumber, "ppb", 0},
+               {"uncertainty_ns", "+-", Shown::kDuration},
+               {"most_uncertainty_ns", "+- at most", Shown::kDuration},
+               {"set_by", "set by"}},
+              {}};
+  for (const align::HostOffset& host : alignment.hosts()) {
+    std::vector<Cell> row = {host.host, std::uint64_t{host.files}};
+    if (host.is_reference) {
+      row.insert(row.end(), {std::int64_t{0}, 0.0, std::int64_t{0}, std::int64_t{0},
+                             std::string("the reference")});
+    } else if (host.is_bounded) {
+      row.insert(row.end(), {host.offset_ns, host.drift_ppb, host.uncertainty_ns,
+                             host.most_uncertainty_ns, host.set_by});
+    } else {
+      row.insert(row.end(), {Cell(), Cell(), Cell(), Cell(),
+                             std::string("nothing: CLOCK_REALTIME is believed")});
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment) {
+  std::vector<std::string> notes = {clock_sentence(alignment)};
+  notes.insert(notes.end(), alignment.notes().begin(), alignment.notes().end());
+  if (alignment.untrusted() > 0) {
+    notes.push_back(counted(alignment.untrusted(), "operation") +
+                    " cannot help to align the clocks: sequence numbers of NCCL up to 2.25, or of "
+                    "CUDA graphs");
+  }
+  std::size_t lossy = 0;
+  std::size_t open = 0;
+  for (const model::TraceFile& file : traces.files) {
+    lossy += file.account.dropped.empty() ? 0 : 1;
+    open += file.closed ? 0 : 1;
+  }
+  if (lossy > 0) {
+    notes.push_back("records were dropped in " + counted(lossy, "trace") +
+                    " (ringside summary says how many)");
+  }
+  if (open > 0) {
+    notes.push_back(counted(open, "trace") + " not closed: its process was killed or still runs");
+  }
+  return notes;
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is known of the hosts' clocks, and what else limits an analysis.
+#ifndef RINGSIDE_ANALYZER_REPORT_ALIGN_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_ALIGN_REPORT_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+Table alignment_table(const align::Alignment& alignment);
+
+/// One sentence each on clocks, lost records and files that are not whole.
+std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_ALIGN_REPORT_H

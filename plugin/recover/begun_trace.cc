@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/recover/begun_trace.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace ringside::recover {
+
+BegunTrace::BegunTrace(const std::string& path, const std::string& first_line) {
+  file_ = first_line.empty() ? -1 : open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat about {};
+  if (file_ < 0 || fstat(file_, &about) != 0 || !S_ISREG(about.st_mode)) {
+    return;
+  }
+  bytes_ = static_cast<std::uint64_t>(about.st_size);
+  std::string begin(first_line.size(), '\0');
+  const ssize_t got = pread(file_, begin.data(), begin.size(), 0);
+  begin.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  is_there_ = first_line.starts_with(begin) && (begin == first_line || bytes_ < first_line.size());
+}
+
+BegunTrace::~BegunTrace() {
+  if (file_ >= 0) {
+    close(file_);
+  }
+}
+
+std::uint64_t BegunTrace::open_end(std::uint64_t bytes) const {
+  std::string tail(std::min<std::uint64_t>(bytes, 4096), '\0');
+  const auto at = static_cast<off_t>(bytes - tail.size());
+  constexpr std::string_view kBracket = "\n]\n";
+  if (pread(file_, tail.data(), tail.size(), at) != static_cast<ssize_t>(tail.size()) ||
+      !tail.ends_with(kBracket)) {
+    return bytes;
+  }
+  const std::size_t line = tail.rfind('\n', tail.size() - kBracket.size() - 1);
+  return line == std::string::npos ? bytes : bytes - (tail.size() - line - 1);
+}
+
+bool BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
+  std::string block;
+  std::uint64_t at = 0;
+  while (at < bytes) {
+    block.resize(std::min<std::uint64_t>(std::uint64_t{1} << 20, bytes - at));
+    const ssize_t got = pread(file_, block.data(), block.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got <= 0) {
+      return got == 0;
+    }
+    block.resize(static_cast<std::size_t>(got));
+    const std::size_t end = block.rfind('\n');
+    if (end == std::string::npos) {
+      return true;  // no line is that long: what is left is not whole
+    }
+    out.add(std::string_view(block).substr(0, end + 1), {});
+    at += end + 1;
+  }
+  return true;
+}
+
+}  // namespace ringside::recover

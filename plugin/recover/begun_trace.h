@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The trace that the process had begun.
+#ifndef RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
+#define RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
+
+#include <cstdint>
+#include <string>
+
+#include "plugin/export/trace_file.h"
+
+namespace ringside::recover {
+
+class BegunTrace {
+ public:
+  /// Opens the file at `path`, if it is there and begins with that line, or with a part of it.
+  BegunTrace(const std::string& path, const std::string& first_line);
+  BegunTrace(const BegunTrace&) = delete;
+  BegunTrace& operator=(const BegunTrace&) = delete;
+  ~BegunTrace();
+
+  bool is_there() const { return is_there_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+  /// Where the lines end that go on: behind `bytes`, or before the last line and the bracket of a
+  /// segment that was closed just when the process died.
+  std::uint64_t open_end(std::uint64_t bytes) const;
+
+  /// Copies whole lines from the first `bytes`. False on error, with errno.
+  bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const;
+
+ private:
+  int file_ = -1;
+  bool is_there_ = false;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace ringside::recover
+
+#endif  // RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
