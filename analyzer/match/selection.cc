@@ -5,6 +5,8 @@
 #include <limits>
 #include <string_view>
 
+#include "analyzer/match/group_patterns.h"
+
 namespace ringside::match {
 namespace {
 
@@ -31,6 +33,9 @@ bool is_chosen_function(const Selection& selection, const model::Traces& traces,
   if (operation.way == Way::kPair) {
     return has(selection.functions, "SendRecv") || has(selection.functions, "Send") ||
            has(selection.functions, "Recv");
+  }
+  if (operation.way == Way::kGroup) {
+    return has(selection.functions, std::string_view(pattern_name(operation.pattern)));
   }
   return has(selection.functions, traces.names.text(operation.func));
 }

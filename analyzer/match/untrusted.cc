@@ -124,6 +124,7 @@ class Aligner {
       const std::uint64_t number = mix(mix(0, entry.func), entry.key);
       if (!seen.insert(number).second || operation_of_entry(entry).graph) {
         repeated_.insert(number);
+        repeating_functions_.insert(entry.func);
       }
     }
   }
@@ -135,10 +136,12 @@ class Aligner {
     if (entry.way != Way::kSequence) {
       return {};
     }
-    if (repeated_.contains(mix(mix(0, entry.func), entry.key))) {
-      const bool may_shift = numbers_are_late_;
-      return {order_is_doubtful_ ? Doubt::kRepeats : Doubt::kNone, false,
-              may_shift ? entry.func : model::kNoName};
+    // Where the ranks' numbers differ by a shift, one cannot know whose number is the repeated one.
+    if (numbers_are_late_ && repeating_functions_.contains(entry.func)) {
+      return {Doubt::kRepeats, false, entry.func};
+    }
+    if (!numbers_are_late_ && repeated_.contains(mix(mix(0, entry.func), entry.key))) {
+      return {order_is_doubtful_ ? Doubt::kRepeats : Doubt::kNone, false, model::kNoName};
     }
     return {numbers_are_late_ ? Doubt::kLateCount : Doubt::kNone, true, entry.func};
   }
@@ -187,8 +190,13 @@ class Aligner {
     std::sort(lane.calls.begin(), lane.calls.end(), [&](const Call& a, const Call& b) {
       const auto order = [&](const Call& call) {
         const Entry& entry = entries_[call.operation];
-        return std::tuple(window_of(call), stream.has_positions ? entry.key : 0, call.enqueued_ns,
-                          operation_of_entry(entry).id, entry.operation);
+        const model::Operation& operation = operation_of_entry(entry);
+        // Replays are enqueued by a thread of their own, but executed in order with all others.
+        const std::int64_t time_ns = stream.doubt == Doubt::kRepeats
+                                         ? operation.start_ns.value_or(time_of(operation))
+                                         : time_of(operation);
+        return std::tuple(window_of(call), stream.has_positions ? entry.key : 0, time_ns,
+                          operation.id, entry.operation);
       };
       return order(a) < order(b);
     });
@@ -376,7 +384,8 @@ class Aligner {
   bool numbers_are_late_ = false;
   bool order_is_doubtful_ = false;
   bool has_one_interface_ = true;
-  std::unordered_set<std::uint64_t> repeated_;
+  std::unordered_set<std::uint64_t> repeated_;  // function and number
+  std::set<model::NameId> repeating_functions_;
   std::set<Doubt> doubts_;
   std::vector<std::uint32_t> unaligned_;  // entries
 };

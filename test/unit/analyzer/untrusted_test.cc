@@ -24,6 +24,8 @@ TraceBuilder random_job(std::mt19937_64& random) {
   constexpr std::int64_t kCalls = 90;
   const bool is_old = pick(0, 1) == 1;
   const bool has_replays = pick(0, 2) == 0;
+  const bool tells_graph = pick(0, 1) == 0;
+  const std::int64_t eager = pick(0, 1) * 30;  // calls before the replays
   const bool is_timed = pick(0, 3) > 0;
   const std::int64_t sizes = pick(0, 2) * 20 + 1;
   const std::int64_t period = pick(0, 1) == 0 ? kCalls : pick(1, 12);
@@ -72,7 +74,10 @@ TraceBuilder random_job(std::mt19937_64& random) {
     for (std::int64_t i = 0; i < last; ++i) {
       const Truth& call = calls[static_cast<std::size_t>(i)];
       // NCCL up to 2.25 counts only while recording.
-      const std::uint64_t seq = i >= first || !is_old ? counts[call.func]++ : 0;
+      const bool is_replay = has_replays && i >= eager;
+      std::uint64_t& count = counts[call.func];
+      const std::uint64_t seq = is_replay ? count + static_cast<std::uint64_t>(i % 3) : count;
+      count += !is_replay && (i >= first || !is_old) ? 1 : 0;
       if (i < first) {
         continue;
       }
@@ -81,9 +86,9 @@ TraceBuilder random_job(std::mt19937_64& random) {
         continue;
       }
       const bool has_number = call.func != "Broadcast";
-      model::Operation& operation = builder.add(
-          call.func, has_number ? std::optional(has_replays ? seq % 3 : seq) : std::nullopt);
-      operation.graph = has_replays;
+      model::Operation& operation =
+          builder.add(call.func, has_number ? std::optional(seq) : std::nullopt);
+      operation.graph = is_replay && tells_graph;
       operation.bytes = call.bytes;
       operation.count = call.bytes;
       operation.window = 1;
