@@ -2,6 +2,7 @@
 #include "analyzer/match/group_patterns.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -278,7 +279,7 @@ std::optional<std::uint64_t> group_bytes(const model::Traces& traces, const Matc
   }
   const double mean_bytes = sent_bytes / static_cast<double>(members.size());
   constexpr double kMost = 9e18;
-  return mean_bytes < kMost ? std::optional(static_cast<std::uint64_t>(mean_bytes + 0.5))
+  return mean_bytes < kMost ? std::optional(static_cast<std::uint64_t>(std::llround(mean_bytes)))
                             : std::nullopt;
 }
 

@@ -26,19 +26,30 @@ Direction direction_of(std::string_view func) {
 class ByContext {
  public:
   explicit ByContext(const model::Traces& traces) {
+    std::size_t most = 0;
     for (const model::TraceFile& file : traces.files) {
-      std::vector<std::uint32_t>& order = orders_.emplace_back(file.operations.size());
-      std::iota(order.begin(), order.end(), 0U);
-      const auto context = [&](std::uint32_t i) { return file.operations[i].context; };
+      most = std::max(most, file.operations.size());
+    }
+    in_file_.resize(most);
+    std::iota(in_file_.begin(), in_file_.end(), 0U);
+    for (const model::TraceFile& file : traces.files) {
+      std::vector<std::uint32_t>& order = orders_.emplace_back();
       if (file.contexts.size() > 1) {
-        std::stable_sort(order.begin(), order.end(),
-                         [&](std::uint32_t a, std::uint32_t b) { return context(a) < context(b); });
+        order.assign(in_file_.begin(),
+                     in_file_.begin() + static_cast<std::ptrdiff_t>(file.operations.size()));
+        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+          return file.operations[a].context < file.operations[b].context;
+        });
       }
     }
   }
 
   std::span<const std::uint32_t> of(const model::Traces& traces, const Member& member) const {
-    const auto& operations = traces.files[member.file].operations;
+    const model::TraceFile& file = traces.files[member.file];
+    if (file.contexts.size() <= 1) {
+      return std::span(in_file_).first(file.operations.size());
+    }
+    const auto& operations = file.operations;
     const auto& order = orders_[member.file];
     const auto first = std::lower_bound(
         order.begin(), order.end(), member.context,
@@ -50,7 +61,8 @@ class ByContext {
   }
 
  private:
-  std::vector<std::vector<std::uint32_t>> orders_;
+  std::vector<std::uint32_t> in_file_;              // of files with one context: 0, 1, 2...
+  std::vector<std::vector<std::uint32_t>> orders_;  // of the others
 };
 
 Entry make_entry(Direction direction, const model::Operation& operation, std::uint32_t rank) {

@@ -10,53 +10,13 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analyzer/match/align_calls.h"
+#include "analyzer/match/lanes.h"
 
 namespace ringside::match {
 namespace {
 
-constexpr std::int64_t kGreatestPosition = std::int64_t{1} << 59;
 constexpr std::int64_t kBias = std::int64_t{1}
                                << 61;  // keys are unsigned, positions may be below 0
-
-// Why the operations of a stream are not matched by their numbers.
-enum class Doubt : std::uint8_t { kNone, kLateCount, kRepeats, kNoNumber };
-
-// What is aligned together: by function, except repeated numbers, which tell the function.
-struct Stream {
-  Doubt doubt = Doubt::kNone;
-  bool has_positions = false;  // sequence numbers that are true but for a shift
-  model::NameId func = model::kNoName;
-
-  auto tied() const { return std::tie(doubt, has_positions, func); }
-  bool operator<(const Stream& other) const { return tied() < other.tied(); }
-};
-
-bool is_synchronising(std::string_view func) {
-  return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter" ||
-         func == "AlltoAll";
-}
-
-// How far the ends of a seen execution may be from the truth, in ns: GPU stamps are put on the
-// host's time line by a fit; others are the moments of callbacks.
-std::int64_t slack_ns(const model::Operation& operation) {
-  return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled ? 20'000
-                                                                                 : 1'000'000;
-}
-
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
-  hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 12) + (hash >> 4);
-  hash *= 0xbf58476d1ce4e5b9ULL;
-  return hash ^ (hash >> 31);
-}
-
-// All calls of one stream by one member, cut where recording was interrupted.
-struct Lane {
-  std::uint32_t member = 0;
-  std::vector<Call> calls;  // operation: index into the entries
-  std::vector<Piece> pieces;
-  bool is_exact = false;
-};
 
 class Aligner {
  public:
@@ -76,8 +36,10 @@ class Aligner {
         streams[stream].push_back(i);
       }
     }
+    const LaneMaker lanes(traces_, clock_, communicator_, entries_, has_one_interface_,
+                          !numbers_are_late_);
     for (const auto& [stream, indices] : streams) {
-      align(stream, indices);
+      align(lanes, stream, indices);
     }
     take_out_unaligned();
     tell();
@@ -118,6 +80,7 @@ class Aligner {
       const std::uint64_t number = mix(mix(0, entry.func), entry.key);
       if (!seen.insert(number).second || operation_of_entry(entry).graph) {
         repeated_.insert(number);
+        repeating_functions_.insert(entry.func);
       }
     }
   }
@@ -129,101 +92,20 @@ class Aligner {
     if (entry.way != Way::kSequence) {
       return {};
     }
-    if (repeated_.contains(mix(mix(0, entry.func), entry.key))) {
-      const bool may_shift = numbers_are_late_;
-      return {order_is_doubtful_ ? Doubt::kRepeats : Doubt::kNone, false,
-              may_shift ? entry.func : model::kNoName};
+    // Where the ranks' numbers differ by a shift, one cannot know whose number is the repeated one.
+    if (numbers_are_late_ && repeating_functions_.contains(entry.func)) {
+      return {Doubt::kRepeats, false, entry.func};
+    }
+    if (!numbers_are_late_ && repeated_.contains(mix(mix(0, entry.func), entry.key))) {
+      return {order_is_doubtful_ ? Doubt::kRepeats : Doubt::kNone, false, model::kNoName};
     }
     return {numbers_are_late_ ? Doubt::kLateCount : Doubt::kNone, true, entry.func};
   }
 
-  Call make_call(const Stream& stream, std::uint32_t index) const {
-    const Entry& entry = entries_[index];
-    const model::Operation& operation = operation_of_entry(entry);
-    const std::uint32_t file = communicator_.members[entry.member].file;
-    Call call;
-    call.operation = index;
-    call.enqueued_ns = clock_.to_common_ns(file, time_of(operation));
-    std::uint64_t signature = mix(0, entry.func);
-    signature = mix(signature, operation.bytes.value_or(~0ULL));
-    signature = mix(signature, operation.root.value_or(~0U));
-    signature = mix(signature, has_one_interface_ ? operation.datatype : 0);
-    if (stream.doubt == Doubt::kRepeats && !numbers_are_late_) {
-      signature = mix(signature, entry.key);
-    }
-    call.signature = signature;
-    const bool is_timed = operation.times_from == model::TimesFrom::kGpu ||
-                          operation.times_from == model::TimesFrom::kProxy;
-    if (is_timed && is_synchronising(traces_.names.text(operation.func))) {
-      if (operation.start_ns) {
-        call.start_ns = clock_.to_common_ns(file, *operation.start_ns) - slack_ns(operation);
-      }
-      if (operation.end_ns && is_end_certain(operation)) {
-        call.end_ns = clock_.to_common_ns(file, *operation.end_ns) + slack_ns(operation);
-      }
-    }
-    return call;
-  }
-
-  static bool is_end_certain(const model::Operation& operation) {
-    return !operation.in_flight && operation.state == model::State::kCompleted;
-  }
-
-  Lane make_lane(const Stream& stream, std::span<const std::uint32_t> indices) const {
-    Lane lane;
-    lane.member = entries_[indices.front()].member;
-    const auto window_of = [&](const Call& call) {
-      return operation_of_entry(entries_[call.operation]).window;
-    };
-    for (const std::uint32_t i : indices) {
-      lane.calls.push_back(make_call(stream, i));
-    }
-    std::sort(lane.calls.begin(), lane.calls.end(), [&](const Call& a, const Call& b) {
-      const auto order = [&](const Call& call) {
-        const Entry& entry = entries_[call.operation];
-        return std::tuple(window_of(call), stream.has_positions ? entry.key : 0, call.enqueued_ns,
-                          operation_of_entry(entry).id, entry.operation);
-      };
-      return order(a) < order(b);
-    });
-    const Member& member = communicator_.members[lane.member];
-    lane.is_exact = stream.has_positions || member.is_lossless;
-    for (std::size_t i = 0; i < lane.calls.size(); ++i) {
-      const std::uint64_t key = entries_[lane.calls[i].operation].key;
-      const bool is_absurd = key >= static_cast<std::uint64_t>(kGreatestPosition);
-      lane.calls[i].position = !stream.has_positions ? static_cast<std::int64_t>(i)
-                               : is_absurd           ? kGreatestPosition
-                                                     : static_cast<std::int64_t>(key);
-      const bool ascends = i == 0 || lane.calls[i - 1].position < lane.calls[i].position;
-      lane.is_exact = lane.is_exact && ascends && (!stream.has_positions || !is_absurd);
-    }
-    cut_into_pieces(member, window_of, lane);
-    return lane;
-  }
-
-  template <typename WindowOf>
-  void cut_into_pieces(const Member& member, const WindowOf& window_of, Lane& lane) const {
-    const auto& windows = traces_.files[member.file].windows;
-    for (std::size_t first = 0; first < lane.calls.size();) {
-      std::size_t last = first;
-      const std::uint64_t window = window_of(lane.calls[first]);
-      while (last < lane.calls.size() && window_of(lane.calls[last]) == window) {
-        ++last;
-      }
-      Piece piece;
-      piece.calls = std::span(lane.calls).subspan(first, last - first);
-      piece.is_exact = lane.is_exact;
-      piece.at_start = lane.is_exact && member.is_from_start && window == windows.begin()->first;
-      piece.at_end = lane.is_exact && member.is_lossless && member.is_to_end &&
-                     window == windows.rbegin()->first;
-      lane.pieces.push_back(piece);
-      first = last;
-    }
-  }
-
   // Indices are in the order of the members. The exact lane with the most calls is what others are
   // aligned to.
-  void align(const Stream& stream, const std::vector<std::uint32_t>& indices) {
+  void align(const LaneMaker& lanes, const Stream& stream,
+             const std::vector<std::uint32_t>& indices) {
     std::vector<std::span<const std::uint32_t>> by_member;
     for (std::size_t first = 0; first < indices.size();) {
       std::size_t last = first;
@@ -238,7 +120,7 @@ class Aligner {
                      [](const auto& a, const auto& b) { return a.size() > b.size(); });
     Lane reference;
     for (const auto& of_member : by_member) {
-      reference = make_lane(stream, of_member);
+      reference = lanes.make(stream, of_member);
       if (reference.is_exact) {
         break;
       }
@@ -259,7 +141,7 @@ class Aligner {
     }
     for (const auto& of_member : by_member) {
       if (entries_[of_member.front()].member != reference.member) {
-        align_lane(reference, counts, make_lane(stream, of_member));
+        align_lane(reference, counts, lanes.make(stream, of_member));
       }
     }
     number_from_zero(stream, indices);
@@ -370,7 +252,8 @@ class Aligner {
   bool numbers_are_late_ = false;
   bool order_is_doubtful_ = false;
   bool has_one_interface_ = true;
-  std::unordered_set<std::uint64_t> repeated_;
+  std::unordered_set<std::uint64_t> repeated_;  // function and number
+  std::set<model::NameId> repeating_functions_;
   std::set<Doubt> doubts_;
   std::vector<std::uint32_t> unaligned_;  // entries
 };

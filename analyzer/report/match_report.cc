@@ -117,8 +117,9 @@ class MatchDocument {
                                 " that " + (findings.left_out == 1 ? "does" : "do") +
                                 " not match (--mismatch-cap describes more)");
     }
+    const std::string prefix = label + ": ";
     for (const std::string& note : communicator.notes) {
-      document_.notes.push_back(label + ": " + note);
+      document_.notes.push_back(prefix + note);
     }
     if (communicator.unaligned_calls > 0) {
       document_.notes.push_back(label + ": " + counted(communicator.unaligned_calls, "call") +

@@ -34,7 +34,7 @@ TraceBuilder grouped(std::uint32_t nranks, const Sizes& sizes) {
   return builder;
 }
 
-Sizes links(std::function<bool(std::uint32_t, std::uint32_t)> is_link) {
+Sizes links(const std::function<bool(std::uint32_t, std::uint32_t)>& is_link) {
   return [is_link](std::uint32_t from, std::uint32_t to) {
     return is_link(from, to) ? std::optional<std::uint64_t>(1000) : std::nullopt;
   };

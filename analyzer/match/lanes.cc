@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/lanes.h"
+
+#include <algorithm>
+#include <string_view>
+#include <tuple>
+
+namespace ringside::match {
+namespace {
+
+constexpr std::int64_t kGreatestPosition = std::int64_t{1} << 59;
+
+bool is_synchronising(std::string_view func) {
+  return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter" ||
+         func == "AlltoAll";
+}
+
+// How far the ends of a seen execution may be from the truth, in ns: GPU stamps are put on the
+// host's time line by a fit; others are the moments of callbacks.
+std::int64_t slack_ns(const model::Operation& operation) {
+  return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled ? 20'000
+                                                                                 : 1'000'000;
+}
+
+// Times come from files; what would overflow stays what it is.
+std::int64_t add(std::int64_t time_ns, std::int64_t more_ns) {
+  std::int64_t sum_ns = 0;
+  return __builtin_add_overflow(time_ns, more_ns, &sum_ns) ? time_ns : sum_ns;
+}
+
+bool is_end_certain(const model::Operation& operation) {
+  return !operation.in_flight && operation.state == model::State::kCompleted;
+}
+
+}  // namespace
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash ^= value + 0x9e3779b97f4a7c15ULL + (hash << 12) + (hash >> 4);
+  hash *= 0xbf58476d1ce4e5b9ULL;
+  return hash ^ (hash >> 31);
+}
+
+Call LaneMaker::make_call(const Stream& stream, std::uint32_t index) const {
+  const Entry& entry = entries_[index];
+  const model::Operation& operation = operation_of_entry(entry);
+  const std::uint32_t file = communicator_.members[entry.member].file;
+  Call call;
+  call.operation = index;
+  call.enqueued_ns = clock_.to_common_ns(file, time_of(operation));
+  std::uint64_t signature = mix(0, entry.func);
+  signature = mix(signature, operation.bytes.value_or(~0ULL));
+  signature = mix(signature, operation.root.value_or(~0U));
+  signature = mix(signature, signs_datatype_ ? operation.datatype : 0);
+  if (stream.doubt == Doubt::kRepeats && signs_key_) {
+    signature = mix(signature, entry.key);
+  }
+  call.signature = signature;
+  const bool is_timed = operation.times_from == model::TimesFrom::kGpu ||
+                        operation.times_from == model::TimesFrom::kProxy;
+  if (is_timed && is_synchronising(traces_.names.text(operation.func))) {
+    if (operation.start_ns) {
+      call.start_ns = add(clock_.to_common_ns(file, *operation.start_ns), -slack_ns(operation));
+    }
+    if (operation.end_ns && is_end_certain(operation)) {
+      call.end_ns = add(clock_.to_common_ns(file, *operation.end_ns), slack_ns(operation));
+    }
+  }
+  return call;
+}
+
+Lane LaneMaker::make(const Stream& stream, std::span<const std::uint32_t> indices) const {
+  Lane lane;
+  lane.member = entries_[indices.front()].member;
+  const auto window_of = [&](const Call& call) {
+    return operation_of_entry(entries_[call.operation]).window;
+  };
+  for (const std::uint32_t i : indices) {
+    lane.calls.push_back(make_call(stream, i));
+  }
+  std::sort(lane.calls.begin(), lane.calls.end(), [&](const Call& a, const Call& b) {
+    const auto order = [&](const Call& call) {
+      const Entry& entry = entries_[call.operation];
+      const model::Operation& operation = operation_of_entry(entry);
+      // Replays are enqueued by a thread of their own, but executed in order with all others.
+      const std::int64_t time_ns = stream.doubt == Doubt::kRepeats
+                                       ? operation.start_ns.value_or(time_of(operation))
+                                       : time_of(operation);
+      return std::tuple(window_of(call), stream.has_positions ? entry.key : 0, time_ns,
+                        operation.id, entry.operation);
+    };
+    return order(a) < order(b);
+  });
+  const Member& member = communicator_.members[lane.member];
+  lane.is_exact = stream.has_positions || member.is_lossless;
+  for (std::size_t i = 0; i < lane.calls.size(); ++i) {
+    const std::uint64_t key = entries_[lane.calls[i].operation].key;
+    const bool is_absurd = key >= static_cast<std::uint64_t>(kGreatestPosition);
+    lane.calls[i].position = !stream.has_positions ? static_cast<std::int64_t>(i)
+                             : is_absurd           ? kGreatestPosition
+                                                   : static_cast<std::int64_t>(key);
+    const bool ascends = i == 0 || lane.calls[i - 1].position < lane.calls[i].position;
+    lane.is_exact = lane.is_exact && ascends && (!stream.has_positions || !is_absurd);
+  }
+  cut_into_pieces(lane);
+  return lane;
+}
+
+void LaneMaker::cut_into_pieces(Lane& lane) const {
+  const Member& member = communicator_.members[lane.member];
+  const auto window_of = [&](const Call& call) {
+    return operation_of_entry(entries_[call.operation]).window;
+  };
+  const auto& windows = traces_.files[member.file].windows;
+  for (std::size_t first = 0; first < lane.calls.size();) {
+    std::size_t last = first;
+    const std::uint64_t window = window_of(lane.calls[first]);
+    while (last < lane.calls.size() && window_of(lane.calls[last]) == window) {
+      ++last;
+    }
+    Piece piece;
+    piece.calls = std::span(lane.calls).subspan(first, last - first);
+    piece.is_exact = lane.is_exact;
+    piece.at_start = lane.is_exact && member.is_from_start && window == windows.begin()->first;
+    piece.at_end = lane.is_exact && member.is_lossless && member.is_to_end &&
+                   window == windows.rbegin()->first;
+    lane.pieces.push_back(piece);
+    first = last;
+  }
+}
+
+}  // namespace ringside::match
