@@ -129,8 +129,11 @@ void TraceFile::keys_of(const Operation& operation) {
     out_ << R"(,"root":)" << operation.root;
   }
   out_ << R"(,"count":)" << operation.count << R"(,"datatype":")" << operation.datatype
-       << R"(","bytes":)" << operation.bytes << R"(,"channels":)" << options_.channels
-       << R"(,"group":)" << operation.group_id << R"(,"window":1)";
+       << R"(","bytes":)" << operation.bytes << R"(,"window":1)";
+  // Lines for load stay below 500 bytes.
+  if (operation.is_p2p || options_.detail != Detail::kOperationsOnly) {
+    out_ << R"(,"channels":)" << options_.channels << R"(,"group":)" << operation.group_id;
+  }
 }
 
 void TraceFile::times_of(const Operation& operation) {

@@ -27,8 +27,7 @@ struct Rank {
 };
 
 /// Runs the job in true time and hands over each operation of each rank, in the order of each
-/// rank's calls. Rules of time: docs/architecture.md knows none of this; the header of operation.h
-/// and the comments at finish_collective() and finish_transfer() do.
+/// rank's calls. The rules of time are at finish_collective() and run_transfers().
 class Simulation {
  public:
   using Sink = std::function<void(const Operation&)>;
