@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_TEST_GENERATE_OPTIONS_H
+#define RINGSIDE_TEST_GENERATE_OPTIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace ringside::generate {
+
+enum class Function {
+  kAllReduce,
+  kAllGather,
+  kReduceScatter,
+  kBroadcast,
+  kReduce,
+  kAlltoAll,  // from here on grouped sends and receives
+  kAlltoAllv,
+  kGather,
+  kScatter,
+  kRingShift,
+  kNeighbour,
+};
+inline constexpr int kCollectives = 5;  // number of functions that have sequence numbers
+
+/// Which communicator: all ranks; K consecutive ranks; the ranks of the same place in these groups.
+enum class Group { kWorld, kSplit, kOrthogonal };
+inline constexpr int kGroups = 3;
+
+const char* name_of(Function function);
+
+/// One operation of the pattern that every iteration runs.
+struct Step {
+  Function function = Function::kAllReduce;
+  std::uint64_t bytes = 0;  // as `bytes` in docs/trace-format.md
+  Group group = Group::kWorld;
+};
+
+enum class FaultKind { kStraggler, kSlowLink, kMismatch, kMissing, kHang, kDrop, kStartLate };
+
+struct Fault {
+  FaultKind kind = FaultKind::kStraggler;
+  int rank = 0;
+  /// Mismatch, missing: number of the operation from 0, all iterations counted through.
+  /// Straggler, hang, start late: number of the iteration from 0.
+  std::int64_t at = 0;
+  std::int64_t delay_ns = 0;  // straggler
+  int to_rank = 0;            // slow link
+  int channel = 0;            // slow link
+  double factor = 1;          // slow link; drop: share of the operations
+  std::string what;           // mismatch: size, datatype, root or function
+};
+
+enum class Detail { kOperationsOnly, kNormal, kFull };
+enum class End { kClosed, kDump, kKilled };
+
+struct Options {
+  std::string directory;
+  std::uint64_t seed = 1;
+  int hosts = 2;
+  int ranks_per_host = 4;
+  int split = 0;  // 0: no splits
+  int iterations = 10;
+  std::vector<Step> pattern;
+  std::int64_t compute_ns = 500'000;
+  double jitter = 0.2;  // of the computing time
+  std::int64_t stamp_noise_ns = 2'000;
+  double bandwidth_gb_s = 40;
+  int channels = 2;
+  std::int64_t max_offset_ns = 500'000'000;
+  std::int64_t max_drift_ppb = 20'000;
+  std::int64_t wander_ns = 0;
+  std::int64_t wander_period_ns = 60'000'000'000;
+  bool proxy_times = false;
+  bool steps = false;
+  bool no_hash = false;
+  bool seq_from_window = false;
+  int sample = 1;
+  Detail detail = Detail::kNormal;
+  End end = End::kClosed;
+  std::vector<Fault> faults;
+  std::vector<int> truncate;  // ranks
+  std::vector<int> lose;      // ranks
+
+  int ranks() const { return hosts * ranks_per_host; }
+};
+
+/// Reads the command line. An exit status if the program is to end at once; else nothing.
+std::optional<int> parse_options(int argc, char** argv, Options& options);
+
+}  // namespace ringside::generate
+
+#endif  // RINGSIDE_TEST_GENERATE_OPTIONS_H

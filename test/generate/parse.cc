@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/generate/parse.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <stdexcept>
+
+namespace ringside::generate {
+namespace {
+
+constexpr std::array kNames = {"AllReduce", "AllGather", "ReduceScatter", "Broadcast",
+                               "Reduce",    "AlltoAll",  "AlltoAllv",     "Gather",
+                               "Scatter",   "RingShift", "Neighbour"};
+
+std::vector<std::string_view> parts_of(std::string_view text, std::size_t least, std::size_t most) {
+  std::vector<std::string_view> parts;
+  std::size_t begin = 0;
+  while (begin <= text.size()) {
+    const std::size_t end = std::min(text.find(':', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  if (parts.size() < least || parts.size() > most) {
+    throw std::invalid_argument('"' + std::string(text) + "\" has the wrong number of parts");
+  }
+  return parts;
+}
+
+std::int64_t number_of(std::string_view text, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0 || value > most) {
+    throw std::invalid_argument('"' + std::string(text) + "\" is not an integer from 0 to " +
+                                std::to_string(most));
+  }
+  return value;
+}
+
+constexpr std::int64_t kMost = 1'000'000'000;
+
+int rank_of(std::string_view text) {
+  return static_cast<int>(number_of(text, kMost));
+}
+
+}  // namespace
+
+const char* name_of(Function function) {
+  return kNames.at(static_cast<std::size_t>(function));
+}
+
+Step parse_step(std::string_view text) {
+  const auto parts = parts_of(text, 2, 3);
+  Step step;
+  std::size_t index = 0;
+  while (index < kNames.size() && parts[0] != kNames.at(index)) {
+    ++index;
+  }
+  if (index == kNames.size()) {
+    throw std::invalid_argument("no function \"" + std::string(parts[0]) + '"');
+  }
+  step.function = static_cast<Function>(index);
+  // Whole elements, also of AlltoAllv, which halves.
+  step.bytes = (static_cast<std::uint64_t>(number_of(parts[1], kMost * 1000)) / 8 + 1) * 8;
+  if (number_of(parts[1], kMost * 1000) % 8 == 0 && step.bytes > 8) {
+    step.bytes -= 8;
+  }
+  if (parts.size() == 3) {
+    if (parts[2] == "split") {
+      step.group = Group::kSplit;
+    } else if (parts[2] == "orthogonal") {
+      step.group = Group::kOrthogonal;
+    } else if (parts[2] != "world") {
+      throw std::invalid_argument("no communicator \"" + std::string(parts[2]) + '"');
+    }
+  }
+  return step;
+}
+
+Fault parse_straggler(std::string_view text) {
+  const auto parts = parts_of(text, 2, 3);
+  Fault fault;
+  fault.kind = FaultKind::kStraggler;
+  fault.rank = rank_of(parts[0]);
+  fault.delay_ns = number_of(parts[1], kMost) * 1000;
+  fault.at = parts.size() == 3 ? number_of(parts[2], kMost) : 0;
+  return fault;
+}
+
+Fault parse_slow_link(std::string_view text) {
+  const auto parts = parts_of(text, 4, 4);
+  Fault fault;
+  fault.kind = FaultKind::kSlowLink;
+  fault.rank = rank_of(parts[0]);
+  fault.to_rank = rank_of(parts[1]);
+  fault.channel = rank_of(parts[2]);
+  fault.factor = static_cast<double>(number_of(parts[3], 1000));
+  if (fault.factor < 1) {
+    throw std::invalid_argument("the factor of a slow link is 1 or more");
+  }
+  return fault;
+}
+
+Fault parse_mismatch(std::string_view text) {
+  const auto parts = parts_of(text, 3, 3);
+  Fault fault;
+  fault.kind = FaultKind::kMismatch;
+  fault.what = parts[0];
+  if (fault.what != "size" && fault.what != "datatype" && fault.what != "root" &&
+      fault.what != "function") {
+    throw std::invalid_argument("no mismatch \"" + fault.what + '"');
+  }
+  fault.rank = rank_of(parts[1]);
+  fault.at = number_of(parts[2], kMost);
+  return fault;
+}
+
+Fault parse_drop(std::string_view text) {
+  const auto parts = parts_of(text, 2, 2);
+  Fault fault;
+  fault.kind = FaultKind::kDrop;
+  fault.rank = rank_of(parts[0]);
+  fault.factor = static_cast<double>(number_of(parts[1], 100)) / 100;
+  return fault;
+}
+
+Fault parse_at(FaultKind kind, std::string_view text) {
+  const auto parts = parts_of(text, 2, 2);
+  Fault fault;
+  fault.kind = kind;
+  fault.rank = rank_of(parts[0]);
+  fault.at = number_of(parts[1], kMost);
+  return fault;
+}
+
+std::vector<Step> default_pattern(bool has_splits) {
+  std::vector<Step> pattern;
+  for (const char* text :
+       {"AllReduce:4194304", "AllGather:1048576", "ReduceScatter:1048576", "Broadcast:65536",
+        "Reduce:262144", "AlltoAll:65536", "AlltoAllv:131072", "Gather:16384", "Scatter:16384",
+        "RingShift:131072", "Neighbour:65536", "Broadcast:4194304", "AllReduce:16384"}) {
+    pattern.push_back(parse_step(text));
+  }
+  if (has_splits) {
+    for (const char* text :
+         {"AllReduce:1048576:split", "AllGather:262144:orthogonal", "ReduceScatter:524288:split"}) {
+      pattern.push_back(parse_step(text));
+    }
+  }
+  return pattern;
+}
+
+}  // namespace ringside::generate

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_TEST_GENERATE_PARSE_H
+#define RINGSIDE_TEST_GENERATE_PARSE_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "test/generate/options.h"
+
+namespace ringside::generate {
+
+/// FUNCTION:BYTES[:world|split|orthogonal]. Throws std::invalid_argument with a text for the user,
+/// as all functions here.
+Step parse_step(std::string_view text);
+
+Fault parse_straggler(std::string_view text);           // RANK:DELAY_US[:FROM_ITERATION]
+Fault parse_slow_link(std::string_view text);           // FROM_RANK:TO_RANK:CHANNEL:FACTOR
+Fault parse_mismatch(std::string_view text);            // WHAT:RANK:OPERATION
+Fault parse_drop(std::string_view text);                // RANK:PERCENT
+Fault parse_at(FaultKind kind, std::string_view text);  // RANK:OPERATION or RANK:ITERATION
+
+/// What every iteration runs if no pattern is given.
+std::vector<Step> default_pattern(bool has_splits);
+
+}  // namespace ringside::generate
+
+#endif  // RINGSIDE_TEST_GENERATE_PARSE_H

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "test/generate/trace_file.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "ringside/trace_schema.h"
+
+namespace ringside::generate {
+namespace {
+
+constexpr std::int64_t kBase_s = 227 * schema::kBaseTimeUnit_s;
+constexpr std::array kGroupNames = {"world", "split", "orthogonal"};
+constexpr std::array kTypeNames = {"Coll", "P2p", "CollApi", "KernelCh", "ProxyOp", "ProxyStep"};
+
+std::string name_of_file(int rank, int host) {
+  return "ringside.generated.host" + std::to_string(host) + '.' + std::to_string(1000 + rank) +
+         ".0.json";
+}
+
+}  // namespace
+
+TraceFile::TraceFile(const Options& options, int rank, const HostClock& clock)
+    : options_(options),
+      rank_(rank),
+      clock_(clock),
+      name_(name_of_file(rank, rank / options.ranks_per_host)),
+      path_(options.directory + '/' + name_),
+      out_(path_) {}
+
+void TraceFile::metadata(const char* name) {
+  const int pid = 1000 + rank_;
+  out_ << R"({"ph":"M","pid":)" << pid << R"(,"tid":)" << pid << R"(,"ts":0,"name":")" << name
+       << R"(","args":{)";
+}
+
+void TraceFile::clock_line(std::int64_t true_ns) {
+  const std::int64_t ts_ns = clock_.at(true_ns);
+  metadata(schema::kLineClock);
+  out_ << R"("ts_ns":)" << ts_ns << R"(,"realtime_ns":)";
+  out_.hex(static_cast<std::uint64_t>(kBase_s * 1'000'000'000 + ts_ns)) << R"(,"monotonic_ns":)";
+  out_.hex(static_cast<std::uint64_t>(ts_ns)) << R"(,"uncertainty_ns":50}},)" << '\n';
+}
+
+void TraceFile::begin(const std::vector<Communicator>& communicators) {
+  const std::int64_t start_ns = clock_.at(kJobStart_ns - 2'000'000);
+  const int host = rank_ / options_.ranks_per_host;
+  out_ << '[';
+  metadata(schema::kLineTrace);
+  out_ << R"("format_version":)" << schema::kFormatVersion
+       << R"(,"plugin_version":"0.1.0","run_id":)";
+  out_.hex((options_.seed << 20U) + static_cast<std::uint64_t>(rank_) + 1);
+  out_ << (options_.end == End::kDump ? R"(,"dump":true)" : "")
+       << R"(,"job":"generated","host":"host)" << host << R"(","boot_id":"boot)" << host
+       << R"(","pid":)" << 1000 + rank_ << R"(,"launcher_rank":)" << rank_
+       << R"(,"launcher_rank_from":"RANK","base_time_s":)" << kBase_s << R"(,"start_ns":)"
+       << start_ns << R"(,"nccl_version":")" << (options_.seq_from_window ? "2.25.1" : "2.28.9")
+       << R"(","abi":)" << (options_.no_hash ? 2 : 5)
+       << R"(,"clock":"tsc","events":["Coll","P2p"],"config":{},"environment":{}}},)" << '\n';
+  metadata("process_name");
+  out_ << R"("name":"rank )" << rank_ << "\"}},\n";
+  clock_line(kJobStart_ns - 2'000'000);
+  for (const Communicator& communicator : communicators) {
+    const auto& members = communicator.members;
+    const auto place = std::find(members.begin(), members.end(), rank_);
+    if (place == members.end()) {
+      continue;
+    }
+    const auto group = static_cast<std::size_t>(communicator.group);
+    hashes_.at(group) = communicator.hash;
+    sizes_.at(group) = members.size();
+    metadata(schema::kLineCommunicator);
+    out_ << R"("context":)" << group + 1;
+    if (!options_.no_hash) {
+      out_ << R"(,"comm":)";
+      out_.hex(communicator.hash) << R"(,"name":")" << kGroupNames.at(group) << R"(","nranks":)"
+                                  << members.size() << R"(,"nnodes":)"
+                                  << (members.back() / options_.ranks_per_host -
+                                      members.front() / options_.ranks_per_host + 1);
+    }
+    out_ << R"(,"rank":)" << place - members.begin() << R"(,"created_ns":)"
+         << start_ns + 1000 * static_cast<std::int64_t>(group + 1) << "}},\n";
+  }
+}
+
+void TraceFile::count(Type type, const Operation& operation, std::int64_t events) {
+  counts_.at(type).by_fate.at(static_cast<std::size_t>(operation.fate)) += events;
+}
+
+void TraceFile::account_line(std::int64_t true_ns) {
+  metadata(schema::kLineAccount);
+  out_ << R"("ts_ns":)" << clock_.at(true_ns) << R"(,"final":true,"by_type":{)";
+  const char* comma = "";
+  std::int64_t all = 0;
+  std::int64_t lost = 0;
+  for (std::size_t type = 0; type < kTypes; ++type) {
+    const auto& [written, sampled_out, filtered, dropped] = counts_.at(type).by_fate;
+    const std::int64_t produced = 2 * (written + sampled_out + filtered + dropped);
+    if (produced == 0) {
+      continue;
+    }
+    all += produced;
+    lost += 2 * dropped;
+    out_ << comma << '"' << kTypeNames.at(type) << R"(":{"produced":)" << produced;
+    comma = ",";
+    const auto entry = [&](const char* name, std::int64_t value) {
+      if (value != 0) {
+        out_ << ",\"" << name << "\":" << value;
+      }
+    };
+    entry("written", written);
+    entry("merged", written);
+    entry("filtered", 2 * filtered);
+    entry("sampled_out", 2 * sampled_out);
+    // Of an operation the start is lost in the ring, and so all that belongs to it has no parent.
+    const bool is_operation = type == kColl || type == kP2p;
+    entry("dropped_ring_full", is_operation ? dropped : 0);
+    entry("dropped_parent", is_operation ? dropped : 2 * dropped);
+    out_ << '}';
+  }
+  out_ << R"(},"by_thread":[{"tid":)" << 1000 + rank_ << R"(,"produced":)" << all
+       << R"(,"dropped":)" << lost << "}]}},\n";
+}
+
+void TraceFile::end(std::int64_t window_start_ns, std::int64_t end_ns) {
+  metadata(schema::kLineWindow);
+  out_ << R"("window":1,"start_ns":)" << clock_.at(window_start_ns)
+       << R"(,"events":["Coll","P2p"]}},)" << '\n';
+  clock_line(end_ns);
+  account_line(end_ns);
+  if (options_.end != End::kKilled) {
+    metadata(schema::kLineEnd);
+    out_ << R"("ts_ns":)" << clock_.at(end_ns) << R"(,"operations":)" << operations_ << "}}\n]\n";
+  }
+  out_.flush();
+  if (std::find(options_.truncate.begin(), options_.truncate.end(), rank_) !=
+      options_.truncate.end()) {
+    cut();
+  }
+}
+
+void TraceFile::cut() const {
+  const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path_));
+  std::int64_t length = size * 3 / 5;
+  std::ifstream file(path_, std::ios::binary);
+  char before[2] = {'\n', '\n'};
+  // The middle of a line: neither the last byte that stays nor the first that goes ends one.
+  while (length > 2 && (before[0] == '\n' || before[1] == '\n')) {
+    --length;
+    file.seekg(length - 1);
+    file.read(before, 2);
+  }
+  file.close();
+  std::filesystem::resize_file(path_, static_cast<std::uintmax_t>(length));
+}
+
+}  // namespace ringside::generate
