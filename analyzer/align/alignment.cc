@@ -199,6 +199,7 @@ void Alignment::take(std::uint32_t host, bool is_reference, const Bounds& bounds
   facts.most_uncertainty_ns = std::llround(*std::max_element(seen_ns.begin(), seen_ns.end()));
   facts.uncertainty_ns = std::llround(median_of(std::move(seen_ns)));
   const std::size_t middle = touched.empty() ? grid.cells / 2 : touched[touched.size() / 2];
+  facts.at_ns = zero_ns_ + std::llround(grid.center_ns(middle));
   facts.offset_ns = std::llround(line.at(grid.center_ns(middle)) + curve.offset_ns[middle]);
   facts.set_by = kinds_text(bounds, touched);
 }

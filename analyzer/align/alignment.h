@@ -28,6 +28,7 @@ struct HostOffset {
   std::uint32_t files = 0;
   bool is_reference = false;
   bool is_bounded = false;          ///< false: nothing in common; its CLOCK_REALTIME is believed
+  std::int64_t at_ns = 0;           ///< since the epoch, by its own clock: when offset_ns is meant
   std::int64_t offset_ns = 0;       ///< add to its clock, in the middle of what it has in common
   double drift_ppb = 0;             ///< how fast that grows
   std::int64_t uncertainty_ns = 0;  ///< median over time

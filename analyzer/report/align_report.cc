@@ -52,6 +52,7 @@ Table alignment_table(const align::Alignment& alignment) {
               {{"host", "host"},
                {"processes", "processes", Shown::kInteger},
                {"offset_ns", "offset", Shown::kDuration},
+               {"at_ns", "at", Shown::kMoment, "UTC"},
                {"drift_ppb", "drift", Shown::kNumber, "ppb", 0},
                {"uncertainty_ns", "+-", Shown::kDuration},
                {"most_uncertainty_ns", "+- at most", Shown::kDuration},
@@ -60,13 +61,13 @@ Table alignment_table(const align::Alignment& alignment) {
   for (const align::HostOffset& host : alignment.hosts()) {
     std::vector<Cell> row = {host.host, std::uint64_t{host.files}};
     if (host.is_reference) {
-      row.insert(row.end(), {std::int64_t{0}, 0.0, std::int64_t{0}, std::int64_t{0},
+      row.insert(row.end(), {std::int64_t{0}, Cell(), 0.0, std::int64_t{0}, std::int64_t{0},
                              std::string("the reference")});
     } else if (host.is_bounded) {
-      row.insert(row.end(), {host.offset_ns, host.drift_ppb, host.uncertainty_ns,
+      row.insert(row.end(), {host.offset_ns, host.at_ns, host.drift_ppb, host.uncertainty_ns,
                              host.most_uncertainty_ns, host.set_by});
     } else {
-      row.insert(row.end(), {Cell(), Cell(), Cell(), Cell(),
+      row.insert(row.end(), {Cell(), Cell(), Cell(), Cell(), Cell(),
                              std::string("nothing: CLOCK_REALTIME is believed")});
     }
     table.rows.push_back(std::move(row));

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Many jobs with known truth: the clocks are within what is said of them, what was injected is
+named, and clean runs have no findings.
+
+usage: check_truth.py GENERATE RINGSIDE [--seeds N] [--first N] [CHECK...]
+"""
+import argparse
+import json
+import math
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+BASE_S = 1_790_857_026
+
+
+class Failure(Exception):
+    pass
+
+
+def require(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def own_ns(truth, host, true_ns):
+    """What the host's clock shows at a true time, both since the job's base."""
+    elapsed = true_ns - truth["job_start_ns"]
+    wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
+    return true_ns + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
+
+
+def true_ns(truth, host, shown_ns):
+    at = shown_ns - host["offset_ns"]
+    for _ in range(20):
+        at -= own_ns(truth, host, at) - shown_ns
+    return at
+
+
+class Job:
+    def __init__(self, options, seed, directory):
+        self.options = options
+        self.seed = seed
+        self.random = random.Random(seed)
+        self.traces = pathlib.Path(directory) / f"traces{seed}"
+        self.hosts = self.random.randint(2, 4)
+        self.ranks_per_host = self.random.randint(1, 4)
+        self.ranks = self.hosts * self.ranks_per_host
+        self.arguments = ["--seed", str(seed), "--hosts", str(self.hosts), "--ranks-per-host",
+                          str(self.ranks_per_host), "--offset-ms", str(self.random.choice((0, 3, 5000))),
+                          "--drift-ppm", "50", "--wander-us", str(self.random.choice((0, 30))),
+                          "--times", self.random.choice(("gpu", "proxy"))]
+
+    def generate(self, *arguments):
+        command = [self.options.generate, str(self.traces), *self.arguments, *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        require(done.returncode == 0, f"{command}: {done.stderr}")
+        self.truth = json.loads((self.traces / "truth.txt").read_text(encoding="utf-8"))
+
+    def ringside(self, *arguments, statuses=(0,)):
+        done = subprocess.run([self.options.ringside, *arguments, "--format", "json",
+                               str(self.traces)], capture_output=True, text=True, timeout=60,
+                              check=False)
+        require(done.returncode in statuses, f"{arguments} returned {done.returncode}: {done.stderr}")
+        return json.loads(done.stdout)
+
+    def clocks(self):
+        found = self.ringside("stragglers", "--align-report")
+        rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
+        hosts = {host["host"]: host for host in self.truth["hosts"]}
+        reference = next(hosts[name] for name, row in rows.items()
+                         if row["set_by"] == "the reference")
+        for name, row in rows.items():
+            require(row["uncertainty_ns"] is not None, f"nothing bounds the clock of {name}: {row}")
+            if hosts[name] is reference:
+                continue
+            shown_ns = row["at_ns"] - BASE_S * 1_000_000_000
+            at_ns = true_ns(self.truth, hosts[name], shown_ns)
+            offset_ns = own_ns(self.truth, reference, at_ns) - shown_ns
+            error_ns = abs(offset_ns - row["offset_ns"])
+            # The generator's stamps and this arithmetic are rounded to a nanosecond each.
+            require(error_ns <= row["most_uncertainty_ns"] + 5,
+                    f"the clock of {name} is off by {error_ns:.0f} ns: {row}")
+        return found
+
+    def findings(self, command, *kinds, statuses=(0,)):
+        found = self.ringside(command, statuses=statuses)["findings"]
+        return [one["text"] for one in found if not kinds or one["kind"] in kinds]
+
+
+def check_clean(job):
+    job.generate("--iterations", 20)
+    found = job.clocks()["findings"]
+    require(not [one for one in found if one["severity"] != "note"], f"stragglers: {found}")
+    require(not job.findings("match"), f"match: {job.findings('match')}")
+
+
+def check_straggler(job):
+    rank = job.random.randrange(job.ranks)
+    job.generate("--iterations", 60, "--straggler",
+                 f"{rank}:{job.random.randint(500, 3000)}")
+    job.clocks()
+    found = job.findings("stragglers", "straggler")
+    ranks = [text for text in found if text.startswith("rank ")]
+    require(ranks and all(text.startswith(f"rank {rank} (") for text in ranks),
+            f"rank {rank} is late, found: {found}")
+
+
+def check_mismatch(job):
+    rank = job.random.randrange(job.ranks)
+    what = job.random.choice(("size", "datatype", "root"))
+    job.generate("--iterations", 8, "--pattern", "Broadcast:65536,AllReduce:1048576",
+                 "--mismatch", f"{what}:{rank}:{2 * job.random.randrange(8)}")
+    found = job.findings("match", "mismatch")
+    require(len(found) == 1, f"one {what} mismatch, found: {found}")
+    require(f"rank {rank}" in found[0], f"rank {rank} differs in {what}, found: {found}")
+    # With two ranks nobody is the minority.
+    require(job.ranks == 2 or f"on rank {rank} (the minority)" in found[0], found[0])
+
+
+def check_lost(job):
+    """Without a rank's file, or with lost records, nothing is missing."""
+    rank = job.random.randrange(job.ranks)
+    lost = job.random.choice((("--lose", rank), ("--drop", f"{rank}:20"), ("--truncate", rank)))
+    job.generate("--iterations", 10, *lost)
+    found = job.findings("match", "missing", "mismatch")
+    require(not found, f"{lost}: {found}")
+
+
+CHECKS = {"clean": check_clean, "straggler": check_straggler, "mismatch": check_mismatch,
+          "lost": check_lost}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("generate")
+    parser.add_argument("ringside")
+    parser.add_argument("checks", nargs="*", metavar="CHECK", help=", ".join(CHECKS))
+    parser.add_argument("--seeds", type=int, default=8, help="jobs for each check")
+    parser.add_argument("--first", type=int, default=1, help="first seed")
+    options = parser.parse_args()
+    failed = 0
+    for name in options.checks or CHECKS:
+        for seed in range(options.first, options.first + options.seeds):
+            with tempfile.TemporaryDirectory(prefix="ringside-truth-") as directory:
+                job = Job(options, seed, directory)
+                try:
+                    CHECKS[name](job)
+                except (Failure, KeyError, ValueError, subprocess.TimeoutExpired) as failure:
+                    failed += 1
+                    print(f"{name}, seed {seed}: {type(failure).__name__} {failure}\n"
+                          f"  ringside_generate DIR {' '.join(job.arguments)}")
+        print(f"{name}: {options.seeds} seeds")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
