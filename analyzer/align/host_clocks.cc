@@ -11,13 +11,16 @@ namespace {
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 // What is beyond is damage, and must not overflow a sum.
 constexpr std::int64_t kMost_ns = std::int64_t{1} << 60;
+// Of what counts from the epoch: 2^60 ns is the year 2006, this is 2116.
+constexpr std::int64_t kMostSinceEpoch_ns = std::int64_t{1} << 62;
 
 std::int64_t bounded(std::int64_t time_ns) {
   return std::clamp(time_ns, -kMost_ns, kMost_ns);
 }
 
 std::int64_t base_ns(const model::Process& process) {
-  return std::clamp<std::int64_t>(process.base_time_s, 0, kMost_ns / kSecond_ns) * kSecond_ns;
+  return std::clamp<std::int64_t>(process.base_time_s, 0, kMostSinceEpoch_ns / kSecond_ns) *
+         kSecond_ns;
 }
 
 struct First {
@@ -52,7 +55,8 @@ HostClocks find_host_clocks(const model::Traces& traces) {
       if (!first.epoch_of_monotonic_ns) {
         first.epoch_of_monotonic_ns = since_epoch_ns - monotonic_less_ts;
       }
-      since_epoch_ns = bounded(*first.epoch_of_monotonic_ns + bounded(monotonic_less_ts));
+      since_epoch_ns = std::clamp<std::int64_t>(
+          *first.epoch_of_monotonic_ns + bounded(monotonic_less_ts), 0, kMostSinceEpoch_ns);
     }
     found.since_epoch_ns.push_back(since_epoch_ns);
   }
