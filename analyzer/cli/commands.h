@@ -30,10 +30,20 @@ struct RecoverOptions {
   bool also_running = false;
 };
 
+struct HangOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  std::string table;  // of CSV; empty: the first
+  bool must_not_align = false;
+  double min_age_s = 1;
+  std::size_t top = 0;  // rows of each table; 0: all
+};
+
 /// Results go to stdout, everything else to stderr.
 ExitStatus run_summary(const SummaryOptions& options);
 ExitStatus run_lint(const LintOptions& options);
 ExitStatus run_recover(const RecoverOptions& options);
+ExitStatus run_hang(const HangOptions& options);
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

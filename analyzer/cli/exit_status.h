@@ -7,7 +7,7 @@ namespace ringside::cli {
 /// Exit statuses of `ringside`; docs/analyzer.md and --help say the same.
 enum ExitStatus : int {
   kExitOk = 0,
-  kExitFindings = 1,    // lint: a file has findings
+  kExitFindings = 1,    // lint: a file has findings; hang: something is stuck
   kExitUsage = 2,       // the command line is wrong
   kExitNoInput = 3,     // nothing that was named could be read
   kExitIncomplete = 4,  // with --strict: something could not be read or was dropped

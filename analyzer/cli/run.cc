@@ -15,7 +15,7 @@ namespace {
 constexpr char kExitStatuses[] =
     "Exit status:\n"
     "  0   all is well\n"
-    "  1   lint: a file has findings\n"
+    "  1   lint: a file has findings; hang: something is stuck\n"
     "  2   the command line is wrong\n"
     "  3   nothing that was named could be read\n"
     "  4   summary --strict: something could not be read, or events were dropped\n"
@@ -57,6 +57,19 @@ constexpr char kLintExample[] =
     "  ringside lint --rules              what is checked\n"
     "\n";
 
+constexpr char kHangExample[] =
+    "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
+    "do\n"
+    "traces that `ringside recover` or the end of the process has closed.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside hang traces/                     who has not joined, and who waits for whom\n"
+    "  ringside hang --min-age 30 traces/        only what has waited for half a minute\n"
+    "  ringside hang --format json traces/ | jq '.sentences[]'\n"
+    "\n"
+    "Exit status 1: something is stuck; 0: nothing is seen to be.\n"
+    "\n";
+
 void add_summary(CLI::App& app, SummaryOptions& options) {
   CLI::App* const command = app.add_subcommand(
       "summary", "Match the operations of all ranks; say how many, how long and how fast");
@@ -95,6 +108,29 @@ void add_recover(CLI::App& app, RecoverOptions& options) {
   command->footer(kRecoverExample);
 }
 
+void add_hang(CLI::App& app, HangOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "hang", "Say what is stuck, who has not joined it, and who waits for whom");
+  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
+      ->required();
+  command->add_option("--format", options.format, "table, json, csv or markdown")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+  command
+      ->add_option("--table", options.table,
+                   "The table of csv: stuck (default), waits, network or ranks")
+      ->check(CLI::IsMember({"stuck", "waits", "network", "ranks"}));
+  command
+      ->add_option("--min-age", options.min_age_s,
+                   "Seconds for which a rank must have waited in an operation")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command->add_option("--top", options.top, "Rows of each table at most; 0: all")
+      ->capture_default_str();
+  command->add_flag("--no-align", options.must_not_align, "Believe the clocks of the hosts");
+  command->footer(std::string(kHangExample) + kExitStatuses);
+}
+
 // Says what is wrong with the command line, and where to read on.
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
@@ -121,11 +157,13 @@ ExitStatus run(int argc, char** argv) {
   SummaryOptions summary;
   LintOptions lint;
   RecoverOptions recover;
+  HangOptions hang;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
   add_lint(app, lint);
   add_recover(app, recover);
+  add_hang(app, hang);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
@@ -134,7 +172,7 @@ ExitStatus run(int argc, char** argv) {
   if (argc > 1 && is_unknown_command(app, argv[1])) {
     std::fprintf(
         stderr,
-        "ringside: there is no command \"%s\"; the commands are summary, lint and recover.\n"
+        "ringside: there is no command \"%s\"; the commands are summary, lint, recover and hang.\n"
         "Try `ringside --help`.\n",
         argv[1]);
     return kExitUsage;
@@ -146,6 +184,9 @@ ExitStatus run(int argc, char** argv) {
     }
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
+  }
+  if (app.got_subcommand("hang")) {
+    return run_hang(hang);
   }
   if (app.got_subcommand("recover")) {
     return run_recover(recover);
