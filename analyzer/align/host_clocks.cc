@@ -48,7 +48,8 @@ HostClocks find_host_clocks(const model::Traces& traces) {
     std::int64_t since_epoch_ns = base_ns(process);
     if (!file.clocks.empty()) {
       const model::ClockReading& reading = file.clocks.front();
-      const std::int64_t monotonic_less_ts = bounded(reading.monotonic_ns) - bounded(reading.ts_ns);
+      const std::int64_t monotonic_less_ts =
+          bounded(bounded(reading.monotonic_ns) - bounded(reading.ts_ns));
       if (!first.epoch_of_monotonic_ns) {
         first.epoch_of_monotonic_ns = since_epoch_ns - monotonic_less_ts;
       }

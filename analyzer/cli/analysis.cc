@@ -62,7 +62,7 @@ match::CommonClock clock_of(const align::Alignment& alignment) {
 
 }  // namespace
 
-void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
+void add_input_options(CLI::App& command, AnalysisOptions& options) {
   command.add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
       ->required();
   command.add_option("--format", options.format, "table, json, csv or markdown")
@@ -76,16 +76,32 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
                    "Believe every host's clock instead of aligning them");
   command.add_flag("--align-report", options.align_report,
                    "Also show each host's clock: offset, drift, uncertainty, and what sets it");
+}
+
+void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
+  add_input_options(command, options);
   add_selection(command, options.selection);
+}
+
+bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
+  const load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems);
+  analysis.traces = load::load_traces(inputs.paths, analysis.problems);
+  print_problems(analysis.problems, inputs.notes);
+  if (analysis.traces.files.empty()) {
+    std::fprintf(stderr, "ringside: there is no trace to analyse\n");
+    return false;
+  }
+  return true;
+}
+
+void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
+  analysis.alignment = options.no_align ? align::Alignment::none(analysis.traces)
+                                        : align::Alignment::estimate(analysis.traces);
 }
 
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   auto analysis = std::make_unique<Analysis>();
-  const load::Inputs inputs = load::find_inputs(options.inputs, analysis->problems);
-  analysis->traces = load::load_traces(inputs.paths, analysis->problems);
-  print_problems(analysis->problems, inputs.notes);
-  if (analysis->traces.files.empty()) {
-    std::fprintf(stderr, "ringside: there is no trace to analyse\n");
+  if (!load_traces(options, *analysis)) {
     return nullptr;
   }
   analysis->duplicates = match::remove_duplicate_files(analysis->traces);
@@ -97,8 +113,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
     std::fprintf(stderr, "ringside: no trace is of a rank and host that --rank and --host name\n");
     return nullptr;
   }
-  analysis->alignment = options.no_align ? align::Alignment::none(analysis->traces)
-                                         : align::Alignment::estimate(analysis->traces);
+  align_clocks(options, *analysis);
   analysis->matches = match::match_operations(analysis->traces, clock_of(analysis->alignment));
   match::select_operations(options.selection, analysis->traces, analysis->alignment,
                            analysis->matches);

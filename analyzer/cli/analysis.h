@@ -35,6 +35,8 @@ struct AnalysisOptions {
 
 /// Adds the options that these commands share.
 void add_analysis_options(CLI::App& command, AnalysisOptions& options);
+/// All of these but those that choose a part.
+void add_input_options(CLI::App& command, AnalysisOptions& options);
 
 struct Analysis {
   model::Problems problems;
@@ -43,6 +45,10 @@ struct Analysis {
   align::Alignment alignment;
   match::Matches matches;
 };
+
+/// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.
+bool load_traces(const AnalysisOptions& options, Analysis& analysis);
+void align_clocks(const AnalysisOptions& options, Analysis& analysis);
 
 /// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if
 /// there is no trace.

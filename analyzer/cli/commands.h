@@ -22,6 +22,7 @@ using Chosen = std::function<ExitStatus()>;
 void add_summary(CLI::App& app, Chosen& chosen);
 void add_match(CLI::App& app, Chosen& chosen);
 void add_communicators(CLI::App& app, Chosen& chosen);
+void add_hang(CLI::App& app, Chosen& chosen);
 void add_stragglers(CLI::App& app, Chosen& chosen);
 void add_overlap(CLI::App& app, Chosen& chosen);
 void add_critical_path(CLI::App& app, Chosen& chosen);

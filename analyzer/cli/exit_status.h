@@ -18,8 +18,8 @@ enum ExitStatus : int {
 inline constexpr char kExitStatuses[] =
     "Exit status:\n"
     "  0   all is well\n"
-    "  1   something was found that should not be: lint has findings, recover could not recover\n"
-    "      something\n"
+    "  1   something was found that should not be: lint has findings, hang: something is\n"
+    "      stuck, recover: something could not be recovered\n"
     "  2   the command line is wrong\n"
     "  3   nothing that was named could be read\n"
     "  4   summary --strict: something could not be read, or events were dropped\n"

@@ -49,6 +49,7 @@ ExitStatus run(int argc, char** argv) {
   add_summary(app, chosen);
   add_match(app, chosen);
   add_communicators(app, chosen);
+  add_hang(app, chosen);
   add_stragglers(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);

@@ -195,3 +195,11 @@ TEST_CASE("numbers that NCCL does not keep are not believed") {
   CHECK(alignment.untrusted() > 0);
   CHECK_FALSE(alignment.hosts()[1].is_bounded);
 }
+
+TEST_CASE("times count from the epoch") {
+  Made made = make(Job{}, 3);
+  made.traces.files[0].process.base_time_s += 1000;
+  const auto alignment = align::Alignment::none(made.traces);
+  CHECK(alignment.to_common_ns(1, 42) == 1'790'857'026'000'000'042);
+  CHECK(alignment.to_common_ns(0, 42) == 1'790'858'026'000'000'042);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/metrics/hang.h"
+#include "analyzer/report/hang_report.h"
+
+namespace ringside::cli {
+namespace {
+
+struct HangOptions : AnalysisOptions {
+  double min_age_s = 1;
+};
+
+constexpr char kExample[] =
+    "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
+    "do\n"
+    "traces that `ringside recover` or the end of the process has closed.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside hang traces/                     who has not joined, and who waits for whom\n"
+    "  ringside hang --min-age 30 traces/        only what has waited for half a minute\n"
+    "  ringside hang --format json traces/ | jq '.sentences[]'\n"
+    "\n"
+    "Exit status 1: something is stuck; 0: nothing is seen to be.\n"
+    "\n";
+
+ExitStatus run_hang(const HangOptions& options) {
+  Analysis analysis;
+  if (!load_traces(options, analysis)) {
+    return kExitNoInput;
+  }
+  // A dump holds what is in flight, and of several the last: not the file with the most operations.
+  auto left_out = metrics::keep_latest_files(analysis.traces);
+  align_clocks(options, analysis);
+  constexpr double kNsPerSecond = 1e9;
+  const metrics::Hang hang =
+      metrics::find_hang(analysis.traces, analysis.alignment,
+                         static_cast<std::int64_t>(options.min_age_s * kNsPerSecond));
+  report::Document document =
+      report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);
+  document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  return print_document(std::move(document), analysis, options,
+                        hang.operations.empty() ? kExitOk : kExitFindings);
+}
+
+}  // namespace
+
+void add_hang(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<HangOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "hang", "Say what is stuck, who has not joined it, and who waits for whom");
+  add_input_options(*command, *options);
+  command
+      ->add_option("--min-age", options->min_age_s,
+                   "Seconds for which a rank must have waited in an operation")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  set_command(*command, kExample, options, chosen, run_hang);
+}
+
+}  // namespace ringside::cli

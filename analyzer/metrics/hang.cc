@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/hang.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+
+#include "analyzer/metrics/find_cycle.h"
+
+namespace ringside::metrics {
+namespace {
+
+using match::MatchedOperation;
+using match::Way;
+
+// A front that is stuck: of which position, and in which of the stuck operations.
+struct Stuck {
+  std::uint32_t position = 0;
+  std::uint32_t front = 0;  // index into Position::fronts
+  std::uint32_t node = 0;   // index into Hang::operations
+};
+
+// Up to NCCL 2.25 sequence numbers count only while something records.
+bool counts_always(const std::string& version) {
+  constexpr std::uint32_t kFirstMinor = 26;
+  std::uint32_t minor = 0;
+  const std::size_t dot = version.find('.');
+  if (dot == std::string::npos || version.substr(0, dot) != "2") {
+    return false;
+  }
+  const char* const end = version.data() + version.size();
+  return std::from_chars(version.data() + dot + 1, end, minor).ec == std::errc() &&
+         minor >= kFirstMinor;
+}
+
+bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
+  const auto found = file.contexts.find(context);
+  return file.windows.size() == 1 && file.process.segment == 1 && file.account.rotated == 0 &&
+         found != file.contexts.end() && found->second.created_ns &&
+         file.windows.begin()->second.start_ns <= *found->second.created_ns;
+}
+
+class Finder {
+ public:
+  Finder(const model::Traces& traces, const align::Alignment& alignment, std::int64_t min_age_ns)
+      : traces_(traces), alignment_(alignment), min_age_ns_(min_age_ns) {}
+
+  Hang find() {
+    hang_.matches = match::match_operations(traces_);
+    hang_.positions = find_positions(traces_, hang_.matches.communicators);
+    note_positions();
+    find_stuck_operations();
+    note_newest();
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      find_ranks(i);
+    }
+    std::vector<std::vector<std::uint32_t>> next;
+    for (const StuckOperation& operation : hang_.operations) {
+      auto& targets = next.emplace_back();
+      for (const Blocker& blocker : operation.blockers) {
+        if (blocker.stuck_in) {
+          targets.push_back(*blocker.stuck_in);
+        }
+      }
+    }
+    hang_.cycle = find_cycle(next);
+    return std::move(hang_);
+  }
+
+ private:
+  const match::Member& member_of(const Position& position) const {
+    return hang_.matches.communicators[position.communicator].members[position.member];
+  }
+  std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
+    return first_position_[communicator] + member;
+  }
+  const model::Operation& operation_at(const Stuck& stuck) const {
+    const Position& position = hang_.positions[stuck.position];
+    return traces_.files[position.file].operations[position.fronts[stuck.front].operation];
+  }
+
+  void note_positions() {
+    std::set<std::pair<std::uint32_t, std::uint32_t>> seen;
+    holds_several_.resize(traces_.files.size());
+    for (std::uint32_t p = 0; p < hang_.positions.size(); ++p) {
+      const Position& position = hang_.positions[p];
+      if (position.member == 0) {
+        first_position_.push_back(p);
+      }
+      if (!seen.insert({position.communicator, position.file}).second) {
+        holds_several_[position.file] = true;
+      }
+      for (std::uint32_t f = 0; f < position.fronts.size(); ++f) {
+        fronts_[{position.file, position.fronts[f].operation}] = {p, f, 0};
+      }
+    }
+  }
+
+  std::vector<Stuck> stuck_in(const MatchedOperation& matched) {
+    std::vector<Stuck> found;
+    if (fronts_.empty()) {
+      return found;
+    }
+    bool has_begun = false;
+    bool is_young = false;
+    for (const match::Part& part : parts_of(matched)) {
+      const auto front = fronts_.find({part.file, part.operation});
+      if (front == fronts_.end()) {
+        continue;
+      }
+      const Stuck& stuck = front->second;
+      const Front& at = hang_.positions[stuck.position].fronts[stuck.front];
+      if (at.waited_ns < min_age_ns_) {
+        is_young = true;
+        continue;
+      }
+      has_begun = has_begun || at.stage != Stage::kEnqueued;
+      found.push_back(stuck);
+    }
+    hang_.too_young += is_young && found.empty() ? 1 : 0;
+    if (!found.empty() && !has_begun) {
+      ++hang_.enqueued_only;
+      found.clear();
+    }
+    return found;
+  }
+
+  void find_stuck_operations() {
+    std::vector<std::vector<Stuck>> waiting;
+    for (std::size_t i = 0; i < hang_.matches.operations.size(); ++i) {
+      std::vector<Stuck> found = stuck_in(hang_.matches.operations[i]);
+      if (found.empty()) {
+        continue;
+      }
+      StuckOperation made;
+      made.matched = i;
+      made.is_doubtful = true;
+      for (const Stuck& stuck : found) {
+        const Position& position = hang_.positions[stuck.position];
+        const Front& front = position.fronts[stuck.front];
+        const std::int64_t since_ns = alignment_.to_common_ns(position.file, front.since_ns);
+        if (made.waiting.empty() || since_ns < made.since_ns) {
+          made.since_ns = since_ns;
+          made.since_file = position.file;
+        }
+        made.waiting.push_back(stuck.position);
+        made.waited_ns = std::max(made.waited_ns, front.waited_ns);
+        made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
+      }
+      hang_.operations.push_back(std::move(made));
+      waiting.push_back(std::move(found));
+    }
+    std::vector<std::uint32_t> order(hang_.operations.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return hang_.operations[a].since_ns < hang_.operations[b].since_ns;
+    });
+    std::vector<StuckOperation> sorted;
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      sorted.push_back(std::move(hang_.operations[order[i]]));
+      for (Stuck stuck : waiting[order[i]]) {
+        stuck.node = i;
+        of_file_[hang_.positions[stuck.position].file].push_back(stuck);
+      }
+    }
+    hang_.operations = std::move(sorted);
+    for (auto& [file, all] : of_file_) {
+      std::stable_sort(all.begin(), all.end(), [&](const Stuck& a, const Stuck& b) {
+        return call_order(operation_at(a)) < call_order(operation_at(b));
+      });
+    }
+  }
+
+  // The newest sequence number of each rank and function, in communicators where something is
+  // stuck.
+  void note_newest() {
+    std::set<std::uint32_t> communicators;
+    for (const StuckOperation& operation : hang_.operations) {
+      communicators.insert(hang_.matches.operations[operation.matched].communicator);
+    }
+    for (const MatchedOperation& matched : hang_.matches.operations) {
+      if (matched.way != Way::kSequence || !communicators.contains(matched.communicator)) {
+        continue;
+      }
+      for (const match::Part& part : parts_of(matched)) {
+        auto& number = newest_[{position_of(matched.communicator, part.member), matched.func}];
+        number = std::max(number, matched.number);
+      }
+    }
+  }
+
+  std::span<const match::Part> parts_of(const MatchedOperation& matched) const {
+    return std::span(hang_.matches.parts).subspan(matched.first_part, matched.part_count);
+  }
+
+  // What the process of a position is stuck in: the first that it called. A process that holds
+  // several ranks of a communicator does not tell which of them calls in another communicator.
+  const Stuck* first_stuck(std::uint32_t position, bool only_others) const {
+    const Position& of = hang_.positions[position];
+    const auto found = of_file_.find(of.file);
+    if (found == of_file_.end()) {
+      return nullptr;
+    }
+    for (const Stuck& stuck : found->second) {
+      const bool is_own = stuck.position == position;
+      if (is_own ? !only_others : !holds_several_[of.file]) {
+        return &stuck;
+      }
+    }
+    return nullptr;
+  }
+
+  void add_called(StuckOperation& node, const match::Part& part, std::uint32_t position,
+                  bool others_run) {
+    const model::Operation& operation = match::operation_of(traces_, part);
+    if (operation.state == model::State::kCompleted) {
+      ++node.finished;
+      return;
+    }
+    if (!operation.in_flight) {
+      ++node.seen;
+      return;
+    }
+    const auto front = fronts_.find({part.file, part.operation});
+    if (front == fronts_.end()) {
+      if (const Stuck* const first = first_stuck(position, false);
+          first != nullptr && first->position == position) {
+        node.blockers.push_back({position, Blocker::Why::kBehind, first->node});
+      }
+      return;
+    }
+    const Stage stage = hang_.positions[position].fronts[front->second.front].stage;
+    if (stage == Stage::kKernel || stage == Stage::kNetwork) {
+      return;
+    }
+    if (const Stuck* const first = first_stuck(position, true)) {
+      const Front& other = hang_.positions[first->position].fronts[first->front];
+      const bool is_earlier = call_order(operation_at(*first)) < call_order(operation);
+      if (is_earlier || (stage == Stage::kEnqueued && other.stage == Stage::kKernel)) {
+        node.blockers.push_back({position, Blocker::Why::kNotBegun, first->node});
+        return;
+      }
+    }
+    if (stage == Stage::kEnqueued && others_run) {
+      node.blockers.push_back({position, Blocker::Why::kNotBegun, std::nullopt});
+    }
+  }
+
+  // Sends and receives are matched by counting them, on the side that waits too.
+  bool is_counted_from_start(const StuckOperation& node) const {
+    return std::all_of(node.waiting.begin(), node.waiting.end(), [&](std::uint32_t index) {
+      const Position& position = hang_.positions[index];
+      const model::TraceFile& file = traces_.files[position.file];
+      return !has_lost_records(file) && is_from_start(file, member_of(position).context);
+    });
+  }
+
+  std::optional<Unknown> why_unknown(const StuckOperation& node, const MatchedOperation& matched,
+                                     std::uint32_t index) const {
+    const Position& position = hang_.positions[index];
+    const model::TraceFile& file = traces_.files[position.file];
+    const bool from_start = is_from_start(file, member_of(position).context);
+    const bool are_numbered =
+        matched.way == Way::kSequence && counts_always(file.process.nccl_version);
+    if (has_lost_records(file) || !(from_start || are_numbered)) {
+      return Unknown::kLost;
+    }
+    if (matched.way == Way::kPair && !is_counted_from_start(node)) {
+      return Unknown::kLost;
+    }
+    if (!file.windows.empty() && file.windows.rbegin()->second.end_ns) {
+      return Unknown::kLost;
+    }
+    const auto newest = newest_.find({index, matched.func});
+    if (matched.way == Way::kSequence && newest != newest_.end() &&
+        newest->second > matched.number) {
+      return Unknown::kLost;
+    }
+    if (!file.closed) {
+      return Unknown::kNotWritten;
+    }
+    // A process that has ended or died does not join later; one that was dumped might have.
+    if (file.process.dump) {
+      const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
+      const auto spare_ns =
+          alignment_.uncertainty_ns(position.file, node.since_file, end_ns).value_or(0);
+      if (static_cast<double>(elapsed_ns(node.since_ns, end_ns)) <
+          static_cast<double>(min_age_ns_) + static_cast<double>(spare_ns)) {
+        return Unknown::kEndsBefore;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add_absent(StuckOperation& node, const MatchedOperation& matched, std::uint32_t position) {
+    if (const auto why = why_unknown(node, matched, position)) {
+      if (const auto rank = hang_.positions[position].rank) {
+        node.unknown[static_cast<std::size_t>(*why)].push_back(*rank);
+      }
+      return;
+    }
+    Blocker blocker{position, Blocker::Why::kNotJoined, std::nullopt};
+    if (const Stuck* const first = first_stuck(position, false)) {
+      blocker.stuck_in = first->node;
+    }
+    node.blockers.push_back(blocker);
+  }
+
+  void compare(StuckOperation& node, const MatchedOperation& matched) const {
+    const model::Operation& first = match::operation_of(traces_, parts_of(matched).front());
+    for (const match::Part& part : parts_of(matched)) {
+      const model::Operation& other = match::operation_of(traces_, part);
+      if (first.bytes && other.bytes && *first.bytes != *other.bytes) {
+        node.differs = "bytes";
+      } else if (matched.way == Way::kPair) {
+        continue;
+      } else if (first.root && other.root && *first.root != *other.root) {
+        node.differs = "root";
+      } else if (first.datatype != other.datatype &&
+                 traces_.files[part.file].process.abi ==
+                     traces_.files[parts_of(matched).front().file].process.abi) {
+        node.differs = "datatype";
+      }
+    }
+  }
+
+  void find_ranks(std::uint32_t index) {
+    StuckOperation& node = hang_.operations[index];
+    const MatchedOperation& matched = hang_.matches.operations[node.matched];
+    const auto& members = hang_.matches.communicators[matched.communicator].members;
+    compare(node, matched);
+    std::map<std::uint32_t, const match::Part*> called;  // by member
+    bool others_run = false;
+    for (const match::Part& part : parts_of(matched)) {
+      called[part.member] = &part;
+      const auto front = fronts_.find({part.file, part.operation});
+      if (front != fronts_.end()) {
+        const Stuck& at = front->second;
+        const Stage stage = hang_.positions[at.position].fronts[at.front].stage;
+        others_run = others_run || stage == Stage::kKernel || stage == Stage::kNetwork;
+      }
+    }
+    const bool is_pair = matched.way == Way::kPair;
+    std::set<std::uint32_t> ends = {matched.source, matched.destination};
+    for (std::uint32_t m = 0; m < members.size(); ++m) {
+      const auto rank = hang_.positions[position_of(matched.communicator, m)].rank;
+      if (is_pair && !(rank && ends.erase(*rank) > 0)) {
+        continue;
+      }
+      const std::uint32_t position = position_of(matched.communicator, m);
+      if (const auto found = called.find(m); found != called.end()) {
+        add_called(node, *found->second, position, others_run);
+      } else {
+        add_absent(node, matched, position);
+      }
+    }
+    if (is_pair) {
+      node.unknown[static_cast<std::size_t>(Unknown::kNoTrace)].assign(ends.begin(), ends.end());
+    } else if (!hang_.without_trace.contains(matched.communicator)) {
+      hang_.without_trace[matched.communicator] =
+          match::ranks_without_trace(hang_.matches.communicators[matched.communicator]);
+    }
+  }
+
+  const model::Traces& traces_;
+  const align::Alignment& alignment_;
+  const std::int64_t min_age_ns_;
+  Hang hang_;
+  std::vector<std::uint32_t> first_position_;  // of each communicator
+  std::vector<bool> holds_several_;            // by file: several ranks of one communicator
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Stuck> fronts_;  // by file and operation
+  std::map<std::uint32_t, std::vector<Stuck>> of_file_;              // in the order of the calls
+  std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> newest_;
+};
+
+}  // namespace
+
+Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,
+               std::int64_t min_age_ns) {
+  return Finder(traces, alignment, min_age_ns).find();
+}
+
+}  // namespace ringside::metrics

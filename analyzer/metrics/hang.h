@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is stuck, who has not joined it, and who waits for whom. docs/metrics.md says how each is
+// decided, and when nothing is decided.
+#ifndef RINGSIDE_ANALYZER_METRICS_HANG_H
+#define RINGSIDE_ANALYZER_METRICS_HANG_H
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/hang_positions.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::metrics {
+
+/// Why nothing can be said of a rank that has no record of an operation.
+enum class Unknown : std::uint8_t {
+  kNoTrace,     // no trace of it was read
+  kNotWritten,  // its trace is not closed and no dump: what is in flight is not in it
+  kEndsBefore,  // its dump is from before the others were stuck
+  kLost,        // records were lost, or recording was off, or numbers cannot be trusted
+};
+inline constexpr std::size_t kUnknownCount = 4;
+
+/// A rank for which an operation waits.
+struct Blocker {
+  enum class Why : std::uint8_t {
+    kNotJoined,  // it has not called it
+    kNotBegun,   // it has called it, and was not seen to begin it, though others were
+    kBehind,     // it has called it, and is stuck in something that it called before
+  };
+  std::uint32_t position = 0;
+  Why why = Why::kNotJoined;
+  /// What its process is stuck in itself: index into Hang::operations. Nothing: it is not seen to
+  /// be stuck in another operation.
+  std::optional<std::uint32_t> stuck_in;
+};
+
+/// A matched operation in which at least one rank is stuck.
+struct StuckOperation {
+  std::size_t matched = 0;             // index into Matches::operations
+  std::vector<std::uint32_t> waiting;  // positions of the ranks that are stuck in it
+  std::uint32_t finished = 0;          // ranks that have finished it
+  std::uint32_t seen = 0;              // ranks of which only the enqueue can be seen
+  std::vector<Blocker> blockers;       // by rank
+  /// Ranks, by Unknown; those without a trace only of a send with its receive.
+  std::array<std::vector<std::uint32_t>, kUnknownCount> unknown;
+  std::int64_t since_ns = 0;     // since the first rank waits, on the common clock
+  std::uint32_t since_file = 0;  // whose time that is
+  std::int64_t waited_ns = 0;    // longest wait of a rank, by its own clock
+  std::string differs;           // "bytes", "root" or "datatype", in which the ranks disagree
+  bool is_doubtful = false;      // records of all that wait were lost: it may have finished
+};
+
+struct Hang {
+  match::Matches matches;
+  std::vector<Position> positions;         // by communicator and member
+  std::vector<StuckOperation> operations;  // by since_ns
+  /// Ranks of which no trace was read, of communicators with a stuck collective.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> without_trace;
+  /// Operations in a ring: each waits for a rank that is stuck in the next, the last for one in
+  /// the first. Empty if there is no such ring.
+  std::vector<std::uint32_t> cycle;
+  /// Operations that have been enqueued, and on no rank were seen to begin.
+  std::uint64_t enqueued_only = 0;
+  std::uint64_t too_young = 0;  // operations in flight for less than the least age
+};
+
+/// `min_age_ns`: what has waited less is not stuck.
+Hang find_hang(const model::Traces& traces, const align::Alignment& alignment,
+               std::int64_t min_age_ns);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_HANG_H

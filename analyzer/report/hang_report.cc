@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/hang_report.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "analyzer/report/hang_text.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+using metrics::Blocker;
+using metrics::Hang;
+
+constexpr std::size_t kSentences = 3;  // of stuck operations, beside those on their order
+
+const char* why_name(Blocker::Why why) {
+  return why == Blocker::Why::kNotJoined  ? "not joined"
+         : why == Blocker::Why::kNotBegun ? "called, not begun"
+                                          : "called, behind another";
+}
+
+class Report {
+ public:
+  Report(const model::Traces& traces, const align::Alignment& alignment, const Hang& hang,
+         std::size_t top)
+      : traces_(traces),
+        alignment_(alignment),
+        hang_(hang),
+        top_(top),
+        transfers_(find_open_transfers(traces, hang)),
+        text_(traces, alignment, hang, transfers_) {}
+
+  Document make() {
+    document_.command = "hang";
+    add_sentences();
+    add_findings();
+    add_stuck();
+    add_waits();
+    add_transfers();
+    add_positions();
+    for (Table& table : document_.tables) {
+      if (top_ != 0 && table.rows.size() > top_) {
+        table.left_out = table.rows.size() - top_;
+        table.rows.resize(top_);
+      }
+    }
+    add_notes();
+    return std::move(document_);
+  }
+
+ private:
+  const model::Process& process_of(const metrics::Position& position) const {
+    return traces_.files[position.file].process;
+  }
+  Cell communicator_of(const metrics::StuckOperation& stuck) const {
+    return text_.label(hang_.matches.operations[stuck.matched].communicator);
+  }
+  static Cell rank_cell(const metrics::Position& position) {
+    return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
+  }
+  const metrics::Position& position_at(std::uint32_t index) const { return hang_.positions[index]; }
+
+  void add_sentences() {
+    auto& sentences = document_.sentences;
+    if (hang_.operations.empty()) {
+      sentences.push_back(
+          "Nothing is seen to be stuck: " + counted(hang_.positions.size(), "rank") + " in " +
+          counted(hang_.matches.communicators.size(), "communicator") + ".");
+      return;
+    }
+    // A mismatch or a ring is the likely cause of all else; then what stopped first.
+    std::vector<std::uint32_t> order(hang_.operations.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) {
+      order[i] = i;
+    }
+    const auto weight = [&](std::uint32_t i) {
+      const Cause cause = text_.cause_of(i);
+      return cause <= Cause::kDeadlock ? 0 : cause == Cause::kWaits ? 2 : 1;
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return weight(a) < weight(b); });
+    std::size_t left_out = 0;
+    for (const std::uint32_t i : order) {
+      std::string sentence = text_.sentence(i);
+      if (hang_.operations[i].is_doubtful) {
+        sentence += " All these ranks have lost records, so it may have finished.";
+      }
+      if (std::find(sentences.begin(), sentences.end(), sentence) != sentences.end()) {
+        continue;
+      }
+      if (sentences.size() < kSentences) {
+        sentences.push_back(std::move(sentence));
+      } else {
+        ++left_out;
+      }
+    }
+    if (left_out > 0) {
+      sentences.push_back(counted(left_out, "more operation") + " of the table below " +
+                          (left_out == 1 ? "is" : "are") + " stuck too.");
+    }
+    if (const std::string first = text_.first_stopped(); !first.empty()) {
+      sentences.push_back(first);
+    }
+  }
+
+  void add_findings() {
+    constexpr std::size_t kFindings = 20;
+    for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kFindings); ++i) {
+      const auto& stuck = hang_.operations[i];
+      document_.findings.push_back(
+          {stuck.is_doubtful ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
+           text_.name_of(i) + " is stuck on " + counted(stuck.waiting.size(), "rank") + " since " +
+               time_of_day(stuck.since_ns) + " UTC"});
+    }
+  }
+
+  void add_stuck() {
+    Table& table = document_.tables.emplace_back();
+    table.key = "stuck";
+    table.title = "Stuck operations, by the time at which the first rank began to wait";
+    table.columns = {{"communicator", "communicator"},
+                     {"operation", "operation"},
+                     {"cause", "cause"},
+                     {"ranks_waiting", "waiting", Shown::kInteger, "ranks"},
+                     {"waiting", "ranks"},
+                     {"not_joined", "not joined"},
+                     {"unknown", "not known"},
+                     {"ranks_finished", "finished", Shown::kInteger, "ranks"},
+                     {"since_ns", "since", Shown::kMoment},
+                     {"waited_ns", "for", Shown::kDuration}};
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      const auto& stuck = hang_.operations[i];
+      table.rows.push_back({communicator_of(stuck), text_.short_name_of(i),
+                            std::string(cause_name(text_.cause_of(i))),
+                            std::uint64_t{stuck.waiting.size()}, text_.waiting_ranks(i),
+                            text_.not_joined_ranks(i), text_.unknown_ranks(i),
+                            std::uint64_t{stuck.finished}, stuck.since_ns, stuck.waited_ns});
+    }
+  }
+
+  void add_waits() {
+    Table& table = document_.tables.emplace_back();
+    table.key = "waits";
+    table.title = "Who is waited for";
+    table.columns = {{"operation", "operation"}, {"rank", "waits for rank", Shown::kInteger},
+                     {"host", "host"},           {"pid", "pid", Shown::kInteger},
+                     {"why", "because it has"},  {"stuck_in", "and is stuck in"}};
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      for (const Blocker& blocker : hang_.operations[i].blockers) {
+        const metrics::Position& position = position_at(blocker.position);
+        table.rows.push_back({text_.name_of(i), rank_cell(position), process_of(position).host,
+                              process_of(position).pid, std::string(why_name(blocker.why)),
+                              blocker.stuck_in ? Cell(text_.name_of(*blocker.stuck_in)) : Cell()});
+      }
+    }
+  }
+
+  void add_transfers() {
+    Table& table = document_.tables.emplace_back();
+    table.key = "network";
+    table.title = "Network transfers in flight, of stuck operations";
+    table.columns = {{"communicator", "communicator"},
+                     {"rank", "rank", Shown::kInteger},
+                     {"operation", "operation"},
+                     {"direction", "direction"},
+                     {"peer", "peer", Shown::kInteger},
+                     {"channel", "channel", Shown::kInteger},
+                     {"waits_for", "waits for"},
+                     {"transfers", "transfers", Shown::kInteger},
+                     {"longest_ns", "longest", Shown::kDuration}};
+    for (const metrics::OpenTransfers& open : transfers_) {
+      const metrics::Position& position = position_at(open.position);
+      const auto& operation = traces_.files[position.file].operations[open.operation];
+      table.rows.push_back(
+          {text_.label(position.communicator), rank_cell(position), text_.name_of(operation),
+           std::string(open.is_send ? "send" : "receive"), std::uint64_t{open.peer},
+           std::uint64_t{open.channel}, std::string(waits_for_name(open.waits_for)), open.transfers,
+           open.longest_ns});
+    }
+  }
+
+  // Of an operation: its name, and when, on the common clock.
+  template <typename Time>
+  void add_last(const metrics::Position& position, const std::optional<std::uint32_t>& last,
+                Time time, std::vector<Cell>& row) const {
+    if (!last) {
+      row.insert(row.end(), 2, Cell());
+      return;
+    }
+    const model::Operation& operation = traces_.files[position.file].operations[*last];
+    const auto time_ns = time(operation);
+    row.push_back(text_.name_of(operation));
+    row.push_back(time_ns ? Cell(alignment_.to_common_ns(position.file, *time_ns)) : Cell());
+  }
+
+  void add_positions() {
+    Table& table = document_.tables.emplace_back();
+    table.key = "ranks";
+    table.title = "What each rank did last";
+    table.columns = {{"communicator", "communicator"},
+                     {"rank", "rank", Shown::kInteger},
+                     {"host", "host"},
+                     {"pid", "pid", Shown::kInteger},
+                     {"stuck_in", "stuck in"},
+                     {"stage", "stage"},
+                     {"waited_ns", "for", Shown::kDuration},
+                     {"finished", "last finished"},
+                     {"finished_ns", "at", Shown::kMoment},
+                     {"started", "last started"},
+                     {"started_ns", "at", Shown::kMoment},
+                     {"enqueued", "last enqueued"},
+                     {"enqueued_ns", "at", Shown::kMoment},
+                     {"idle_ns", "nothing finished for", Shown::kDuration},
+                     {"trace", "trace"}};
+    std::set<std::uint32_t> stuck;
+    std::set<std::uint32_t> not_joined;
+    for (const metrics::StuckOperation& operation : hang_.operations) {
+      stuck.insert(operation.waiting.begin(), operation.waiting.end());
+      for (const Blocker& blocker : operation.blockers) {
+        if (blocker.why == Blocker::Why::kNotJoined) {
+          not_joined.insert(blocker.position);
+        }
+      }
+    }
+    for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
+      const metrics::Position& position = position_at(i);
+      const model::TraceFile& file = traces_.files[position.file];
+      std::vector<Cell> row = {text_.label(position.communicator), rank_cell(position),
+                               file.process.host, file.process.pid};
+      if (stuck.contains(i)) {
+        const metrics::Front& front = position.fronts.front();
+        row.insert(row.end(), {text_.name_of(file.operations[front.operation]),
+                               std::string(stage_name(front.stage)), front.waited_ns});
+      } else {
+        row.insert(
+            row.end(),
+            {Cell(), not_joined.contains(i) ? Cell(std::string("not joined")) : Cell(), Cell()});
+      }
+      add_last(
+          position, position.last_finished, [](const auto& o) { return o.end_ns; }, row);
+      add_last(
+          position, position.last_started, [](const auto& o) { return o.start_ns; }, row);
+      add_last(
+          position, position.last_enqueued, [](const auto& o) { return o.enqueue_start_ns; }, row);
+      row.push_back(cell_of(position.idle_ns));
+      row.emplace_back(std::string(trace_kind(file)));
+      table.rows.push_back(std::move(row));
+    }
+  }
+
+  static const char* trace_kind(const model::TraceFile& file) {
+    return file.recovered      ? "recovered"
+           : !file.closed      ? "not closed"
+           : file.process.dump ? "dump"
+                               : "closed";
+  }
+
+  void add_notes() {
+    auto& notes = document_.notes;
+    std::size_t not_closed = 0;
+    std::size_t lossy = 0;
+    for (const model::TraceFile& file : traces_.files) {
+      not_closed += file.closed ? 0 : 1;
+      lossy += metrics::has_lost_records(file) ? 1 : 0;
+    }
+    if (not_closed > 0) {
+      notes.push_back(counted(not_closed, "trace") + " " + (not_closed == 1 ? "is" : "are") +
+                      " not closed and no dump: what is in flight there is not written. Dump the "
+                      "processes (ringside_dump), or use `ringside recover`.");
+    }
+    if (lossy > 0) {
+      notes.push_back(counted(lossy, "trace") + " " + (lossy == 1 ? "has" : "have") +
+                      " lost records: what looks unfinished there may have finished, and an "
+                      "operation that is not there may have been called.");
+    }
+    if (hang_.enqueued_only > 0) {
+      notes.push_back(
+          "Of " + counted(hang_.enqueued_only, "operation") +
+          " in flight only the enqueue can be seen, on all ranks: whether the GPUs wait "
+          "for it cannot be told.");
+    }
+    if (hang_.too_young > 0) {
+      notes.push_back(counted(hang_.too_young, "operation") +
+                      " in flight waited for less than --min-age.");
+    }
+    if (hang_.matches.unpaired > 0) {
+      notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +
+                      " cannot be paired, since a rank or peer is not known.");
+    }
+    const auto only_enqueue = std::count_if(
+        hang_.positions.begin(), hang_.positions.end(), [&](const metrics::Position& position) {
+          if (!position.last_enqueued) {
+            return false;
+          }
+          const auto& last = traces_.files[position.file].operations[*position.last_enqueued];
+          return !last.in_flight && last.state == model::State::kEnqueued;
+        });
+    if (only_enqueue > 0) {
+      notes.push_back("Of the last operation of " +
+                      counted(static_cast<std::uint64_t>(only_enqueue), "rank") +
+                      " only the enqueue can be seen: such a one never looks stuck by itself.");
+    }
+    notes.insert(notes.end(), alignment_.notes().begin(), alignment_.notes().end());
+    if (!alignment_.is_aligned()) {
+      notes.emplace_back("Times of different hosts are those of their own clocks (--no-align).");
+    }
+  }
+
+  const model::Traces& traces_;
+  const align::Alignment& alignment_;
+  const Hang& hang_;
+  const std::size_t top_;
+  const std::vector<metrics::OpenTransfers> transfers_;
+  const HangText text_;
+  Document document_;
+};
+
+}  // namespace
+
+Document make_hang_report(const model::Traces& traces, const align::Alignment& alignment,
+                          const metrics::Hang& hang, std::size_t top) {
+  return Report(traces, alignment, hang, top).make();
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sentences of `ringside hang`.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <span>
+
+#include "analyzer/report/document.h"
+#include "analyzer/report/hang_text.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+using metrics::Blocker;
+using metrics::StuckOperation;
+using metrics::WaitsFor;
+
+std::string capitalised(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
+    text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string HangText::waited(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  return counted(stuck.waiting.size(), "rank") + ' ' +
+         (stuck.waiting.size() == 1 ? "has" : "have") + " waited for " +
+         human_duration(static_cast<double>(stuck.waited_ns));
+}
+
+// What became of a rank that has not joined: its last sign of life.
+std::string HangText::fate(std::uint32_t position, const StuckOperation& of) const {
+  const metrics::Position& at = hang_.positions[position];
+  const model::TraceFile& file = traces_.files[at.file];
+  const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
+  const std::string rank = " Rank " + (at.rank ? std::to_string(*at.rank) : std::string("?"));
+  std::string text;
+  if (at.last_finished) {
+    const model::Operation& last = file.operations[*at.last_finished];
+    text += rank + " finished " + name_of(last) + " there last, at " +
+            time_of_day(alignment_.to_common_ns(at.file, last.end_ns.value_or(0))) + " UTC.";
+  } else {
+    text += rank + " has finished nothing there.";
+  }
+  if (!file.process.dump) {
+    text += file.recovered ? " Its trace was recovered; its last sign of life is at "
+                           : " Its trace was closed, so the process has ended, at ";
+    text += time_of_day(end_ns) + " UTC";
+    text += end_ns < of.since_ns ? ", before the others came." : ".";
+  }
+  return text;
+}
+
+std::string HangText::difference(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const auto& matched = hang_.matches.operations[stuck.matched];
+  std::map<std::string, std::vector<std::uint32_t>> said;
+  for (const match::Part& part :
+       std::span(hang_.matches.parts).subspan(matched.first_part, matched.part_count)) {
+    const model::Operation& one = match::operation_of(traces_, part);
+    const auto& members = hang_.matches.communicators[matched.communicator].members;
+    std::string what(traces_.names.text(one.datatype));
+    if (stuck.differs != "datatype") {
+      what = stuck.differs == "bytes" ? (one.bytes ? human_bytes(*one.bytes) : "not told")
+                                      : (one.root ? std::to_string(*one.root) : "not told");
+    }
+    said[what].push_back(members[part.member].rank.value_or(0));
+  }
+  std::string text;
+  for (const auto& [what, ranks] : said) {
+    text += (text.empty() ? "" : ", ") + what + " on " + rank_ranges(ranks);
+  }
+  return "The ranks disagree in the " + stuck.differs + " of " + name_of(operation) + ": " + text +
+         "; " + waited(operation) + '.';
+}
+
+// The transfers that tell most: what is in the network, before what waits for a peer's credit.
+std::string HangText::evidence(std::uint32_t operation) const {
+  const auto& waiting = hang_.operations[operation].waiting;
+  std::map<std::uint32_t, std::set<WaitsFor>> of_rank;
+  bool any = false;
+  const metrics::OpenTransfers* best = nullptr;
+  const auto weight = [](const metrics::OpenTransfers& open) {
+    return open.waits_for == WaitsFor::kNetwork ? 2 : open.waits_for == WaitsFor::kCredit ? 1 : 0;
+  };
+  for (const metrics::OpenTransfers& open : transfers_) {
+    if (std::find(waiting.begin(), waiting.end(), open.position) == waiting.end()) {
+      continue;
+    }
+    any = true;
+    of_rank[open.position].insert(open.waits_for);
+    if (weight(open) > (best == nullptr ? 0 : weight(*best))) {
+      best = &open;
+    }
+  }
+  if (!any) {
+    return " Nothing of the network is seen in flight.";
+  }
+  if (best != nullptr) {
+    return " Rank " + place(best->position) +
+           (best->waits_for == WaitsFor::kNetwork ? " has sent data that the network has not "
+                                                    "delivered to rank "
+                                                  : " waits for the credit of rank ") +
+           std::to_string(best->peer) + ", on channel " + std::to_string(best->channel) + ", for " +
+           human_duration(static_cast<double>(best->longest_ns)) + '.';
+  }
+  for (const auto& [position, waits_for] : of_rank) {
+    if (waits_for == std::set<WaitsFor>{WaitsFor::kGpu} && of_rank.size() > 1) {
+      return " Rank " + place(position) + " waits for its GPU alone, not for data.";
+    }
+  }
+  const bool is_told = std::any_of(of_rank.begin(), of_rank.end(), [](const auto& entry) {
+    return !entry.second.contains(WaitsFor::kNotTold);
+  });
+  return is_told ? " No transfer stands out; the table shows what each rank waits for."
+                 : " What the network waits for is not recorded (RINGSIDE_EVENTS with steps tells "
+                   "it).";
+}
+
+std::string HangText::sentence(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const std::string name = name_of(operation);
+  const std::string unknown = unknown_ranks(operation);
+  const std::string nothing_known = unknown.empty() ? "" : " Not known: " + unknown + '.';
+  switch (cause_of(operation)) {
+    case Cause::kMismatch:
+      return stuck.differs.empty() ? cycle_sentence() : difference(operation);
+    case Cause::kDeadlock:
+      return cycle_sentence();
+    case Cause::kNotJoined: {
+      const auto one = std::find_if(stuck.blockers.begin(), stuck.blockers.end(),
+                                    [](auto& b) { return b.why == Blocker::Why::kNotJoined; });
+      return blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name + "; " +
+             waited(operation) + '.' + fate(one->position, stuck) + nothing_known;
+    }
+    case Cause::kNotBegun:
+      return blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +
+             ", but the kernel has not begun there; " + waited(operation) + '.' + nothing_known;
+    case Cause::kWaits:
+      for (const Blocker& blocker : stuck.blockers) {
+        if (blocker.stuck_in) {
+          return capitalised(name) + " waits for rank " + place(blocker.position) +
+                 ", which is stuck in " + name_of(*blocker.stuck_in) + '.';
+        }
+      }
+      return {};
+    case Cause::kUndecided:
+      return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
+             " stuck in " + name + ", for " + human_duration(static_cast<double>(stuck.waited_ns)) +
+             "; whether all have joined it cannot be told." + nothing_known;
+    case Cause::kAllJoined:
+      break;
+  }
+  return "All ranks have joined " + name + "; " + waited(operation) + '.' + evidence(operation);
+}
+
+std::string HangText::disagreement() const {
+  const auto& first = hang_.matches.operations[hang_.operations[hang_.cycle.front()].matched];
+  std::string text = "The ranks of communicator " + label(first.communicator) +
+                     " do not call the same, and wait for each other: ";
+  for (std::size_t i = 0; i < hang_.cycle.size(); ++i) {
+    const std::uint32_t operation = hang_.cycle[i];
+    const bool is_one = hang_.operations[operation].waiting.size() == 1;
+    text += (i == 0 ? "" : "; ") + std::string(is_one ? "rank " : "ranks ") +
+            waiting_ranks(operation) + (is_one ? " is" : " are") + " stuck in " +
+            short_name_of(operation);
+  }
+  return text + "; " + waited(hang_.cycle.front()) + '.';
+}
+
+std::string HangText::cycle_sentence() const {
+  if (is_cycle_of_one_communicator()) {
+    return disagreement();
+  }
+  const auto& cycle = hang_.cycle;
+  std::string text;
+  bool is_sure = true;
+  for (std::size_t i = 0; i < cycle.size(); ++i) {
+    const std::uint32_t next = cycle[(i + 1) % cycle.size()];
+    const auto& blockers = hang_.operations[cycle[i]].blockers;
+    const auto found = std::find_if(blockers.begin(), blockers.end(),
+                                    [&](const Blocker& b) { return b.stuck_in == next; });
+    is_sure = is_sure && found->why != Blocker::Why::kNotBegun;
+    text += (i == 0 ? "" : ", which waits for ") +
+            (i == 0 ? name_of(cycle[i]) + " waits for rank " : std::string("rank ")) +
+            place(found->position) + ", stuck in " + name_of(next);
+  }
+  // Where a kernel was not seen to begin, its GPU may be busy with the other one.
+  return (is_sure ? "Deadlock: " : "Deadlock, as far as can be seen: ") + text +
+         ". The ranks have entered these in different orders.";
+}
+
+std::string HangText::first_stopped() const {
+  std::map<std::uint32_t, std::uint32_t> first;  // by communicator: its first stuck operation
+  for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+    first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
+  }
+  if (first.size() < 2) {
+    return {};
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(first.size());
+  for (const auto& [communicator, operation] : first) {
+    order.push_back(operation);
+  }
+  std::sort(order.begin(), order.end());  // operations are by time
+  const StuckOperation& one = hang_.operations[order[0]];
+  const StuckOperation& other = hang_.operations[order[1]];
+  const auto name = [&](const StuckOperation& of) {
+    return label(hang_.matches.operations[of.matched].communicator);
+  };
+  const auto uncertainty_ns =
+      alignment_.uncertainty_ns(one.since_file, other.since_file, one.since_ns);
+  const std::int64_t later_ns = metrics::elapsed_ns(one.since_ns, other.since_ns);
+  const std::string clocks =
+      uncertainty_ns ? "clocks: +- " + human_duration(static_cast<double>(*uncertainty_ns))
+                     : std::string("how well the clocks agree is not known");
+  const std::string apart = human_duration(static_cast<double>(later_ns)) + " (" + clocks + ')';
+  if (uncertainty_ns && later_ns <= *uncertainty_ns) {
+    return "Which communicator stopped first cannot be told: " + name(one) + " and " + name(other) +
+           " are " + apart + " apart.";
+  }
+  return "Communicator " + name(one) + " stopped first, at " + time_of_day(one.since_ns) +
+         " UTC; the next, " + name(other) + ", " + apart + " later.";
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the cases of `ringside hang`: jobs that are stuck in a known way."""
+
+from trace_writer import Number, Trace
+
+SECOND_NS = 10**9
+WORLD = {"comm": "0xba385c900b3c5b33", "name": "world"}
+DATA = {"comm": "0xdada", "name": "data"}
+
+
+def dump(rank, nranks, **options):
+    """A dump of a rank that has done three collectives; each host has two ranks."""
+    options.setdefault("dump", True)
+    trace = Trace(rank, host=f"node{rank // 2}", **options).communicator(nranks=nranks, **WORLD)
+    for seq in range(3):
+        trace.operation("AllReduce", 65536, seq=seq, times_from="gpu")
+    return trace
+
+
+def stuck(trace, func="AllReduce", seq=3, *, state="started", times_from="gpu", **options):
+    return trace.operation(func, options.pop("count", 65536), seq=seq, in_flight=True, state=state,
+                           times_from=times_from, **options)
+
+
+def texts(traces, seconds=31):
+    """The dumps, all made so many seconds after the last call."""
+    files = {}
+    for i, trace in enumerate(traces):
+        trace.time_ns += seconds * SECOND_NS
+        files[f"traces/ringside.{i}.json"] = trace.text()
+    return files
+
+
+def transfer(trace, *, category="step", send=True, peer=0, channel=0, start_ns=None, **args):
+    """A step or proxy operation in flight, of the trace's last operation."""
+    trace.rows = getattr(trace, "rows", 0) + 1
+    name = f"{'send' if send else 'recv'}{' steps' if category == 'step' else ''} channel {channel}"
+    trace.events.append({
+        "ph": "b", "cat": category, "id2": {"local": hex(0x5000 + trace.rows)}, "pid": trace.pid,
+        "tid": trace.pid, "ts": Number(trace.time_ns if start_ns is None else start_ns),
+        "name": name, "args": {"op": trace.operations, "context": 1, "peer": peer, **args,
+                               "in_flight": True}})
+
+
+def one_missing(nranks=8, missing=5, **options):
+    traces = [dump(rank, nranks, **options) for rank in range(nranks)]
+    for trace in traces:
+        if trace.rank == missing:
+            trace.time_ns += 1_000_000
+        else:
+            stuck(trace)
+    return traces
+
+
+def nothing_stuck():
+    """One operation is under way, as in any job that runs."""
+    traces = [dump(rank, 2) for rank in range(2)]
+    return texts([stuck(trace) for trace in traces], seconds=0)
+
+
+def deadlock():
+    """Rank 0 calls world, then data; rank 1 the other way round. Neither kernel ends."""
+    traces = []
+    for rank in range(2):
+        trace = dump(rank, 2).communicator(2, nranks=2, **DATA)
+        order = (1, 2) if rank == 0 else (2, 1)
+        stuck(trace, context=order[0], seq=3 if order[0] == 1 else 0)
+        stuck(trace, context=order[1], seq=3 if order[1] == 1 else 0, state="enqueued",
+              times_from="enqueue")
+        traces.append(trace)
+    return traces
+
+
+def chain():
+    """Rank 0 waits in data for rank 1, which waits in model for rank 2, which is in neither."""
+    traces = []
+    for rank in range(3):
+        trace = dump(rank, 3)
+        if rank < 2:
+            trace.communicator(2, nranks=2, **DATA)
+        if rank > 0:
+            trace.communicator(3, comm="0x30de1", name="model", nranks=2, rank=rank - 1)
+            trace.operation("AllGather", 1024, context=3, seq=0, times_from="gpu")
+        if rank == 0:
+            stuck(trace, context=2, seq=0)
+        elif rank == 1:
+            trace.time_ns += 5_000_000
+            stuck(trace, context=3, seq=1, func="AllGather")
+        traces.append(trace)
+    return traces
+
+
+def function_mismatch():
+    traces = [dump(rank, 4) for rank in range(4)]
+    for trace in traces:
+        if trace.rank == 3:
+            stuck(trace, "AllGather", seq=0, datatype="bytes")
+        else:
+            stuck(trace)
+    return traces
+
+
+def bytes_mismatch():
+    return [stuck(dump(rank, 4), count=65536 if rank < 3 else 131072) for rank in range(4)]
+
+
+def credit():
+    """All have joined; rank 2 gives rank 1 no credit."""
+    traces = [stuck(dump(rank, 3), times_from="proxy") for rank in range(3)]
+    for trace in traces:
+        after, before = (trace.rank + 1) % 3, (trace.rank - 1) % 3
+        if trace.rank == 1:
+            transfer(trace, peer=after, gpu_wait_ns=2000, peer_wait_ns=30 * SECOND_NS)
+            transfer(trace, peer=after, gpu_wait_ns=2000, peer_wait_ns=30 * SECOND_NS)
+        else:
+            transfer(trace, peer=after, gpu_wait_ns=30 * SECOND_NS)
+        transfer(trace, send=False, peer=before, transfer_ns=30 * SECOND_NS)
+    return traces
+
+
+def no_steps():
+    traces = [stuck(dump(rank, 2), times_from="proxy_queue") for rank in range(2)]
+    for trace in traces:
+        transfer(trace, category="proxy", peer=1 - trace.rank)
+    return traces
+
+
+def only_enqueues():
+    """No kernels, no network: one rank is behind, but nothing tells that the others wait."""
+    traces = [dump(rank, 4) for rank in range(4)]
+    for trace in traces:
+        if trace.rank == 2:
+            trace.time_ns += 1_000_000
+        else:
+            trace.operation("AllReduce", 65536, seq=3, times_from="enqueue")
+    return traces
+
+
+def send_without_receive():
+    traces = [dump(rank, 2) for rank in range(2)]
+    traces[0].operation("Send", 4096, kind="p2p", peer=1, times_from="proxy_queue",
+                        state="started", in_flight=True, algo=None, proto=None)
+    traces[1].time_ns += 1_000_000
+    return traces
+
+
+def with_drops(traces):
+    for trace in traces:
+        trace.account = {"KernelCh": {"produced": 5, "written": 2, "merged": 2,
+                                      "dropped_ring_full": 1}}
+    return traces
+
+
+def without(files, name):
+    return {path: text for path, text in files.items() if name not in path}
+
+
+def killed():
+    """Rank 1 was killed, and its trace not recovered: nothing in flight is in it."""
+    traces = [stuck(dump(0, 3)), dump(1, 3, dump=False), stuck(dump(2, 3))]
+    files = texts([traces[0], traces[2]])
+    return {**files, "traces/ringside.killed.json": traces[1].text(closed=False)}
+
+
+def cases():
+    missing = texts(one_missing())
+    return {
+        "help-hang": ("hang --help", {}),
+        "hang-missing-rank": ("hang traces", missing),
+        "hang-missing-rank-json": ("hang --format json traces", missing),
+        "hang-missing-rank-csv": ("hang --format csv --table ranks traces", missing),
+        "hang-missing-rank-markdown": ("hang --format markdown --top 3 traces", missing),
+        "hang-missing-rank-no-align": ("hang --no-align traces", missing),
+        "hang-no-trace": ("hang traces", without(texts(one_missing()), ".5.")),
+        "hang-not-closed": ("hang traces", killed()),
+        "hang-process-ended": ("hang traces", texts(one_missing(4, 1, dump=False))),
+        "hang-deadlock": ("hang traces", texts(deadlock())),
+        "hang-chain": ("hang traces", texts(chain())),
+        "hang-function-mismatch": ("hang traces", texts(function_mismatch())),
+        "hang-bytes-mismatch": ("hang traces", texts(bytes_mismatch())),
+        "hang-credit": ("hang traces", texts(credit())),
+        "hang-no-steps": ("hang traces", texts(no_steps())),
+        "hang-send": ("hang traces", texts(send_without_receive())),
+        "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
+        "hang-only-enqueues": ("hang traces", texts(only_enqueues())),
+        "hang-nothing": ("hang traces", nothing_stuck()),
+        "hang-nothing-min-age": ("hang --min-age 60 traces", missing),
+        "hang-no-input": ("hang nowhere", {}),
+    }
