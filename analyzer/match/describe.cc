@@ -65,7 +65,11 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
   do {
     const MatchedOperation& operation = matches.operations[i];
     const auto& members = matches.communicators[operation.communicator].members;
+    const auto& callers = judgements[i].callers;
     for (const Part& part : parts_of(matches, operation)) {
+      if (!callers.empty() && !std::binary_search(callers.begin(), callers.end(), part.member)) {
+        continue;
+      }
       auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
                                                        : value_text(traces, part, what)];
       // A member whose rank NCCL did not tell stands for its place.

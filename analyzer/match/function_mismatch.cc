@@ -4,24 +4,32 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <set>
 #include <span>
 #include <tuple>
+#include <utility>
 
 namespace ringside::match {
 namespace {
+
+// What tells one call from another, whatever its number.
+using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
 
 struct Call {
   std::int64_t time_ns = 0;
   std::uint64_t id = 0;
   std::size_t operation = 0;  // index into Matches::operations
+  Signature signature;        // as this member called it
 };
 
+using Calls = std::vector<std::vector<Call>>;  // by member, each in the order of its calls
+
 // The collectives of each member of one communicator, in the order in which it called them.
-std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, const Matches& matches,
-                                               std::size_t first, std::size_t last) {
+Calls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
+                      std::size_t last) {
   const auto communicator = matches.operations[first].communicator;
-  std::vector<std::vector<Call>> calls(matches.communicators[communicator].members.size());
+  Calls calls(matches.communicators[communicator].members.size());
   for (std::size_t i = first; i < last; ++i) {
     const MatchedOperation& matched = matches.operations[i];
     if (matched.way == Way::kPair || matched.way == Way::kGroup) {
@@ -30,7 +38,10 @@ std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, cons
     for (const Part& part :
          std::span(matches.parts).subspan(matched.first_part, matched.part_count)) {
       const model::Operation& operation = operation_of(traces, part);
-      calls[part.member].push_back({operation.enqueue_start_ns.value_or(0), operation.id, i});
+      calls[part.member].push_back(
+          {operation.enqueue_start_ns.value_or(0), operation.id, i,
+           Signature(operation.func, operation.datatype, operation.bytes.value_or(0),
+                     operation.root.value_or(0))});
     }
   }
   for (auto& of_member : calls) {
@@ -43,8 +54,7 @@ std::vector<std::vector<Call>> calls_by_member(const model::Traces& traces, cons
 
 // After the first place at which the ranks called different operations that cannot be told apart
 // into a function mismatch, equal numbers no longer mean equal calls.
-void withdraw_from(std::size_t place, const std::vector<std::vector<Call>>& calls,
-                   std::vector<Judgement>& judgements) {
+void withdraw_from(std::size_t place, const Calls& calls, std::vector<Judgement>& judgements) {
   for (const auto& of_member : calls) {
     for (std::size_t i = place; i < of_member.size(); ++i) {
       Judgement& judgement = judgements[of_member[i].operation];
@@ -55,8 +65,52 @@ void withdraw_from(std::size_t place, const std::vector<std::vector<Call>>& call
   }
 }
 
-void judge_places(const Matches& matches, const std::vector<std::vector<Call>>& calls,
-                  bool are_complete, std::vector<Judgement>& judgements) {
+// So many calls after it decide whether a member called something else, or one call more or less.
+constexpr std::size_t kCallsAfter = 8;
+
+// Whether, from these two places on, both called the same for a while. False if there is too
+// little.
+bool go_on_alike(const std::vector<Call>& a, std::size_t at, const std::vector<Call>& b,
+                 std::size_t other) {
+  constexpr std::size_t kLeast = 2;
+  std::size_t alike = 0;
+  while (alike < kCallsAfter && at + alike < a.size() && other + alike < b.size()) {
+    if (a[at + alike].signature != b[other + alike].signature) {
+      return false;
+    }
+    ++alike;
+  }
+  return alike >= kLeast;
+}
+
+// At a place where the members called operations of different functions, and after which they go on
+// alike: a function mismatch, although each of these operations has its number elsewhere too.
+bool is_substitution(const Calls& calls, std::size_t place,
+                     const std::map<std::size_t, std::vector<std::uint32_t>>& members_of) {
+  const auto most = std::max_element(
+      members_of.begin(), members_of.end(),
+      [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  const std::vector<Call>& usual = calls[most->second.front()];
+  for (const auto& [operation, members] : members_of) {
+    const std::vector<Call>& here = calls[members.front()];
+    if (operation != most->first && (!go_on_alike(here, place + 1, usual, place + 1) ||
+                                     go_on_alike(here, place + 1, usual, place) ||
+                                     go_on_alike(here, place, usual, place + 1))) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void claim_mismatch(const std::set<std::size_t>& here, std::vector<Judgement>& judgements) {
+  for (auto i = here.begin(); i != here.end(); ++i) {
+    const auto next = std::next(i) == here.end() ? here.begin() : std::next(i);
+    judgements[*i] = {Verdict::kFunctionMismatch, Difference::kFunction, *next};
+  }
+}
+
+void judge_places(const Matches& matches, const Calls& calls, bool are_complete,
+                  std::vector<Judgement>& judgements) {
   for (std::size_t place = 0;; ++place) {
     std::set<std::size_t> here;
     for (const auto& of_member : calls) {
@@ -80,15 +134,23 @@ void judge_places(const Matches& matches, const std::vector<std::vector<Call>>& 
                                return judgements[i].verdict == Verdict::kMissing;
                              });
     if (!is_mismatch) {
-      if (are_complete) {
-        withdraw_from(place, calls, judgements);
+      if (!are_complete) {
+        return;
+      }
+      withdraw_from(place, calls, judgements);
+      std::map<std::size_t, std::vector<std::uint32_t>> members_of;
+      for (std::uint32_t member = 0; member < calls.size(); ++member) {
+        members_of[calls[member][place].operation].push_back(member);
+      }
+      if (functions.size() == here.size() && is_substitution(calls, place, members_of)) {
+        claim_mismatch(here, judgements);
+        for (auto& [operation, members] : members_of) {
+          judgements[operation].callers = std::move(members);
+        }
       }
       return;
     }
-    for (auto i = here.begin(); i != here.end(); ++i) {
-      const auto next = std::next(i) == here.end() ? here.begin() : std::next(i);
-      judgements[*i] = {Verdict::kFunctionMismatch, Difference::kFunction, *next};
-    }
+    claim_mismatch(here, judgements);
   }
 }
 

@@ -40,6 +40,9 @@ struct Judgement {
   /// Of a function mismatch: another operation that was called at the same place. Following it
   /// from one to the next leads through all of them and back.
   std::size_t other = 0;
+  /// Of a function mismatch after which the numbers are shifted: the members that called it at that
+  /// place, since others called it at another. Empty: all that have a part of it.
+  std::vector<std::uint32_t> callers = {};
 };
 
 /// True if the ranks do not agree on what the operation is: it has no figures then.

@@ -10,6 +10,7 @@ import json
 import math
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -121,6 +122,43 @@ def check_mismatch(job):
     require(job.ranks == 2 or f"on rank {rank} (the minority)" in found[0], found[0])
 
 
+def check_function(job):
+    """One call is another function's: the calls after it have shifted numbers."""
+    rank = job.random.randrange(job.ranks)
+    at = job.random.randrange(26)
+    job.generate("--iterations", 6, "--pattern",
+                 "Broadcast:65536,AllReduce:1048576,Reduce:4096,AllReduce:64,AllGather:512",
+                 "--mismatch", f"function:{rank}:{at}")
+    found = job.findings("match", "mismatch")
+    require(len(found) == 1, f"one function mismatch of rank {rank} at {at}, found: {found}")
+    require(f"rank {rank}" in found[0] and "function" in found[0],
+            f"rank {rank} called another function at {at}, found: {found}")
+
+
+def stuck(job, rank, *arguments):
+    """What `ringside hang` says of a job of which every process wrote a dump at once."""
+    # Of proxy times only the enqueue is there when nothing has moved: that raises nothing.
+    job.arguments[job.arguments.index("--times") + 1] = "gpu"
+    job.generate("--iterations", 6, *arguments)
+    text = " ".join(job.ringside("hang", "--min-age", "0", statuses=(1,))["sentences"])
+    require(re.search(rf"\b[Rr]ank {rank}\b", text), f"rank {rank} is not named: {text}")
+    return text
+
+
+def check_missing(job):
+    """A rank leaves a call out; it and the others wait for each other, or it is at its end."""
+    rank = job.random.randrange(job.ranks)
+    stuck(job, rank, "--missing", f"{rank}:{job.random.randrange(6)}")
+
+
+def check_hang(job):
+    """A rank stops calling; with a dump of every process, and with one lost."""
+    rank = job.random.randrange(job.ranks)
+    lost = ("--lose", (rank + 1) % job.ranks) if job.ranks > 2 and job.random.random() < 0.5 else ()
+    text = stuck(job, rank, "--hang", f"{rank}:{job.random.randrange(1, 6)}", *lost)
+    require(f"Rank {rank} " in text and "has not joined" in text, f"rank {rank} stopped: {text}")
+
+
 def check_lost(job):
     """Without a rank's file, or with lost records, nothing is missing."""
     rank = job.random.randrange(job.ranks)
@@ -131,6 +169,7 @@ def check_lost(job):
 
 
 CHECKS = {"clean": check_clean, "straggler": check_straggler, "mismatch": check_mismatch,
+          "function": check_function, "missing": check_missing, "hang": check_hang,
           "lost": check_lost}
 
 

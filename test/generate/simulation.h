@@ -18,7 +18,7 @@ namespace ringside::generate {
 struct Rank {
   std::int64_t cpu_ns = kJobStart_ns;
   std::int64_t gpu_free_ns = kJobStart_ns;
-  std::int64_t window_start_ns = kJobStart_ns;
+  std::int64_t window_start_ns = kJobStart_ns - 2'000'000;  // when the plugin was loaded
   std::int64_t groups = 0;
   std::array<std::array<std::int64_t, kCollectives>, kGroups> seq{};
   bool is_stuck = false;  // an operation of its GPU will never end
