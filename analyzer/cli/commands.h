@@ -39,11 +39,19 @@ struct HangOptions {
   std::size_t top = 0;  // rows of each table; 0: all
 };
 
+struct NetworkOptions {
+  std::vector<std::string> inputs;
+  std::string format = "table";
+  std::string table;     // of CSV; empty: the first
+  std::size_t top = 20;  // links; 0: all
+};
+
 /// Results go to stdout, everything else to stderr.
 ExitStatus run_summary(const SummaryOptions& options);
 ExitStatus run_lint(const LintOptions& options);
 ExitStatus run_recover(const RecoverOptions& options);
 ExitStatus run_hang(const HangOptions& options);
+ExitStatus run_network(const NetworkOptions& options);
 
 /// The whole program: parses the command line and runs what it asks for.
 ExitStatus run(int argc, char** argv);

@@ -70,6 +70,15 @@ constexpr char kHangExample[] =
     "Exit status 1: something is stuck; 0: nothing is seen to be.\n"
     "\n";
 
+constexpr char kNetworkExample[] =
+    "Record with RINGSIDE_EVENTS=default,steps: only steps tell waiting from transferring.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside network traces/                       slow links, waiting, and the matrix\n"
+    "  ringside network --top 0 --format csv traces/  all links, for a script\n"
+    "  ringside network --format csv --table matrix traces/\n"
+    "\n";
+
 void add_summary(CLI::App& app, SummaryOptions& options) {
   CLI::App* const command = app.add_subcommand(
       "summary", "Match the operations of all ranks; say how many, how long and how fast");
@@ -131,6 +140,21 @@ void add_hang(CLI::App& app, HangOptions& options) {
   command->footer(std::string(kHangExample) + kExitStatuses);
 }
 
+void add_network(CLI::App& app, NetworkOptions& options) {
+  CLI::App* const command = app.add_subcommand(
+      "network", "Say how fast each link was, what it waited for, and which stand out as slow");
+  command->add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
+      ->required();
+  command->add_option("--format", options.format, "table, json, csv or markdown")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+  command->add_option("--table", options.table, "The table of csv: links (default) or matrix")
+      ->check(CLI::IsMember({"links", "matrix"}));
+  command->add_option("--top", options.top, "Links that are listed at most; 0: all")
+      ->capture_default_str();
+  command->footer(std::string(kNetworkExample) + kExitStatuses);
+}
+
 // Says what is wrong with the command line, and where to read on.
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   const auto used = app->get_subcommands();
@@ -158,12 +182,14 @@ ExitStatus run(int argc, char** argv) {
   LintOptions lint;
   RecoverOptions recover;
   HangOptions hang;
+  NetworkOptions network;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
   add_summary(app, summary);
   add_lint(app, lint);
   add_recover(app, recover);
   add_hang(app, hang);
+  add_network(app, network);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
                          "  ringside summary traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
@@ -172,7 +198,8 @@ ExitStatus run(int argc, char** argv) {
   if (argc > 1 && is_unknown_command(app, argv[1])) {
     std::fprintf(
         stderr,
-        "ringside: there is no command \"%s\"; the commands are summary, lint, recover and hang.\n"
+        "ringside: there is no command \"%s\"; the commands are summary, lint, recover, hang "
+        "and network.\n"
         "Try `ringside --help`.\n",
         argv[1]);
     return kExitUsage;
@@ -187,6 +214,9 @@ ExitStatus run(int argc, char** argv) {
   }
   if (app.got_subcommand("hang")) {
     return run_hang(hang);
+  }
+  if (app.got_subcommand("network")) {
+    return run_network(network);
   }
   if (app.got_subcommand("recover")) {
     return run_recover(recover);

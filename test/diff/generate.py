@@ -7,6 +7,7 @@ import pathlib
 
 import hang_inputs
 import lint_inputs
+import network_inputs
 import summary_inputs
 
 CASES = pathlib.Path(__file__).parent / "cases"
@@ -23,7 +24,7 @@ def write_case(name, command, files):
 
 
 def main():
-    for module in (summary_inputs, lint_inputs, hang_inputs):
+    for module in (summary_inputs, lint_inputs, hang_inputs, network_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 
