@@ -123,7 +123,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
 ExitStatus print_document(report::Document document, const Analysis& analysis,
                           const AnalysisOptions& options, ExitStatus status) {
   for (report::Table& table : document.tables) {
-    if (options.top > 0 && table.rows.size() > options.top) {
+    if (options.top > 0 && !table.is_whole && table.rows.size() > options.top) {
       table.left_out += table.rows.size() - options.top;
       table.rows.resize(options.top);
     }

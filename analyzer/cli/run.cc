@@ -51,6 +51,7 @@ ExitStatus run(int argc, char** argv) {
   add_communicators(app, chosen);
   add_hang(app, chosen);
   add_stragglers(app, chosen);
+  add_network(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);
   add_recover(app, chosen);

@@ -146,7 +146,11 @@ class Finder {
           made.since_ns = since_ns;
           made.since_file = position.file;
         }
-        made.waiting.push_back(stuck.position);
+        // In a group a rank has several parts.
+        if (std::find(made.waiting.begin(), made.waiting.end(), stuck.position) ==
+            made.waiting.end()) {
+          made.waiting.push_back(stuck.position);
+        }
         made.waited_ns = std::max(made.waited_ns, front.waited_ns);
         made.is_doubtful = made.is_doubtful && has_lost_records(traces_.files[position.file]);
       }

@@ -46,6 +46,7 @@ struct Table {
   std::vector<CellColumn> columns;
   std::vector<std::vector<Cell>> rows;
   std::uint64_t left_out = 0;  // rows that --top keeps out
+  bool is_whole = false;       // a matrix, which --top must not cut
 };
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };

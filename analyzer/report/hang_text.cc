@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
@@ -72,6 +73,9 @@ std::string HangText::short_name_of(std::uint32_t operation) const {
   if (matched.way == match::Way::kPair) {
     return "send from rank " + std::to_string(matched.source) + " to rank " +
            std::to_string(matched.destination);
+  }
+  if (matched.way == match::Way::kGroup) {
+    return match::operation_text(traces_, matched);
   }
   return std::string(traces_.names.text(matched.func)) +
          (matched.way == match::Way::kSequence ? " seq " : " number ") +

@@ -8,6 +8,7 @@ import pathlib
 import hang_inputs
 import lint_inputs
 import match_inputs
+import network_inputs
 import summary_inputs
 
 CASES = pathlib.Path(__file__).parent / "cases"
@@ -24,7 +25,7 @@ def write_case(name, command, files):
 
 
 def main():
-    for module in (summary_inputs, match_inputs, lint_inputs, hang_inputs):
+    for module in (summary_inputs, match_inputs, lint_inputs, hang_inputs, network_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

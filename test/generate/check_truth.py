@@ -97,6 +97,7 @@ def check_clean(job):
     found = job.clocks()["findings"]
     require(not [one for one in found if one["severity"] != "note"], f"stragglers: {found}")
     require(not job.findings("match"), f"match: {job.findings('match')}")
+    require(not job.findings("network"), f"network: {job.findings('network')}")
 
 
 def check_straggler(job):
@@ -148,7 +149,9 @@ def stuck(job, rank, *arguments):
 def check_missing(job):
     """A rank leaves a call out; it and the others wait for each other, or it is at its end."""
     rank = job.random.randrange(job.ranks)
-    stuck(job, rank, "--missing", f"{rank}:{job.random.randrange(6)}")
+    # Not a Broadcast: who leaves out one of those need not be waited for.
+    pattern = ("--pattern", "AllReduce:1048576,AllGather:65536,Reduce:4096,ReduceScatter:512")
+    stuck(job, rank, "--missing", f"{rank}:{job.random.randrange(6)}", *pattern)
 
 
 def check_hang(job):
@@ -157,6 +160,20 @@ def check_hang(job):
     lost = ("--lose", (rank + 1) % job.ranks) if job.ranks > 2 and job.random.random() < 0.5 else ()
     text = stuck(job, rank, "--hang", f"{rank}:{job.random.randrange(1, 6)}", *lost)
     require(f"Rank {rank} " in text and "has not joined" in text, f"rank {rank} stopped: {text}")
+
+
+def check_slow_link(job):
+    """One channel between two hosts is slower than all the others."""
+    if job.hosts * job.ranks_per_host < 4:
+        job.arguments[job.arguments.index("--ranks-per-host") + 1] = "2"
+        job.ranks_per_host = 2
+    here = job.random.randrange(job.hosts) * job.ranks_per_host + job.ranks_per_host - 1
+    there = (here + 1) % (job.hosts * job.ranks_per_host)
+    job.generate("--iterations", 30, "--steps", "--slow-link",
+                 f"{here}:{there}:1:{job.random.choice((4, 8))}")
+    found = job.findings("network", "slow_link")
+    require(len(found) == 1 and re.search(rf"rank {here}\b.*rank {there}\b.*channel 1\b", found[0]),
+            f"channel 1 from rank {here} to rank {there} is slow, found: {found}")
 
 
 def check_lost(job):
@@ -170,7 +187,7 @@ def check_lost(job):
 
 CHECKS = {"clean": check_clean, "straggler": check_straggler, "mismatch": check_mismatch,
           "function": check_function, "missing": check_missing, "hang": check_hang,
-          "lost": check_lost}
+          "slow-link": check_slow_link, "lost": check_lost}
 
 
 def main():

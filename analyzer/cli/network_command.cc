@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/match/duplicate_files.h"
+#include "analyzer/metrics/network.h"
+#include "analyzer/report/network_report.h"
+
+namespace ringside::cli {
+namespace {
+
+constexpr char kExample[] =
+    "Record with RINGSIDE_EVENTS=default,steps: only steps tell waiting from transferring.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside network traces/                       slow links, waiting, and the matrix\n"
+    "  ringside network --top 0 --format csv traces/  all links, for a script\n"
+    "  ringside network --format csv --table matrix traces/\n"
+    "\n";
+
+ExitStatus run_network(const AnalysisOptions& options) {
+  Analysis analysis;
+  if (!load_traces(options, analysis)) {
+    return kExitNoInput;
+  }
+  auto left_out = match::remove_duplicate_files(analysis.traces);
+  align_clocks(options, analysis);
+  const bool is_for_people = options.format == "table" || options.format == "markdown";
+  report::Document document = report::make_network_report(
+      analysis.traces, metrics::find_network(analysis.traces), options.top, is_for_people);
+  document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  return print_document(std::move(document), analysis, options, kExitOk);
+}
+
+}  // namespace
+
+void add_network(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "network", "Say how fast each link was, what it waited for, and which stand out as slow");
+  add_input_options(*command, *options);
+  set_command(*command, kExample, options, chosen, run_network);
+}
+
+}  // namespace ringside::cli
