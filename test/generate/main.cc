@@ -15,6 +15,7 @@ namespace {
 std::vector<HostClock> make_clocks(const Options& options) {
   Random random(options.seed ^ 0xc10c5U);
   std::vector<HostClock> clocks;
+  clocks.reserve(static_cast<std::size_t>(options.hosts));
   for (int host = 0; host < options.hosts; ++host) {
     HostClock clock;
     clock.offset_ns = random.between(-options.max_offset_ns, options.max_offset_ns + 1);
@@ -33,6 +34,7 @@ void generate(const Options& options) {
   }
   const std::vector<HostClock> clocks = make_clocks(options);
   std::vector<TraceFile> files;
+  files.reserve(static_cast<std::size_t>(options.ranks()));
   for (int rank = 0; rank < options.ranks(); ++rank) {
     files.emplace_back(options, rank,
                        clocks[static_cast<std::size_t>(rank / options.ranks_per_host)]);

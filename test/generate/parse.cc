@@ -62,10 +62,8 @@ Step parse_step(std::string_view text) {
   }
   step.function = static_cast<Function>(index);
   // Whole elements, also of AlltoAllv, which halves.
-  step.bytes = (static_cast<std::uint64_t>(number_of(parts[1], kMost * 1000)) / 8 + 1) * 8;
-  if (number_of(parts[1], kMost * 1000) % 8 == 0 && step.bytes > 8) {
-    step.bytes -= 8;
-  }
+  const auto bytes = static_cast<std::uint64_t>(number_of(parts[1], kMost * 10));
+  step.bytes = std::max<std::uint64_t>(8, (bytes + 7) / 8 * 8);
   if (parts.size() == 3) {
     if (parts[2] == "split") {
       step.group = Group::kSplit;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace ringside::generate {
@@ -50,7 +51,7 @@ void write_fault(LineBuffer& out, const Fault& fault) {
       out << R"(,"iteration":)" << fault.at;
       break;
     case FaultKind::kDrop:
-      out << R"(,"percent":)" << static_cast<int>(fault.factor * 100 + 0.5);
+      out << R"(,"percent":)" << std::lround(fault.factor * 100);
       break;
   }
   out << '}';
