@@ -252,27 +252,36 @@ void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts
   sink_.proxy_op(row, event.tally());
 }
 
-void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped) {
+void Assembler::split_time(StepEvent& step, std::int64_t until_ns) {
   StepRow& row = step.row;
-  row.end_ns = ts_ns;
-  row.unstopped = unstopped;
   const auto& entered = step.entered;
+  // The phase that a step in flight is in lasts until now. One that has stopped may have lost the
+  // state that would have ended it; how long it lasted is not known then.
+  const std::int64_t open_ns = row.in_flight ? until_ns : kUnknownTime;
+  const auto first = [](std::int64_t a_ns, std::int64_t b_ns) {
+    return a_ns != kUnknownTime ? a_ns : b_ns;
+  };
   const std::int64_t sent_ns = entered[StepEvent::kSend];
   const std::int64_t credit_ns = entered[StepEvent::kSendPeer];
   const std::int64_t flush_ns = entered[StepEvent::kRecvFlush];
   const std::int64_t gpu_ns = entered[StepEvent::kRecvGpu];
   if (row.is_send) {
     row.gpu_wait_ns =
-        between(entered[StepEvent::kSendGpu], credit_ns != kUnknownTime ? credit_ns : sent_ns);
-    row.peer_wait_ns = between(credit_ns, sent_ns);
-    row.transfer_ns = between(sent_ns, ts_ns);
+        between(entered[StepEvent::kSendGpu], first(credit_ns, first(sent_ns, open_ns)));
+    row.peer_wait_ns = between(credit_ns, first(sent_ns, open_ns));
+    row.transfer_ns = between(sent_ns, until_ns);
   } else {
-    row.transfer_ns = between(entered[StepEvent::kRecv], flush_ns != kUnknownTime ? flush_ns
-                                                         : gpu_ns != kUnknownTime ? gpu_ns
-                                                                                  : ts_ns);
-    row.flush_ns = between(flush_ns, gpu_ns != kUnknownTime ? gpu_ns : ts_ns);
-    row.gpu_wait_ns = between(gpu_ns, ts_ns);
+    row.transfer_ns = between(entered[StepEvent::kRecv], first(flush_ns, first(gpu_ns, until_ns)));
+    row.flush_ns = between(flush_ns, first(gpu_ns, until_ns));
+    row.gpu_wait_ns = between(gpu_ns, until_ns);
   }
+}
+
+void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped) {
+  StepRow& row = step.row;
+  row.end_ns = ts_ns;
+  row.unstopped = unstopped;
+  split_time(step, ts_ns);
   if (Event* const proxy = events_.find(step.proxy_op)) {
     auto& above = std::get<ProxyOpEvent>(proxy->data);
     above.step_bytes += row.bytes;

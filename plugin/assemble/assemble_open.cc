@@ -13,7 +13,7 @@ using record::EventId;
 using record::EventType;
 
 // Of an event that is not a call.
-void Assembler::write_row(Sink& sink, const Event& event) {
+void Assembler::write_row(Sink& sink, const Event& event, std::int64_t now_ns) {
   const Tally tally = event.tally();
   const auto in_flight = [](auto row) {
     row.in_flight = true;
@@ -22,7 +22,10 @@ void Assembler::write_row(Sink& sink, const Event& event) {
   if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     sink.proxy_op(in_flight(proxy->row), tally);
   } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
-    sink.step(in_flight(step->row), tally);
+    StepEvent open = *step;
+    open.row.in_flight = true;
+    split_time(open, now_ns);
+    sink.step(open.row, tally);
   } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
     KernelRow row = in_flight(*kernel);
     place_kernel(row, kUnknownTime);
@@ -61,7 +64,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     const Event& event = *events_.find(id);
     const auto* called = std::get_if<CallEvent>(&event.data);
     if (called == nullptr) {
-      write_row(sink, event);
+      write_row(sink, event, now_ns);
     } else if (called->call.end_ns == kUnknownTime) {
       write_open_call(sink, event, now_ns);
     }
@@ -182,7 +185,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
   }
-  write_row(sink_, *event);
+  write_row(sink_, *event, now_ns);
   events_.erase(id);
 }
 

@@ -147,7 +147,7 @@ class Assembler {
   const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
-  void write_row(Sink& sink, const Event& event);
+  void write_row(Sink& sink, const Event& event, std::int64_t now_ns);
   void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
   void keep_limits(std::int64_t now_ns);
   void give_up_oldest(std::int64_t now_ns);
@@ -161,6 +161,8 @@ class Assembler {
   void stop_child(const RecordView& view, Event& event);
   void state_of_step(const RecordView& view, StepEvent& step, std::uint64_t operation);
   void stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts_ns);
+  /// Where the time of a step went, until it stopped, or, in flight, until now.
+  static void split_time(StepEvent& step, std::int64_t until_ns);
   void stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped);
   void stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns);
   void place_kernel(KernelRow& row, std::int64_t earliest_ns);

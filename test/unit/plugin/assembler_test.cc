@@ -241,6 +241,33 @@ TEST_CASE("what is open is shown in flight, and stays") {
   CHECK(script.sink.operations[0].state == OperationState::kCompleted);
 }
 
+TEST_CASE("a step in flight tells what it waits for, up to now") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId proxy = script.start(EventType::kProxyOp, coll, 11);
+  const EventId step = script.start(EventType::kProxyStep, proxy, 11);
+  const auto dumped = [&script] {
+    test::CollectingSink dump;
+    script.assembler.write_in_flight(dump, script.now + kSecond);
+    REQUIRE(dump.steps.size() == 1);
+    return dump.steps[0];
+  };
+  script.state(step, EventState::kStepSendGpuWait);
+  CHECK(dumped().gpu_wait_ns == kSecond);
+  CHECK(dumped().peer_wait_ns == 0);
+  script.state(step, EventState::kStepSendPeerWait);
+  CHECK(dumped().gpu_wait_ns < kSecond);
+  CHECK(dumped().peer_wait_ns == kSecond);
+  CHECK(dumped().transfer_ns == 0);
+  script.state(step, EventState::kStepSendWait, 4096);
+  CHECK(dumped().peer_wait_ns < kSecond);
+  CHECK(dumped().transfer_ns == kSecond);
+  script.stop(step, 11);
+  REQUIRE(script.sink.steps.size() == 1);
+  CHECK(script.sink.steps[0].transfer_ns < kSecond);
+}
+
 TEST_CASE("calls that end out of order are not slices that nest") {
   Script script;
   const EventId outer = script.start(EventType::kGroup, 0);
