@@ -45,6 +45,9 @@ add_nccl_test(nccl-no-finalize 120)
 add_nccl_test(nccl-threads-fork 120)
 add_nccl_test(nccl-shared-process 120)
 add_nccl_test(nccl-no-directory 120)
+foreach(name late-rank stuck-rank killed-rank sweep)
+  add_nccl_test(nccl-${name} 120)
+endforeach()
 
 # The emulation itself, without Ringside.
 foreach(part collectives faults)

@@ -9,11 +9,13 @@ import argparse
 import sys
 
 import harness
+import tests_analysis
 import tests_control
 import tests_faults
 import tests_operations
 
-TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS}
+TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
+         **tests_analysis.TESTS}
 
 
 def main():

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The analyzer names what went wrong in jobs of which that is known."""
+
+import json
+import re
+
+from harness import Job, check, print_facts
+
+
+def analysed(job, command, *arguments, expected=(0,)):
+    text = job.setup.run_analyzer(command, "--format", "json", *arguments,
+                                  job.setup.directory / "traces", expected=expected)
+    return json.loads(text)
+
+
+def late_rank(setup):
+    """One rank sleeps before each collective: it is the straggler, and no other is."""
+    job = Job(setup, "--scenario", "train", "--iterations", "40", "--late-rank", "2", "--late-us",
+              "20000", ranks=3).wait()
+    found = [one["text"] for one in analysed(job, "stragglers")["findings"]
+             if one["kind"] == "straggler"]
+    check(len(found) == 1 and found[0].startswith("rank 2 "), f"rank 2 is late, found: {found}")
+    path = analysed(job, "critical-path")
+    check("If rank 2 " in " ".join(path["sentences"]), f"critical path: {path['sentences']}")
+    print(found[0])
+    print("\n".join(path["sentences"]))
+
+
+def stuck_rank(setup):
+    """One rank never joins a collective; the job is killed, and its traces are recovered."""
+    job = Job(setup, "--scenario", "train", "--iterations", "40", "--stuck-rank", "1",
+              "--stuck-at", "30", ranks=3, timeout=10).wait()
+    job.recover()
+    sentences = " ".join(analysed(job, "hang", expected=(1,))["sentences"])
+    check(re.search(r"Rank 1 \(.*\) has not joined AllGather seq 5 of communicator world; "
+                    r"2 ranks have waited", sentences), f"rank 1 is stuck, found: {sentences}")
+    print(sentences)
+
+
+def killed_rank(setup):
+    """One rank is killed; NCCL makes the others fail, and they end."""
+    job = Job(setup, "--scenario", "train", "--iterations", "100", "--kill-rank", "1", "--kill-at",
+              "60", ranks=3, timeout=40).wait()
+    job.recover()
+    # The others fail soon, and what the killed one was in itself may have been on its way.
+    sentences = " ".join(analysed(job, "hang", "--min-age", "0.05", expected=(1,))["sentences"])
+    check(re.search(r"AllGather seq 10 of communicator world", sentences)
+          and re.search(r"[Rr]ank 1 \(host", sentences), f"rank 1 was killed, found: {sentences}")
+    print(sentences)
+
+
+def sweep(setup):
+    """Bandwidth against what the program measures itself: the mean of calls in a row, with their
+    launches. Each operation by itself takes less time than that, and not much less when it is
+    long."""
+    job = Job(setup, "--scenario", "sweep", "--iterations", "20", "--warmup", "3", ranks=2).wait()
+    measured = {}
+    for line in job.log().splitlines():
+        numbers = line.split()
+        if len(numbers) == 7 and numbers[0].isdigit():
+            measured[int(numbers[0])] = float(numbers[4])
+    check(len(measured) == 7, f"the program measured {measured}")
+    (communicator,) = job.summary()["communicators"]
+    times = {row["bytes"]: row["time_median_us"] for row in communicator["rows"]}
+    check(times.keys() == measured.keys(), f"sizes {sorted(times)}, measured {sorted(measured)}")
+    for size, time_us in times.items():
+        print_facts(bytes=size, measured_us=measured[size], median_us=time_us)
+        check(time_us < 1.5 * measured[size],
+              f"{size} bytes take {time_us} us, measured as {measured[size]} us")
+    largest = max(times)
+    check(times[largest] > measured[largest] / 3,
+          f"{largest} bytes take {times[largest]} us, measured as {measured[largest]} us")
+
+
+TESTS = {
+    "nccl-late-rank": late_rank,
+    "nccl-stuck-rank": stuck_rank,
+    "nccl-killed-rank": killed_rank,
+    "nccl-sweep": sweep,
+}
