@@ -2,20 +2,19 @@
 #include <cstdio>
 #include <utility>
 
+#include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/load/inputs.h"
-#include "analyzer/load/trace_loader.h"
-#include "analyzer/match/duplicate_files.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::cli {
 namespace {
 
-struct SummaryOptions {
-  std::vector<std::string> inputs;
-  std::string format = "table";
+struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
+  std::string fail_on;
+  std::vector<Condition> conditions;
 };
 
 constexpr char kSummaryExample[] =
@@ -23,36 +22,55 @@ constexpr char kSummaryExample[] =
     "  ringside summary traces/                          all traces of a directory\n"
     "  ringside summary --format json traces/ > out.json for a script\n"
     "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
+    "  ringside summary --min-bytes 64mb --fail-on \"busbw<200,straggler>5%,mismatch\" traces/\n"
+    "                                                    fail if it is slow, late or wrong\n"
     "\n"
     "Results go to standard output, everything else to standard error.\n"
     "docs/metrics.md defines each figure.\n"
     "\n";
 
-std::string render(const report::Summary& summary, const std::string& format) {
-  if (format == "json") {
+std::string render(const report::Summary& summary, const SummaryOptions& options) {
+  if (options.format == "json") {
     return report::summary_as_json(summary);
   }
-  if (format == "csv") {
+  if (options.format == "csv") {
     return report::summary_as_csv(summary);
   }
-  return format == "markdown" ? report::summary_as_markdown(summary)
-                              : report::summary_as_table(summary);
+  return options.format == "markdown" ? report::summary_as_markdown(summary, options.align_report)
+                                      : report::summary_as_table(summary, options.align_report);
+}
+
+// Says which conditions hold; what cannot be judged is no success either.
+ExitStatus judge(const SummaryOptions& options, const Analysis& analysis,
+                 const report::Summary& summary) {
+  const Verdicts verdicts = judge_conditions(options.conditions, analysis, summary);
+  for (const std::string& line : verdicts.failed) {
+    std::fprintf(stderr, "failed: %s\n", line.c_str());
+  }
+  for (const std::string& line : verdicts.unknown) {
+    std::fprintf(stderr, "cannot be judged: %s\n", line.c_str());
+  }
+  if (!verdicts.failed.empty()) {
+    return kExitFindings;
+  }
+  return verdicts.unknown.empty() ? kExitOk : kExitIncomplete;
 }
 
 ExitStatus run_summary(const SummaryOptions& options) {
-  model::Problems problems;
-  const load::Inputs inputs = load::find_inputs(options.inputs, problems);
-  model::Traces traces = load::load_traces(inputs.paths, problems);
-  print_problems(problems, inputs.notes);
-  if (traces.files.empty()) {
-    std::fprintf(stderr, "ringside: there is no trace to summarise\n");
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
     return kExitNoInput;
   }
-  auto duplicates = match::remove_duplicate_files(traces);
-  const report::Summary summary = report::make_summary(traces, problems, std::move(duplicates));
-  if (!print(render(summary, options.format))) {
+  const report::Summary summary =
+      report::make_summary(analysis->traces, analysis->problems, analysis->matches,
+                           analysis->alignment, analysis->duplicates);
+  if (!print(render(summary, options))) {
     return kExitInternal;
   }
+  if (const ExitStatus status = judge(options, *analysis, summary); status != kExitOk) {
+    return status;
+  }
+  const model::Problems& problems = analysis->problems;
   const bool is_whole = problems.files().empty() && problems.bad_lines() == 0 &&
                         report::dropped_total(summary.inputs) == 0;
   return options.is_strict && !is_whole ? kExitIncomplete : kExitOk;
@@ -64,13 +82,21 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<SummaryOptions>();
   CLI::App* const command = app.add_subcommand(
       "summary", "Match the operations of all ranks; say how many, how long and how fast");
-  command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files")
-      ->required();
-  command->add_option("--format", options->format, "table, json, csv or markdown")
-      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
-      ->capture_default_str();
+  add_analysis_options(*command, *options);
+  command->remove_option(command->get_option("--top"));
+  command->remove_option(command->get_option("--table"));
   command->add_flag("--strict", options->is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
+  command->add_option("--fail-on", options->fail_on, kFailOnHelp)
+      ->check([options](const std::string& text) {
+        std::string error;
+        auto conditions = parse_conditions(text, error);
+        if (!conditions) {
+          return "--fail-on: " + error;
+        }
+        options->conditions = std::move(*conditions);
+        return std::string();
+      });
   set_command(*command, kSummaryExample, options, chosen, run_summary);
 }
 

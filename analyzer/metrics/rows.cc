@@ -12,7 +12,6 @@
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
-#include "analyzer/metrics/percentile.h"
 
 namespace ringside::metrics {
 namespace {
@@ -40,7 +39,7 @@ struct Key {
 
 struct Collected {
   Row row;
-  std::vector<std::int64_t> durations_ns;
+  RowTimes times;
 };
 
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
@@ -56,6 +55,7 @@ struct Joined {
   bool is_finished = true;
   State state = State::kCompleted;
   TimesFrom times_from = TimesFrom::kGpu;
+  bool is_rejected = false;  // stamps of a GPU's channel were left out
   std::int64_t least_duration_ns = std::numeric_limits<std::int64_t>::max();
   std::optional<std::uint64_t> bytes;
 };
@@ -64,6 +64,7 @@ Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
   Joined joined;
   for (const match::Part& part : parts) {
     const model::Operation& operation = match::operation_of(traces, part);
+    joined.is_rejected = joined.is_rejected || operation.gpu_rejected > 0;
     joined.is_finished = joined.is_finished && is_finished(operation);
     joined.state = std::max(joined.state, operation.state);
     joined.times_from = std::max(joined.times_from, operation.times_from);
@@ -105,8 +106,12 @@ std::int64_t duration_of_group(const model::Traces& traces, match::Pattern patte
 
 class Summer {
  public:
-  Summer(const model::Traces& traces, const match::Matches& matches)
-      : traces_(traces), matches_(matches), result_(matches.communicators.size()) {}
+  Summer(const model::Traces& traces, const match::Matches& matches,
+         const align::Alignment& alignment)
+      : traces_(traces),
+        matches_(matches),
+        alignment_(alignment),
+        result_(matches.communicators.size()) {}
 
   std::vector<CommunicatorRows> sum() {
     judgements_ = match::judge_all(traces_, matches_);
@@ -172,7 +177,7 @@ class Summer {
                   traces_.names.text(first.algo),
                   traces_.names.text(first.proto),
                   joined.times_from};
-    auto& [row, durations_ns] = collected_[key];
+    auto& [row, times] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
@@ -181,8 +186,12 @@ class Summer {
                          matches_.communicators[operation.communicator].nranks_inferred;
     ++row.count;
     row.partial += seen < expected ? 1 : 0;
+    row.gpu_rejected += joined.is_rejected ? 1 : 0;
     if (joined.times_from != TimesFrom::kEnqueue) {
-      durations_ns.push_back(joined.least_duration_ns);
+      const auto taken =
+          times.add(traces_, matches_, alignment_, operation, joined.least_duration_ns);
+      row.by_least += taken == RowTimes::Taken::kLeast ? 1 : 0;
+      row.excluded += taken == RowTimes::Taken::kExcluded ? 1 : 0;
     }
   }
 
@@ -194,19 +203,17 @@ class Summer {
     row.algorithm = key.algorithm;
     row.protocol = key.protocol;
     row.times_from = key.times_from;
-    std::vector<std::int64_t>& durations_ns = collected.durations_ns;
-    if (!durations_ns.empty()) {
-      std::sort(durations_ns.begin(), durations_ns.end());
-      row.median_ns = median(durations_ns);
-      row.p99_ns = percentile(durations_ns, 99);
-    }
+    row.busy = collected.times.busy();
+    row.wall = collected.times.wall();
+    row.wait = collected.times.wait();
     const bool may_have_bandwidth =
         key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
-    if (may_have_bandwidth && row.bytes && row.median_ns) {
+    if (may_have_bandwidth && row.bytes && row.busy) {
       // One rank by itself says nothing of how many there are: what depends on that is left out.
       const bool is_alone =
           matches_.communicators[key.communicator].identity == match::Identity::kAlone;
-      row.bandwidth = bandwidth(row.function, *row.bytes, is_alone ? 1 : row.ranks, *row.median_ns);
+      row.bandwidth =
+          bandwidth(row.function, *row.bytes, is_alone ? 1 : row.ranks, row.busy->median_ns);
       row.algbw_inferred = row.ranks_inferred && size_depends_on_ranks(row.function);
       row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
     }
@@ -215,6 +222,7 @@ class Summer {
 
   const model::Traces& traces_;
   const match::Matches& matches_;
+  const align::Alignment& alignment_;
   std::vector<match::Judgement> judgements_;
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
@@ -232,9 +240,14 @@ std::string_view function_of(const model::Traces& traces,
                                             : kSendRecv;
 }
 
-std::vector<CommunicatorRows> make_rows(const model::Traces& traces,
-                                        const match::Matches& matches) {
-  return Summer(traces, matches).sum();
+bool least_flatters(std::string_view function) {
+  return function == "Broadcast" || function == "Reduce" || function == "Gather" ||
+         function == "Scatter";
+}
+
+std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
+                                        const align::Alignment& alignment) {
+  return Summer(traces, matches, alignment).sum();
 }
 
 }  // namespace ringside::metrics

@@ -11,9 +11,11 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/bandwidth.h"
+#include "analyzer/metrics/row_times.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -29,14 +31,18 @@ struct Row {
   model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // the weakest of the ranks' sources
 
   std::uint64_t count = 0;
-  std::uint64_t partial = 0;        // of them, those not recorded on all ranks
-  std::uint32_t ranks = 0;          // that take part
-  std::uint32_t ranks_seen = 0;     // the least number that recorded one of the operations
-  bool ranks_inferred = false;      // `ranks` is from the ranks seen, there may be more
-  std::optional<double> median_ns;  // absent where no execution was seen
-  std::optional<std::int64_t> p99_ns;
-  Bandwidth bandwidth;          // of the median; empty for proxy_queue and enqueue
-  bool algbw_inferred = false;  // depends on an inferred number of ranks
+  std::uint64_t partial = 0;       // of them, those not recorded on all ranks
+  std::uint32_t ranks = 0;         // that take part
+  std::uint32_t ranks_seen = 0;    // the least number that recorded one of the operations
+  bool ranks_inferred = false;     // `ranks` is from the ranks seen, there may be more
+  std::uint64_t by_least = 0;      // whose time is the least of the ranks' own (RowTimes)
+  std::uint64_t excluded = 0;      // whose times contradict each other: they count in no time
+  std::uint64_t gpu_rejected = 0;  // of them, those where NCCL's stamps of a channel were left out
+  std::optional<Distribution> busy;  // these are absent where no execution was seen
+  std::optional<Distribution> wall;
+  std::optional<Distribution> wait;  // absent where the clocks are not known well enough
+  Bandwidth bandwidth;               // of the median busy time; empty for proxy_queue and enqueue
+  bool algbw_inferred = false;       // depends on an inferred number of ranks
   bool busbw_inferred = false;
 };
 
@@ -54,9 +60,14 @@ struct CommunicatorRows {
 /// What the operation is listed as: its function, "SendRecv" for a pair, the pattern of a group.
 std::string_view function_of(const model::Traces& traces, const match::MatchedOperation& operation);
 
+/// Whether the least of the ranks' own durations says too little of the function: a rank may be
+/// done with its part long before the others.
+bool least_flatters(std::string_view function);
+
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
 /// disagree, and those not seen to finish, are counted and not in any row.
-std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches);
+std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
+                                        const align::Alignment& alignment);
 
 }  // namespace ringside::metrics
 

@@ -75,7 +75,7 @@ Table alignment_table(const align::Alignment& alignment) {
   return table;
 }
 
-std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment) {
+std::vector<std::string> clock_notes(const align::Alignment& alignment) {
   std::vector<std::string> notes = {clock_sentence(alignment)};
   notes.insert(notes.end(), alignment.notes().begin(), alignment.notes().end());
   if (alignment.untrusted() > 0) {
@@ -83,6 +83,11 @@ std::vector<std::string> limits(const model::Traces& traces, const align::Alignm
                     " cannot help to align the clocks: sequence numbers of NCCL up to 2.25, or of "
                     "CUDA graphs");
   }
+  return notes;
+}
+
+std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment) {
+  std::vector<std::string> notes = clock_notes(alignment);
   std::size_t lossy = 0;
   std::size_t open = 0;
   for (const model::TraceFile& file : traces.files) {

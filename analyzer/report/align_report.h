@@ -15,6 +15,9 @@ namespace ringside::report {
 
 Table alignment_table(const align::Alignment& alignment);
 
+/// Sentences on the clocks.
+std::vector<std::string> clock_notes(const align::Alignment& alignment);
+
 /// One sentence each on clocks, lost records and files that are not whole.
 std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment);
 

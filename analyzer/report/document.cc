@@ -112,11 +112,7 @@ std::string as_table(const Document& document) {
     if (table.rows.empty()) {
       continue;
     }
-    text += (text.empty() ? "" : "\n") + printable(table.title) + '\n';
-    text += text_table(table).aligned(2);
-    if (table.left_out > 0) {
-      text += "  " + left_out_text(table) + '\n';
-    }
+    text += (text.empty() ? "" : "\n") + render_table(table, false);
   }
   if (!document.notes.empty()) {
     text += '\n';
@@ -141,8 +137,7 @@ std::string as_markdown(const Document& document) {
     if (table.rows.empty()) {
       continue;
     }
-    text += "## " + printable(table.title) + "\n\n" + text_table(table).markdown();
-    text += table.left_out > 0 ? "\n" + left_out_text(table) + "\n\n" : "\n";
+    text += render_table(table, true) + '\n';
   }
   for (const std::string& note : document.notes) {
     text += "- " + printable(note) + '\n';
@@ -250,6 +245,16 @@ std::string as_json(const Document& document) {
 }
 
 }  // namespace
+
+std::string render_table(const Table& table, bool as_markdown) {
+  const std::string left_out = left_out_text(table);
+  if (as_markdown) {
+    return "## " + printable(table.title) + "\n\n" + text_table(table).markdown() +
+           (left_out.empty() ? "" : "\n" + left_out + '\n');
+  }
+  return printable(table.title) + '\n' + text_table(table).aligned(2) +
+         (left_out.empty() ? "" : "  " + left_out + '\n');
+}
 
 std::string human_duration(double duration_ns) {
   const double magnitude = std::abs(duration_ns);

@@ -75,6 +75,9 @@ inline constexpr const char* kFormats[] = {"table", "json", "csv", "markdown"};
 std::string render(const Document& document, std::string_view format,
                    std::string_view csv_table = {});
 
+/// A table by itself, with its title: for people, in the format `table` or `markdown`.
+std::string render_table(const Table& table, bool as_markdown);
+
 /// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string human_duration(double duration_ns);
 

@@ -90,13 +90,15 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 }  // namespace
 
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
+                     const match::Matches& matches, const align::Alignment& alignment,
                      std::vector<std::string> duplicates) {
-  match::Matches matches = match::match_operations(traces);
   Summary summary;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(traces, matches);
-  summary.runs = std::move(matches.runs.runs);
-  summary.communicators = std::move(matches.communicators);
+  summary.rows = metrics::make_rows(traces, matches, alignment);
+  summary.runs = matches.runs.runs;
+  summary.communicators = matches.communicators;
+  summary.alignment = &alignment;
+
   for (const model::TraceFile& file : traces.files) {
     add_file(file, summary.inputs);
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/model/problem.h"
@@ -47,13 +48,15 @@ struct InputFacts {
 struct Summary {
   InputFacts inputs;
   const model::Problems* problems = nullptr;
+  const align::Alignment* alignment = nullptr;
   std::vector<match::Run> runs;
   std::vector<match::Communicator> communicators;
   std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
 };
 
-/// Matches and sums up what was loaded. The summary refers to `traces` and `problems`.
+/// Sums up what was loaded and matched. The summary refers to all that it is made of.
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
+                     const match::Matches& matches, const align::Alignment& alignment,
                      std::vector<std::string> duplicates);
 
 std::uint64_t dropped_total(const InputFacts& inputs);
@@ -68,9 +71,10 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 /// The communicator's name, else its hash, else its place in the order of creation.
 std::string label_of(const match::Communicator& communicator);
 
-/// The formats. Each gives the whole output.
-std::string summary_as_table(const Summary& summary);
-std::string summary_as_markdown(const Summary& summary);
+/// The formats. Each gives the whole output; `with_clocks`: also what is known of each host's
+/// clock, which JSON always has.
+std::string summary_as_table(const Summary& summary, bool with_clocks);
+std::string summary_as_markdown(const Summary& summary, bool with_clocks);
 std::string summary_as_csv(const Summary& summary);
 std::string summary_as_json(const Summary& summary);
 

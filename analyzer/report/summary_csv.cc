@@ -26,12 +26,18 @@ std::string optional_number(const std::optional<double>& value, int decimals) {
   return value ? fixed(*value, decimals) : std::string();
 }
 
+std::string median_us(const std::optional<metrics::Distribution>& times) {
+  return times ? fixed(times->median_ns / 1000, 3) : std::string();
+}
+
 }  // namespace
 
 std::string summary_as_csv(const Summary& summary) {
   std::string text =
       "communicator,name,nranks,nranks_inferred,function,bytes,datatype,algorithm,protocol,count,"
-      "partial,ranks,ranks_seen,time_median_us,time_p99_us,algbw_gb_s,busbw_gb_s,times_from\n";
+      "partial,ranks,ranks_seen,time_median_us,time_p99_us,algbw_gb_s,busbw_gb_s,times_from,wall_"
+      "median_us,"
+      "wait_median_us,by_least,excluded\n";
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     const match::Communicator& communicator = summary.communicators[i];
     const std::string id = communicator.hash.empty() ? label_of(communicator)
@@ -42,20 +48,17 @@ std::string summary_as_csv(const Summary& summary) {
                                std::to_string(communicator.nranks) + ',' +
                                (communicator.nranks_inferred ? "true" : "false") + ',';
     for (const metrics::Row& row : summary.rows[i].rows) {
-      const auto median_us =
-          row.median_ns ? std::optional<double>(*row.median_ns / 1000) : std::nullopt;
-      const auto p99_us = row.p99_ns
-                              ? std::optional<double>(static_cast<double>(*row.p99_ns) / 1000)
-                              : std::nullopt;
       text += prefix + quoted(row.function) + ',' +
               (row.bytes ? std::to_string(*row.bytes) : std::string()) + ',' +
               quoted(row.datatype) + ',' + quoted(row.algorithm) + ',' + quoted(row.protocol) +
               ',' + std::to_string(row.count) + ',' + std::to_string(row.partial) + ',' +
               std::to_string(row.ranks) + ',' + std::to_string(row.ranks_seen) + ',' +
-              optional_number(median_us, 3) + ',' + optional_number(p99_us, 3) + ',' +
+              median_us(row.busy) + ',' +
+              (row.busy ? fixed(static_cast<double>(row.busy->p99_ns) / 1000, 3) : "") + ',' +
               optional_number(row.bandwidth.algbw_gb_s, 6) + ',' +
               optional_number(row.bandwidth.busbw_gb_s, 6) + ',' + times_from_name(row.times_from) +
-              '\n';
+              ',' + median_us(row.wall) + ',' + median_us(row.wait) + ',' +
+              std::to_string(row.by_least) + ',' + std::to_string(row.excluded) + '\n';
     }
   }
   return text;

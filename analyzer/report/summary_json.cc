@@ -110,6 +110,24 @@ void optional_number(JsonWriter& json, std::string_view key, const std::optional
   }
 }
 
+void write_distribution(JsonWriter& json, std::string_view key,
+                        const std::optional<metrics::Distribution>& times) {
+  if (!times) {
+    json.null(key);
+    return;
+  }
+  const auto write = [&](std::string_view name, auto value_ns) {
+    json.number(name, static_cast<double>(value_ns) / 1000, 3);
+  };
+  json.begin_object(key);
+  write("min_us", times->min_ns);
+  write("median_us", times->median_ns);
+  write("p90_us", times->p90_ns);
+  write("p99_us", times->p99_ns);
+  write("max_us", times->max_ns);
+  json.end_object();
+}
+
 void write_row(JsonWriter& json, const metrics::Row& row) {
   json.begin_object();
   json.text("function", row.function);
@@ -126,17 +144,42 @@ void write_row(JsonWriter& json, const metrics::Row& row) {
   json.integer("ranks", row.ranks);
   json.integer("ranks_seen", row.ranks_seen);
   json.boolean("ranks_inferred", row.ranks_inferred);
-  const auto p99_us =
-      row.p99_ns ? std::optional<double>(static_cast<double>(*row.p99_ns) / 1000) : std::nullopt;
+  const auto& busy = row.busy;
   optional_number(json, "time_median_us",
-                  row.median_ns ? std::optional<double>(*row.median_ns / 1000) : std::nullopt, 3);
-  optional_number(json, "time_p99_us", p99_us, 3);
+                  busy ? std::optional<double>(busy->median_ns / 1000) : std::nullopt, 3);
+  optional_number(
+      json, "time_p99_us",
+      busy ? std::optional<double>(static_cast<double>(busy->p99_ns) / 1000) : std::nullopt, 3);
+  write_distribution(json, "busy", row.busy);
+  write_distribution(json, "wall", row.wall);
+  write_distribution(json, "wait", row.wait);
+  json.integer("by_least", row.by_least);
+  json.integer("excluded_impossible", row.excluded);
+  json.integer("gpu_stamps_rejected", row.gpu_rejected);
   optional_number(json, "algbw_gb_s", row.bandwidth.algbw_gb_s, 6);
   optional_number(json, "busbw_gb_s", row.bandwidth.busbw_gb_s, 6);
   json.boolean("algbw_inferred", row.algbw_inferred);
   json.boolean("busbw_inferred", row.busbw_inferred);
   json.text("times_from", times_from_name(row.times_from));
   json.end_object();
+}
+
+void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
+  json.begin_array("clocks");
+  for (const align::HostOffset& host : alignment.hosts()) {
+    json.begin_object();
+    json.text("host", host.host);
+    json.boolean("is_reference", host.is_reference);
+    json.boolean("is_bounded", host.is_bounded);
+    json.integer("offset_ns", host.offset_ns);
+    json.integer("at_ns", host.at_ns);
+    json.number("drift_ppb", host.drift_ppb, 0);
+    json.integer("uncertainty_ns", host.uncertainty_ns);
+    json.integer("most_uncertainty_ns", host.most_uncertainty_ns);
+    json.text("set_by", host.set_by);
+    json.end_object();
+  }
+  json.end_array();
 }
 
 const char* identity_name(match::Identity identity) {
@@ -207,6 +250,7 @@ std::string summary_as_json(const Summary& summary) {
   json.end_object();
   write_inputs(json, summary);
   write_completeness(json, summary);
+  write_clocks(json, *summary.alignment);
   json.begin_array("communicators");
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     write_communicator(json, summary.communicators[i], summary.rows[i]);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/summary_text.h"
 
@@ -19,7 +20,7 @@ std::string markdown_text(const std::string& text) {
 
 }  // namespace
 
-std::string summary_as_table(const Summary& summary) {
+std::string summary_as_table(const Summary& summary, bool with_clocks) {
   std::string text;
   for (const std::string& line : input_lines(summary)) {
     text += line + '\n';
@@ -39,10 +40,13 @@ std::string summary_as_table(const Summary& summary) {
       text += line + '\n';
     }
   }
+  if (with_clocks) {
+    text += '\n' + render_table(alignment_table(*summary.alignment), false);
+  }
   return text;
 }
 
-std::string summary_as_markdown(const Summary& summary) {
+std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
   std::string text = "# Ringside summary\n\n";
   for (const std::string& line : input_lines(summary)) {
     text += "- " + markdown_text(line) + '\n';
@@ -64,6 +68,9 @@ std::string summary_as_markdown(const Summary& summary) {
     for (const std::string& line : footer_lines(summary)) {
       text += "- " + markdown_text(line) + '\n';
     }
+  }
+  if (with_clocks) {
+    text += '\n' + render_table(alignment_table(*summary.alignment), true);
   }
   return text;
 }

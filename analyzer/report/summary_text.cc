@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -227,18 +228,24 @@ TextTable make_table(const metrics::CommunicatorRows& rows) {
                    {"ranks", "", true},
                    {"median", "us", true},
                    {"p99", "us", true},
+                   {"wall", "us", true},
+                   {"wait", "us", true},
                    {"algbw", "GB/s", true},
                    {"busbw", "GB/s", true},
                    {"times", "from", false}});
   for (const metrics::Row& row : rows.rows) {
-    const auto median_us =
-        row.median_ns ? std::optional<double>(*row.median_ns / 1000) : std::nullopt;
-    const auto p99_us =
-        row.p99_ns ? std::optional<double>(static_cast<double>(*row.p99_ns) / 1000) : std::nullopt;
+    const auto median_us = [](const std::optional<metrics::Distribution>& of) {
+      return of ? std::optional<double>(of->median_ns / 1000) : std::nullopt;
+    };
+    const auto p99_us = row.busy
+                            ? std::optional<double>(static_cast<double>(row.busy->p99_ns) / 1000)
+                            : std::nullopt;
     table.add_row({row.function, row.bytes ? human_bytes(*row.bytes) : "-",
                    datatype_cell(row.datatype), word_cell(row.algorithm), word_cell(row.protocol),
-                   std::to_string(row.count), ranks_cell(row), number_cell(median_us, 1),
-                   number_cell(p99_us, 1),
+                   std::to_string(row.count), ranks_cell(row),
+                   number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
+                   number_cell(p99_us, 1), number_cell(median_us(row.wall), 1),
+                   number_cell(median_us(row.wait), 1),
                    bandwidth_cell(row.bandwidth.algbw_gb_s, row.algbw_inferred),
                    bandwidth_cell(row.bandwidth.busbw_gb_s, row.busbw_inferred),
                    times_from_name(row.times_from)});
@@ -248,10 +255,14 @@ TextTable make_table(const metrics::CommunicatorRows& rows) {
 
 std::vector<std::string> footer_lines(const Summary& summary) {
   std::vector<std::string> lines = {
-      "The time of an operation is the least of its ranks' own durations: the clocks of hosts are "
-      "not aligned.",
+      "median, p99: from the last rank's start to the last end; wall: each rank's own start to its "
+      "own end; wait: for the last rank.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
+  bool has_least = false;
+  bool flatters = false;
+  std::uint64_t excluded = 0;
+  std::uint64_t rejected = 0;
   bool has_inferred = false;
   bool has_partial = false;
   bool has_no_bandwidth = false;
@@ -259,8 +270,35 @@ std::vector<std::string> footer_lines(const Summary& summary) {
     for (const metrics::Row& row : communicator.rows) {
       has_inferred = has_inferred || row.ranks_inferred;
       has_partial = has_partial || row.partial > 0;
+      has_least = has_least || row.by_least > 0;
+      flatters = flatters || (row.by_least > 0 && metrics::least_flatters(row.function));
+      excluded += row.excluded;
+      rejected += row.gpu_rejected;
       has_no_bandwidth = has_no_bandwidth || row.times_from >= model::TimesFrom::kProxyQueue;
     }
+  }
+  for (const std::string& note : clock_notes(*summary.alignment)) {
+    lines.push_back("Clocks: " + note + '.');
+  }
+  if (has_least) {
+    lines.emplace_back(
+        "*: of some operations the least of the ranks' own durations, since the clocks are not "
+        "known "
+        "well enough, or a rank was not recorded.");
+  }
+  if (flatters) {
+    lines.emplace_back(
+        "*: of Broadcast, Reduce, Gather and Scatter that is too little: some ranks may be done at "
+        "once.");
+  }
+  if (excluded > 0) {
+    lines.push_back(counted(excluded, "operation") +
+                    " left out of all times: they contradict each other (NCCL's stamps of another "
+                    "operation).");
+  }
+  if (rejected > 0) {
+    lines.push_back("In " + counted(rejected, "operation") +
+                    " NCCL's stamps of some GPU channels cannot be true; the others were used.");
   }
   if (has_inferred) {
     lines.emplace_back("?: rests on a number of ranks that is inferred from the ranks seen.");

@@ -10,7 +10,7 @@
 #include "analyzer/lint/file_linter.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/duplicate_files.h"
-#include "analyzer/report/summary.h"
+#include "test/unit/analyzer/analyse_all.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace ringside;
@@ -23,12 +23,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   model::Problems problems;
   model::Traces traces = load::load_traces({path}, problems);
   if (!traces.files.empty()) {
-    auto duplicates = match::remove_duplicate_files(traces);
-    const report::Summary summary = report::make_summary(traces, problems, std::move(duplicates));
-    report::summary_as_json(summary);
-    report::summary_as_csv(summary);
-    report::summary_as_markdown(summary);
-    report::summary_as_table(summary);
+    analyse_all(traces, problems);
   }
   close(file);
   return 0;

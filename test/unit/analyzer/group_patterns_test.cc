@@ -106,11 +106,12 @@ TEST_CASE("what is no pattern stays pairs") {
 TEST_CASE("a group's time is a rank's from its first start to its last end") {
   TraceBuilder builder = grouped(2, links([](auto, auto) { return true; }));
   const Matches matches = match_operations(builder.traces());
-  const auto rows = metrics::make_rows(builder.traces(), matches);
+  const auto rows =
+      metrics::make_rows(builder.traces(), matches, align::Alignment::estimate(builder.traces()));
   REQUIRE(rows[0].rows.size() == 1);
   CHECK(rows[0].rows[0].function == "AlltoAll");
   // Four calls of 1000 ns, one begins as the one before ends.
-  CHECK(rows[0].rows[0].median_ns == 4000);
+  CHECK(rows[0].rows[0].busy->median_ns == 4000);
   // S = 2 x 1000 bytes in 4000 ns; half of it crosses the link.
   CHECK(rows[0].rows[0].bandwidth.algbw_gb_s == 0.5);
   CHECK(rows[0].rows[0].bandwidth.busbw_gb_s == 0.25);

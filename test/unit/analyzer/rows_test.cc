@@ -8,10 +8,10 @@ namespace ringside::metrics {
 namespace {
 
 std::vector<CommunicatorRows> rows_of(const model::Traces& traces) {
-  return make_rows(traces, match::match_operations(traces));
+  return make_rows(traces, match::match_operations(traces), align::Alignment::estimate(traces));
 }
 
-TEST_CASE("the time of an operation is the least of its ranks'") {
+TEST_CASE("the time of an operation is from the last start to the last end") {
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     builder.add_file(rank);
@@ -22,9 +22,44 @@ TEST_CASE("the time of an operation is the least of its ranks'") {
   REQUIRE(rows[0].rows.size() == 1);
   const Row& row = rows[0].rows[0];
   CHECK(row.count == 2);
-  CHECK(*row.median_ns == approx(600));
-  CHECK(*row.p99_ns == 700);
-  CHECK(*row.bandwidth.algbw_gb_s == approx(1000.0 / 600));
+  // Rank 1 starts 2 us after rank 0, so these are its own times.
+  CHECK(row.busy->median_ns == approx(800));
+  CHECK(row.busy->p99_ns == 1100);
+  CHECK(row.wall->min_ns == 500);
+  CHECK(row.wall->max_ns == 1100);
+  CHECK(row.wait->max_ns == 2000);
+  CHECK(row.by_least == 0);
+  CHECK(*row.bandwidth.algbw_gb_s == approx(1000.0 / 800));
+}
+
+TEST_CASE("without known clocks the time of an operation is the least of its ranks'") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank).process.host = "node" + std::to_string(rank);
+    builder.add("AllReduce", 0, rank == 0 ? 900 : 500);
+  }
+  const auto rows = make_rows(builder.traces(), match::match_operations(builder.traces()),
+                              align::Alignment::none(builder.traces()));
+  const Row& row = rows[0].rows[0];
+  CHECK(row.busy->median_ns == approx(500));
+  CHECK(row.by_least == 1);
+  CHECK_FALSE(row.wait);
+}
+
+TEST_CASE("what contradicts itself is in no time, and counted") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("AllReduce", 0, 700);
+    // Rank 0 seems to end a second before rank 1 starts.
+    model::Operation& operation = builder.add("AllReduce", 1, 700);
+    operation.start_ns = *operation.start_ns + rank * 1'000'000'000;
+    operation.end_ns = *operation.end_ns + rank * 1'000'000'000;
+  }
+  const auto rows = rows_of(builder.traces());
+  CHECK(rows[0].rows[0].count == 2);
+  CHECK(rows[0].rows[0].excluded == 1);
+  CHECK(rows[0].rows[0].busy->max_ns == 700);
 }
 
 TEST_CASE("the weakest source decides, and gives no bandwidth unless the execution was seen") {
@@ -35,7 +70,7 @@ TEST_CASE("the weakest source decides, and gives no bandwidth unless the executi
   builder.add("AllReduce", 0).times_from = model::TimesFrom::kProxyQueue;
   const auto rows = rows_of(builder.traces());
   CHECK(rows[0].rows[0].times_from == model::TimesFrom::kProxyQueue);
-  CHECK(rows[0].rows[0].median_ns);
+  CHECK(rows[0].rows[0].busy);
   CHECK_FALSE(rows[0].rows[0].bandwidth.algbw_gb_s);
 }
 
@@ -59,7 +94,7 @@ TEST_CASE("only what finished, and on which the ranks agree, is in a row") {
   CHECK(rows[0].verdicts[static_cast<std::size_t>(match::Verdict::kSizeMismatch)] == 1);
   REQUIRE(rows[0].rows.size() == 1);
   CHECK(rows[0].rows[0].times_from == model::TimesFrom::kEnqueue);
-  CHECK_FALSE(rows[0].rows[0].median_ns);
+  CHECK_FALSE(rows[0].rows[0].busy);
 }
 
 }  // namespace

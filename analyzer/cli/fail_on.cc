@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/fail_on.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <system_error>
+
+#include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::cli {
+namespace {
+
+struct Word {
+  std::string_view name;
+  FailOn what;
+  char comparison;  // '<', '>', or 0 where the word stands alone
+  bool is_percent;
+};
+
+constexpr std::array<Word, 9> kWords = {{{"busbw", FailOn::kBusbw, '<', false},
+                                         {"algbw", FailOn::kAlgbw, '<', false},
+                                         {"straggler", FailOn::kStraggler, '>', true},
+                                         {"wait", FailOn::kWait, '>', true},
+                                         {"mismatch", FailOn::kMismatch, 0, false},
+                                         {"missing", FailOn::kMissing, 0, false},
+                                         {"state", FailOn::kState, 0, false},
+                                         {"unfinished", FailOn::kUnfinished, 0, false},
+                                         {"dropped", FailOn::kDropped, 0, false}}};
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+std::optional<Condition> parse_one(std::string_view text, std::string& error) {
+  const std::size_t at = std::min(text.find_first_of("<>"), text.size());
+  const std::string_view name = trimmed(text.substr(0, at));
+  const auto word = std::find_if(kWords.begin(), kWords.end(),
+                                 [&](const Word& known) { return known.name == name; });
+  if (word == kWords.end()) {
+    error = "there is no condition \"" + std::string(name) + "\"";
+    return std::nullopt;
+  }
+  Condition condition{word->what, 0, std::string(text)};
+  if (word->comparison == 0) {
+    error = at == text.size() ? "" : std::string(name) + " takes no number";
+    return error.empty() ? std::optional(condition) : std::nullopt;
+  }
+  std::string_view number = at < text.size() ? trimmed(text.substr(at + 1)) : std::string_view();
+  if (word->is_percent && number.ends_with('%')) {
+    number.remove_suffix(1);
+  }
+  const auto [end, failure] =
+      std::from_chars(number.data(), number.data() + number.size(), condition.limit);
+  if (at == text.size() || text[at] != word->comparison || failure != std::errc() ||
+      end != number.data() + number.size() || !(condition.limit >= 0)) {
+    error = "\"" + std::string(text) + "\" is not of the form " + std::string(name) +
+            word->comparison + (word->is_percent ? "5%" : "200");
+    return std::nullopt;
+  }
+  return condition;
+}
+
+class Judge {
+ public:
+  Judge(const Analysis& analysis, const report::Summary& summary)
+      : analysis_(analysis), summary_(summary) {}
+
+  Verdicts judge(const std::vector<Condition>& conditions) {
+    for (const Condition& condition : conditions) {
+      judge(condition);
+    }
+    return std::move(verdicts_);
+  }
+
+ private:
+  void judge(const Condition& condition) {
+    switch (condition.what) {
+      case FailOn::kBusbw:
+      case FailOn::kAlgbw:
+        return judge_bandwidth(condition);
+      case FailOn::kStraggler:
+      case FailOn::kWait:
+        return judge_waiting(condition);
+      case FailOn::kMismatch:
+        return judge_count(condition,
+                           verdicts(match::Verdict::kFunctionMismatch) +
+                               verdicts(match::Verdict::kSizeMismatch) +
+                               verdicts(match::Verdict::kDatatypeMismatch) +
+                               verdicts(match::Verdict::kRootMismatch),
+                           "in which ranks disagree");
+      case FailOn::kMissing:
+        return judge_count(condition, verdicts(match::Verdict::kMissing),
+                           "that a rank did not call");
+      case FailOn::kState:
+        return judge_count(condition, verdicts(match::Verdict::kStateMismatch),
+                           "finished on some ranks only");
+      case FailOn::kUnfinished: {
+        std::uint64_t count = 0;
+        for (const metrics::CommunicatorRows& rows : summary_.rows) {
+          for (const std::uint64_t of_state : rows.unfinished) {
+            count += of_state;
+          }
+        }
+        return judge_count(condition, count, "not seen to finish");
+      }
+      case FailOn::kDropped: {
+        const std::uint64_t dropped = report::dropped_total(summary_.inputs);
+        const std::uint64_t bad =
+            analysis_.problems.bad_lines() + analysis_.problems.files().size();
+        if (dropped + bad > 0) {
+          fail(condition, report::counted(dropped, "callback") + " dropped, " +
+                              report::counted(bad, "line or file", "lines or files") + " not read");
+        }
+      }
+    }
+  }
+
+  std::uint64_t verdicts(match::Verdict verdict) const {
+    std::uint64_t count = 0;
+    for (const metrics::CommunicatorRows& rows : summary_.rows) {
+      count += rows.verdicts[static_cast<std::size_t>(verdict)];
+    }
+    return count;
+  }
+
+  void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
+    if (count > 0) {
+      fail(condition, report::counted(count, "operation") + ' ' + which);
+    }
+  }
+
+  void judge_bandwidth(const Condition& condition) {
+    std::optional<double> least;
+    std::string where;
+    for (std::size_t i = 0; i < summary_.rows.size(); ++i) {
+      for (const metrics::Row& row : summary_.rows[i].rows) {
+        const auto value =
+            condition.what == FailOn::kBusbw ? row.bandwidth.busbw_gb_s : row.bandwidth.algbw_gb_s;
+        if (value && (!least || *value < *least)) {
+          least = value;
+          where = row.function + " of " + report::human_bytes(row.bytes.value_or(0)) + " in " +
+                  report::label_of(summary_.communicators[i]);
+        }
+      }
+    }
+    if (!least) {
+      verdicts_.unknown.push_back(condition.text + ": no bandwidth is known");
+    } else if (*least < condition.limit) {
+      fail(condition, report::fixed(*least, 2) + " GB/s: " + where);
+    }
+  }
+
+  void judge_waiting(const Condition& condition) {
+    if (!stragglers_) {
+      stragglers_ =
+          metrics::find_stragglers(analysis_.traces, analysis_.matches, analysis_.alignment);
+    }
+    if (stragglers_->decided == 0) {
+      verdicts_.unknown.push_back(condition.text +
+                                  ": of no operation that synchronises is it known who came last");
+      return;
+    }
+    if (condition.what == FailOn::kWait) {
+      const double percent = stragglers_->rank_time_ns > 0
+                                 ? 100 * static_cast<double>(stragglers_->waited_ns) /
+                                       static_cast<double>(stragglers_->rank_time_ns)
+                                 : 0;
+      if (percent > condition.limit) {
+        fail(condition, report::fixed(percent, 1) + " % of the ranks' time");
+      }
+      return;
+    }
+    for (const metrics::Lateness& rank : stragglers_->ranks) {
+      const double percent = 100 * stragglers_->share_of(rank);
+      if (rank.is_significant() && percent > condition.limit) {
+        fail(condition, report::fixed(percent, 1) + " %: " + rank.label + " (" + rank.host + ")");
+      }
+    }
+  }
+
+  void fail(const Condition& condition, const std::string& what) {
+    verdicts_.failed.push_back(condition.text + ": " + what);
+  }
+
+  const Analysis& analysis_;
+  const report::Summary& summary_;
+  std::optional<metrics::Stragglers> stragglers_;
+  Verdicts verdicts_;
+};
+
+}  // namespace
+
+const char kFailOnHelp[] =
+    "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
+    "slowest "
+    "row), straggler>PERCENT, wait>PERCENT (of the ranks' time), mismatch, missing, state, "
+    "unfinished, dropped; with 4 if one cannot be judged";
+
+std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {
+  std::vector<Condition> conditions;
+  while (true) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    auto condition = parse_one(trimmed(text.substr(0, comma)), error);
+    if (!condition) {
+      error += "; conditions are";
+      for (const Word& word : kWords) {
+        error += (word.name == kWords.front().name ? " " : ", ") + std::string(word.name);
+        if (word.comparison != 0) {
+          error += word.comparison + std::string(word.is_percent ? "PERCENT" : "GB/s");
+        }
+      }
+      return std::nullopt;
+    }
+    conditions.push_back(std::move(*condition));
+    if (comma == text.size()) {
+      return conditions;
+    }
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Verdicts judge_conditions(const std::vector<Condition>& conditions, const Analysis& analysis,
+                          const report::Summary& summary) {
+  return Judge(analysis, summary).judge(conditions);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Conditions under which a summary fails: "busbw<200,straggler>5%,mismatch".
+#ifndef RINGSIDE_ANALYZER_CLI_FAIL_ON_H
+#define RINGSIDE_ANALYZER_CLI_FAIL_ON_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/report/summary.h"
+
+namespace ringside::cli {
+
+enum class FailOn : std::uint8_t {
+  kBusbw,       // the least busbw of a row is below so many GB/s
+  kAlgbw,       // likewise
+  kStraggler,   // the others waited more than so much of all time for one significantly late rank
+  kWait,        // ranks waited for others for more than so much of their time in operations
+  kMismatch,    // ranks disagree in an operation
+  kMissing,     // a rank did not call one
+  kState,       // it is finished on some ranks and in flight on others
+  kUnfinished,  // operations were not seen to finish
+  kDropped,     // records were lost, or lines could not be read
+};
+
+struct Condition {
+  FailOn what = FailOn::kMismatch;
+  double limit = 0;  // GB/s, or percent
+  std::string text;  // as it was given
+};
+
+/// What --help says of them.
+extern const char kFailOnHelp[];
+
+/// Separated by commas. Nothing, with a reason in `error`, if one is not known or not well formed.
+std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error);
+
+struct Verdicts {
+  std::vector<std::string> failed;   // a line for each condition that holds
+  std::vector<std::string> unknown;  // for each that cannot be judged
+};
+
+Verdicts judge_conditions(const std::vector<Condition>& conditions, const Analysis& analysis,
+                          const report::Summary& summary);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_FAIL_ON_H

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that the analyzer ever does with traces, for what must hold of any input.
+#ifndef RINGSIDE_TEST_UNIT_ANALYZER_ANALYSE_ALL_H
+#define RINGSIDE_TEST_UNIT_ANALYZER_ANALYSE_ALL_H
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/duplicate_files.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/critical_path.h"
+#include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/network.h"
+#include "analyzer/metrics/overlap.h"
+#include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/hang_report.h"
+#include "analyzer/report/match_report.h"
+#include "analyzer/report/network_report.h"
+#include "analyzer/report/stragglers_report.h"
+#include "analyzer/report/summary.h"
+#include "analyzer/report/time_report.h"
+
+namespace ringside {
+
+/// Returns how much text came of it.
+inline std::size_t analyse_all(model::Traces& traces, const model::Problems& problems) {
+  const auto hang_alignment = align::Alignment::estimate(traces);
+  const metrics::Hang hang = metrics::find_hang(traces, hang_alignment, 0);
+  auto documents = {report::make_hang_report(traces, hang_alignment, hang, 0)};
+  std::size_t bytes = 0;
+  for (const report::Document& document : documents) {
+    bytes += report::render(document, "table").size();
+  }
+  auto duplicates = match::remove_duplicate_files(traces);
+  const auto alignment = align::Alignment::estimate(traces);
+  const match::Matches matches = match::match_operations(traces);
+  const report::Summary summary =
+      report::make_summary(traces, problems, matches, alignment, std::move(duplicates));
+  bytes += report::summary_as_json(summary).size() + report::summary_as_csv(summary).size() +
+           report::summary_as_markdown(summary, true).size() +
+           report::summary_as_table(summary, true).size();
+  for (const report::Document& document :
+       {report::stragglers_document(metrics::find_stragglers(traces, matches, alignment), matches),
+        report::overlap_document(metrics::find_overlap(traces, matches, alignment), matches),
+        report::critical_path_document(metrics::find_critical_path(traces, matches, alignment),
+                                       traces, matches),
+        report::match_document(traces, matches, 10),
+        report::communicators_document(traces, matches),
+        report::make_network_report(traces, metrics::find_network(traces), 0, true)}) {
+    for (const char* const format : report::kFormats) {
+      bytes += report::render(document, format).size();
+    }
+  }
+  return bytes;
+}
+
+}  // namespace ringside
+
+#endif  // RINGSIDE_TEST_UNIT_ANALYZER_ANALYSE_ALL_H
