@@ -102,7 +102,7 @@ void append_part(Part&& next, const std::string& path, model::NameTable& names, 
     problems.add_line(path, file.lines + problem.line, problem.reason);
   }
   problems.count_lines(next.problems.bad_lines() - next.problems.lines().size());
-  file.torn = next.file.torn;
+  file.torn = file.torn || next.file.torn;
   file.size_bytes += next.file.size_bytes;
   file.lines += next.file.lines;
   file.bad_lines += next.file.bad_lines;

@@ -155,9 +155,6 @@ void join_parts(const std::string& path, const FilePlan& plan, std::vector<Part>
       problems.add_file(path, "cannot be read to its end: " + *error);
       break;
     }
-    if (whole.file.torn) {
-      break;
-    }
   }
   if (whole.file.lines == 0) {
     if (problems.files().empty() || problems.files().back().path != path) {
