@@ -92,7 +92,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
         std::string error;
         auto conditions = parse_conditions(text, error);
         if (!conditions) {
-          return "--fail-on: " + error;
+          return error;
         }
         options->conditions = std::move(*conditions);
         return std::string();

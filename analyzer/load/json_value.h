@@ -29,7 +29,12 @@ simdjson::error_code take_integer(simdjson::ondemand::value& value, Integer& res
 template <typename Integer>
 simdjson::error_code take_integer(simdjson::ondemand::value& value,
                                   std::optional<Integer>& result) {
-  return take_integer(value, result.emplace());
+  Integer number = 0;
+  if (const auto error = take_integer(value, number)) {
+    return error;
+  }
+  result = number;
+  return simdjson::SUCCESS;
 }
 
 inline simdjson::error_code take_text(simdjson::ondemand::value& value, std::string& result) {

@@ -15,7 +15,7 @@ namespace {
 using simdjson::error_code;
 using Value = simdjson::ondemand::value;
 
-Failure read_communicator(EventParser& parser, const Event& event, model::TraceFile& file) {
+Failure read_communicator(EventParser& parser, const Event& event, Part& part) {
   model::Context context;
   std::optional<std::uint32_t> number;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
@@ -34,13 +34,14 @@ Failure read_communicator(EventParser& parser, const Event& event, model::TraceF
   if (!number) {
     return failure_of(simdjson::NO_SUCH_FIELD, "context");
   }
-  model::Context& known = file.contexts[*number];
+  part.described_contexts.insert(*number);
+  model::Context& known = part.file.contexts[*number];
   context.operations = known.operations;
   known = std::move(context);
   return std::nullopt;
 }
 
-Failure read_window(EventParser& parser, const Event& event, model::TraceFile& file) {
+Failure read_window(EventParser& parser, const Event& event, Part& part) {
   std::optional<std::uint64_t> number;
   std::optional<std::int64_t> start_ns;
   std::optional<std::int64_t> end_ns;
@@ -56,8 +57,9 @@ Failure read_window(EventParser& parser, const Event& event, model::TraceFile& f
   if (!number) {
     return failure_of(simdjson::NO_SUCH_FIELD, "window");
   }
-  model::Window& window = file.windows[*number];
+  model::Window& window = part.file.windows[*number];
   if (start_ns) {
+    part.started_windows.insert(*number);
     window.start_ns = *start_ns;
   }
   window.end_ns = end_ns;
@@ -91,7 +93,7 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
   return simdjson::SUCCESS;
 }
 
-Failure read_account(EventParser& parser, const Event& event, model::TraceFile& file) {
+Failure read_account(EventParser& parser, const Event& event, Part& part) {
   model::Account account;
   std::optional<std::int64_t> ts_ns;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
@@ -113,21 +115,38 @@ Failure read_account(EventParser& parser, const Event& event, model::TraceFile& 
     return simdjson::SUCCESS;
   });
   if (!failure) {
-    file.account = std::move(account);
-    file.last_ns = ts_ns;
+    part.has_account = true;
+    part.file.account = std::move(account);
+    part.file.last_ns = ts_ns;
   }
   return failure;
 }
 
-Failure read_end(EventParser& parser, const Event& event, model::TraceFile& file) {
-  file.closed = true;
-  return parser.visit_arguments(event, [&](std::string_view key, Value& value) {
-    if (key == "ts_ns") return take_integer(value, file.last_ns);
-    if (key == "operations") return take_integer(value, file.operations_written);
-    if (key == "recovered") return value.get_bool().get(file.recovered);
-    if (key == "next_segment") return take_integer(value, file.next_segment);
+Failure read_end(EventParser& parser, const Event& event, Part& part) {
+  std::optional<std::int64_t> ts_ns;
+  std::optional<std::uint64_t> operations;
+  std::optional<std::uint64_t> next_segment;
+  std::optional<bool> recovered;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "ts_ns") return take_integer(value, ts_ns);
+    if (key == "operations") return take_integer(value, operations);
+    if (key == "recovered") return value.get_bool().get(recovered.emplace());
+    if (key == "next_segment") return take_integer(value, next_segment);
     return simdjson::SUCCESS;
   });
+  if (failure) {
+    return failure;
+  }
+  model::TraceFile& file = part.file;
+  file.closed = true;
+  if (ts_ns) file.last_ns = ts_ns;
+  if (operations) file.operations_written = operations;
+  if (next_segment) file.next_segment = next_segment;
+  if (recovered) {
+    part.has_recovered = true;
+    file.recovered = *recovered;
+  }
+  return std::nullopt;
 }
 
 error_code take_hex(Value& value, std::int64_t& result) {
@@ -143,7 +162,7 @@ error_code take_hex(Value& value, std::int64_t& result) {
   return error == std::errc() && at == end ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
 }
 
-Failure read_clock(EventParser& parser, const Event& event, model::TraceFile& file) {
+Failure read_clock(EventParser& parser, const Event& event, Part& part) {
   model::ClockReading reading;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, reading.ts_ns);
@@ -153,7 +172,7 @@ Failure read_clock(EventParser& parser, const Event& event, model::TraceFile& fi
     return simdjson::SUCCESS;
   });
   if (!failure) {
-    file.clocks.push_back(reading);
+    part.file.clocks.push_back(reading);
   }
   return failure;
 }
@@ -202,12 +221,12 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
   return std::nullopt;
 }
 
-Failure read_metadata(EventParser& parser, const Event& event, model::TraceFile& file) {
-  if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, file);
-  if (event.name == schema::kLineWindow) return read_window(parser, event, file);
-  if (event.name == schema::kLineAccount) return read_account(parser, event, file);
-  if (event.name == schema::kLineClock) return read_clock(parser, event, file);
-  if (event.name == schema::kLineEnd) return read_end(parser, event, file);
+Failure read_metadata(EventParser& parser, const Event& event, Part& part) {
+  if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, part);
+  if (event.name == schema::kLineWindow) return read_window(parser, event, part);
+  if (event.name == schema::kLineAccount) return read_account(parser, event, part);
+  if (event.name == schema::kLineClock) return read_clock(parser, event, part);
+  if (event.name == schema::kLineEnd) return read_end(parser, event, part);
   return std::nullopt;
 }
 

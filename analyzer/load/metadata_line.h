@@ -5,15 +5,15 @@
 #define RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H
 
 #include "analyzer/load/event_parser.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/load/part.h"
 
 namespace ringside::load {
 
 /// Reads the ringside_trace line. Fails where the format is newer than this reader.
 Failure read_process(EventParser& parser, const Event& event, model::Process& process);
 
-/// Reads any other metadata line into the file it belongs to.
-Failure read_metadata(EventParser& parser, const Event& event, model::TraceFile& file);
+/// Reads any other metadata line into the part it belongs to; a bad one changes nothing.
+Failure read_metadata(EventParser& parser, const Event& event, Part& part);
 
 }  // namespace ringside::load
 

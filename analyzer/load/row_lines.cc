@@ -33,7 +33,8 @@ Failure read_name(std::string_view name, bool& is_send, std::uint16_t& channel) 
 }  // namespace
 
 Failure RowReader::begin(EventParser& parser, const Event& event) {
-  open_ = Open::kNone;
+  part_.has_rows = true;
+  part_.open_row = OpenRow::kNone;
   if (!event.ts_ns) {
     return failure_of(simdjson::NO_SUCH_FIELD, "ts");
   }
@@ -60,8 +61,8 @@ Failure RowReader::begin(EventParser& parser, const Event& event) {
   }
   row.start_ns = *event.ts_ns;
   if (event.category == schema::kCategoryStep) {
-    file_.steps.push_back(row);
-    open_ = Open::kStep;
+    part_.file.steps.push_back(row);
+    part_.open_row = OpenRow::kStep;
     return std::nullopt;
   }
   operation.operation = row.operation;
@@ -72,18 +73,23 @@ Failure RowReader::begin(EventParser& parser, const Event& event) {
   operation.in_flight = row.in_flight;
   operation.start_ns = row.start_ns;
   operation.bytes = row.bytes;
-  file_.proxies.push_back(operation);
-  open_ = Open::kProxy;
+  part_.file.proxies.push_back(operation);
+  part_.open_row = OpenRow::kProxy;
   return std::nullopt;
 }
 
 void RowReader::end(const Event& event) {
-  if (open_ == Open::kStep) {
-    file_.steps.back().end_ns = event.ts_ns;
-  } else if (open_ == Open::kProxy) {
-    file_.proxies.back().end_ns = event.ts_ns;
+  if (!part_.has_rows) {
+    part_.ends_row_before = true;
+    part_.row_before_end_ns = event.ts_ns;
   }
-  open_ = Open::kNone;
+  part_.has_rows = true;
+  if (part_.open_row == OpenRow::kStep) {
+    part_.file.steps.back().end_ns = event.ts_ns;
+  } else if (part_.open_row == OpenRow::kProxy) {
+    part_.file.proxies.back().end_ns = event.ts_ns;
+  }
+  part_.open_row = OpenRow::kNone;
 }
 
 }  // namespace ringside::load

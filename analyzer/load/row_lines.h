@@ -5,16 +5,14 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_ROW_LINES_H
 #define RINGSIDE_ANALYZER_LOAD_ROW_LINES_H
 
-#include <cstdint>
-
 #include "analyzer/load/event_parser.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/load/part.h"
 
 namespace ringside::load {
 
 class RowReader {
  public:
-  explicit RowReader(model::TraceFile& file) : file_(file) {}
+  explicit RowReader(Part& part) : part_(part) {}
 
   /// Takes "ph":"b" of "cat":"proxy" or "step".
   Failure begin(EventParser& parser, const Event& event);
@@ -23,10 +21,7 @@ class RowReader {
   void end(const Event& event);
 
  private:
-  enum class Open : std::uint8_t { kNone, kProxy, kStep };
-
-  model::TraceFile& file_;
-  Open open_ = Open::kNone;  // what was begun by the line before: the last of its kind
+  Part& part_;
 };
 
 }  // namespace ringside::load

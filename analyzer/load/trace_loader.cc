@@ -1,148 +1,213 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/trace_loader.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 #include <utility>
 
-#include "analyzer/load/event_parser.h"
-#include "analyzer/load/metadata_line.h"
-#include "analyzer/load/operation_line.h"
-#include "analyzer/load/row_lines.h"
+#include "analyzer/load/part_loader.h"
+#include "analyzer/load/range_reader.h"
 #include "analyzer/load/segments.h"
-#include "ringside/trace_schema.h"
 
 namespace ringside::load {
 namespace {
 
-// What the operation says of its communicator is what there is if the communicator's own line was
-// lost, or was written before the rank was known.
-void complete_context(const OperationLine& line, model::Context& context) {
-  ++context.operations;
-  if (!context.comm) {
-    context.comm = line.comm;
-  }
-  if (!context.rank) {
-    context.rank = line.rank;
-  }
-  if (!context.nranks) {
-    context.nranks = line.nranks;
-  }
-}
-
-class FileLoader {
+class Descriptor {
  public:
-  FileLoader(model::NameTable& names, model::TraceFile& file)
-      : names_(names), file_(file), rows_(file) {}
-
-  // The first line: it decides whether the file is a trace.
-  Failure load_first(const Line& line) {
-    if (line.is_too_long) {
-      return "not a Ringside trace: the first line is longer than 1 MiB";
+  explicit Descriptor(const std::string& path)
+      : number_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), error_(number_ < 0 ? errno : 0) {}
+  ~Descriptor() {
+    if (number_ >= 0) {
+      ::close(number_);
     }
-    Event event;
-    if (!parser_.parse(event_of_line(line), event) && event.phase == "M" &&
-        event.name == schema::kLineTrace) {
-      return read_process(parser_, event, file_.process);
-    }
-    return "not a Ringside trace: the first line is not a ringside_trace event";
   }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
 
-  Failure load(const Line& line) {
-    if (line.is_too_long) {
-      return "longer than 1 MiB; the format allows 64 KiB";
-    }
-    const std::string_view text = event_of_line(line);
-    if (text.empty()) {
-      return closes_array(line) ? Failure() : "empty line";
-    }
-    Event event;
-    if (auto failure = parser_.parse(text, event)) {
-      return failure;
-    }
-    const bool is_row =
-        event.category == schema::kCategoryProxy || event.category == schema::kCategoryStep;
-    if (is_row && event.phase == "e") {
-      rows_.end(event);
-      return std::nullopt;
-    }
-    if (event.arguments.empty()) {
-      return std::nullopt;
-    }
-    if (is_row && event.phase == "b") {
-      return rows_.begin(parser_, event);
-    }
-    if (event.phase == "M") {
-      return read_metadata(parser_, event, file_);
-    }
-    if (event.phase == "b" && event.category == schema::kCategoryOperation) {
-      return load_operation(event);
-    }
-    return std::nullopt;
-  }
+  int number() const { return number_; }
+  int error() const { return error_; }
 
  private:
-  Failure load_operation(const Event& event) {
-    OperationLine line;
-    if (auto failure = read_operation(parser_, event, names_, line)) {
-      return failure;
-    }
-    if (line.is_operation) {
-      complete_context(line, file_.contexts[line.operation.context]);
-      file_.operations.push_back(line.operation);
-    }
-    return std::nullopt;
-  }
-
-  EventParser parser_;
-  model::NameTable& names_;
-  model::TraceFile& file_;
-  RowReader rows_;
+  int number_;
+  int error_;
 };
+
+struct FilePlan {
+  std::optional<std::string> open_error;
+  bool is_plain = false;  // else it is read from start to end, as a whole
+  struct stat status {};
+  std::size_t first_part = 0;
+  std::size_t part_count = 0;
+};
+
+bool is_gzip(int descriptor) {
+  unsigned char start[2] = {};
+  return ::pread(descriptor, start, sizeof(start), 0) == 2 && start[0] == 0x1f && start[1] == 0x8b;
+}
+
+FilePlan plan_of(const std::string& path, std::uint64_t range_bytes) {
+  FilePlan plan;
+  plan.part_count = 1;
+  // A pipe is opened once only, where it is read: opening it here could wait or break it.
+  if (::stat(path.c_str(), &plan.status) != 0) {
+    plan.open_error = std::strerror(errno);
+    return plan;
+  }
+  if (!S_ISREG(plan.status.st_mode) || plan.status.st_size <= 0) {
+    return plan;
+  }
+  const Descriptor file(path);
+  if (file.number() < 0) {
+    plan.open_error = std::strerror(file.error());
+    return plan;
+  }
+  plan.is_plain = !is_gzip(file.number());
+  if (plan.is_plain) {
+    plan.part_count = static_cast<std::size_t>(
+                          (static_cast<std::uint64_t>(plan.status.st_size) - 1) / range_bytes) +
+                      1;
+  }
+  return plan;
+}
+
+template <typename Reader>
+void load_part(Reader& reader, PartLoader& loader, Part& part) {
+  Line line;
+  while (reader.next(line) && loader.take(line)) {
+  }
+  part.read_error = reader.error();
+  part.file.operations.shrink_to_fit();
+  part.file.proxies.shrink_to_fit();
+  part.file.steps.shrink_to_fit();
+}
+
+void load_stream(const std::string& path, FilePlan& plan, Part& part) {
+  LineReader reader;
+  if (auto error = reader.open(path)) {
+    plan.open_error = std::move(error);
+    return;
+  }
+  PartLoader loader(part, true);
+  load_part(reader, loader, part);
+  part.file.size_bytes = reader.bytes_read();
+}
+
+void load_range(const std::string& path, const FilePlan& plan, std::size_t index,
+                std::uint64_t range_bytes, Part& part) {
+  const Descriptor file(path);
+  struct stat now {};
+  if (file.number() < 0 || ::fstat(file.number(), &now) != 0) {
+    part.read_error = std::strerror(errno);
+    return;
+  }
+  if (now.st_dev != plan.status.st_dev || now.st_ino != plan.status.st_ino) {
+    part.read_error = "another file took its place while it was read";
+    return;
+  }
+  const auto size = static_cast<std::uint64_t>(plan.status.st_size);
+  const std::uint64_t begin = index * range_bytes;
+  const std::uint64_t end = std::min(size, begin + std::min(range_bytes, size - begin));
+  RangeReader reader(file.number(), begin, end);
+  PartLoader loader(part, index == 0);
+  load_part(reader, loader, part);
+  part.file.size_bytes = end - begin;
+}
+
+// Puts the parts of a file together as if they had been read one after the other.
+void join_parts(const std::string& path, const FilePlan& plan, std::vector<Part>& parts,
+                model::Traces& traces, model::Problems& problems) {
+  if (plan.open_error) {
+    problems.add_file(path, "cannot be opened: " + *plan.open_error);
+    return;
+  }
+  Part whole;
+  whole.file.path = path;
+  whole.file.process = std::move(parts[plan.first_part].file.process);
+  std::size_t operations = 0;
+  std::size_t proxies = 0;
+  std::size_t steps = 0;
+  for (std::size_t i = 0; i < plan.part_count; ++i) {
+    const model::TraceFile& part = parts[plan.first_part + i].file;
+    operations += part.operations.size();
+    proxies += part.proxies.size();
+    steps += part.steps.size();
+  }
+  if (plan.part_count > 1) {
+    whole.file.operations.reserve(operations);
+  }
+  whole.file.proxies.reserve(proxies);
+  whole.file.steps.reserve(steps);
+  for (std::size_t i = 0; i < plan.part_count; ++i) {
+    Part part = std::exchange(parts[plan.first_part + i], Part());
+    if (part.not_a_trace) {
+      problems.add_file(path, *part.not_a_trace);
+      return;
+    }
+    const std::optional<std::string> error = part.read_error;
+    append_part(std::move(part), path, traces.names, whole, problems);
+    if (error) {
+      problems.add_file(path, "cannot be read to its end: " + *error);
+      break;
+    }
+  }
+  if (whole.file.lines == 0) {
+    if (problems.files().empty() || problems.files().back().path != path) {
+      problems.add_file(path, "empty: nothing has been written to it yet");
+    }
+    return;
+  }
+  traces.files.push_back(std::move(whole.file));
+}
 
 }  // namespace
 
-void load_trace(const std::string& path, model::Traces& traces, model::Problems& problems) {
-  LineReader reader;
-  if (auto error = reader.open(path)) {
-    problems.add_file(path, "cannot be opened: " + *error);
-    return;
+model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
+                          unsigned threads, std::uint64_t range_bytes) {
+  std::vector<FilePlan> plans;
+  std::vector<std::size_t> file_of_part;
+  for (const std::string& path : paths) {
+    plans.push_back(plan_of(path, range_bytes));
+    plans.back().first_part = file_of_part.size();
+    file_of_part.resize(file_of_part.size() + plans.back().part_count, plans.size() - 1);
   }
-  model::TraceFile file;
-  file.path = path;
-  FileLoader loader(traces.names, file);
-  Line line;
-  while (reader.next(line)) {
-    ++file.lines;
-    if (line.number == 1) {
-      if (auto failure = loader.load_first(line)) {
-        problems.add_file(path, *failure);
+  std::vector<Part> parts(file_of_part.size());
+  // Workers share nothing but the number of the next part: each part, and the plan of a file that
+  // is one part, is written by the one thread that took it. join() orders that before the joining.
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (;;) {
+      const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
+      if (i >= parts.size()) {
         return;
       }
-      continue;
+      FilePlan& plan = plans[file_of_part[i]];
+      const std::string& path = paths[file_of_part[i]];
+      if (plan.is_plain) {
+        load_range(path, plan, i - plan.first_part, range_bytes, parts[i]);
+      } else if (!plan.open_error) {
+        load_stream(path, plan, parts[i]);
+      }
     }
-    if (!line.has_newline && !closes_array(line)) {
-      file.torn = true;
-      break;
-    }
-    if (auto failure = loader.load(line)) {
-      ++file.bad_lines;
-      problems.add_line(path, line.number, std::move(*failure));
-    }
+  };
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t workers = std::min(threads == 0 ? cores : threads, parts.size());
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < workers; ++i) {
+    others.emplace_back(work);
   }
-  if (reader.error()) {
-    problems.add_file(path, "cannot be read to its end: " + *reader.error());
-  } else if (file.lines == 0) {
-    problems.add_file(path, "empty: nothing has been written to it yet");
+  work();
+  for (std::thread& other : others) {
+    other.join();
   }
-  if (file.lines > 0) {
-    file.size_bytes = reader.bytes_read();
-    traces.files.push_back(std::move(file));
-  }
-}
-
-model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems) {
   model::Traces traces;
-  for (const std::string& path : paths) {
-    load_trace(path, traces, problems);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    join_parts(paths[i], plans[i], parts, traces, problems);
   }
   join_segments(traces);
   return traces;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads traces into the model.
+// Loads traces into the model, on several threads; the result does not depend on how many.
 #ifndef RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 #define RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,16 @@
 
 namespace ringside::load {
 
-/// Loads one file and appends it to `traces`. A bad line is added to `problems` and left out; a
-/// file that cannot be opened, or does not begin as a trace, is added to `problems` as a whole.
-void load_trace(const std::string& path, model::Traces& traces, model::Problems& problems);
+/// How much of a plain file one thread takes at a time.
+inline constexpr std::uint64_t kRangeBytes = std::uint64_t{4} << 20;
 
-/// Loads all files, in the order given, and puts together the segments of one process.
-model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems);
+/// Loads all files, in the order given, and puts together the segments of one process. A bad line
+/// is added to `problems` and left out; so is, as a whole, a file that cannot be opened or does not
+/// begin as a trace. `threads` 0: as many as there are cores. A plain file is read up to the size
+/// that it has when loading begins, in ranges of range_bytes (above 0; tests make it small);
+/// compressed files and pipes are read by one thread each.
+model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
+                          unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes);
 
 }  // namespace ringside::load
 

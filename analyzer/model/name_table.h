@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_MODEL_NAME_TABLE_H
 #define RINGSIDE_ANALYZER_MODEL_NAME_TABLE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -35,6 +36,8 @@ class NameTable {
     return next;
   }
 
+  /// Ids are below this.
+  std::size_t size() const { return texts_.size(); }
   /// The text of an id that this table gave.
   std::string_view text(NameId id) const { return texts_[id]; }
 

@@ -30,6 +30,8 @@ class Problems {
     }
     ++bad_lines_;
   }
+  /// Bad lines beyond those that are kept.
+  void count_lines(std::uint64_t lines) { bad_lines_ += lines; }
   void add_file(std::string path, std::string reason) {
     files_.push_back({std::move(path), 0, std::move(reason)});
   }

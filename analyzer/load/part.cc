@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/part.h"
+
+#include <utility>
+
+namespace ringside::load {
+namespace {
+
+template <typename T>
+void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
+  if (newer) {
+    known = newer;
+  }
+}
+
+void append_operations(model::TraceFile& next, const model::NameTable& next_names,
+                       model::NameTable& names, model::TraceFile& file) {
+  std::vector<model::NameId> ids;
+  for (model::NameId id = 0; id < next_names.size(); ++id) {
+    ids.push_back(names.id(next_names.text(id)));
+  }
+  for (model::Operation& operation : next.operations) {
+    operation.func = ids[operation.func];
+    operation.datatype = ids[operation.datatype];
+    operation.algo = ids[operation.algo];
+    operation.proto = ids[operation.proto];
+    operation.stream = ids[operation.stream];
+  }
+  if (file.operations.empty()) {
+    file.operations = std::move(next.operations);
+  } else {
+    file.operations.insert(file.operations.end(), next.operations.begin(), next.operations.end());
+  }
+}
+
+void append_rows(Part& next, Part& whole) {
+  if (next.ends_row_before) {
+    if (whole.open_row == OpenRow::kStep) {
+      whole.file.steps.back().end_ns = next.row_before_end_ns;
+    } else if (whole.open_row == OpenRow::kProxy) {
+      whole.file.proxies.back().end_ns = next.row_before_end_ns;
+    }
+  }
+  if (next.has_rows) {
+    whole.open_row = next.open_row;
+  }
+  model::TraceFile& file = whole.file;
+  file.proxies.insert(file.proxies.end(), next.file.proxies.begin(), next.file.proxies.end());
+  file.steps.insert(file.steps.end(), next.file.steps.begin(), next.file.steps.end());
+}
+
+// A communicator's own line replaces all that was known but the count; operations only complete.
+void append_contexts(Part& next, model::TraceFile& file) {
+  for (auto& [number, newer] : next.file.contexts) {
+    model::Context& known = file.contexts[number];
+    newer.operations += known.operations;
+    if (!next.described_contexts.contains(number)) {
+      if (known.comm) newer.comm = std::move(known.comm);
+      newer.name = std::move(known.name);
+      take_if_known(newer.rank, known.rank);
+      take_if_known(newer.nranks, known.nranks);
+      newer.created_ns = known.created_ns;
+      newer.finalized_ns = known.finalized_ns;
+    }
+    known = std::move(newer);
+  }
+}
+
+void append_metadata(Part& next, model::TraceFile& file) {
+  append_contexts(next, file);
+  for (const auto& [number, newer] : next.file.windows) {
+    model::Window& window = file.windows[number];
+    if (next.started_windows.contains(number)) {
+      window.start_ns = newer.start_ns;
+    }
+    window.end_ns = newer.end_ns;
+  }
+  file.clocks.insert(file.clocks.end(), next.file.clocks.begin(), next.file.clocks.end());
+  if (next.has_account) {
+    file.account = std::move(next.file.account);
+    file.last_ns = next.file.last_ns;
+  } else {
+    take_if_known(file.last_ns, next.file.last_ns);
+  }
+  take_if_known(file.operations_written, next.file.operations_written);
+  take_if_known(file.next_segment, next.file.next_segment);
+  file.closed = file.closed || next.file.closed;
+  if (next.has_recovered) {
+    file.recovered = next.file.recovered;
+  }
+}
+
+}  // namespace
+
+void append_part(Part&& next, const std::string& path, model::NameTable& names, Part& whole,
+                 model::Problems& problems) {
+  model::TraceFile& file = whole.file;
+  append_operations(next.file, next.names, names, file);
+  append_rows(next, whole);
+  append_metadata(next, file);
+  for (const model::Problem& problem : next.problems.lines()) {
+    problems.add_line(path, file.lines + problem.line, problem.reason);
+  }
+  problems.count_lines(next.problems.bad_lines() - next.problems.lines().size());
+  file.torn = file.torn || next.file.torn;
+  file.size_bytes += next.file.size_bytes;
+  file.lines += next.file.lines;
+  file.bad_lines += next.file.bad_lines;
+}
+
+}  // namespace ringside::load

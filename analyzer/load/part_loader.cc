@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/part_loader.h"
+
+#include <string_view>
+#include <utility>
+
+#include "analyzer/load/metadata_line.h"
+#include "analyzer/load/operation_line.h"
+#include "analyzer/load/unneeded_line.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::load {
+namespace {
+
+// What the operation says of its communicator is what there is if the communicator's own line was
+// lost, or was written before the rank was known.
+void complete_context(const OperationLine& line, model::Context& context) {
+  ++context.operations;
+  if (!context.comm) {
+    context.comm = line.comm;
+  }
+  if (!context.rank) {
+    context.rank = line.rank;
+  }
+  if (!context.nranks) {
+    context.nranks = line.nranks;
+  }
+}
+
+}  // namespace
+
+bool PartLoader::take(const Line& line) {
+  ++part_.file.lines;
+  if (is_first_ && part_.file.lines == 1) {
+    part_.not_a_trace = load_first(line);
+    return !part_.not_a_trace;
+  }
+  if (!line.has_newline && !closes_array(line)) {
+    part_.file.torn = true;
+    return false;
+  }
+  if (auto failure = load(line)) {
+    ++part_.file.bad_lines;
+    part_.problems.add_line({}, part_.file.lines, std::move(*failure));
+  }
+  return true;
+}
+
+// The first line: it decides whether the file is a trace.
+Failure PartLoader::load_first(const Line& line) {
+  if (line.is_too_long) {
+    return "not a Ringside trace: the first line is longer than 1 MiB";
+  }
+  Event event;
+  if (!parser_.parse(event_of_line(line), event) && event.phase == "M" &&
+      event.name == schema::kLineTrace) {
+    return read_process(parser_, event, part_.file.process);
+  }
+  return "not a Ringside trace: the first line is not a ringside_trace event";
+}
+
+Failure PartLoader::load(const Line& line) {
+  if (line.is_too_long) {
+    return "longer than 1 MiB; the format allows 64 KiB";
+  }
+  if (is_unneeded(line.text)) {
+    return std::nullopt;
+  }
+  const std::string_view text = event_of_line(line);
+  if (text.empty()) {
+    return closes_array(line) ? Failure() : "empty line";
+  }
+  Event event;
+  if (auto failure = parser_.parse(text, event)) {
+    return failure;
+  }
+  const bool is_row =
+      event.category == schema::kCategoryProxy || event.category == schema::kCategoryStep;
+  if (is_row && event.phase == "e") {
+    rows_.end(event);
+    return std::nullopt;
+  }
+  if (event.arguments.empty()) {
+    return std::nullopt;
+  }
+  if (is_row && event.phase == "b") {
+    return rows_.begin(parser_, event);
+  }
+  if (event.phase == "M") {
+    return read_metadata(parser_, event, part_);
+  }
+  if (event.phase == "b" && event.category == schema::kCategoryOperation) {
+    return load_operation(event);
+  }
+  return std::nullopt;
+}
+
+Failure PartLoader::load_operation(const Event& event) {
+  OperationLine line;
+  if (auto failure = read_operation(parser_, event, part_.names, line)) {
+    return failure;
+  }
+  if (line.is_operation) {
+    complete_context(line, part_.file.contexts[line.operation.context]);
+    part_.file.operations.push_back(line.operation);
+  }
+  return std::nullopt;
+}
+
+}  // namespace ringside::load

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines that begin in a range of a plain file, read with pread: unlike a mapping it survives
+// a file that is truncated meanwhile.
+#ifndef RINGSIDE_ANALYZER_LOAD_RANGE_READER_H
+#define RINGSIDE_ANALYZER_LOAD_RANGE_READER_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/load/line_reader.h"
+
+namespace ringside::load {
+
+class RangeReader {
+ public:
+  /// Reads the lines whose first byte is in [begin, end) of the file of this descriptor, which must
+  /// stay open. Line numbers count from 1, in a range that is not the first from 2: only the first
+  /// line of a file may open the array.
+  RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end);
+
+  /// False after the last of them, and when reading fails: error() says which.
+  bool next(Line& line);
+
+  const std::optional<std::string>& error() const { return error_; }
+
+ private:
+  bool read_more(std::size_t size);
+  bool find_newline(std::size_t from, std::size_t& at);
+  bool skip_rest_of_line();
+
+  int descriptor_;
+  std::uint64_t offset_;  // of the next byte to read
+  std::uint64_t end_;
+  std::vector<char> buffer_;
+  std::size_t size_ = 0;   // bytes read into the buffer
+  std::size_t next_ = 0;   // where the next line begins
+  std::size_t limit_ = 0;  // lines that begin here or later are another range's
+  std::uint64_t lines_ = 0;  // number of the last line given
+  std::optional<std::string> error_;
+};
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_RANGE_READER_H
