@@ -19,7 +19,7 @@ inline constexpr char kExitStatuses[] =
     "Exit status:\n"
     "  0   all is well\n"
     "  1   something was found that should not be: lint has findings, recover could not recover\n"
-    "      something\n"
+    "      something, compare found something slower\n"
     "  2   the command line is wrong\n"
     "  3   nothing that was named could be read\n"
     "  4   summary --strict: something could not be read, or events were dropped\n"

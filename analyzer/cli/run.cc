@@ -52,6 +52,7 @@ ExitStatus run(int argc, char** argv) {
   add_stragglers(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);
+  add_compare(app, chosen);
   add_export(app, chosen);
   add_recover(app, chosen);
   add_lint(app, chosen);

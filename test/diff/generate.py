@@ -5,6 +5,7 @@ is expected; look at the difference before it is committed."""
 
 import pathlib
 
+import compare_inputs
 import export_inputs
 import lint_inputs
 import match_inputs
@@ -24,7 +25,7 @@ def write_case(name, command, files):
 
 
 def main():
-    for module in (summary_inputs, match_inputs, export_inputs, lint_inputs):
+    for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 
