@@ -115,6 +115,7 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   // The worst first, and what got faster most first among the notes.
   std::reverse(document.findings.begin(), document.findings.end());
   std::vector<Finding> findings;
+  findings.reserve(slower.size());
   for (const Change* const change : slower) {
     findings.push_back({Severity::kWarning, "slower",
                         name_of(change->kind) + " got slower: " + figures_of(*change)});

@@ -130,7 +130,7 @@ constexpr const char* kStepIndices[] = {"call_id", "process_id"};
 }  // namespace
 
 const std::array<ExportTable, kExportTableCount>& export_tables() {
-  static const std::array<ExportTable, kExportTableCount> kTables = {
+  static const std::array<ExportTable, kExportTableCount> tables = {
       {{"meta", kMeta, {}},
        {"hosts", kHosts, {}},
        {"processes", kProcesses, {}},
@@ -140,7 +140,7 @@ const std::array<ExportTable, kExportTableCount>& export_tables() {
        {"calls", kCalls, kCallIndices},
        {"steps", kSteps, kStepIndices},
        {"findings", kFindings, {}}}};
-  return kTables;
+  return tables;
 }
 
 }  // namespace ringside::report
