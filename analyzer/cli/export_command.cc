@@ -109,8 +109,7 @@ void add_export(CLI::App& app, Chosen& chosen) {
     command->remove_option(command->get_option(of_documents));
   }
   command->add_option("--sqlite", options->sqlite_path,
-                      report::has_sqlite() ? "Write this SQLite database"
-                                           : "Not in this build, which has no SQLite");
+                      "Write this SQLite database, in a build that has SQLite");
   command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there");
   command->add_flag("--force", options->force, "Replace what is there");
   set_command(*command, kExample, options, chosen, run_export);

@@ -41,10 +41,8 @@ class ExportSink {
   std::string error_;
 };
 
-/// Whether this build can write databases.
-bool has_sqlite();
-
-/// Each replaces what is there only if `replaces`.
+/// Each replaces what is there only if `replaces`. A build without SQLite has no database: the sink
+/// says so as its error.
 std::unique_ptr<ExportSink> make_sqlite_sink(const std::string& path, bool replaces);
 std::unique_ptr<ExportSink> make_csv_sink(const std::string& directory, bool replaces);
 

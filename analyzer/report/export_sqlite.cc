@@ -148,10 +148,6 @@ class SqliteSink : public ExportSink {
 
 }  // namespace
 
-bool has_sqlite() {
-  return true;
-}
-
 std::unique_ptr<ExportSink> make_sqlite_sink(const std::string& path, bool replaces) {
   return std::make_unique<SqliteSink>(path, replaces);
 }

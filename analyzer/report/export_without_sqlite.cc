@@ -17,10 +17,6 @@ class NoSink : public ExportSink {
 
 }  // namespace
 
-bool has_sqlite() {
-  return false;
-}
-
 std::unique_ptr<ExportSink> make_sqlite_sink(const std::string& /*path*/, bool /*replaces*/) {
   return std::make_unique<NoSink>();
 }
