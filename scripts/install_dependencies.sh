@@ -9,7 +9,7 @@
 set -euo pipefail
 
 packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libsimdjson-dev
-  libspdlog-dev ninja-build python3 zlib1g-dev)
+  libspdlog-dev libsqlite3-dev ninja-build python3 zlib1g-dev)
 development_packages=(abigail-tools clang-14 clang-format-14 clang-tidy-14 g++-aarch64-linux-gnu
   libclang-rt-14-dev qemu-user-static shellcheck)
 dry_run=false

@@ -16,8 +16,12 @@ std::int64_t bounded(std::int64_t time_ns) {
   return std::clamp(time_ns, -kMost_ns, kMost_ns);
 }
 
+// Today is beyond 2^60 ns since the epoch; this ends in 2043.
+constexpr std::int64_t kMostSinceEpoch_ns = std::int64_t{1} << 61;
+
 std::int64_t base_ns(const model::Process& process) {
-  return std::clamp<std::int64_t>(process.base_time_s, 0, kMost_ns / kSecond_ns) * kSecond_ns;
+  return std::clamp<std::int64_t>(process.base_time_s, 0, kMostSinceEpoch_ns / kSecond_ns) *
+         kSecond_ns;
 }
 
 struct First {
@@ -53,7 +57,8 @@ HostClocks find_host_clocks(const model::Traces& traces) {
       if (!first.epoch_of_monotonic_ns) {
         first.epoch_of_monotonic_ns = since_epoch_ns - monotonic_less_ts;
       }
-      since_epoch_ns = bounded(*first.epoch_of_monotonic_ns + bounded(monotonic_less_ts));
+      since_epoch_ns = std::clamp(*first.epoch_of_monotonic_ns + bounded(monotonic_less_ts),
+                                  -kMostSinceEpoch_ns, kMostSinceEpoch_ns);
     }
     found.since_epoch_ns.push_back(since_epoch_ns);
   }

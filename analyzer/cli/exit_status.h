@@ -18,11 +18,12 @@ enum ExitStatus : int {
 inline constexpr char kExitStatuses[] =
     "Exit status:\n"
     "  0   all is well\n"
-    "  1   something was found that should not be: lint has findings, hang: something is\n"
-    "      stuck, recover: something could not be recovered\n"
+    "  1   something was found that should not be: findings of lint, something stuck (hang),\n"
+    "      slower (compare) or not recovered (recover), a condition of summary --fail-on\n"
     "  2   the command line is wrong\n"
     "  3   nothing that was named could be read\n"
-    "  4   summary --strict: something could not be read, or events were dropped\n"
+    "  4   summary --strict: something could not be read, or events were dropped; --fail-on: a\n"
+    "      condition cannot be judged\n"
     "  70  a bug in ringside, or the output cannot be written\n";
 
 }  // namespace ringside::cli

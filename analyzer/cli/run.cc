@@ -54,6 +54,8 @@ ExitStatus run(int argc, char** argv) {
   add_network(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);
+  add_compare(app, chosen);
+  add_export(app, chosen);
   add_recover(app, chosen);
   add_lint(app, chosen);
   app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"

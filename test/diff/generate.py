@@ -5,6 +5,8 @@ is expected; look at the difference before it is committed."""
 
 import pathlib
 
+import compare_inputs
+import export_inputs
 import hang_inputs
 import lint_inputs
 import match_inputs
@@ -25,7 +27,8 @@ def write_case(name, command, files):
 
 
 def main():
-    for module in (summary_inputs, match_inputs, lint_inputs, hang_inputs, network_inputs):
+    for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
+                   hang_inputs, network_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/metrics/compare.h"
+#include "analyzer/report/align_report.h"
+#include "analyzer/report/compare_report.h"
+
+namespace ringside::cli {
+namespace {
+
+struct CompareOptions : AnalysisOptions {
+  double threshold_percent = 5;
+};
+
+constexpr char kExample[] =
+    "Compares the times of operations of the same kind: communicator (name, ranks, hosts), "
+    "function,\n"
+    "bytes, datatype. A change counts if the spread does not explain it (Mann-Whitney, corrected "
+    "for\n"
+    "the number of kinds) and if it is greater than --threshold.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside compare yesterday/ today/                  status 1 if something got slower\n"
+    "  ringside compare --threshold 10 --func AllReduce a/ b/\n"
+    "  ringside compare --format csv --top 0 a/ b/         every kind, for a script\n"
+    "\n";
+
+// One side; what limits it is added to the notes.
+std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions& options,
+                                                            std::size_t side,
+                                                            std::vector<std::string>& notes) {
+  AnalysisOptions one = options;
+  one.inputs = {options.inputs[side]};
+  const auto analysis = analyse(one);
+  if (analysis == nullptr) {
+    return nullptr;
+  }
+  for (const std::string& note : report::limits(analysis->traces, analysis->alignment)) {
+    notes.push_back((side == 0 ? "A: " : "B: ") + note);
+  }
+  return std::make_unique<std::vector<metrics::TimesOfKind>>(
+      metrics::times_of_kinds(analysis->traces, analysis->matches, analysis->alignment));
+}
+
+ExitStatus run_compare(const CompareOptions& options) {
+  std::vector<std::string> notes;
+  // One after the other: the traces of both need not fit into memory together.
+  const auto a = times_of(options, 0, notes);
+  const auto b = a == nullptr ? nullptr : times_of(options, 1, notes);
+  if (b == nullptr) {
+    return kExitNoInput;
+  }
+  const auto changes = metrics::compare(*a, *b);
+  const double threshold_percent = options.threshold_percent;
+  report::Document document = report::compare_document(changes, threshold_percent);
+  report::Table& table = document.tables.front();
+  if (options.top > 0 && table.rows.size() > options.top) {
+    table.left_out = table.rows.size() - options.top;
+    table.rows.resize(options.top);
+  }
+  document.notes.insert(document.notes.end(), notes.begin(), notes.end());
+  if (!print(report::render(document, options.format, options.csv_table))) {
+    return kExitInternal;
+  }
+  const bool is_slower = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
+    return report::got_slower(change, threshold_percent);
+  });
+  return is_slower ? kExitFindings : kExitOk;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* const command =
+      app.add_subcommand("compare", "Say what got slower or faster from one run to another");
+  add_analysis_options(*command, *options);
+  command->get_option("DIR_OR_FILE")->expected(2)->description("A and B: a directory or file each");
+  command->remove_option(command->get_option("--align-report"));
+  command
+      ->add_option("--threshold", options->threshold_percent,
+                   "Changes of the time up to so many percent do not count")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str();
+  set_command(*command, kExample, options, chosen, run_compare);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <unistd.h>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/report/export_tables.h"
+
+namespace ringside::cli {
+namespace {
+
+struct ExportOptions : AnalysisOptions {
+  std::string sqlite_path;
+  std::string csv_directory;
+  bool force = false;
+};
+
+constexpr char kExample[] =
+    "Writes what the analysis found for queries of your own: hosts, processes, communicators,\n"
+    "memberships, operations, calls, steps and findings. docs/database.md has each column, and\n"
+    "queries to begin with.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside export --sqlite run.sqlite traces/\n"
+    "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
+    "  ringside export --csv tables/ --func AllReduce traces/    a file for each table\n"
+    "\n";
+
+// For a person only: a log needs no progress.
+report::ExportProgress progress_on_terminal() {
+  if (::isatty(STDERR_FILENO) == 0) {
+    return {};
+  }
+  return [](const char* table, std::int64_t rows) {
+    std::fprintf(stderr, "\r%s: %lld rows \x1b[K", table, static_cast<long long>(rows));
+  };
+}
+
+bool write_to(report::ExportSink& sink, const report::ExportInput& input) {
+  const auto progress = progress_on_terminal();
+  report::export_to(sink, input, progress);
+  if (progress) {
+    std::fprintf(stderr, "\r\x1b[K");
+  }
+  if (!sink.finish()) {
+    std::fprintf(stderr, "ringside export: %s\n", sink.error().c_str());
+    return false;
+  }
+  return true;
+}
+
+// What is already wrong is said before the traces are read, which may take long.
+bool is_ready(const report::ExportSink* sink) {
+  if (sink == nullptr || sink->error().empty()) {
+    return true;
+  }
+  std::fprintf(stderr, "ringside export: %s\n", sink->error().c_str());
+  return false;
+}
+
+ExitStatus run_export(const ExportOptions& options) {
+  if (options.sqlite_path.empty() && options.csv_directory.empty()) {
+    std::fprintf(stderr,
+                 "ringside export: say where to: --sqlite FILE or --csv DIR\n"
+                 "Try `ringside export --help`.\n");
+    return kExitUsage;
+  }
+  std::unique_ptr<report::ExportSink> database;
+  std::unique_ptr<report::ExportSink> csv;
+  if (!options.sqlite_path.empty()) {
+    database = report::make_sqlite_sink(options.sqlite_path, options.force);
+  }
+  if (!options.csv_directory.empty()) {
+    csv = report::make_csv_sink(options.csv_directory, options.force);
+  }
+  if (!is_ready(database.get()) || !is_ready(csv.get())) {
+    return kExitUsage;
+  }
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return kExitNoInput;
+  }
+  const match::Selection& chosen = options.selection;
+  const bool is_part = !chosen.communicators.empty() || !chosen.functions.empty() ||
+                       chosen.least_bytes > 0 || chosen.from_s || chosen.to_s;
+  const report::ExportInput input{analysis->traces, analysis->matches, analysis->alignment,
+                                  is_part};
+  for (report::ExportSink* const sink : {database.get(), csv.get()}) {
+    if (sink != nullptr && !write_to(*sink, input)) {
+      return kExitInternal;
+    }
+  }
+  if (analysis->matches.unpaired > 0) {
+    std::fprintf(stderr,
+                 "note: left out are sends and receives whose rank or peer is not known: %llu\n",
+                 static_cast<unsigned long long>(analysis->matches.unpaired));
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* const command =
+      app.add_subcommand("export", "Write a database or CSV files for queries of your own");
+  add_analysis_options(*command, *options);
+  for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
+    command->remove_option(command->get_option(of_documents));
+  }
+  command->add_option("--sqlite", options->sqlite_path,
+                      "Write this SQLite database, in a build that has SQLite");
+  command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there");
+  command->add_flag("--force", options->force, "Replace what is there");
+  set_command(*command, kExample, options, chosen, run_export);
+}
+
+}  // namespace ringside::cli

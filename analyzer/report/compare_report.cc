@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/compare_report.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+using metrics::Change;
+
+bool got_faster(const Change& change, double threshold_percent) {
+  return change.is_significant() && change.percent && *change.percent < -threshold_percent;
+}
+
+// "AllReduce 64 MiB ncclFloat32 of world"
+std::string name_of(const metrics::OperationKind& kind) {
+  std::string text = kind.function;
+  if (kind.bytes) {
+    text += ' ' + human_bytes(*kind.bytes);
+  }
+  if (!kind.datatype.empty()) {
+    text += ' ' + kind.datatype;
+  }
+  return text + " of " +
+         (kind.communicator.empty() ? "a communicator of " + counted(kind.nranks, "rank")
+                                    : kind.communicator);
+}
+
+std::string signed_percent(double percent) {
+  return (percent > 0 ? "+" : "") + fixed(percent, 1) + " %";
+}
+
+// The bandwidth where there is one: its change is not that of the time.
+std::string figures_of(const Change& change) {
+  if (change.busbw_a_gb_s && change.busbw_b_gb_s && *change.busbw_a_gb_s > 0) {
+    return "busbw " + fixed(*change.busbw_a_gb_s, 1) + " to " + fixed(*change.busbw_b_gb_s, 1) +
+           " GB/s (" + signed_percent((*change.busbw_b_gb_s / *change.busbw_a_gb_s - 1) * 100) +
+           ')';
+  }
+  return "time " + human_duration(*change.median_a_ns) + " to " +
+         human_duration(*change.median_b_ns) + " (" + signed_percent(*change.percent) + ')';
+}
+
+Table table_of(const std::vector<Change>& changes) {
+  Table table{"changes",
+              "Kinds of operations, by change of the time",
+              {{"communicator", "communicator"},
+               {"nranks", "ranks", Shown::kInteger},
+               {"hosts", "hosts", Shown::kInteger},
+               {"function", "function"},
+               {"bytes", "message", Shown::kBytes},
+               {"datatype", "datatype"},
+               {"in", "in"},
+               {"count_a", "count A", Shown::kInteger},
+               {"count_b", "count B", Shown::kInteger},
+               {"median_a_ns", "time A", Shown::kDuration, "", 1},
+               {"median_b_ns", "time B", Shown::kDuration, "", 1},
+               {"busbw_a_gb_s", "busbw A", Shown::kNumber, "GB/s"},
+               {"busbw_b_gb_s", "busbw B", Shown::kNumber, "GB/s"},
+               {"time_change_percent", "time", Shown::kNumber, "%", 1},
+               {"chance", "by chance", Shown::kNumber, "", 6},
+               {"time_is", "time is"}},
+              {}};
+  for (const Change& change : changes) {
+    const metrics::OperationKind& kind = change.kind;
+    table.rows.push_back(
+        {kind.communicator.empty() ? Cell() : Cell(kind.communicator), std::uint64_t{kind.nranks},
+         std::uint64_t{kind.hosts}, kind.function, cell_of(kind.bytes), kind.datatype,
+         change.count_b == 0   ? "A only"
+         : change.count_a == 0 ? "B only"
+                               : "both",
+         change.count_a, change.count_b, cell_of(change.median_a_ns), cell_of(change.median_b_ns),
+         cell_of(change.busbw_a_gb_s), cell_of(change.busbw_b_gb_s), cell_of(change.percent),
+         cell_of(change.chance), change.time_is == metrics::TimeIs::kBusy ? "busy" : "least"});
+  }
+  return table;
+}
+
+}  // namespace
+
+bool got_slower(const Change& change, double threshold_percent) {
+  return change.is_significant() && change.percent && *change.percent > threshold_percent;
+}
+
+Document compare_document(const std::vector<Change>& changes, double threshold_percent) {
+  Document document;
+  document.command = "compare";
+  std::vector<Change> sorted = changes;
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Change& a, const Change& b) {
+    return a.percent.has_value() != b.percent.has_value() ? a.percent.has_value()
+                                                          : a.percent && *a.percent > *b.percent;
+  });
+  std::uint64_t compared = 0;
+  std::uint64_t judged = 0;
+  std::uint64_t faster = 0;
+  std::uint64_t only_a = 0;
+  std::uint64_t only_b = 0;
+  std::vector<const Change*> slower;
+  for (const Change& change : sorted) {
+    only_a += change.count_b == 0 ? 1 : 0;
+    only_b += change.count_a == 0 ? 1 : 0;
+    compared += change.count_a > 0 && change.count_b > 0 ? 1 : 0;
+    judged += change.chance ? 1 : 0;
+    if (got_slower(change, threshold_percent)) {
+      slower.push_back(&change);
+    } else if (got_faster(change, threshold_percent)) {
+      ++faster;
+      document.findings.push_back(
+          {Severity::kNote, "faster", name_of(change.kind) + " got faster: " + figures_of(change)});
+    }
+  }
+  // The worst first, and what got faster most first among the notes.
+  std::reverse(document.findings.begin(), document.findings.end());
+  std::vector<Finding> findings;
+  findings.reserve(slower.size());
+  for (const Change* const change : slower) {
+    findings.push_back({Severity::kWarning, "slower",
+                        name_of(change->kind) + " got slower: " + figures_of(*change)});
+  }
+  findings.insert(findings.end(), document.findings.begin(), document.findings.end());
+  document.findings = std::move(findings);
+  const std::string of = " of " + counted(judged, "kind of operations", "kinds of operations");
+  if (compared == 0) {
+    document.sentences.push_back("A and B have no kind of operations in common that has times.");
+  } else if (judged == 0) {
+    document.sentences.push_back("Nothing can be judged: no kind of operations has " +
+                                 std::to_string(metrics::kLeastToJudge) +
+                                 " with times in A and in B.");
+  } else if (!slower.empty()) {
+    document.sentences.push_back(std::to_string(slower.size()) + of + " got slower, the most " +
+                                 name_of(slower.front()->kind) + ": " +
+                                 figures_of(*slower.front()) + '.');
+  } else {
+    document.sentences.push_back(
+        "None" + of + " got slower by more than " + fixed(threshold_percent, 1) +
+        " % and beyond chance" +
+        (faster > 0 ? "; " + std::to_string(faster) + " got faster." : "."));
+  }
+  document.tables.push_back(table_of(sorted));
+  if (compared > judged) {
+    document.notes.push_back(counted(compared - judged, "kind", "kinds") + " with fewer than " +
+                             std::to_string(metrics::kLeastToJudge) +
+                             " operations in A or B: shown, not judged");
+  }
+  if (only_a + only_b > 0) {
+    document.notes.push_back("in A only: " + counted(only_a, "kind") +
+                             "; in B only: " + counted(only_b, "kind"));
+  }
+  return document;
+}
+
+}  // namespace ringside::report

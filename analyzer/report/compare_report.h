@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef RINGSIDE_ANALYZER_REPORT_COMPARE_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_COMPARE_REPORT_H
+
+#include <vector>
+
+#include "analyzer/metrics/compare.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+/// True if it is significant, and the median time rose by more than so many percent.
+bool got_slower(const metrics::Change& change, double threshold_percent);
+
+/// What got slower, and what faster, by more than `threshold_percent`.
+Document compare_document(const std::vector<metrics::Change>& changes, double threshold_percent);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_COMPARE_REPORT_H

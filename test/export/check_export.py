@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Exports generated traces and compares the database with the traces, the CSV files with the
+database, and docs/database.md with both: its columns, and its queries.
+
+usage: check_export.py RINGSIDE_GENERATE RINGSIDE DATABASE_MD
+"""
+import csv
+import json
+import os
+import pathlib
+import re
+import shlex
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
+OPTIONS = ["--hosts", "2", "--ranks-per-host", "2", "--split", "2", "--steps", "--iterations", "30",
+           "--straggler", "3:400", "--mismatch", "size:1:7", "--pattern",
+           "AllReduce:1048576,AllReduce:65536:split,AllGather:4096"]
+TABLES = ("meta", "hosts", "processes", "communicators", "memberships", "operations", "calls",
+          "steps", "findings")
+
+
+def run(*command, status=0):
+    result = subprocess.run([*EMULATOR, *map(str, command)], capture_output=True, timeout=60,
+                            check=False)
+    assert result.returncode == status, (command, result)
+    return result.stderr.decode()
+
+
+def read_events(path):
+    """The events of a trace; their times stay as they are written."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def check_against_traces(database, traces):
+    calls = steps = 0
+    for path in sorted(traces.glob("*.json")):
+        begun = [e for e in read_events(path) if e["ph"] == "b" and "args" in e]
+        operations = {e["args"]["op"]: e["args"] for e in begun if e["cat"] == "op"}
+        rows = database.execute(
+            "SELECT k.*, m.rank AS member_rank FROM calls k"
+            " JOIN memberships m ON m.id = k.membership_id"
+            " JOIN processes p ON p.id = m.process_id WHERE p.path = ?", (str(path),)).fetchall()
+        assert {row["op"] for row in rows} == set(operations), path
+        for row in rows:
+            there = operations[row["op"]]
+            assert (row["function"], row["seq"], row["bytes"], row["count"], row["member_rank"]) == (
+                there["func"], there.get("seq"), there["bytes"], there["count"], there["rank"])
+            own_ns = there["end_ns"] - there["start_ns"]
+            # Clocks drift by up to 50 ppm, and moments are whole nanoseconds.
+            assert abs(row["end_ns"] - row["start_ns"] - own_ns) <= 1 + own_ns * 1e-4, row["op"]
+        written = sorted(e["args"]["bytes"] for e in begun if e["cat"] == "step")
+        exported = database.execute(
+            "SELECT s.bytes FROM steps s JOIN processes p ON p.id = s.process_id"
+            " WHERE p.path = ? ORDER BY s.bytes", (str(path),)).fetchall()
+        assert written == [row["bytes"] for row in exported], path
+        calls += len(operations)
+        steps += len(written)
+    assert calls > 0 and steps > 0
+
+
+def check_moments(database, traces):
+    """On the reference host's clock the moments are those of its traces."""
+    rows = database.execute("SELECT p.path, p.start_ns FROM processes p JOIN hosts h"
+                            " ON h.id = p.host_id WHERE h.is_reference").fetchall()
+    assert rows
+    for row in rows:
+        args = read_events(traces / pathlib.Path(row["path"]).name)[0]["args"]
+        since_epoch_ns = args["base_time_s"] * 10**9 + args["start_ns"]
+        assert abs(row["start_ns"] - since_epoch_ns) < 10**9, (row["start_ns"], since_epoch_ns)
+
+
+def check_consistency(database):
+    assert not database.execute("PRAGMA foreign_key_check").fetchall()
+    assert database.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    verdicts = dict(database.execute("SELECT verdict, count(*) FROM operations GROUP BY 1").fetchall())
+    assert verdicts.pop("size mismatch") == 1 and set(verdicts) == {"matched"}, verdicts
+    assert not database.execute(
+        "SELECT o.id FROM operations o JOIN calls k ON k.operation_id = o.id"
+        " GROUP BY o.id HAVING count(*) != o.ranks_seen OR sum(k.waited_ns) != o.waited_ns"
+        " OR max(k.start_ns) != o.last_start_ns OR max(k.end_ns) != o.last_end_ns").fetchall()
+    late = database.execute(
+        "SELECT m.global_rank FROM operations o JOIN memberships m ON m.id = o.last_membership_id"
+        " WHERE o.last_is_decided GROUP BY 1 ORDER BY count(*) DESC").fetchone()
+    assert late[0] == 3, "the rank that computes longer comes last"
+    kinds = {row["kind"] for row in database.execute("SELECT kind FROM findings")}
+    assert {"mismatch", "straggler"} <= kinds, kinds
+
+
+def check_csv(database, directory):
+    for table in TABLES:
+        with open(directory / f"{table}.csv", encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+        cursor = database.execute(f"SELECT * FROM {table} ORDER BY rowid")
+        assert header == [column[0] for column in cursor.description], table
+        expected = [["" if value is None else value for value in row] for row in cursor]
+        assert len(rows) == len(expected), table
+        for row, other in zip(rows, expected):
+            for text, value in zip(row, other):
+                assert (float(text) if isinstance(value, float) else text) == (
+                    value if isinstance(value, float) else str(value)), (table, row)
+
+
+def check_documentation(database, text):
+    for table in TABLES:
+        section = re.search(rf"^### {table}\n(.*?)(?=^##)", text, re.M | re.S).group(1)
+        documented = set(re.findall(r"`([a-z_]+)`", section))
+        columns = {row["name"] for row in database.execute(f"PRAGMA table_info({table})")}
+        assert columns <= documented, (table, columns - documented)
+    queries = re.findall(r"```sql\n(.*?)```", text, re.S)
+    assert len(queries) == 5
+    for query in queries:
+        rows = database.execute(query).fetchall()
+        assert rows and all(value is not None for value in rows[0]), query
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    generate, ringside, documentation = map(pathlib.Path, sys.argv[1:])
+    with tempfile.TemporaryDirectory() as name:
+        there = pathlib.Path(name)
+        traces = there / "traces"
+        run(generate, traces, *OPTIONS)
+        target = there / "run.sqlite"
+        run(ringside, "export", "--sqlite", target, "--csv", there / "csv", traces)
+        database = sqlite3.connect(target)
+        database.row_factory = sqlite3.Row
+        check_against_traces(database, traces)
+        check_moments(database, traces)
+        check_consistency(database)
+        check_csv(database, there / "csv")
+        check_documentation(database, documentation.read_text(encoding="utf-8"))
+
+        before = target.read_bytes()
+        assert "--force" in run(ringside, "export", "--sqlite", target, traces, status=2)
+        assert "--force" in run(ringside, "export", "--csv", there / "csv", traces, status=2)
+        assert target.read_bytes() == before
+        run(ringside, "export", "--force", "--sqlite", target, traces)
+        assert target.read_bytes() == before, "the same input gives the same bytes"
+
+        part = there / "part.sqlite"
+        run(ringside, "export", "--sqlite", part, "--func", "AllGather", traces)
+        functions = sqlite3.connect(part).execute("SELECT DISTINCT function FROM operations").fetchall()
+        assert functions == [("AllGather",)], functions
+        assert not list(there.glob("*.tmp")) + list((there / "csv").glob("*.tmp"))
+    print("the database is what the traces say")
+
+
+if __name__ == "__main__":
+    main()
