@@ -188,6 +188,7 @@ void Alignment::take(std::uint32_t host, bool is_reference, const Bounds& bounds
     curve.uncertainty_ns.push_back(std::max(half_ns, 0.0) + wander_ppm_ * 1e-6 * cell_ns_ / 2);
   }
   std::vector<double> seen_ns;
+  seen_ns.reserve(touched.size());
   for (const std::size_t cell : touched) {
     seen_ns.push_back(curve.uncertainty_ns[cell]);
   }

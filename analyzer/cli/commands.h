@@ -42,9 +42,6 @@ void set_command(CLI::App& command, const std::string& examples,
   command.callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
 }
 
-/// The whole program: parses the command line and runs what it asks for.
-ExitStatus run(int argc, char** argv);
-
 }  // namespace ringside::cli
 
 #endif  // RINGSIDE_ANALYZER_CLI_COMMANDS_H

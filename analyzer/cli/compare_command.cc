@@ -15,7 +15,7 @@ struct CompareOptions : AnalysisOptions {
   double threshold_percent = 5;
 };
 
-constexpr char kExample[] =
+constexpr char kCompareExample[] =
     "Compares the times of operations of the same kind: communicator (name, ranks, hosts), "
     "function,\n"
     "bytes, datatype. A change counts if the spread does not explain it (Mann-Whitney, corrected "
@@ -85,7 +85,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
                    "Changes of the time up to so many percent do not count")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  set_command(*command, kExample, options, chosen, run_compare);
+  set_command(*command, kCompareExample, options, chosen, run_compare);
 }
 
 }  // namespace ringside::cli

@@ -15,7 +15,7 @@ struct ExportOptions : AnalysisOptions {
   bool force = false;
 };
 
-constexpr char kExample[] =
+constexpr char kExportExample[] =
     "Writes what the analysis found for queries of your own: hosts, processes, communicators,\n"
     "memberships, operations, calls, steps and findings. docs/database.md has each column, and\n"
     "queries to begin with.\n"
@@ -112,7 +112,7 @@ void add_export(CLI::App& app, Chosen& chosen) {
                       "Write this SQLite database, in a build that has SQLite");
   command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there");
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kExample, options, chosen, run_export);
+  set_command(*command, kExportExample, options, chosen, run_export);
 }
 
 }  // namespace ringside::cli

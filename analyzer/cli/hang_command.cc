@@ -13,7 +13,7 @@ struct HangOptions : AnalysisOptions {
   double min_age_s = 1;
 };
 
-constexpr char kExample[] =
+constexpr char kHangExample[] =
     "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
     "do\n"
     "traces that `ringside recover` or the end of the process has closed.\n"
@@ -57,7 +57,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
                    "Seconds for which a rank must have waited in an operation")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  set_command(*command, kExample, options, chosen, run_hang);
+  set_command(*command, kHangExample, options, chosen, run_hang);
 }
 
 }  // namespace ringside::cli

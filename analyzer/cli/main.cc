@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "analyzer/cli/commands.h"
+#include "analyzer/cli/run.h"
 
 int main(int argc, char** argv) {
   try {

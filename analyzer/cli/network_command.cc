@@ -8,7 +8,7 @@
 namespace ringside::cli {
 namespace {
 
-constexpr char kExample[] =
+constexpr char kNetworkExample[] =
     "Record with RINGSIDE_EVENTS=default,steps: only steps tell waiting from transferring.\n"
     "\n"
     "Examples:\n"
@@ -38,7 +38,7 @@ void add_network(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
   add_input_options(*command, *options);
-  set_command(*command, kExample, options, chosen, run_network);
+  set_command(*command, kNetworkExample, options, chosen, run_network);
 }
 
 }  // namespace ringside::cli

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/run.h"
+
 #include <cstdio>
 #include <string>
 #include <string_view>

@@ -7,7 +7,7 @@
 namespace ringside::cli {
 namespace {
 
-constexpr char kExample[] =
+constexpr char kStragglersExample[] =
     "No rank of a collective ends before the last has come. This says who comes last, how often\n"
     "against chance, and how long the others waited for it, on one clock for all hosts.\n"
     "\n"
@@ -35,7 +35,7 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "stragglers", "Say which rank or host is late, and what it costs the others");
   add_analysis_options(*command, *options);
-  set_command(*command, kExample, options, chosen, run_stragglers);
+  set_command(*command, kStragglersExample, options, chosen, run_stragglers);
 }
 
 }  // namespace ringside::cli

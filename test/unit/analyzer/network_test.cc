@@ -86,7 +86,7 @@ TEST_CASE("what is even, scattered, rare or has few siblings does not stand out"
         }))).empty());
   // Links that differ from each other anyway.
   CHECK(slow_links(metrics::find_network(ring([](std::uint32_t rank, std::uint16_t channel, auto) {
-          return std::int64_t{100'000} + 20'000 * (2 * rank + channel);
+          return std::int64_t{100'000} + std::int64_t{20'000} * (2 * rank + channel);
         }))).empty());
   const auto one_slow = [](std::uint32_t rank, auto, int i) {
     return usual(i) * (rank == 2 ? 3 : 1);
