@@ -15,6 +15,7 @@ targets=("$@")
 [ ${#targets[@]} -gt 0 ] || targets=(trace recover abi)
 build=build/fuzz
 CC=clang-14 CXX=clang++-14 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+  -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -DNDEBUG" \
   -DRINGSIDE_FUZZ=ON -DRINGSIDE_SANITIZE=address,undefined -DRINGSIDE_BUILD_EXAMPLES=OFF > /dev/null
 cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target "${targets[@]/#/fuzz_}"
 

@@ -35,9 +35,9 @@ class RangeReader {
   std::uint64_t offset_;  // of the next byte to read
   std::uint64_t end_;
   std::vector<char> buffer_;
-  std::size_t size_ = 0;   // bytes read into the buffer
-  std::size_t next_ = 0;   // where the next line begins
-  std::size_t limit_ = 0;  // lines that begin here or later are another range's
+  std::size_t size_ = 0;     // bytes read into the buffer
+  std::size_t next_ = 0;     // where the next line begins
+  std::size_t limit_ = 0;    // lines that begin here or later are another range's
   std::uint64_t lines_ = 0;  // number of the last line given
   std::optional<std::string> error_;
 };
