@@ -203,18 +203,20 @@ class Collector {
     if (file.steps.empty()) {
       return;
     }
-    std::unordered_map<std::uint64_t, const model::Operation*> by_id;
-    for (const model::Operation& operation : file.operations) {
-      by_id.emplace(operation.id, &operation);
+    std::unordered_map<std::uint64_t, std::size_t> by_id;
+    for (std::size_t i = 0; i < file.operations.size(); ++i) {
+      by_id.emplace(file.operations.id(i), i);
     }
     std::vector<std::pair<Record, std::uint64_t>> found;
     for (const model::Step& step : file.steps) {
-      const auto operation = by_id.find(step.operation);
+      const auto found_at = by_id.find(step.operation);
       const auto context = contexts.find(step.context);
-      if (operation == by_id.end() || context == contexts.end() || !step.peer ||
-          !context->second.trusted || !context->second.rank || operation->second->graph ||
-          !operation->second->seq || *operation->second->seq % step_stride_ != 0 ||
-          (!step.is_send && !step.end_ns)) {
+      if (found_at == by_id.end() || context == contexts.end() || !step.peer ||
+          !context->second.trusted || !context->second.rank || (!step.is_send && !step.end_ns)) {
+        continue;
+      }
+      const model::Operation operation = file.operations[found_at->second];
+      if (operation.graph || !operation.seq || *operation.seq % step_stride_ != 0) {
         continue;
       }
       Record record;
@@ -222,7 +224,7 @@ class Collector {
       record.kind = PointKind::kStep;
       record.ends = !step.is_send;
       record.file = index;
-      record.number = *operation->second->seq << 8 | (operation->second->func & 0xFF);
+      record.number = *operation.seq << 8 | (operation.func & 0xFF);
       const std::uint64_t here = *context->second.rank;
       record.between =
           step.is_send ? here << 32 | *step.peer : std::uint64_t{*step.peer} << 32 | here;

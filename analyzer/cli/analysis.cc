@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/duplicate_files.h"
@@ -85,7 +86,12 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
 
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   const load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems);
-  analysis.traces = load::load_traces(inputs.paths, analysis.problems);
+  {
+    load::Progress progress;
+    const ProgressLine line(progress);
+    analysis.traces =
+        load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes, &progress);
+  }
   print_problems(analysis.problems, inputs.notes);
   if (analysis.traces.files.empty()) {
     std::fprintf(stderr, "ringside: there is no trace to analyse\n");

@@ -8,6 +8,8 @@
 namespace ringside::load {
 namespace {
 
+using Value = simdjson::ondemand::value;
+
 simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::string_view& arguments) {
   simdjson::ondemand::object object;
   if (const auto error = value.get_object().get(object)) {
@@ -60,10 +62,8 @@ Failure failure_of(simdjson::error_code error, std::string_view key) {
   }
 }
 
-Failure EventParser::parse(std::string_view json, Event& event) {
-  event = {};
-  simdjson::ondemand::document document;
-  simdjson::ondemand::object object;
+Failure EventParser::start(std::string_view json, simdjson::ondemand::document& document,
+                           simdjson::ondemand::object& object) {
   const simdjson::padded_string_view padded(json.data(), json.size(),
                                             json.size() + LineReader::kPadding);
   if (const auto error = lines_.iterate(padded).get(document)) {
@@ -72,35 +72,28 @@ Failure EventParser::parse(std::string_view json, Event& event) {
   if (const auto error = document.get_object().get(object)) {
     return failure_of(error);
   }
-  for (auto field : object) {
-    std::string_view key;
-    simdjson::ondemand::value value;
-    if (const auto error = field.unescaped_key().get(key)) {
-      return failure_of(error);
-    }
-    if (const auto error = field.value().get(value)) {
-      return failure_of(error);
-    }
-    simdjson::error_code error = simdjson::SUCCESS;
-    if (key == "ph") {
-      error = value.get_string().get(event.phase);
-    } else if (key == "cat") {
-      error = value.get_string().get(event.category);
-    } else if (key == "name") {
-      error = value.get_string().get(event.name);
-    } else if (key == "ts") {
-      event.ts_ns = nanoseconds(value.raw_json_token());
-    } else if (key == "args") {
-      error = take_arguments(value, event.arguments);
-    }
-    if (error != simdjson::SUCCESS) {
-      return failure_of(error, key);
-    }
-  }
-  if (document.current_location().error() == simdjson::SUCCESS) {
-    return "more than one JSON object on the line";
-  }
   return std::nullopt;
+}
+
+simdjson::error_code EventParser::take_member(std::string_view key,
+                                              simdjson::ondemand::value& value, Event& event) {
+  if (key == "ph") return take_view(value, event.phase);
+  if (key == "cat") return take_view(value, event.category);
+  if (key == "name") return take_view(value, event.name);
+  if (key == "args") return take_arguments(value, event.arguments);
+  if (key == "ts") event.ts_ns = nanoseconds(value.raw_json_token());
+  return simdjson::SUCCESS;
+}
+
+Failure EventParser::parse(std::string_view json, Event& event) {
+  struct None {
+    static bool takes(const Event& /*event*/) { return false; }
+    simdjson::error_code operator()(std::string_view /*key*/, Value& /*value*/) const {
+      return simdjson::SUCCESS;
+    }
+  };
+  None none;
+  return parse(json, event, none);
 }
 
 }  // namespace ringside::load

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/load/json_value.h"
 #include "analyzer/load/line_reader.h"
 
 namespace ringside::load {
@@ -21,7 +22,8 @@ struct Event {
   std::string_view category;
   std::string_view name;
   std::optional<std::int64_t> ts_ns;
-  std::string_view arguments;  // raw JSON of args, empty if there are none
+  std::string_view arguments;    // raw JSON of args, empty if there are none
+  bool arguments_taken = false;  // they were given to the taker while the line was parsed
 };
 
 /// Why something cannot be read; nothing if it can.
@@ -32,12 +34,25 @@ class EventParser {
   /// `json` is followed by LineReader::kPadding bytes that may be read.
   Failure parse(std::string_view json, Event& event);
 
+  /// Likewise, but asks taker.takes(event), when it comes to the args, whether to give it their
+  /// members at once, as visit_arguments does: that spares a second pass over them. What stands
+  /// before args is known then; ts and name may still follow.
+  template <typename Taker>
+  Failure parse(std::string_view json, Event& event, Taker& taker);
+
   /// Calls visit(key, value) for each member of the args of an event from parse(). It returns a
   /// simdjson::error_code; the first that is not SUCCESS ends the visit and is told with its key.
   template <typename Visit>
   Failure visit_arguments(const Event& event, Visit visit);
 
  private:
+  template <typename Visit>
+  static Failure visit_members(simdjson::ondemand::object& object, Visit& visit);
+  static simdjson::error_code take_member(std::string_view key, simdjson::ondemand::value& value,
+                                          Event& event);
+  Failure start(std::string_view json, simdjson::ondemand::document& document,
+                simdjson::ondemand::object& object);
+
   simdjson::ondemand::parser lines_;
   simdjson::ondemand::parser arguments_;
 };
@@ -57,10 +72,15 @@ Failure EventParser::visit_arguments(const Event& event, Visit visit) {
   if (const auto error = document.get_object().get(object)) {
     return failure_of(error, "args");
   }
+  return visit_members(object, visit);
+}
+
+template <typename Visit>
+Failure EventParser::visit_members(simdjson::ondemand::object& object, Visit& visit) {
   for (auto field : object) {
     std::string_view key;
     simdjson::ondemand::value value;
-    if (const auto error = field.unescaped_key().get(key)) {
+    if (const auto error = take_key(field, key)) {
       return failure_of(error, "args");
     }
     if (const auto error = field.value().get(value)) {
@@ -69,6 +89,45 @@ Failure EventParser::visit_arguments(const Event& event, Visit visit) {
     if (const auto error = visit(key, value)) {
       return failure_of(error, key);
     }
+  }
+  return std::nullopt;
+}
+
+template <typename Taker>
+Failure EventParser::parse(std::string_view json, Event& event, Taker& taker) {
+  event = {};
+  simdjson::ondemand::document document;
+  simdjson::ondemand::object object;
+  if (auto failure = start(json, document, object)) {
+    return failure;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    simdjson::ondemand::value value;
+    if (const auto error = take_key(field, key)) {
+      return failure_of(error);
+    }
+    if (const auto error = field.value().get(value)) {
+      return failure_of(error);
+    }
+    if (event.arguments_taken && (key == "ph" || key == "cat" || key == "args")) {
+      return parse(json, event);  // what it was taken for may not be what it is
+    }
+    if (key == "args" && taker.takes(event)) {
+      event.arguments_taken = true;
+      simdjson::ondemand::object arguments;
+      if (const auto error = value.get_object().get(arguments)) {
+        return failure_of(error, key);
+      }
+      if (auto failure = visit_members(arguments, taker)) {
+        return failure;
+      }
+    } else if (const auto error = take_member(key, value, event)) {
+      return failure_of(error, key);
+    }
+  }
+  if (document.current_location().error() == simdjson::SUCCESS) {
+    return "more than one JSON object on the line";
   }
   return std::nullopt;
 }

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/byte_words.h"
+
 namespace ringside::load {
 
 template <typename Integer>
@@ -37,13 +39,43 @@ simdjson::error_code take_integer(simdjson::ondemand::value& value,
   return simdjson::SUCCESS;
 }
 
+/// A view of the text, valid as long as the parser's document. Nearly always it needs no unescaping
+/// and is in the document itself, which is followed by padding.
+inline simdjson::error_code take_view(simdjson::ondemand::value& value, std::string_view& result) {
+  const std::string_view token = value.raw_json_token();
+  if (token.starts_with('"')) {
+    const char* const begin = token.data() + 1;
+    const char* const end = find_quote_or_backslash(begin);
+    if (*end == '"') {
+      result = {begin, static_cast<std::size_t>(end - begin)};
+      return simdjson::SUCCESS;
+    }
+  }
+  return value.get_string().get(result);
+}
+
 inline simdjson::error_code take_text(simdjson::ondemand::value& value, std::string& result) {
   std::string_view text;
-  if (const auto error = value.get_string().get(text)) {
+  if (const auto error = take_view(value, text)) {
     return error;
   }
   result = text;
   return simdjson::SUCCESS;
+}
+
+/// The key of a member, likewise.
+inline simdjson::error_code take_key(simdjson::simdjson_result<simdjson::ondemand::field>& field,
+                                     std::string_view& key) {
+  simdjson::ondemand::raw_json_string raw;
+  if (const auto error = field.key().get(raw)) {
+    return error;
+  }
+  const char* const end = find_quote_or_backslash(raw.raw());
+  if (*end == '"') {
+    key = {raw.raw(), static_cast<std::size_t>(end - raw.raw())};
+    return simdjson::SUCCESS;
+  }
+  return field.unescaped_key().get(key);
 }
 
 }  // namespace ringside::load

@@ -13,6 +13,45 @@ namespace {
 using simdjson::error_code;
 using Value = simdjson::ondemand::value;
 
+// In the order of OperationKey.
+constexpr std::array<std::string_view, kOperationKeys> kKeys = {"op",
+                                                                "context",
+                                                                "comm",
+                                                                "rank",
+                                                                "nranks",
+                                                                "kind",
+                                                                "func",
+                                                                "seq",
+                                                                "count",
+                                                                "datatype",
+                                                                "bytes",
+                                                                "root",
+                                                                "peer",
+                                                                "algo",
+                                                                "proto",
+                                                                "variant",
+                                                                "channels",
+                                                                "warps",
+                                                                "gpu_channels",
+                                                                "gpu_rejected",
+                                                                "group",
+                                                                "stream",
+                                                                "user_tag",
+                                                                "graph",
+                                                                "symmetric",
+                                                                "gpu_polled",
+                                                                "in_flight",
+                                                                "window",
+                                                                "enqueue_start_ns",
+                                                                "enqueue_end_ns",
+                                                                "start_ns",
+                                                                "end_ns",
+                                                                "times_from",
+                                                                "state"};
+static_assert(kKeys[static_cast<std::size_t>(OperationKey::kPeer)] == "peer" &&
+              kKeys[static_cast<std::size_t>(OperationKey::kWindow)] == "window" &&
+              kKeys.back() == "state");
+
 constexpr std::array<std::pair<std::string_view, model::Kind>, 4> kKinds = {{
     {"coll", model::Kind::kCollective},
     {"p2p", model::Kind::kPointToPoint},
@@ -36,7 +75,7 @@ error_code take_word(Value& value,
                      const std::array<std::pair<std::string_view, Word>, kSize>& words,
                      std::optional<Word>& result) {
   std::string_view text;
-  if (const auto error = value.get_string().get(text)) {
+  if (const auto error = take_view(value, text)) {
     return error;
   }
   for (const auto& [word, meaning] : words) {
@@ -46,85 +85,6 @@ error_code take_word(Value& value,
     }
   }
   return simdjson::INCORRECT_TYPE;
-}
-
-error_code take_name(Value& value, model::NameTable& names, model::NameId& result) {
-  std::string_view text;
-  if (const auto error = value.get_string().get(text)) {
-    return error;
-  }
-  result = names.id(text);
-  return simdjson::SUCCESS;
-}
-
-// Keys that every operation has; the others may be absent.
-struct Required {
-  std::optional<std::uint64_t> op;
-  std::optional<std::uint32_t> context;
-  std::optional<model::Kind> kind;
-  std::optional<model::TimesFrom> times_from;
-  std::optional<model::State> state;
-};
-
-class Reader {
- public:
-  Reader(model::NameTable& names, OperationLine& line, Required& required)
-      : names_(names), line_(line), operation_(line.operation), required_(required) {}
-
-  error_code operator()(std::string_view key, Value& value) {
-    if (key == "op") return take_integer(value, required_.op);
-    if (key == "context") return take_integer(value, required_.context);
-    if (key == "kind") return take_word(value, kKinds, required_.kind);
-    if (key == "times_from") return take_word(value, kSources, required_.times_from);
-    if (key == "state") return take_word(value, kStates, required_.state);
-    if (key == "func") return take_name(value, names_, operation_.func);
-    if (key == "datatype") return take_name(value, names_, operation_.datatype);
-    if (key == "algo") return take_name(value, names_, operation_.algo);
-    if (key == "proto") return take_name(value, names_, operation_.proto);
-    if (key == "seq") return take_integer(value, operation_.seq);
-    if (key == "count") return take_integer(value, operation_.count);
-    if (key == "bytes") return take_integer(value, operation_.bytes);
-    if (key == "root") return take_integer(value, operation_.root);
-    if (key == "peer") return take_integer(value, operation_.peer);
-    if (key == "enqueue_start_ns") return take_integer(value, operation_.enqueue_start_ns);
-    if (key == "start_ns") return take_integer(value, operation_.start_ns);
-    if (key == "end_ns") return take_integer(value, operation_.end_ns);
-    if (key == "enqueue_end_ns") return take_integer(value, operation_.enqueue_end_ns);
-    if (key == "group") return take_integer(value, operation_.group);
-    if (key == "stream") return take_name(value, names_, operation_.stream);
-    if (key == "window") return take_integer(value, operation_.window);
-    if (key == "channels") return take_integer(value, operation_.channels);
-    if (key == "gpu_rejected") return take_integer(value, operation_.gpu_rejected);
-    if (key == "gpu_polled") return value.get_bool().get(operation_.gpu_polled);
-    if (key == "graph") return value.get_bool().get(operation_.graph);
-    if (key == "in_flight") return value.get_bool().get(operation_.in_flight);
-    if (key == "comm") return take_text(value, line_.comm.emplace());
-    if (key == "rank") return take_integer(value, line_.rank);
-    if (key == "nranks") return take_integer(value, line_.nranks);
-    return simdjson::SUCCESS;
-  }
-
- private:
-  model::NameTable& names_;
-  OperationLine& line_;
-  model::Operation& operation_;
-  Required& required_;
-};
-
-Failure missing_key(const Required& required, const model::Operation& operation) {
-  const char* key = nullptr;
-  if (!required.context) {
-    key = "context";
-  } else if (!required.kind) {
-    key = "kind";
-  } else if (!required.times_from) {
-    key = "times_from";
-  } else if (!required.state) {
-    key = "state";
-  } else if (operation.func == model::kNoName) {
-    key = "func";
-  }
-  return key == nullptr ? Failure() : failure_of(simdjson::NO_SUCH_FIELD, key);
 }
 
 Failure impossible_times(const model::Operation& operation) {
@@ -146,26 +106,131 @@ Failure impossible_times(const model::Operation& operation) {
 
 }  // namespace
 
-Failure read_operation(EventParser& parser, const Event& event, model::NameTable& names,
-                       OperationLine& line) {
-  line = {};
-  Required required;
-  if (auto failure = parser.visit_arguments(event, Reader(names, line, required))) {
-    return failure;
+OperationReader::OperationReader(model::NameTable& names) : names_(names), keys_(kKeys) {}
+
+void OperationReader::begin() {
+  keys_.restart();
+  line_ = {};
+  required_ = {};
+}
+
+// Most often it is the name that the same key had on the line before.
+error_code OperationReader::take_name(OperationKey key, Value& value, model::NameId& result) {
+  std::string_view text;
+  if (const auto error = take_view(value, text)) {
+    return error;
   }
-  line.is_operation = required.op.has_value();
-  if (!line.is_operation) {
+  model::NameId& last = last_names_[static_cast<std::size_t>(key)];
+  if (names_.text(last) != text) {
+    last = names_.id(text);
+  }
+  result = last;
+  return simdjson::SUCCESS;
+}
+
+error_code OperationReader::operator()(std::string_view text, Value& value) {
+  model::Operation& operation = line_.operation;
+  const auto key = static_cast<OperationKey>(keys_.find(text));
+  switch (key) {
+    case OperationKey::kOp:
+      return take_integer(value, required_.op);
+    case OperationKey::kContext:
+      return take_integer(value, required_.context);
+    case OperationKey::kKind:
+      return take_word(value, kKinds, required_.kind);
+    case OperationKey::kTimesFrom:
+      return take_word(value, kSources, required_.times_from);
+    case OperationKey::kState:
+      return take_word(value, kStates, required_.state);
+    case OperationKey::kFunc:
+      return take_name(key, value, operation.func);
+    case OperationKey::kDatatype:
+      return take_name(key, value, operation.datatype);
+    case OperationKey::kAlgo:
+      return take_name(key, value, operation.algo);
+    case OperationKey::kProto:
+      return take_name(key, value, operation.proto);
+    case OperationKey::kStream:
+      return take_name(key, value, operation.stream);
+    case OperationKey::kSeq:
+      return take_integer(value, operation.seq);
+    case OperationKey::kCount:
+      return take_integer(value, operation.count);
+    case OperationKey::kBytes:
+      return take_integer(value, operation.bytes);
+    case OperationKey::kRoot:
+      return take_integer(value, operation.root);
+    case OperationKey::kPeer:
+      return take_integer(value, operation.peer);
+    case OperationKey::kGroup:
+      return take_integer(value, operation.group);
+    case OperationKey::kWindow:
+      return take_integer(value, operation.window);
+    case OperationKey::kChannels:
+      return take_integer(value, operation.channels);
+    case OperationKey::kGpuRejected:
+      return take_integer(value, operation.gpu_rejected);
+    case OperationKey::kGpuPolled:
+      return value.get_bool().get(operation.gpu_polled);
+    case OperationKey::kGraph:
+      return value.get_bool().get(operation.graph);
+    case OperationKey::kInFlight:
+      return value.get_bool().get(operation.in_flight);
+    case OperationKey::kEnqueueStart:
+      return take_integer(value, operation.enqueue_start_ns);
+    case OperationKey::kEnqueueEnd:
+      return take_integer(value, operation.enqueue_end_ns);
+    case OperationKey::kStart:
+      return take_integer(value, operation.start_ns);
+    case OperationKey::kEnd:
+      return take_integer(value, operation.end_ns);
+    case OperationKey::kComm:
+      return take_view(value, line_.comm.emplace());
+    case OperationKey::kRank:
+      return take_integer(value, line_.rank);
+    case OperationKey::kNranks:
+      return take_integer(value, line_.nranks);
+    case OperationKey::kVariant:
+    case OperationKey::kWarps:
+    case OperationKey::kGpuChannels:
+    case OperationKey::kUserTag:
+    case OperationKey::kSymmetric:
+    case OperationKey::kNone:
+      break;
+  }
+  return simdjson::SUCCESS;
+}
+
+Failure OperationReader::missing_key() const {
+  const char* key = nullptr;
+  if (!required_.context) {
+    key = "context";
+  } else if (!required_.kind) {
+    key = "kind";
+  } else if (!required_.times_from) {
+    key = "times_from";
+  } else if (!required_.state) {
+    key = "state";
+  } else if (line_.operation.func == model::kNoName) {
+    key = "func";
+  }
+  return key == nullptr ? Failure() : failure_of(simdjson::NO_SUCH_FIELD, key);
+}
+
+Failure OperationReader::finish() {
+  line_.is_operation = required_.op.has_value();
+  if (!line_.is_operation) {
     return std::nullopt;
   }
-  model::Operation& operation = line.operation;
-  if (auto failure = missing_key(required, operation)) {
+  if (auto failure = missing_key()) {
     return failure;
   }
-  operation.id = *required.op;
-  operation.context = *required.context;
-  operation.kind = *required.kind;
-  operation.times_from = *required.times_from;
-  operation.state = *required.state;
+  model::Operation& operation = line_.operation;
+  operation.id = *required_.op;
+  operation.context = *required_.context;
+  operation.kind = *required_.kind;
+  operation.times_from = *required_.times_from;
+  operation.state = *required_.state;
   return impossible_times(operation);
 }
 

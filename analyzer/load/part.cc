@@ -19,18 +19,7 @@ void append_operations(model::TraceFile& next, const model::NameTable& next_name
   for (model::NameId id = 0; id < next_names.size(); ++id) {
     ids.push_back(names.id(next_names.text(id)));
   }
-  for (model::Operation& operation : next.operations) {
-    operation.func = ids[operation.func];
-    operation.datatype = ids[operation.datatype];
-    operation.algo = ids[operation.algo];
-    operation.proto = ids[operation.proto];
-    operation.stream = ids[operation.stream];
-  }
-  if (file.operations.empty()) {
-    file.operations = std::move(next.operations);
-  } else {
-    file.operations.insert(file.operations.end(), next.operations.begin(), next.operations.end());
-  }
+  file.operations.append(std::move(next.operations), ids);
 }
 
 void append_rows(Part& next, Part& whole) {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "analyzer/load/metadata_line.h"
-#include "analyzer/load/operation_line.h"
 #include "analyzer/load/unneeded_line.h"
 #include "ringside/trace_schema.h"
 
@@ -27,7 +26,29 @@ void complete_context(const OperationLine& line, model::Context& context) {
   }
 }
 
+bool is_row_of_proxy(const Event& event) {
+  return event.category == schema::kCategoryProxy || event.category == schema::kCategoryStep;
+}
+
 }  // namespace
+
+PartLoader::PartLoader(Part& part, bool is_first)
+    : part_(part), taker_{OperationReader(part.names), RowReader(part)}, is_first_(is_first) {}
+
+bool PartLoader::Taker::takes(const Event& event) {
+  if (event.phase != "b") {
+    return false;
+  }
+  is_row = is_row_of_proxy(event);
+  if (is_row) {
+    rows.begin();
+  } else if (event.category == schema::kCategoryOperation) {
+    operation.begin();
+  } else {
+    return false;
+  }
+  return true;
+}
 
 bool PartLoader::take(const Line& line) {
   ++part_.file.lines;
@@ -71,37 +92,42 @@ Failure PartLoader::load(const Line& line) {
     return closes_array(line) ? Failure() : "empty line";
   }
   Event event;
-  if (auto failure = parser_.parse(text, event)) {
+  if (auto failure = parser_.parse(text, event, taker_)) {
     return failure;
   }
-  const bool is_row =
-      event.category == schema::kCategoryProxy || event.category == schema::kCategoryStep;
+  const bool is_row = is_row_of_proxy(event);
   if (is_row && event.phase == "e") {
-    rows_.end(event);
+    taker_.rows.end(event);
     return std::nullopt;
   }
-  if (event.arguments.empty()) {
+  if (event.arguments.empty() && !event.arguments_taken) {
     return std::nullopt;
-  }
-  if (is_row && event.phase == "b") {
-    return rows_.begin(parser_, event);
   }
   if (event.phase == "M") {
     return read_metadata(parser_, event, part_);
   }
-  if (event.phase == "b" && event.category == schema::kCategoryOperation) {
-    return load_operation(event);
+  if (!event.arguments_taken) {
+    if (!taker_.takes(event)) {
+      return std::nullopt;
+    }
+    if (auto failure = parser_.visit_arguments(event, taker_)) {
+      return failure;
+    }
   }
-  return std::nullopt;
+  return is_row ? taker_.rows.finish(event) : add_operation();
 }
 
-Failure PartLoader::load_operation(const Event& event) {
-  OperationLine line;
-  if (auto failure = read_operation(parser_, event, part_.names, line)) {
+Failure PartLoader::add_operation() {
+  if (auto failure = taker_.operation.finish()) {
     return failure;
   }
+  const OperationLine& line = taker_.operation.line();
   if (line.is_operation) {
-    complete_context(line, part_.file.contexts[line.operation.context]);
+    if (context_ == nullptr || context_number_ != line.operation.context) {
+      context_number_ = line.operation.context;
+      context_ = &part_.file.contexts[context_number_];
+    }
+    complete_context(line, *context_);
     part_.file.operations.push_back(line.operation);
   }
   return std::nullopt;

@@ -6,15 +6,17 @@
 
 #include "analyzer/load/event_parser.h"
 #include "analyzer/load/line_reader.h"
+#include "analyzer/load/operation_line.h"
 #include "analyzer/load/part.h"
 #include "analyzer/load/row_lines.h"
 
 namespace ringside::load {
 
+/// `part` stays where it is.
 class PartLoader {
  public:
   /// is_first: the part begins with the first line of the file, which describes the process.
-  PartLoader(Part& part, bool is_first) : part_(part), rows_(part), is_first_(is_first) {}
+  PartLoader(Part& part, bool is_first);
 
   /// False where nothing more is to be read: the line was torn, or the file is no trace.
   bool take(const Line& line);
@@ -22,12 +24,26 @@ class PartLoader {
  private:
   Failure load_first(const Line& line);
   Failure load(const Line& line);
-  Failure load_operation(const Event& event);
+  Failure add_operation();
+
+  // Takes the args of the lines that there are most of.
+  struct Taker {
+    bool takes(const Event& event);
+    simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value) {
+      return is_row ? rows(key, value) : operation(key, value);
+    }
+
+    OperationReader operation;
+    RowReader rows;
+    bool is_row = false;
+  };
 
   EventParser parser_;
   Part& part_;
-  RowReader rows_;
+  Taker taker_;
   bool is_first_;
+  model::Context* context_ = nullptr;  // of the last operation
+  std::uint32_t context_number_ = 0;
 };
 
 }  // namespace ringside::load

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/range_reader.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <unistd.h>
+#include <utility>
 
 namespace ringside::load {
 namespace {
@@ -12,8 +14,20 @@ constexpr std::size_t kMoreBytes = std::size_t{64} << 10;
 
 }  // namespace
 
-RangeReader::RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end)
-    : descriptor_(descriptor), offset_(begin), end_(end) {
+char* TextBuffer::grow(std::size_t bytes, std::size_t kept) {
+  if (size_ < bytes) {
+    size_ = std::max(bytes, size_ + size_ / 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(size_);
+    if (kept > 0) {
+      std::memcpy(larger.get(), bytes_.get(), kept);
+    }
+    bytes_ = std::move(larger);
+  }
+  return bytes_.get();
+}
+
+RangeReader::RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end, TextBuffer& buffer)
+    : descriptor_(descriptor), offset_(begin), end_(end), buffer_(buffer) {
   // One byte before the range tells whether a line begins with it.
   const bool is_first = begin == 0;
   lines_ = is_first ? 0 : 1;
@@ -26,21 +40,19 @@ RangeReader::RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end)
     limit_ = size_;
   }
   if (!is_first) {
-    const void* const newline = size_ == 0 ? nullptr : std::memchr(buffer_.data(), '\n', limit_);
+    const void* const newline = size_ == 0 ? nullptr : std::memchr(text_, '\n', limit_);
     next_ = newline == nullptr
                 ? limit_
-                : static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data()) + 1;
+                : static_cast<std::size_t>(static_cast<const char*>(newline) - text_) + 1;
   }
 }
 
 // False at the end of the file too.
 bool RangeReader::read_more(std::size_t size) {
-  if (buffer_.size() < size_ + size + LineReader::kPadding) {
-    buffer_.resize(size_ + size + LineReader::kPadding);
-  }
+  text_ = buffer_.grow(size_ + size + LineReader::kPadding, size_);
   ssize_t got = 0;
   do {
-    got = ::pread(descriptor_, buffer_.data() + size_, size, static_cast<off_t>(offset_));
+    got = ::pread(descriptor_, text_ + size_, size, static_cast<off_t>(offset_));
   } while (got < 0 && errno == EINTR);
   if (got < 0) {
     error_ = std::strerror(errno);
@@ -54,11 +66,11 @@ bool RangeReader::read_more(std::size_t size) {
 }
 
 bool RangeReader::find_newline(std::size_t from, std::size_t& at) {
-  const void* const newline = std::memchr(buffer_.data() + from, '\n', size_ - from);
+  const void* const newline = std::memchr(text_ + from, '\n', size_ - from);
   if (newline == nullptr) {
     return false;
   }
-  at = static_cast<std::size_t>(static_cast<const char*>(newline) - buffer_.data());
+  at = static_cast<std::size_t>(static_cast<const char*>(newline) - text_);
   return true;
 }
 
@@ -94,7 +106,7 @@ bool RangeReader::next(Line& line) {
   ++lines_;
   const std::size_t length = (has_newline ? newline : size_) - next_;
   if (length <= LineReader::kMaxLineBytes) {
-    line = {{buffer_.data() + next_, length}, lines_, has_newline, false};
+    line = {{text_ + next_, length}, lines_, has_newline, false};
     next_ += length + 1;
     return true;
   }

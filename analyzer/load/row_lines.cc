@@ -32,31 +32,55 @@ Failure read_name(std::string_view name, bool& is_send, std::uint16_t& channel) 
 
 }  // namespace
 
-Failure RowReader::begin(EventParser& parser, const Event& event) {
+const std::array<std::string_view, RowReader::kKeys> RowReader::kKeyNames = {
+    "context",     "op",           "peer",        "steps",    "bytes",
+    "gpu_wait_ns", "peer_wait_ns", "transfer_ns", "flush_ns", "in_flight"};
+
+RowReader::RowReader(Part& part) : part_(part), keys_(kKeyNames) {}
+
+void RowReader::begin() {
+  // Whatever comes of it, the "e" that follows is not of a row before.
   part_.has_rows = true;
   part_.open_row = OpenRow::kNone;
+  keys_.restart();
+  row_ = {};
+  steps_ = 0;
+}
+
+simdjson::error_code RowReader::operator()(std::string_view key, Value& value) {
+  // As in kKeyNames.
+  switch (keys_.find(key)) {
+    case 0:
+      return take_integer(value, row_.context);
+    case 1:
+      return take_integer(value, row_.operation);
+    case 2:
+      return take_integer(value, row_.peer);
+    case 3:
+      return take_integer(value, steps_);
+    case 4:
+      return take_integer(value, row_.bytes);
+    case 5:
+      return take_integer(value, row_.gpu_wait_ns);
+    case 6:
+      return take_integer(value, row_.peer_wait_ns);
+    case 7:
+      return take_integer(value, row_.transfer_ns);
+    case 8:
+      return take_integer(value, row_.flush_ns);
+    case 9:
+      return value.get_bool().get(row_.in_flight);
+    default:
+      return simdjson::SUCCESS;
+  }
+}
+
+Failure RowReader::finish(const Event& event) {
+  model::Step& row = row_;
   if (!event.ts_ns) {
     return failure_of(simdjson::NO_SUCH_FIELD, "ts");
   }
-  model::Step row;
-  model::ProxyOperation operation;
-  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
-    if (key == "op") return take_integer(value, row.operation);
-    if (key == "context") return take_integer(value, row.context);
-    if (key == "peer") return take_integer(value, row.peer);
-    if (key == "bytes") return take_integer(value, row.bytes);
-    if (key == "steps") return take_integer(value, operation.steps);
-    if (key == "gpu_wait_ns") return take_integer(value, row.gpu_wait_ns);
-    if (key == "peer_wait_ns") return take_integer(value, row.peer_wait_ns);
-    if (key == "transfer_ns") return take_integer(value, row.transfer_ns);
-    if (key == "flush_ns") return take_integer(value, row.flush_ns);
-    if (key == "in_flight") return value.get_bool().get(row.in_flight);
-    return simdjson::SUCCESS;
-  });
-  if (!failure) {
-    failure = read_name(event.name, row.is_send, row.channel);
-  }
-  if (failure) {
+  if (auto failure = read_name(event.name, row.is_send, row.channel)) {
     return failure;
   }
   row.start_ns = *event.ts_ns;
@@ -65,6 +89,8 @@ Failure RowReader::begin(EventParser& parser, const Event& event) {
     part_.open_row = OpenRow::kStep;
     return std::nullopt;
   }
+  model::ProxyOperation operation;
+  operation.steps = steps_;
   operation.operation = row.operation;
   operation.context = row.context;
   operation.peer = row.peer.value_or(0);

@@ -5,23 +5,38 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_ROW_LINES_H
 #define RINGSIDE_ANALYZER_LOAD_ROW_LINES_H
 
+#include <array>
+#include <simdjson.h>
+#include <string_view>
+
 #include "analyzer/load/event_parser.h"
+#include "analyzer/load/key_order.h"
 #include "analyzer/load/part.h"
 
 namespace ringside::load {
 
 class RowReader {
  public:
-  explicit RowReader(Part& part) : part_(part) {}
+  explicit RowReader(Part& part);
 
-  /// Takes "ph":"b" of "cat":"proxy" or "step".
-  Failure begin(EventParser& parser, const Event& event);
+  /// Before the first member of the args of an event with "ph":"b" and "cat":"proxy" or "step".
+  void begin();
+  /// For each member.
+  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value);
+  /// After the last.
+  Failure finish(const Event& event);
 
   /// Takes "ph":"e" of these: it ends the row that was begun last.
   void end(const Event& event);
 
  private:
+  static constexpr std::size_t kKeys = 10;
+  static const std::array<std::string_view, kKeys> kKeyNames;
+
   Part& part_;
+  KeyOrder<kKeys> keys_;
+  model::Step row_;
+  std::uint32_t steps_ = 0;
 };
 
 }  // namespace ringside::load

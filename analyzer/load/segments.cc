@@ -39,7 +39,7 @@ void join_contexts(const model::TraceFile& next, model::TraceFile& whole) {
 
 void append(model::TraceFile&& next, model::TraceFile& whole) {
   join_contexts(next, whole);
-  whole.operations.insert(whole.operations.end(), next.operations.begin(), next.operations.end());
+  whole.operations.append(std::move(next.operations));
   whole.proxies.insert(whole.proxies.end(), next.proxies.begin(), next.proxies.end());
   whole.steps.insert(whole.steps.end(), next.steps.begin(), next.steps.end());
   whole.clocks.insert(whole.clocks.end(), next.clocks.begin(), next.clocks.end());

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -76,13 +77,24 @@ FilePlan plan_of(const std::string& path, std::uint64_t range_bytes) {
   return plan;
 }
 
+// 0 if there are others, too.
+std::uint64_t plain_bytes(const std::vector<FilePlan>& plans) {
+  std::uint64_t bytes = 0;
+  for (const FilePlan& plan : plans) {
+    if (!plan.is_plain) {
+      return 0;
+    }
+    bytes += static_cast<std::uint64_t>(plan.status.st_size);
+  }
+  return bytes;
+}
+
 template <typename Reader>
 void load_part(Reader& reader, PartLoader& loader, Part& part) {
   Line line;
   while (reader.next(line) && loader.take(line)) {
   }
   part.read_error = reader.error();
-  part.file.operations.shrink_to_fit();
   part.file.proxies.shrink_to_fit();
   part.file.steps.shrink_to_fit();
 }
@@ -99,7 +111,7 @@ void load_stream(const std::string& path, FilePlan& plan, Part& part) {
 }
 
 void load_range(const std::string& path, const FilePlan& plan, std::size_t index,
-                std::uint64_t range_bytes, Part& part) {
+                std::uint64_t range_bytes, TextBuffer& buffer, Part& part) {
   const Descriptor file(path);
   struct stat now {};
   if (file.number() < 0 || ::fstat(file.number(), &now) != 0) {
@@ -113,7 +125,7 @@ void load_range(const std::string& path, const FilePlan& plan, std::size_t index
   const auto size = static_cast<std::uint64_t>(plan.status.st_size);
   const std::uint64_t begin = index * range_bytes;
   const std::uint64_t end = std::min(size, begin + std::min(range_bytes, size - begin));
-  RangeReader reader(file.number(), begin, end);
+  RangeReader reader(file.number(), begin, end, buffer);
   PartLoader loader(part, index == 0);
   load_part(reader, loader, part);
   part.file.size_bytes = end - begin;
@@ -129,17 +141,12 @@ void join_parts(const std::string& path, const FilePlan& plan, std::vector<Part>
   Part whole;
   whole.file.path = path;
   whole.file.process = std::move(parts[plan.first_part].file.process);
-  std::size_t operations = 0;
   std::size_t proxies = 0;
   std::size_t steps = 0;
   for (std::size_t i = 0; i < plan.part_count; ++i) {
     const model::TraceFile& part = parts[plan.first_part + i].file;
-    operations += part.operations.size();
     proxies += part.proxies.size();
     steps += part.steps.size();
-  }
-  if (plan.part_count > 1) {
-    whole.file.operations.reserve(operations);
   }
   whole.file.proxies.reserve(proxies);
   whole.file.steps.reserve(steps);
@@ -168,7 +175,7 @@ void join_parts(const std::string& path, const FilePlan& plan, std::vector<Part>
 }  // namespace
 
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
-                          unsigned threads, std::uint64_t range_bytes) {
+                          unsigned threads, std::uint64_t range_bytes, Progress* progress) {
   std::vector<FilePlan> plans;
   std::vector<std::size_t> file_of_part;
   for (const std::string& path : paths) {
@@ -176,11 +183,15 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
     plans.back().first_part = file_of_part.size();
     file_of_part.resize(file_of_part.size() + plans.back().part_count, plans.size() - 1);
   }
+  if (progress != nullptr) {
+    progress->bytes_all.store(plain_bytes(plans), std::memory_order_relaxed);
+  }
   std::vector<Part> parts(file_of_part.size());
   // Workers share nothing but the number of the next part: each part, and the plan of a file that
   // is one part, is written by the one thread that took it. join() orders that before the joining.
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
+    TextBuffer buffer;
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
       if (i >= parts.size()) {
@@ -189,9 +200,12 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
       FilePlan& plan = plans[file_of_part[i]];
       const std::string& path = paths[file_of_part[i]];
       if (plan.is_plain) {
-        load_range(path, plan, i - plan.first_part, range_bytes, parts[i]);
+        load_range(path, plan, i - plan.first_part, range_bytes, buffer, parts[i]);
       } else if (!plan.open_error) {
         load_stream(path, plan, parts[i]);
+      }
+      if (progress != nullptr) {
+        progress->bytes_done.fetch_add(parts[i].file.size_bytes, std::memory_order_relaxed);
       }
     }
   };
@@ -199,7 +213,11 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   const std::size_t workers = std::min(threads == 0 ? cores : threads, parts.size());
   std::vector<std::thread> others;
   for (std::size_t i = 1; i < workers; ++i) {
-    others.emplace_back(work);
+    try {
+      others.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // as many as the system gives
+    }
   }
   work();
   for (std::thread& other : others) {

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 #define RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,13 +17,20 @@ namespace ringside::load {
 /// How much of a plain file one thread takes at a time.
 inline constexpr std::uint64_t kRangeBytes = std::uint64_t{4} << 20;
 
+/// Of a load that is under way; any thread may look at it.
+struct Progress {
+  std::atomic<std::uint64_t> bytes_done{0};  // of plain and of compressed text
+  std::atomic<std::uint64_t> bytes_all{0};   // 0: not known, since not all files are plain
+};
+
 /// Loads all files, in the order given, and puts together the segments of one process. A bad line
 /// is added to `problems` and left out; so is, as a whole, a file that cannot be opened or does not
 /// begin as a trace. `threads` 0: as many as there are cores. A plain file is read up to the size
 /// that it has when loading begins, in ranges of range_bytes (above 0; tests make it small);
 /// compressed files and pipes are read by one thread each.
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
-                          unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes);
+                          unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
+                          Progress* progress = nullptr);
 
 }  // namespace ringside::load
 

@@ -5,19 +5,12 @@
 #include <cstdint>
 #include <cstring>
 
+#include "analyzer/load/byte_words.h"
+
 namespace ringside::load {
 namespace {
 
-constexpr std::uint64_t kOnes = 0x0101010101010101U;
-constexpr std::uint64_t kTops = 0x8080808080808080U;
-
-// The top bit of each byte that equals `wanted`; exact, no carry crosses bytes.
-std::uint64_t equal(std::uint64_t bytes, unsigned char wanted) {
-  const std::uint64_t difference = bytes ^ (kOnes * wanted);
-  return ~(((difference & ~kTops) + ~kTops) | difference) & kTops;
-}
-
-// Likewise of each byte below 0x20.
+// The top bit of each byte below 0x20; exact, no carry crosses bytes.
 std::uint64_t control(std::uint64_t bytes) {
   return ~(((bytes & ~kTops) + kOnes * 0x60) | bytes) & kTops;
 }
@@ -27,16 +20,14 @@ bool is_clean(std::string_view text) {
   std::uint64_t quotes = 0;
   std::uint64_t braces = 0;
   const auto add = [&](std::uint64_t bytes) {
-    bad |= control(bytes) | equal(bytes, '\\');
+    bad |= control(bytes) | equal_bytes(bytes, '\\');
     // The parity of a sum is that of the exclusive or.
-    quotes ^= equal(bytes, '"');
-    braces ^= equal(bytes, '{') ^ equal(bytes, '}');
+    quotes ^= equal_bytes(bytes, '"');
+    braces ^= equal_bytes(bytes, '{') ^ equal_bytes(bytes, '}');
   };
   std::size_t at = 0;
   for (; at + 8 <= text.size(); at += 8) {
-    std::uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data() + at, 8);
-    add(bytes);
+    add(load_word(text.data() + at));
   }
   std::uint64_t rest = kOnes * ' ';
   std::memcpy(&rest, text.data() + at, text.size() - at);

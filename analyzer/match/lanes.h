@@ -55,7 +55,7 @@ class LaneMaker {
   Lane make(const Stream& stream, std::span<const std::uint32_t> indices) const;
 
  private:
-  const model::Operation& operation_of_entry(const Entry& entry) const {
+  model::Operation operation_of_entry(const Entry& entry) const {
     return traces_.files[communicator_.members[entry.member].file].operations[entry.operation];
   }
   Call make_call(const Stream& stream, std::uint32_t index) const;

@@ -38,7 +38,7 @@ class ByContext {
         order.assign(in_file_.begin(),
                      in_file_.begin() + static_cast<std::ptrdiff_t>(file.operations.size()));
         std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-          return file.operations[a].context < file.operations[b].context;
+          return file.operations.context(a) < file.operations.context(b);
         });
       }
     }
@@ -53,10 +53,10 @@ class ByContext {
     const auto& order = orders_[member.file];
     const auto first = std::lower_bound(
         order.begin(), order.end(), member.context,
-        [&](std::uint32_t i, std::uint32_t context) { return operations[i].context < context; });
+        [&](std::uint32_t i, std::uint32_t context) { return operations.context(i) < context; });
     const auto last = std::upper_bound(
         first, order.end(), member.context,
-        [&](std::uint32_t context, std::uint32_t i) { return context < operations[i].context; });
+        [&](std::uint32_t context, std::uint32_t i) { return context < operations.context(i); });
     return {first, last};
   }
 
@@ -81,14 +81,15 @@ Entry make_entry(Direction direction, const model::Operation& operation, std::ui
 }
 
 // Lines of a trace are in no order of time, so the order of a member's calls is found here.
-void count_occurrences(const std::vector<model::Operation>& operations, std::span<Entry> entries) {
+void count_occurrences(const model::Operations& operations, std::span<Entry> entries) {
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     if (a.series() != b.series()) {
       return a.series() < b.series();
     }
-    const model::Operation& x = operations[a.operation];
-    const model::Operation& y = operations[b.operation];
-    return std::tuple(time_of(x), x.id, a.operation) < std::tuple(time_of(y), y.id, b.operation);
+    const auto order = [&](std::uint32_t i) {
+      return std::tuple(operations.call_ns(i), operations.id(i), i);
+    };
+    return order(a.operation) < order(b.operation);
   });
   for (std::size_t i = 1; i < entries.size(); ++i) {
     if (entries[i].series() == entries[i - 1].series()) {
@@ -110,13 +111,14 @@ std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_cont
     const auto& operations = traces.files[member.file].operations;
     const std::size_t first = entries.size();
     for (const std::uint32_t i : by_context.of(traces, member)) {
-      const Direction direction = direction_of(traces.names.text(operations[i].func));
-      if (direction != Direction::kNone && (!member.rank || !operations[i].peer)) {
+      const model::Operation operation = operations[i];
+      const Direction direction = direction_of(traces.names.text(operation.func));
+      if (direction != Direction::kNone && (!member.rank || !operation.peer)) {
         ++unpaired;
         continue;
       }
       Entry& entry =
-          entries.emplace_back(make_entry(direction, operations[i], member.rank.value_or(0)));
+          entries.emplace_back(make_entry(direction, operation, member.rank.value_or(0)));
       entry.member = m;
       entry.operation = i;
     }

@@ -83,7 +83,7 @@ inline std::span<const Part> parts_of(const Matches& matches, const MatchedOpera
   return std::span(matches.parts).subspan(operation.first_part, operation.part_count);
 }
 
-inline const model::Operation& operation_of(const model::Traces& traces, const Part& part) {
+inline model::Operation operation_of(const model::Traces& traces, const Part& part) {
   return traces.files[part.file].operations[part.operation];
 }
 

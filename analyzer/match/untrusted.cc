@@ -49,7 +49,7 @@ class Aligner {
   const model::TraceFile& file_of(std::uint32_t member) const {
     return traces_.files[communicator_.members[member].file];
   }
-  const model::Operation& operation_of_entry(const Entry& entry) const {
+  model::Operation operation_of_entry(const Entry& entry) const {
     return file_of(entry.member).operations[entry.operation];
   }
 

@@ -77,7 +77,7 @@ class Finder {
   std::uint32_t position_of(std::uint32_t communicator, std::uint32_t member) const {
     return first_position_[communicator] + member;
   }
-  const model::Operation& operation_at(const Stuck& stuck) const {
+  model::Operation operation_at(const Stuck& stuck) const {
     const Position& position = hang_.positions[stuck.position];
     return traces_.files[position.file].operations[position.fronts[stuck.front].operation];
   }

@@ -143,7 +143,7 @@ std::vector<Position> find_positions(const model::Traces& traces,
   for (std::size_t f = 0; f < traces.files.size(); ++f) {
     const auto& operations = traces.files[f].operations;
     for (std::uint32_t i = 0; i < operations.size(); ++i) {
-      calls[f][operations[i].context].push_back(i);
+      calls[f][operations.context(i)].push_back(i);
     }
     for (auto& [context, of_context] : calls[f]) {
       std::sort(of_context.begin(), of_context.end(), [&](std::uint32_t a, std::uint32_t b) {

@@ -13,6 +13,7 @@
 
 #include "analyzer/model/name_table.h"
 #include "analyzer/model/operation.h"
+#include "analyzer/model/operations.h"
 
 namespace ringside::model {
 
@@ -70,7 +71,7 @@ struct TraceFile {
   std::string path;
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
-  std::vector<Operation> operations;
+  Operations operations;
   std::vector<ProxyOperation> proxies;
   std::vector<Step> steps;
   std::vector<ClockReading> clocks;         // in the order of the file

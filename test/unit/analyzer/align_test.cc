@@ -170,12 +170,15 @@ TEST_CASE("ranks of one host share a clock, exactly") {
 
 TEST_CASE("what contradicts itself aligns nothing, and says so") {
   Made made = make(Job{}, 3);
-  for (model::Operation& operation : made.traces.files[0].operations) {
+  model::Operations& operations = made.traces.files[0].operations;
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    model::Operation operation = operations[i];
     const bool first_half = operation.id <= 200;
     // This host's clock jumps by a second in the middle.
     for (auto* time : {&operation.enqueue_start_ns, &operation.start_ns, &operation.end_ns}) {
       *time = **time + (first_half ? 0 : 1'000'000'000);
     }
+    operations.set(i, operation);
   }
   const auto alignment = align::Alignment::estimate(made.traces);
   REQUIRE(alignment.notes().size() == 1);

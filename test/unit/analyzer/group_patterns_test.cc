@@ -76,7 +76,7 @@ TEST_CASE("grouped sends and receives are recognised") {
 
 TEST_CASE("what is no pattern stays pairs") {
   TraceBuilder builder = grouped(4, links([](auto from, auto to) { return from != to; }));
-  auto& operations = builder.traces().files[1].operations;
+  auto& operations = builder.operations(1);
   std::size_t groups = 1;  // the second one is whole in all sections but one
   SECTION("a send has no receive") {
     operations.erase(operations.begin());

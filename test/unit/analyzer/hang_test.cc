@@ -169,22 +169,21 @@ TEST_CASE("what a later operation has overtaken, is young, or only enqueued is n
   CHECK(find(builder, 31 * kSecond_ns).operations.empty());
   CHECK(find(builder, 31 * kSecond_ns).too_young == 1);
 
-  model::Operation& first = builder.traces().files[0].operations[0];
-  first.state = model::State::kEnqueued;
+  builder.operations(0)[0].state = model::State::kEnqueued;
   CHECK(find(builder).operations.empty());
   CHECK(find(builder).enqueued_only == 1);
-  first.enqueue_end_ns = {};  // the call has not returned: that is seen
+  builder.operations(0)[0].enqueue_end_ns = {};  // the call has not returned: that is seen
   CHECK(find(builder).operations.size() == 1);
 
-  first = stuck;
-  first.kind = model::Kind::kApi;
+  builder.operations(0)[0] = stuck;
+  builder.operations(0)[0].kind = model::Kind::kApi;
   CHECK(find(builder).operations.empty());
 
-  builder.traces().files[0].operations[0] = stuck;
+  builder.operations(0)[0] = stuck;
   builder.add("AllReduce", 1);
   CHECK(find(builder).operations.empty());
   // Calls of one group run together: the one that has ended has not overtaken the other.
-  for (model::Operation& one : builder.traces().files[0].operations) {
+  for (model::Operation& one : builder.operations(0)) {
     one.group = 7;
   }
   CHECK(find(builder).operations.size() == 1);
@@ -207,8 +206,8 @@ TEST_CASE("absurd times neither overflow nor stop it") {
   TraceBuilder builder;
   add_dump(builder, 0).last_ns = std::numeric_limits<std::int64_t>::max();
   add_stuck(builder, "AllReduce", 0).start_ns = 0;
-  builder.traces().files[0].operations[0].enqueue_start_ns =
-      std::numeric_limits<std::int64_t>::min();
+  // One more would stand for an absent time.
+  builder.operations(0)[0].enqueue_start_ns = std::numeric_limits<std::int64_t>::min() + 1;
   add_dump(builder, 1).last_ns = std::numeric_limits<std::int64_t>::min();
   const metrics::Hang hang = find(builder);
   REQUIRE(hang.operations.size() == 1);

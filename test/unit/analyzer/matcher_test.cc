@@ -35,7 +35,7 @@ TEST_CASE("repeated sequence numbers match in the order of the calls") {
     builder.add("AllReduce", 0, 200);
   }
   // Lines of a trace are in no order of time.
-  auto& operations = builder.traces().files[1].operations;
+  auto& operations = builder.operations(1);
   std::swap(operations[0], operations[1]);
   const Matches matches = match_operations(builder.traces());
   REQUIRE(matches.operations.size() == 2);

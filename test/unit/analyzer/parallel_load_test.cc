@@ -72,6 +72,15 @@ TEST_CASE("ranges of any size on several threads give what one thread and one ra
   }
 }
 
+TEST_CASE("progress reaches the size of the files") {
+  TemporaryFile file(kTrace);
+  model::Problems problems;
+  load::Progress progress;
+  load::load_traces({file.path(), file.path()}, problems, 2, 100, &progress);
+  CHECK(progress.bytes_all == 2 * kTrace.size());
+  CHECK(progress.bytes_done == progress.bytes_all);
+}
+
 TEST_CASE("a trace that was cut off at any byte gives the same in ranges") {
   TemporaryFile file("");
   for (std::size_t length = 0; length <= kTrace.size(); length += 3) {

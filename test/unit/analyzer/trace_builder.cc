@@ -7,6 +7,7 @@ namespace ringside {
 
 model::TraceFile& TraceBuilder::add_file(std::uint32_t rank, std::optional<std::string> comm,
                                          std::optional<std::uint32_t> nranks) {
+  operations_.emplace_back();
   model::TraceFile& file = traces_.files.emplace_back();
   file.path = std::to_string(traces_.files.size()) + ".json";
   file.process.run_id = file.path;
@@ -26,7 +27,8 @@ model::Operation& TraceBuilder::add(const std::string& func, std::optional<std::
                                     std::int64_t duration_ns) {
   model::TraceFile& file = traces_.files.back();
   model::Operation operation;
-  operation.id = file.operations.size() + 1;
+  operation.id = operations_.back().size() + 1;
+  is_changed_ = true;
   operation.context = 1;
   operation.func = traces_.names.id(func);
   operation.datatype = traces_.names.id("bytes");
@@ -39,8 +41,8 @@ model::Operation& TraceBuilder::add(const std::string& func, std::optional<std::
   operation.state = model::State::kCompleted;
   operation.times_from = model::TimesFrom::kGpu;
   ++file.contexts[1].operations;
-  file.operations_written = file.operations.size() + 1;
-  return file.operations.emplace_back(operation);
+  file.operations_written = operations_.back().size() + 1;
+  return operations_.back().emplace_back(operation);
 }
 
 model::Operation& TraceBuilder::add_transfer(const std::string& func, std::uint32_t peer) {
@@ -48,6 +50,18 @@ model::Operation& TraceBuilder::add_transfer(const std::string& func, std::uint3
   operation.kind = model::Kind::kPointToPoint;
   operation.peer = peer;
   return operation;
+}
+
+model::Traces& TraceBuilder::traces() {
+  for (std::size_t i = 0; is_changed_ && i < operations_.size(); ++i) {
+    model::Operations& packed = traces_.files[i].operations;
+    packed = {};
+    for (const model::Operation& operation : operations_[i]) {
+      packed.push_back(operation);
+    }
+  }
+  is_changed_ = false;
+  return traces_;
 }
 
 }  // namespace ringside

@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_TEST_UNIT_ANALYZER_TRACE_BUILDER_H
 #define RINGSIDE_TEST_UNIT_ANALYZER_TRACE_BUILDER_H
 
+#include <cstddef>
+#include <deque>
 #include <optional>
 #include <string>
 
@@ -23,10 +25,19 @@ class TraceBuilder {
   /// Adds a Send or Recv.
   model::Operation& add_transfer(const std::string& func, std::uint32_t peer);
 
-  model::Traces& traces() { return traces_; }
+  /// What was added to a file. References, also those of add(), may be written to until the next
+  /// traces(); to change an operation after that it is asked for again.
+  std::deque<model::Operation>& operations(std::size_t file) {
+    is_changed_ = true;
+    return operations_[file];
+  }
+
+  model::Traces& traces();
 
  private:
   model::Traces traces_;
+  std::deque<std::deque<model::Operation>> operations_;  // by file
+  bool is_changed_ = false;                              // since they were put into traces_
   std::int64_t time_ns_ = 0;
 };
 

@@ -88,7 +88,10 @@ TEST_CASE("ranks that disagree have a verdict by what they disagree in") {
   builder.add_file(0);
   builder.add("AllReduce", 0);
   builder.add_file(1);
-  model::Operation& other = builder.add("AllReduce", 0);
+  builder.add("AllReduce", 0);
+  const model::NameId int8 = builder.traces().names.id("ncclInt8");
+  const model::NameId float32 = builder.traces().names.id("ncclFloat32");
+  model::Operation& other = builder.operations(1)[0];
   Verdict expected = Verdict::kMatched;
   SECTION("in bytes") {
     other.bytes = 1;
@@ -99,17 +102,17 @@ TEST_CASE("ranks that disagree have a verdict by what they disagree in") {
     expected = Verdict::kSizeMismatch;
   }
   SECTION("in the datatype") {
-    other.datatype = builder.traces().names.id("ncclInt8");
+    other.datatype = int8;
     expected = Verdict::kDatatypeMismatch;
   }
   SECTION("in the datatype, and so in bytes") {
-    other.datatype = builder.traces().names.id("ncclFloat32");
+    other.datatype = float32;
     other.bytes = 4000;
     expected = Verdict::kDatatypeMismatch;
   }
   SECTION("in the root") {
     other.root = 1;
-    builder.traces().files[0].operations[0].root = 0;
+    builder.operations(0)[0].root = 0;
     expected = Verdict::kRootMismatch;
   }
   CHECK(last_verdict(builder) == expected);

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/operations.h"
+
+#include <limits>
+#include <utility>
+
+namespace ringside::model {
+namespace {
+
+template <typename Integer>
+constexpr Integer kAbsent = std::numeric_limits<Integer>::is_signed
+                                ? std::numeric_limits<Integer>::min()
+                                : std::numeric_limits<Integer>::max();
+
+template <typename Integer>
+Integer pack(const std::optional<Integer>& value) {
+  return value.value_or(kAbsent<Integer>);
+}
+
+template <typename Integer>
+std::optional<Integer> unpack(Integer value) {
+  return value == kAbsent<Integer> ? std::nullopt : std::optional(value);
+}
+
+}  // namespace
+
+Operations::Shape Operations::shape_of(const Operation& operation) {
+  return {.count = pack(operation.count),
+          .bytes = pack(operation.bytes),
+          .window = operation.window,
+          .context = operation.context,
+          .root = pack(operation.root),
+          .peer = pack(operation.peer),
+          .channels = operation.channels,
+          .gpu_rejected = operation.gpu_rejected,
+          .func = operation.func,
+          .datatype = operation.datatype,
+          .algo = operation.algo,
+          .proto = operation.proto,
+          .stream = operation.stream,
+          .kind = operation.kind,
+          .graph = operation.graph,
+          .gpu_polled = operation.gpu_polled};
+}
+
+// A multiplication spreads each word over all bits above it; the fold brings them down again.
+std::uint64_t Operations::hash(const Shape& shape) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t hash = 0;
+  const auto mix = [&](std::uint64_t word) {
+    hash = (hash ^ word) * kOdd;
+    hash ^= hash >> 32;
+  };
+  const auto both = [](std::uint32_t high, std::uint32_t low) {
+    return std::uint64_t{high} << 32 | low;
+  };
+  mix(shape.count);
+  mix(shape.bytes);
+  mix(shape.window);
+  mix(both(shape.context, shape.root));
+  mix(both(shape.peer, shape.channels));
+  mix(both(shape.gpu_rejected, shape.func));
+  mix(both(shape.datatype, shape.algo));
+  mix(both(shape.proto, shape.stream));
+  mix(std::uint64_t{static_cast<std::uint8_t>(shape.kind)} << 2 | std::uint64_t{shape.graph} << 1 |
+      std::uint64_t{shape.gpu_polled});
+  return hash;
+}
+
+void Operations::rebuild_index(std::size_t size) {
+  index_.assign(size, 0);
+  for (std::uint32_t i = 0; i < shapes_.size(); ++i) {
+    std::size_t at = hash(shapes_[i]) & (size - 1);
+    while (index_[at] != 0) {
+      at = (at + 1) & (size - 1);
+    }
+    index_[at] = i + 1;
+  }
+}
+
+std::uint32_t Operations::intern(const Shape& shape) {
+  // At most half full, so that a free place is near.
+  if (index_.size() < 2 * (shapes_.size() + 1)) {
+    rebuild_index(index_.empty() ? 16 : 2 * index_.size());
+  }
+  std::size_t at = hash(shape) & (index_.size() - 1);
+  for (; index_[at] != 0; at = (at + 1) & (index_.size() - 1)) {
+    if (shapes_[index_[at] - 1] == shape) {
+      return index_[at] - 1;
+    }
+  }
+  shapes_.push_back(shape);
+  index_[at] = static_cast<std::uint32_t>(shapes_.size());
+  return index_[at] - 1;
+}
+
+Operations::Row Operations::row_of(const Operation& operation) {
+  return {.id = operation.id,
+          .seq = pack(operation.seq),
+          .group = pack(operation.group),
+          .enqueue_start_ns = pack(operation.enqueue_start_ns),
+          .enqueue_end_ns = pack(operation.enqueue_end_ns),
+          .start_ns = pack(operation.start_ns),
+          .end_ns = pack(operation.end_ns),
+          .shape = intern(shape_of(operation)),
+          .times_from = operation.times_from,
+          .state = operation.state,
+          .in_flight = operation.in_flight};
+}
+
+void Operations::push(const Row& row) {
+  if (size_ % kBlockRows == 0) {
+    blocks_.push_back(std::make_unique_for_overwrite<Row[]>(kBlockRows));
+  }
+  blocks_.back()[size_ % kBlockRows] = row;
+  ++size_;
+}
+
+void Operations::push_back(const Operation& operation) {
+  push(row_of(operation));
+}
+
+void Operations::set(std::size_t index, const Operation& operation) {
+  row(index) = row_of(operation);
+}
+
+void Operations::append_rows(Operations& other, std::span<const std::uint32_t> shapes) {
+  for (std::size_t i = 0; i < other.size_; ++i) {
+    Row row = other.row(i);
+    row.shape = shapes[row.shape];
+    push(row);
+    if (i % kBlockRows == kBlockRows - 1) {
+      other.blocks_[i / kBlockRows].reset();
+    }
+  }
+  other = {};
+}
+
+void Operations::append(Operations&& other, std::span<const NameId> names) {
+  std::vector<std::uint32_t> shapes;
+  shapes.reserve(other.shapes_.size());
+  for (Shape& shape : other.shapes_) {
+    for (NameId* const name :
+         {&shape.func, &shape.datatype, &shape.algo, &shape.proto, &shape.stream}) {
+      *name = names[*name];
+    }
+    shapes.push_back(intern(shape));
+  }
+  append_rows(other, shapes);
+}
+
+void Operations::append(Operations&& other) {
+  std::vector<std::uint32_t> shapes;
+  shapes.reserve(other.shapes_.size());
+  for (const Shape& shape : other.shapes_) {
+    shapes.push_back(intern(shape));
+  }
+  append_rows(other, shapes);
+}
+
+std::uint32_t Operations::context(std::size_t index) const {
+  return shapes_[row(index).shape].context;
+}
+
+std::int64_t Operations::call_ns(std::size_t index) const {
+  const Row& row = this->row(index);
+  return unpack(row.enqueue_start_ns).value_or(unpack(row.start_ns).value_or(0));
+}
+
+Operation Operations::operator[](std::size_t index) const {
+  const Row& row = this->row(index);
+  const Shape& shape = shapes_[row.shape];
+  Operation operation;
+  operation.id = row.id;
+  operation.context = shape.context;
+  operation.kind = shape.kind;
+  operation.times_from = row.times_from;
+  operation.state = row.state;
+  operation.in_flight = row.in_flight;
+  operation.func = shape.func;
+  operation.datatype = shape.datatype;
+  operation.algo = shape.algo;
+  operation.proto = shape.proto;
+  operation.seq = unpack(row.seq);
+  operation.count = unpack(shape.count);
+  operation.bytes = unpack(shape.bytes);
+  operation.root = unpack(shape.root);
+  operation.peer = unpack(shape.peer);
+  operation.group = unpack(row.group);
+  operation.window = shape.window;
+  operation.channels = shape.channels;
+  operation.graph = shape.graph;
+  operation.gpu_polled = shape.gpu_polled;
+  operation.gpu_rejected = shape.gpu_rejected;
+  operation.stream = shape.stream;
+  operation.enqueue_start_ns = unpack(row.enqueue_start_ns);
+  operation.enqueue_end_ns = unpack(row.enqueue_end_ns);
+  operation.start_ns = unpack(row.start_ns);
+  operation.end_ns = unpack(row.end_ns);
+  return operation;
+}
+
+}  // namespace ringside::model

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations of one file, 64 bytes each: what changes from one to the next is kept for each,
+// and what many have in common (function, size, algorithm, ...) once for all that have it.
+#ifndef RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
+#define RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "analyzer/model/operation.h"
+
+namespace ringside::model {
+
+/// A sequence of operations that are given and taken as values. The greatest unsigned and the least
+/// signed number stand for "absent" within; neither can be a value of an operation of a trace.
+class Operations {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = Operation;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = Operation;
+
+    Iterator(const Operations& operations, std::size_t index)
+        : operations_(&operations), index_(index) {}
+    Operation operator*() const { return (*operations_)[index_]; }
+    Iterator& operator++() {
+      ++index_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return index_ == other.index_; }
+
+   private:
+    const Operations* operations_;
+    std::size_t index_;
+  };
+
+  void push_back(const Operation& operation);
+  /// Replaces one.
+  void set(std::size_t index, const Operation& operation);
+  /// Moves those of `other` to the end; names[id] is the name that its `id` has here.
+  void append(Operations&& other, std::span<const NameId> names);
+  /// Likewise where both have the same names.
+  void append(Operations&& other);
+
+  Operation operator[](std::size_t index) const;
+  /// Parts of it, for what sorts many.
+  std::uint32_t context(std::size_t index) const;
+  std::int64_t call_ns(std::size_t index) const;
+  std::uint64_t id(std::size_t index) const { return row(index).id; }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+
+ private:
+  struct Row {
+    std::uint64_t id;
+    std::uint64_t seq;
+    std::uint64_t group;
+    std::int64_t enqueue_start_ns;
+    std::int64_t enqueue_end_ns;
+    std::int64_t start_ns;
+    std::int64_t end_ns;
+    std::uint32_t shape;  // index into shapes_
+    TimesFrom times_from;
+    State state;
+    bool in_flight;
+  };
+  static_assert(sizeof(Row) == 64);
+
+  struct Shape {
+    std::uint64_t count;
+    std::uint64_t bytes;
+    std::uint64_t window;
+    std::uint32_t context;
+    std::uint32_t root;
+    std::uint32_t peer;
+    std::uint32_t channels;
+    std::uint32_t gpu_rejected;
+    NameId func;
+    NameId datatype;
+    NameId algo;
+    NameId proto;
+    NameId stream;
+    Kind kind;
+    bool graph;
+    bool gpu_polled;
+
+    bool operator==(const Shape&) const = default;
+  };
+
+  // Blocks of one size: those that one sequence frees another can use, so that appending many short
+  // ones to a long one takes little more memory than the long one.
+  static constexpr std::size_t kBlockRows = 1024;
+
+  Row& row(std::size_t index) { return blocks_[index / kBlockRows][index % kBlockRows]; }
+  const Row& row(std::size_t index) const {
+    return blocks_[index / kBlockRows][index % kBlockRows];
+  }
+  void push(const Row& row);
+  void append_rows(Operations& other, std::span<const std::uint32_t> shapes);
+  static Shape shape_of(const Operation& operation);
+  static std::uint64_t hash(const Shape& shape);
+  Row row_of(const Operation& operation);
+  std::uint32_t intern(const Shape& shape);
+  void rebuild_index(std::size_t size);
+
+  std::vector<std::unique_ptr<Row[]>> blocks_;
+  std::size_t size_ = 0;
+  std::vector<Shape> shapes_;
+  std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_
+};
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
