@@ -48,6 +48,8 @@ add_nccl_test(nccl-no-directory 120)
 foreach(name late-rank stuck-rank killed-rank sweep)
   add_nccl_test(nccl-${name} 120)
 endforeach()
+# What these measure is compared.
+set_tests_properties(nccl-late-rank nccl-sweep PROPERTIES RUN_SERIAL ON)
 
 # The emulation itself, without Ringside.
 foreach(part collectives faults)

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -40,16 +41,17 @@ std::vector<int> allowed_cpus(pid_t tid) {
   return cpus_of(set);
 }
 
-// Of this process's drain thread; 0 if there is none.
-pid_t drain_thread() {
+// This process's drain threads. One that has been joined may still be listed for a moment.
+std::set<pid_t> drain_threads() {
+  std::set<pid_t> found;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
     std::string name;
     std::getline(std::ifstream(task.path() / "comm") >> std::ws, name);
     if (name == "ringside") {
-      return std::stoi(task.path().filename());
+      found.insert(std::stoi(task.path().filename()));
     }
   }
-  return 0;
+  return found;
 }
 
 struct Directory {
@@ -71,7 +73,9 @@ std::string content(const std::string& path) {
 struct Running {
   explicit Running(control::Config config) : session(made(std::move(config))) {
     REQUIRE(session.dump((directory.path + "/dump.json").c_str()) == RINGSIDE_OK);
-    tid = drain_thread();
+    for (const pid_t thread : drain_threads()) {
+      tid = before.contains(thread) ? tid : thread;
+    }
     REQUIRE(tid != 0);
   }
   ~Running() { session.shut_down(); }
@@ -80,6 +84,7 @@ struct Running {
     config.ring_directory.clear();  // what others have left in /dev/shm is no matter of this test
     return *sessions.emplace_back(std::make_unique<control::Session>(std::move(config)));
   }
+  const std::set<pid_t> before = drain_threads();
   Directory directory;
   control::Session& session;
   pid_t tid = 0;
