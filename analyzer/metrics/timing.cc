@@ -8,16 +8,13 @@
 #include <tuple>
 
 namespace ringside::metrics {
-namespace {
 
-bool has_execution(const model::Operation& operation) {
+bool ran_to_its_end(const model::Operation& operation) {
   const bool told = operation.times_from == model::TimesFrom::kGpu ||
                     operation.times_from == model::TimesFrom::kProxy;
   return told && operation.start_ns && operation.end_ns &&
          operation.state == model::State::kCompleted;
 }
-
-}  // namespace
 
 std::int64_t Timing::waited_ns() const {
   std::int64_t total = 0;
@@ -46,7 +43,7 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
   Timing timing;
   const std::size_t end = operation.first_part + operation.part_count;
   for (std::size_t i = operation.first_part; i < end; ++i) {
-    if (!has_execution(match::operation_of(traces, matches.parts[i]))) {
+    if (!ran_to_its_end(match::operation_of(traces, matches.parts[i]))) {
       timing.from = ArrivalFrom::kCall;
     }
   }

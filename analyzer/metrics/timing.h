@@ -57,6 +57,9 @@ struct Timing {
   }
 };
 
+/// Whether it was seen to run, from start to end: on the GPU, or by what the network moved.
+bool ran_to_its_end(const model::Operation& operation);
+
 /// AllReduce, AllGather, ReduceScatter and full AlltoAll, be it a function or a group of sends and
 /// receives: nobody ends before all have started.
 bool is_synchronising(const model::Traces& traces, const match::MatchedOperation& operation);
