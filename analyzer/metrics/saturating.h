@@ -29,6 +29,16 @@ inline std::int64_t subtract_saturating(std::int64_t a, std::int64_t b) {
   return difference;
 }
 
+/// a * b, or the limit that it would exceed.
+inline std::int64_t multiply_saturating(std::int64_t a, std::int64_t b) {
+  std::int64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product)) {
+    return (a < 0) == (b < 0) ? std::numeric_limits<std::int64_t>::max()
+                              : std::numeric_limits<std::int64_t>::min();
+  }
+  return product;
+}
+
 }  // namespace ringside::metrics
 
 #endif  // RINGSIDE_ANALYZER_METRICS_SATURATING_H
