@@ -100,9 +100,24 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   return true;
 }
 
+bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
+  if (match::select_files(options.selection, analysis.traces) > 0 &&
+      analysis.traces.files.empty()) {
+    std::fprintf(stderr, "ringside: no trace is of a rank and host that --rank and --host name\n");
+    return false;
+  }
+  return true;
+}
+
 void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
   analysis.alignment = options.no_align ? align::Alignment::none(analysis.traces)
                                         : align::Alignment::estimate(analysis.traces);
+}
+
+void match_chosen(const AnalysisOptions& options, Analysis& analysis) {
+  analysis.matches = match::match_operations(analysis.traces, clock_of(analysis.alignment));
+  match::select_operations(options.selection, analysis.traces, analysis.alignment,
+                           analysis.matches);
 }
 
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
@@ -114,15 +129,11 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   for (const std::string& duplicate : analysis->duplicates) {
     std::fprintf(stderr, "note: %s\n", duplicate.c_str());
   }
-  if (match::select_files(options.selection, analysis->traces) > 0 &&
-      analysis->traces.files.empty()) {
-    std::fprintf(stderr, "ringside: no trace is of a rank and host that --rank and --host name\n");
+  if (!choose_traces(options, *analysis)) {
     return nullptr;
   }
   align_clocks(options, *analysis);
-  analysis->matches = match::match_operations(analysis->traces, clock_of(analysis->alignment));
-  match::select_operations(options.selection, analysis->traces, analysis->alignment,
-                           analysis->matches);
+  match_chosen(options, *analysis);
   return analysis;
 }
 

@@ -48,7 +48,12 @@ struct Analysis {
 
 /// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.
 bool load_traces(const AnalysisOptions& options, Analysis& analysis);
+/// Takes out the traces that --rank and --host do not choose. False, after a message on stderr, if
+/// none is left.
+bool choose_traces(const AnalysisOptions& options, Analysis& analysis);
 void align_clocks(const AnalysisOptions& options, Analysis& analysis);
+/// Matches, and takes out the operations that were not chosen.
+void match_chosen(const AnalysisOptions& options, Analysis& analysis);
 
 /// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if
 /// there is no trace.

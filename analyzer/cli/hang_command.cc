@@ -4,6 +4,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/hang_selection.h"
 #include "analyzer/report/hang_report.h"
 
 namespace ringside::cli {
@@ -21,6 +22,7 @@ constexpr char kHangExample[] =
     "Examples:\n"
     "  ringside hang traces/                     who has not joined, and who waits for whom\n"
     "  ringside hang --min-age 30 traces/        only what has waited for half a minute\n"
+    "  ringside hang --comm world traces/        what is stuck there, and what that waits for\n"
     "  ringside hang --format json traces/ | jq '.sentences[]'\n"
     "\n"
     "Exit status 1: something is stuck; 0: nothing is seen to be.\n"
@@ -33,11 +35,15 @@ ExitStatus run_hang(const HangOptions& options) {
   }
   // A dump holds what is in flight, and of several the last: not the file with the most operations.
   auto left_out = metrics::keep_latest_files(analysis.traces);
+  if (!choose_traces(options, analysis)) {
+    return kExitNoInput;
+  }
   align_clocks(options, analysis);
   constexpr double kNsPerSecond = 1e9;
-  const metrics::Hang hang =
+  metrics::Hang hang =
       metrics::find_hang(analysis.traces, analysis.alignment,
                          static_cast<std::int64_t>(options.min_age_s * kNsPerSecond));
+  metrics::choose_communicators(options.selection, hang);
   report::Document document =
       report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
@@ -51,7 +57,11 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HangOptions>();
   CLI::App* const command = app.add_subcommand(
       "hang", "Say what is stuck, who has not joined it, and who waits for whom");
-  add_input_options(*command, *options);
+  add_analysis_options(*command, *options);
+  // What is in flight has no end to be chosen by, and is stuck whatever its function and size.
+  for (const char* const option : {"--func", "--min-bytes", "--from", "--to"}) {
+    command->remove_option(command->get_option(option));
+  }
   command
       ->add_option("--min-age", options->min_age_s,
                    "Seconds for which a rank must have waited in an operation")

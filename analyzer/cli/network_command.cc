@@ -15,6 +15,7 @@ constexpr char kNetworkExample[] =
     "  ringside network traces/                       slow links, waiting, and the matrix\n"
     "  ringside network --top 0 --format csv traces/  all links, for a script\n"
     "  ringside network --format csv --table matrix traces/\n"
+    "  ringside network --func AllReduce --min-bytes 64mb traces/\n"
     "\n";
 
 ExitStatus run_network(const AnalysisOptions& options) {
@@ -23,10 +24,20 @@ ExitStatus run_network(const AnalysisOptions& options) {
     return kExitNoInput;
   }
   auto left_out = match::remove_duplicate_files(analysis.traces);
+  if (!choose_traces(options, analysis)) {
+    return kExitNoInput;
+  }
   align_clocks(options, analysis);
+  std::uint64_t not_chosen = 0;
+  if (match::chooses_operations(options.selection)) {
+    match_chosen(options, analysis);
+    not_chosen = match::select_transfers(analysis.matches, analysis.traces);
+  }
   const bool is_for_people = options.format == "table" || options.format == "markdown";
-  report::Document document = report::make_network_report(
-      analysis.traces, metrics::find_network(analysis.traces), options.top, is_for_people);
+  metrics::Network network = metrics::find_network(analysis.traces);
+  network.not_chosen = not_chosen;
+  report::Document document =
+      report::make_network_report(analysis.traces, network, options.top, is_for_people);
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
   return print_document(std::move(document), analysis, options, kExitOk);
 }
@@ -37,7 +48,7 @@ void add_network(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
   CLI::App* const command = app.add_subcommand(
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
-  add_input_options(*command, *options);
+  add_analysis_options(*command, *options);
   set_command(*command, kNetworkExample, options, chosen, run_network);
 }
 

@@ -56,6 +56,7 @@ ExitStatus run(int argc, char** argv) {
   add_network(app, chosen);
   add_overlap(app, chosen);
   add_critical_path(app, chosen);
+  add_iterations(app, chosen);
   add_compare(app, chosen);
   add_export(app, chosen);
   add_recover(app, chosen);

@@ -42,6 +42,16 @@ bool is_chosen_function(const Selection& selection, const model::Traces& traces,
 
 }  // namespace
 
+bool is_chosen(const Selection& selection, const Communicator& communicator) {
+  return has(selection.communicators, communicator.name) ||
+         has(selection.communicators, communicator.hash);
+}
+
+bool chooses_operations(const Selection& selection) {
+  return !selection.communicators.empty() || !selection.functions.empty() ||
+         selection.least_bytes > 0 || selection.from_s || selection.to_s;
+}
+
 std::size_t select_files(const Selection& selection, model::Traces& traces) {
   return std::erase_if(traces.files, [&](const model::TraceFile& file) {
     const bool rank_chosen =
@@ -66,17 +76,34 @@ void select_operations(const Selection& selection, const model::Traces& traces,
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
     const MatchedOperation& operation = matches.operations[i];
     const Communicator& communicator = matches.communicators[operation.communicator];
-    const bool in_communicator = has(selection.communicators, communicator.name) ||
-                                 has(selection.communicators, communicator.hash);
     const auto bytes = operation_of(traces, matches.parts[operation.first_part]).bytes.value_or(0);
     const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
-    if (in_communicator && is_chosen_function(selection, traces, operation) &&
+    if (is_chosen(selection, communicator) && is_chosen_function(selection, traces, operation) &&
         bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
         at_s <= selection.to_s.value_or(at_s)) {
       matches.operations[kept++] = operation;
     }
   }
   matches.operations.resize(kept);
+}
+
+std::uint64_t select_transfers(const Matches& matches, model::Traces& traces) {
+  std::vector<std::vector<std::uint64_t>> chosen(traces.files.size());  // "op", by file
+  for (const MatchedOperation& operation : matches.operations) {
+    for (const Part& part : parts_of(matches, operation)) {
+      chosen[part.file].push_back(operation_of(traces, part).id);
+    }
+  }
+  std::uint64_t taken_out = 0;
+  for (std::size_t i = 0; i < traces.files.size(); ++i) {
+    std::sort(chosen[i].begin(), chosen[i].end());
+    const auto is_other = [&](const auto& transfer) {
+      return !std::binary_search(chosen[i].begin(), chosen[i].end(), transfer.operation);
+    };
+    taken_out += std::erase_if(traces.files[i].steps, is_other);
+    taken_out += std::erase_if(traces.files[i].proxies, is_other);
+  }
+  return taken_out;
 }
 
 }  // namespace ringside::match

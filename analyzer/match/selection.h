@@ -27,12 +27,22 @@ struct Selection {
   std::optional<double> to_s;
 };
 
+/// Whether it chooses the communicator, by name or hash.
+bool is_chosen(const Selection& selection, const Communicator& communicator);
+
+/// Whether it chooses among operations, not only among files.
+bool chooses_operations(const Selection& selection);
+
 /// Takes out the files of ranks and hosts that were not chosen. Returns how many were taken out.
 std::size_t select_files(const Selection& selection, model::Traces& traces);
 
 /// Takes out the matched operations that were not chosen.
 void select_operations(const Selection& selection, const model::Traces& traces,
                        const align::Alignment& alignment, Matches& matches);
+
+/// Takes out steps and proxy operations that are of none of the matched operations. Returns how
+/// many.
+std::uint64_t select_transfers(const Matches& matches, model::Traces& traces);
 
 }  // namespace ringside::match
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/saturating.h"
 #include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
@@ -110,7 +111,7 @@ class Walker {
       if (timing->is_decided()) {
         RankOnPath& facts = path_.ranks[rank];
         ++facts.arrivals;
-        facts.gain_ns += timing->margin_ns();
+        facts.gain_ns = add_saturating(facts.gain_ns, timing->margin_ns());
       } else {
         ++path_.undecided;
       }

@@ -120,9 +120,11 @@ class Finder {
       has_begun = has_begun || at.stage != Stage::kEnqueued;
       found.push_back(stuck);
     }
-    hang_.too_young += is_young && found.empty() ? 1 : 0;
+    if (is_young && found.empty()) {
+      ++hang_.too_young[matched.communicator];
+    }
     if (!found.empty() && !has_begun) {
-      ++hang_.enqueued_only;
+      ++hang_.enqueued_only[matched.communicator];
       found.clear();
     }
     return found;

@@ -67,9 +67,14 @@ struct Hang {
   /// Operations in a ring: each waits for a rank that is stuck in the next, the last for one in
   /// the first. Empty if there is no such ring.
   std::vector<std::uint32_t> cycle;
-  /// Operations that have been enqueued, and on no rank were seen to begin.
-  std::uint64_t enqueued_only = 0;
-  std::uint64_t too_young = 0;  // operations in flight for less than the least age
+  /// Operations that have been enqueued, and on no rank were seen to begin; by communicator.
+  std::map<std::uint32_t, std::uint64_t> enqueued_only;
+  std::map<std::uint32_t, std::uint64_t> too_young;  // in flight for less than the least age
+  std::vector<bool> is_hidden;  // communicators that are of no interest; empty: none
+
+  bool shows(std::uint32_t communicator) const {
+    return is_hidden.empty() || !is_hidden[communicator];
+  }
 };
 
 /// `min_age_ns`: what has waited less is not stuck.

@@ -54,6 +54,7 @@ struct Network {
   bool has_steps = false;           // else from proxy operations
   std::uint64_t without_place = 0;  // transfers of which NCCL named no communicator of ours
   std::uint64_t in_flight = 0;      // left out
+  std::uint64_t not_chosen = 0;     // left out by the options that choose a part
   std::uint64_t untold = 0;         // steps without states: where their time went is not told
 };
 

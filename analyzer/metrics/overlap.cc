@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/saturating.h"
 #include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
@@ -38,9 +39,11 @@ void sweep(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& 
     rank.busy_ns += running.empty() ? 0 : since_ns;
     rank.together_ns += running.size() > 1 ? since_ns : 0;
     for (auto one = running.begin(); one != running.end() && since_ns > 0; ++one) {
-      result.of_communicator[one->first] += since_ns;
+      std::int64_t& sum_ns = result.of_communicator[one->first];
+      sum_ns = add_saturating(sum_ns, since_ns);
       for (auto other = std::next(one); other != running.end(); ++other) {
-        pairs[{one->first, other->first}] += since_ns;
+        std::int64_t& together_ns = pairs[{one->first, other->first}];
+        together_ns = add_saturating(together_ns, since_ns);
       }
     }
     if ((running[edge.communicator] += edge.change) == 0) {
@@ -79,7 +82,7 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
       // On the common clock, rounding may turn the shortest around.
       const std::int64_t end_ns =
           std::max(start_ns, alignment.to_common_ns(part.file, *one.end_ns));
-      rank.summed_ns += end_ns - start_ns;
+      rank.summed_ns = add_saturating(rank.summed_ns, end_ns - start_ns);
       edges[number].push_back({start_ns, 1, operation.communicator});
       edges[number].push_back({end_ns, -1, operation.communicator});
     }
@@ -91,8 +94,9 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
     if (timing && timing->has_ends && !timing->is_impossible) {
       for (const Arrival& arrival : timing->arrivals) {
         const match::Part& part = matches.parts[arrival.part];
-        result.ranks[who.of(operation.communicator, part.member)].waiting_ns +=
-            timing->last_start_ns() - arrival.start_ns;
+        RankOverlap& rank = result.ranks[who.of(operation.communicator, part.member)];
+        rank.waiting_ns =
+            add_saturating(rank.waiting_ns, timing->last_start_ns() - arrival.start_ns);
       }
     }
   }

@@ -41,6 +41,9 @@ class RowTimes {
             const align::Alignment& alignment, const match::MatchedOperation& operation,
             std::int64_t least_ns);
 
+  /// The time of the operation that was added last; it was not excluded.
+  std::int64_t last_ns() const { return busy_ns_.back(); }
+
   /// From the last start to the last end, or the least where that cannot be known.
   std::optional<Distribution> busy() { return distribution_of(busy_ns_); }
   /// Each rank's own start to its own end.

@@ -37,9 +37,16 @@ struct Key {
   bool operator<(const Key& other) const { return tied() < other.tied(); }
 };
 
+// An AlltoAllv and the time it took; 0 where that is not known.
+struct Sized {
+  std::uint64_t bytes = 0;
+  std::int64_t time_ns = 0;
+};
+
 struct Collected {
   Row row;
   RowTimes times;
+  std::vector<Sized> sized;  // of AlltoAllv only, which are of any size
 };
 
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
@@ -102,6 +109,41 @@ std::int64_t duration_of_group(const model::Traces& traces, match::Pattern patte
     }
   }
   return duration_ns;
+}
+
+void sum_up_sizes(const std::vector<Sized>& sized, Row& row) {
+  if (sized.empty()) {
+    return;
+  }
+  std::vector<std::uint64_t> sizes_bytes;
+  sizes_bytes.reserve(sized.size());
+  for (const Sized& one : sized) {
+    sizes_bytes.push_back(one.bytes);
+  }
+  std::sort(sizes_bytes.begin(), sizes_bytes.end());
+  row.bytes = sizes_bytes[(sizes_bytes.size() - 1) / 2];
+  row.bytes_min = sizes_bytes.front();
+  row.bytes_max = sizes_bytes.back();
+}
+
+// The median over operations of each one's own bandwidth: a time says nothing without its size.
+Bandwidth median_bandwidth(std::string_view function, const std::vector<Sized>& sized,
+                           std::uint32_t ranks) {
+  const auto median_of = [&](std::optional<double> Bandwidth::*figure) {
+    std::vector<double> values;
+    for (const Sized& one : sized) {
+      const auto value =
+          bandwidth(function, one.bytes, ranks, static_cast<double>(one.time_ns)).*figure;
+      if (value) {
+        values.push_back(*value);
+      }
+    }
+    std::sort(values.begin(), values.end());
+    return values.empty()
+               ? std::nullopt
+               : std::optional((values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2);
+  };
+  return {median_of(&Bandwidth::algbw_gb_s), median_of(&Bandwidth::busbw_gb_s)};
 }
 
 class Summer {
@@ -170,14 +212,15 @@ class Summer {
     const match::Part& part = matches_.parts[operation.first_part];
     const model::Operation& first = match::operation_of(traces_, part);
     const std::string_view function = function_of(traces_, operation);
+    const bool has_any_size = operation.pattern == match::Pattern::kAlltoAllv;
     const Key key{operation.communicator,
                   function,
-                  joined.bytes,
+                  has_any_size ? std::nullopt : joined.bytes,
                   traces_.names.text(first.datatype),
                   traces_.names.text(first.algo),
                   traces_.names.text(first.proto),
                   joined.times_from};
-    auto& [row, times] = collected_[key];
+    auto& [row, times, sized] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
@@ -187,18 +230,24 @@ class Summer {
     ++row.count;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined.is_rejected ? 1 : 0;
+    std::int64_t time_ns = 0;
     if (joined.times_from != TimesFrom::kEnqueue) {
       const auto taken =
           times.add(traces_, matches_, alignment_, operation, joined.least_duration_ns);
       row.by_least += taken == RowTimes::Taken::kLeast ? 1 : 0;
       row.excluded += taken == RowTimes::Taken::kExcluded ? 1 : 0;
+      time_ns = taken == RowTimes::Taken::kExcluded ? 0 : times.last_ns();
+    }
+    if (has_any_size && joined.bytes) {
+      sized.push_back({*joined.bytes, time_ns});
     }
   }
 
   Row finish(const Key& key, Collected&& collected) const {
     Row row = std::move(collected.row);
     row.function = key.function;
-    row.bytes = key.bytes;
+    row.bytes = row.bytes_min = row.bytes_max = key.bytes;
+    sum_up_sizes(collected.sized, row);
     row.datatype = key.datatype;
     row.algorithm = key.algorithm;
     row.protocol = key.protocol;
@@ -212,8 +261,10 @@ class Summer {
       // One rank by itself says nothing of how many there are: what depends on that is left out.
       const bool is_alone =
           matches_.communicators[key.communicator].identity == match::Identity::kAlone;
-      row.bandwidth =
-          bandwidth(row.function, *row.bytes, is_alone ? 1 : row.ranks, row.busy->median_ns);
+      const std::uint32_t ranks = is_alone ? 1 : row.ranks;
+      row.bandwidth = collected.sized.empty()
+                          ? bandwidth(row.function, *row.bytes, ranks, row.busy->median_ns)
+                          : median_bandwidth(row.function, collected.sized, ranks);
       row.algbw_inferred = row.ranks_inferred && size_depends_on_ranks(row.function);
       row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
     }

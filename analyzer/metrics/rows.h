@@ -20,11 +20,15 @@
 
 namespace ringside::metrics {
 
-/// Matched operations of one communicator that agree in function, bytes, datatype, algorithm,
-/// protocol and the source of their times. docs/metrics.md defines each figure.
+/// Matched operations of one communicator that agree in function, bytes (but for AlltoAllv, whose
+/// sizes follow the data), datatype, algorithm, protocol and the source of their times.
+/// docs/metrics.md defines each figure.
 struct Row {
   std::string function;
+  /// The message. AlltoAllv of all sizes are one row: the middle one, of two the lower.
   std::optional<std::uint64_t> bytes;
+  std::optional<std::uint64_t> bytes_min;
+  std::optional<std::uint64_t> bytes_max;
   std::string datatype;
   std::string algorithm;
   std::string protocol;
@@ -41,8 +45,10 @@ struct Row {
   std::optional<Distribution> busy;  // these are absent where no execution was seen
   std::optional<Distribution> wall;
   std::optional<Distribution> wait;  // absent where the clocks are not known well enough
-  Bandwidth bandwidth;               // of the median busy time; empty for proxy_queue and enqueue
-  bool algbw_inferred = false;       // depends on an inferred number of ranks
+  /// Of the median busy time; of AlltoAllv the median of each operation's own. Empty for
+  /// proxy_queue and enqueue.
+  Bandwidth bandwidth;
+  bool algbw_inferred = false;  // depends on an inferred number of ranks
   bool busbw_inferred = false;
 };
 

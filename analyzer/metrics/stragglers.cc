@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/saturating.h"
 #include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
@@ -44,6 +45,11 @@ std::optional<std::int64_t> beginning(const std::vector<Turn>& turns) {
     }
   }
   return since_ns;
+}
+
+// Sums keep within what fits.
+void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
+  sum_ns = add_saturating(sum_ns, by_ns);
 }
 
 class Finder {
@@ -96,18 +102,19 @@ class Finder {
     }
     result_.by_call += timing->from == ArrivalFrom::kCall ? 1 : 0;
     if (timing->has_ends && timing->busy_ns() > 0) {
-      result_.busy_ns += timing->busy_ns();
+      raise(result_.busy_ns, timing->busy_ns());
     }
     if (!timing->is_decided()) {
       ++result_.undecided;
       return;
     }
     ++result_.decided;
-    result_.waited_ns += timing->waited_ns();
-    result_.rank_time_ns += timing->waited_ns();
+    raise(result_.waited_ns, timing->waited_ns());
+    raise(result_.rank_time_ns, timing->waited_ns());
     if (timing->has_ends && timing->busy_ns() > 0) {
-      result_.rank_time_ns +=
-          timing->busy_ns() * static_cast<std::int64_t>(timing->arrivals.size());
+      raise(result_.rank_time_ns,
+            multiply_saturating(timing->busy_ns(),
+                                static_cast<std::int64_t>(timing->arrivals.size())));
     }
     count_ranks(operation, *timing);
     count_hosts(operation, *timing);
@@ -119,7 +126,7 @@ class Finder {
       const match::Part& part = matches_.parts[arrival.part];
       Candidate& candidate = ranks_[who_.of(operation.communicator, part.member)];
       const bool was_last = &arrival == &timing.arrivals.back();
-      candidate.facts.waited_ns += timing.last_start_ns() - arrival.start_ns;
+      raise(candidate.facts.waited_ns, timing.last_start_ns() - arrival.start_ns);
       take(candidate, operation, timing, chance, was_last, timing.margin_ns());
     }
   }
@@ -160,8 +167,8 @@ class Finder {
     if (was_last) {
       ++facts.last;
       ++facts.last_in[operation.communicator];
-      facts.caused_wait_ns += timing.waited_ns();
-      facts.delay_ns += margin_ns;
+      raise(facts.caused_wait_ns, timing.waited_ns());
+      raise(facts.delay_ns, margin_ns);
       if (margin_ns > facts.most_margin_ns) {
         facts.most_margin_ns = margin_ns;
         facts.most_at_ns = timing.last_start_ns();

@@ -3,26 +3,24 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <string_view>
 #include <tuple>
 
-namespace ringside::metrics {
-namespace {
+#include "analyzer/metrics/saturating.h"
 
-bool has_execution(const model::Operation& operation) {
+namespace ringside::metrics {
+
+bool ran_to_its_end(const model::Operation& operation) {
   const bool told = operation.times_from == model::TimesFrom::kGpu ||
                     operation.times_from == model::TimesFrom::kProxy;
   return told && operation.start_ns && operation.end_ns &&
          operation.state == model::State::kCompleted;
 }
 
-}  // namespace
-
 std::int64_t Timing::waited_ns() const {
   std::int64_t total = 0;
   for (const Arrival& arrival : arrivals) {
-    total += last_start_ns() - arrival.start_ns;
+    total = add_saturating(total, last_start_ns() - arrival.start_ns);
   }
   return total;
 }
@@ -46,13 +44,15 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
   Timing timing;
   const std::size_t end = operation.first_part + operation.part_count;
   for (std::size_t i = operation.first_part; i < end; ++i) {
-    if (!has_execution(match::operation_of(traces, matches.parts[i]))) {
+    if (!ran_to_its_end(match::operation_of(traces, matches.parts[i]))) {
       timing.from = ArrivalFrom::kCall;
     }
   }
   timing.has_ends = timing.from == ArrivalFrom::kExecution;
-  // A group has several parts of each rank: it comes with its first and goes with its last.
-  std::map<std::uint32_t, Arrival> by_member;
+  // A group has several parts of each rank, one after the other: it comes with its first and goes
+  // with its last.
+  const std::size_t members = matches.communicators[operation.communicator].members.size();
+  timing.arrivals.reserve(std::min<std::size_t>(operation.part_count, members));
   for (std::size_t i = operation.first_part; i < end; ++i) {
     const match::Part& part = matches.parts[i];
     const model::Operation& one = match::operation_of(traces, part);
@@ -61,22 +61,23 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
       return std::nullopt;
     }
     const std::int64_t common_ns = alignment.to_common_ns(part.file, *start_ns);
-    const auto [at, is_new] = by_member.try_emplace(
-        part.member, Arrival{static_cast<std::uint32_t>(i), common_ns, std::nullopt});
-    Arrival& arrival = at->second;
+    if (timing.arrivals.empty() ||
+        matches.parts[timing.arrivals.back().part].member != part.member) {
+      timing.arrivals.push_back({static_cast<std::uint32_t>(i), common_ns, std::nullopt});
+    }
+    Arrival& arrival = timing.arrivals.back();
     arrival.start_ns = std::min(arrival.start_ns, common_ns);
     if (timing.has_ends) {
       const std::int64_t end_ns = alignment.to_common_ns(part.file, *one.end_ns);
       arrival.end_ns = std::max(arrival.end_ns.value_or(end_ns), end_ns);
     }
   }
-  if (by_member.size() < 2) {
+  if (timing.arrivals.size() < 2) {
     return std::nullopt;
   }
   std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
   timing.last_end_ns = std::numeric_limits<std::int64_t>::min();
-  for (const auto& [member, arrival] : by_member) {
-    timing.arrivals.push_back(arrival);
+  for (const Arrival& arrival : timing.arrivals) {
     if (arrival.end_ns) {
       first_end_ns = std::min(first_end_ns, *arrival.end_ns);
       timing.last_end_ns = std::max(timing.last_end_ns, *arrival.end_ns);
@@ -99,9 +100,11 @@ std::optional<Timing> timing_of(const model::Traces& traces, const match::Matche
       timing.uncertainty_ns = timing.margin_ns() - (ahead_ns - *uncertainty_ns);
     }
   }
-  timing.is_impossible =
+  const bool ends_before_start =
       timing.has_ends && is_synchronising(traces, operation) &&
       first_end_ns < timing.last_start_ns() - kImpossible_ns - timing.uncertainty_ns.value_or(0);
+  timing.is_impossible =
+      ends_before_start || timing.waited_ns() == std::numeric_limits<std::int64_t>::max();
   return timing;
 }
 

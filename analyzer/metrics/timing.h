@@ -37,7 +37,7 @@ struct Timing {
   std::vector<Arrival> arrivals;  // in the order of arrival
   std::int64_t last_end_ns = 0;   // meaningful if all have an end
   bool has_ends = false;
-  bool is_impossible = false;
+  bool is_impossible = false;  // its times contradict each other, or are absurd: trust none
   /// How far the order of the last two may be wrong; nothing if the clocks are not known.
   std::optional<std::int64_t> uncertainty_ns;
 
@@ -49,13 +49,16 @@ struct Timing {
   std::int64_t margin_ns() const {
     return last_start_ns() - arrivals[arrivals.size() - 2].start_ns;
   }
-  /// What all others waited for the last, together.
+  /// What all others waited for the last, together; no more than fits.
   std::int64_t waited_ns() const;
   /// Whether the last is surely the last.
   bool is_decided() const {
     return uncertainty_ns && margin_ns() > *uncertainty_ns + kStampNoise_ns;
   }
 };
+
+/// Whether it was seen to run, from start to end: on the GPU, or by what the network moved.
+bool ran_to_its_end(const model::Operation& operation);
 
 /// AllReduce, AllGather, ReduceScatter and full AlltoAll, be it a function or a group of sends and
 /// receives: nobody ends before all have started.

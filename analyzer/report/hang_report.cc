@@ -2,6 +2,7 @@
 #include "analyzer/report/hang_report.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -66,9 +67,16 @@ class Report {
   void add_sentences() {
     auto& sentences = document_.sentences;
     if (hang_.operations.empty()) {
-      sentences.push_back(
-          "Nothing is seen to be stuck: " + counted(hang_.positions.size(), "rank") + " in " +
-          counted(hang_.matches.communicators.size(), "communicator") + ".");
+      std::set<std::uint32_t> communicators;
+      std::uint64_t ranks = 0;
+      for (const metrics::Position& position : hang_.positions) {
+        if (hang_.shows(position.communicator)) {
+          communicators.insert(position.communicator);
+          ++ranks;
+        }
+      }
+      sentences.push_back("Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
+                          counted(communicators.size(), "communicator") + ".");
       return;
     }
     // A mismatch or a ring is the likely cause of all else; then what stopped first.
@@ -227,6 +235,9 @@ class Report {
     }
     for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
       const metrics::Position& position = position_at(i);
+      if (!hang_.shows(position.communicator)) {
+        continue;
+      }
       const model::TraceFile& file = traces_.files[position.file];
       std::vector<Cell> row = {text_.label(position.communicator), rank_cell(position),
                                file.process.host, file.process.pid};
@@ -258,6 +269,15 @@ class Report {
                                : "closed";
   }
 
+  // Over the communicators.
+  static std::uint64_t sum(const std::map<std::uint32_t, std::uint64_t>& counts) {
+    std::uint64_t total = 0;
+    for (const auto& [communicator, count] : counts) {
+      total += count;
+    }
+    return total;
+  }
+
   void add_notes() {
     auto& notes = document_.notes;
     std::size_t not_closed = 0;
@@ -276,15 +296,14 @@ class Report {
                       " lost records: what looks unfinished there may have finished, and an "
                       "operation that is not there may have been called.");
     }
-    if (hang_.enqueued_only > 0) {
+    if (const std::uint64_t only = sum(hang_.enqueued_only); only > 0) {
       notes.push_back(
-          "Of " + counted(hang_.enqueued_only, "operation") +
+          "Of " + counted(only, "operation") +
           " in flight only the enqueue can be seen, on all ranks: whether the GPUs wait "
           "for it cannot be told.");
     }
-    if (hang_.too_young > 0) {
-      notes.push_back(counted(hang_.too_young, "operation") +
-                      " in flight waited for less than --min-age.");
+    if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
+      notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");
     }
     if (hang_.matches.unpaired > 0) {
       notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +
@@ -292,7 +311,7 @@ class Report {
     }
     const auto only_enqueue = std::count_if(
         hang_.positions.begin(), hang_.positions.end(), [&](const metrics::Position& position) {
-          if (!position.last_enqueued) {
+          if (!position.last_enqueued || !hang_.shows(position.communicator)) {
             return false;
           }
           const auto& last = traces_.files[position.file].operations[*position.last_enqueued];

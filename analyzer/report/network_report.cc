@@ -89,7 +89,10 @@ class Report {
       }
     }
     auto& sentences = document_.sentences;
-    if (network_.links.empty()) {
+    if (network_.links.empty() && network_.not_chosen > 0) {
+      sentences.emplace_back(
+          "No network transfers are recorded of the operations that were chosen.");
+    } else if (network_.links.empty()) {
       sentences.emplace_back(
           "No network transfers are recorded. Either the ranks reach each other without the "
           "network, or they were not asked for: set RINGSIDE_EVENTS=default,steps.");
@@ -231,6 +234,11 @@ class Report {
     if (network_.without_place > 0) {
       notes.push_back(counted(network_.without_place, "transfer") +
                       " left out: NCCL named no communicator of the process that recorded them.");
+    }
+    if (network_.not_chosen > 0) {
+      notes.push_back(
+          counted(network_.not_chosen, "step or proxy operation", "steps and proxy operations") +
+          " left out: of operations that were not chosen, or not matched.");
     }
     if (network_.in_flight > 0) {
       notes.push_back(counted(network_.in_flight, "transfer") +

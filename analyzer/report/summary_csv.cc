@@ -26,6 +26,10 @@ std::string optional_number(const std::optional<double>& value, int decimals) {
   return value ? fixed(*value, decimals) : std::string();
 }
 
+std::string optional_integer(const std::optional<std::uint64_t>& value) {
+  return value ? std::to_string(*value) : std::string();
+}
+
 std::string median_us(const std::optional<metrics::Distribution>& times) {
   return times ? fixed(times->median_ns / 1000, 3) : std::string();
 }
@@ -37,7 +41,7 @@ std::string summary_as_csv(const Summary& summary) {
       "communicator,name,nranks,nranks_inferred,function,bytes,datatype,algorithm,protocol,count,"
       "partial,ranks,ranks_seen,time_median_us,time_p99_us,algbw_gb_s,busbw_gb_s,times_from,wall_"
       "median_us,"
-      "wait_median_us,by_least,excluded\n";
+      "wait_median_us,by_least,excluded,bytes_min,bytes_max\n";
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     const match::Communicator& communicator = summary.communicators[i];
     const std::string id = communicator.hash.empty() ? label_of(communicator)
@@ -48,8 +52,7 @@ std::string summary_as_csv(const Summary& summary) {
                                std::to_string(communicator.nranks) + ',' +
                                (communicator.nranks_inferred ? "true" : "false") + ',';
     for (const metrics::Row& row : summary.rows[i].rows) {
-      text += prefix + quoted(row.function) + ',' +
-              (row.bytes ? std::to_string(*row.bytes) : std::string()) + ',' +
+      text += prefix + quoted(row.function) + ',' + optional_integer(row.bytes) + ',' +
               quoted(row.datatype) + ',' + quoted(row.algorithm) + ',' + quoted(row.protocol) +
               ',' + std::to_string(row.count) + ',' + std::to_string(row.partial) + ',' +
               std::to_string(row.ranks) + ',' + std::to_string(row.ranks_seen) + ',' +
@@ -58,7 +61,8 @@ std::string summary_as_csv(const Summary& summary) {
               optional_number(row.bandwidth.algbw_gb_s, 6) + ',' +
               optional_number(row.bandwidth.busbw_gb_s, 6) + ',' + times_from_name(row.times_from) +
               ',' + median_us(row.wall) + ',' + median_us(row.wait) + ',' +
-              std::to_string(row.by_least) + ',' + std::to_string(row.excluded) + '\n';
+              std::to_string(row.by_least) + ',' + std::to_string(row.excluded) + ',' +
+              optional_integer(row.bytes_min) + ',' + optional_integer(row.bytes_max) + '\n';
     }
   }
   return text;

@@ -110,6 +110,15 @@ void optional_number(JsonWriter& json, std::string_view key, const std::optional
   }
 }
 
+void optional_integer(JsonWriter& json, std::string_view key,
+                      const std::optional<std::uint64_t>& value) {
+  if (value) {
+    json.integer(key, *value);
+  } else {
+    json.null(key);
+  }
+}
+
 void write_distribution(JsonWriter& json, std::string_view key,
                         const std::optional<metrics::Distribution>& times) {
   if (!times) {
@@ -131,11 +140,9 @@ void write_distribution(JsonWriter& json, std::string_view key,
 void write_row(JsonWriter& json, const metrics::Row& row) {
   json.begin_object();
   json.text("function", row.function);
-  if (row.bytes) {
-    json.integer("bytes", *row.bytes);
-  } else {
-    json.null("bytes");
-  }
+  optional_integer(json, "bytes", row.bytes);
+  optional_integer(json, "bytes_min", row.bytes_min);
+  optional_integer(json, "bytes_max", row.bytes_max);
   json.text("datatype", row.datatype);
   json.text("algorithm", row.algorithm);
   json.text("protocol", row.protocol);

@@ -105,6 +105,15 @@ std::string bandwidth_cell(const std::optional<double>& value, bool is_inferred)
   return number_cell(value, 2, is_inferred);
 }
 
+std::string size_cell(const metrics::Row& row) {
+  if (!row.bytes) {
+    return "-";
+  }
+  return row.bytes_min == row.bytes_max
+             ? human_bytes(*row.bytes)
+             : human_bytes(*row.bytes_min) + " to " + human_bytes(*row.bytes_max);
+}
+
 std::string word_cell(std::string_view word) {
   return word.empty() ? "-" : std::string(word);
 }
@@ -240,9 +249,9 @@ TextTable make_table(const metrics::CommunicatorRows& rows) {
     const auto p99_us = row.busy
                             ? std::optional<double>(static_cast<double>(row.busy->p99_ns) / 1000)
                             : std::nullopt;
-    table.add_row({row.function, row.bytes ? human_bytes(*row.bytes) : "-",
-                   datatype_cell(row.datatype), word_cell(row.algorithm), word_cell(row.protocol),
-                   std::to_string(row.count), ranks_cell(row),
+    table.add_row({row.function, size_cell(row), datatype_cell(row.datatype),
+                   word_cell(row.algorithm), word_cell(row.protocol), std::to_string(row.count),
+                   ranks_cell(row),
                    number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
                    number_cell(p99_us, 1), number_cell(median_us(row.wall), 1),
                    number_cell(median_us(row.wait), 1),

@@ -33,7 +33,12 @@ std::string TextTable::aligned(std::size_t indent) const {
     titles.push_back(column.title);
     units.push_back(column.unit);
   }
-  std::vector<std::vector<std::string>> lines = {std::move(titles), std::move(units)};
+  const bool has_units =
+      std::any_of(units.begin(), units.end(), [](const auto& unit) { return !unit.empty(); });
+  std::vector<std::vector<std::string>> lines = {std::move(titles)};
+  if (has_units) {
+    lines.push_back(std::move(units));
+  }
   lines.insert(lines.end(), rows_.begin(), rows_.end());
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& line : lines) {

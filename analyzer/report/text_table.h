@@ -22,7 +22,8 @@ class TextTable {
   /// One cell for each column.
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces.
+  /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
+  /// have a line of their own, if there are any.
   std::string aligned(std::size_t indent) const;
   std::string markdown() const;
 

@@ -8,6 +8,7 @@ import pathlib
 import compare_inputs
 import export_inputs
 import hang_inputs
+import iterations_inputs
 import lint_inputs
 import match_inputs
 import network_inputs
@@ -28,7 +29,7 @@ def write_case(name, command, files):
 
 def main():
     for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
-                   hang_inputs, network_inputs):
+                   hang_inputs, network_inputs, iterations_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

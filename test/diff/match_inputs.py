@@ -84,6 +84,16 @@ def grouped(trace, rank):
                                     proto=None, group=group, dur_us=900)
 
 
+def uneven(trace, rank):
+    """Three AlltoAllv, whose sizes follow the data, as those of a mixture of experts."""
+    for group, scale in enumerate((100, 300, 200), 1):
+        for peer in range(4):
+            for func, size in (("Send", rank + 2 * peer), ("Recv", peer + 2 * rank)):
+                if peer != rank:
+                    trace.operation(func, scale * (1 + size), kind="p2p", peer=peer, group=group,
+                                    times_from="gpu", algo=None, proto=None, dur_us=900)
+
+
 def late_numbers(nccl, same_sizes=False):
     """Rank 1 is recorded from the tenth operation on only, and NCCL up to 2.25 counts from there."""
     files = {}
@@ -153,6 +163,7 @@ def cases():
         "match-pairs": ("match traces", ranks(2, unmatched_pairs)),
         "match-groups": ("match traces", ranks(4, grouped)),
         "summary-groups": ("summary traces", ranks(4, grouped)),
+        "summary-alltoallv": ("summary traces", ranks(4, uneven)),
         "match-aligned": ("match traces", late_numbers("2.25.1")),
         "match-trusted": ("match traces", late_numbers("2.26.2")),
         "match-undecided": ("match traces", late_numbers("2.25.1", same_sizes=True)),

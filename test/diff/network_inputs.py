@@ -65,6 +65,9 @@ def cases():
         "network-no-siblings": ("network traces", job(2, channels=1, slow=(1, 0))),
         "network-no-states": ("network traces", job(2, states=False)),
         "network-no-steps": ("network traces", job(2, steps=False)),
+        "network-one-rank": ("network --rank 2 traces", slow),
+        "network-chosen": ("network --comm world --func AllReduce --min-bytes 4mb traces", slow),
+        "network-none-chosen": ("network --func AllGather traces", slow),
         "network-nothing": ("network traces", job(2, steps=False, proxies=False)),
         "network-no-input": ("network nowhere", {}),
     }

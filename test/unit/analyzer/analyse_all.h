@@ -13,10 +13,12 @@
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/network.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/hang_report.h"
+#include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
 #include "analyzer/report/stragglers_report.h"
@@ -47,6 +49,8 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
         report::overlap_document(metrics::find_overlap(traces, matches, alignment), matches),
         report::critical_path_document(metrics::find_critical_path(traces, matches, alignment),
                                        traces, matches),
+        report::iterations_document(metrics::find_iterations(traces, matches, alignment, 0), traces,
+                                    matches, true),
         report::match_document(traces, matches, 10),
         report::communicators_document(traces, matches),
         report::make_network_report(traces, metrics::find_network(traces), 0, true)}) {

@@ -58,6 +58,21 @@ TEST_CASE("a document is the same in every format") {
   CHECK(markdown.find("| name | waits | size | busbw (GB/s) | at |") != std::string::npos);
 }
 
+TEST_CASE("a table has a line of units if a column has one") {
+  report::Table table{"t", "Title", {{"a", "name"}, {"b", "count", Shown::kInteger}}, {}};
+  table.rows.push_back({std::string("x"), std::uint64_t{7}});
+  CHECK(report::render_table(table, false) ==
+        "Title\n"
+        "  name  count\n"
+        "  x         7\n");
+  table.columns[1].unit = "us";
+  CHECK(report::render_table(table, false) ==
+        "Title\n"
+        "  name  count\n"
+        "           us\n"
+        "  x         7\n");
+}
+
 TEST_CASE("durations have three digits that count") {
   CHECK(report::human_duration(0) == "0 ns");
   CHECK(report::human_duration(999) == "999 ns");

@@ -117,5 +117,46 @@ TEST_CASE("a group's time is a rank's from its first start to its last end") {
   CHECK(rows[0].rows[0].bandwidth.busbw_gb_s == 0.25);
 }
 
+TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
+  // Of 3 ranks, each sends so many bytes to each other one, a hundred more in the one direction.
+  constexpr std::uint64_t kSmall = 1000;
+  constexpr std::uint64_t kLarge = 5000;
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    builder.add_file(rank, "0x1", 3);
+    for (std::uint64_t group = 1; group <= 3; ++group) {
+      for (const char* const func : {"Recv", "Send"}) {
+        for (std::uint32_t peer = 0; peer < 3; ++peer) {
+          if (peer == rank) {
+            continue;
+          }
+          const bool up = (*func == 'S') == (peer > rank);
+          model::Operation& one = builder.add_transfer(func, peer);
+          one.bytes = (group == 2 ? kLarge : kSmall) + (up ? 100 : 0);
+          one.group = group;
+          one.start_ns = static_cast<std::int64_t>(group) * 1'000'000;
+          one.end_ns = *one.start_ns + (group == 3 ? 2000 : 1000);
+        }
+      }
+    }
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 3);
+  const auto rows =
+      metrics::make_rows(builder.traces(), matches, align::Alignment::estimate(builder.traces()));
+  REQUIRE(rows[0].rows.size() == 1);
+  const metrics::Row& row = rows[0].rows[0];
+  CHECK(row.function == "AlltoAllv");
+  CHECK(row.count == 3);
+  // The six sends of a group are three of 1100 and three of 1000 bytes: 6300 / 3 ranks = 2100, in
+  // the second group 3 x 5100 + 3 x 5000 = 30,300 / 3 = 10,100.
+  CHECK(row.bytes == 2100U);
+  CHECK(row.bytes_min == 2100U);
+  CHECK(row.bytes_max == 10'100U);
+  // 2100 / 1000 ns, 10,100 / 1000 ns, 2100 / 2000 ns: 2.1, 10.1 and 1.05 GB/s.
+  CHECK(*row.bandwidth.algbw_gb_s == approx(2.1));
+  CHECK(*row.bandwidth.busbw_gb_s == approx(2.1));
+}
+
 }  // namespace
 }  // namespace ringside::match

@@ -167,11 +167,11 @@ TEST_CASE("what a later operation has overtaken, is young, or only enqueued is n
   const model::Operation stuck = operation;
   CHECK(find(builder).operations.size() == 1);
   CHECK(find(builder, 31 * kSecond_ns).operations.empty());
-  CHECK(find(builder, 31 * kSecond_ns).too_young == 1);
+  CHECK(find(builder, 31 * kSecond_ns).too_young.at(0) == 1);
 
   builder.operations(0)[0].state = model::State::kEnqueued;
   CHECK(find(builder).operations.empty());
-  CHECK(find(builder).enqueued_only == 1);
+  CHECK(find(builder).enqueued_only.at(0) == 1);
   builder.operations(0)[0].enqueue_end_ns = {};  // the call has not returned: that is seen
   CHECK(find(builder).operations.size() == 1);
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the operations of one iteration took, and for whom they waited.
+#ifndef RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
+#define RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/iterations.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::metrics {
+
+/// The middle of one value of each rank; nothing of none. Sorts them.
+std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values);
+
+/// Fills in busy_ns, waited_ns, slowest and delay_ns. `operations`: those of the iteration, indices
+/// into Matches::operations.
+void measure_iteration(const model::Traces& traces, const match::Matches& matches,
+                       const align::Alignment& alignment, const GlobalRanks& who,
+                       const std::vector<std::uint32_t>& operations, Iteration& iteration);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H

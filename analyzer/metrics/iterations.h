@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The iterations of a job, where its operations repeat: how long each took, how long it
+// communicated, and for whom it waited. docs/metrics.md defines the figures.
+#ifndef RINGSIDE_ANALYZER_METRICS_ITERATIONS_H
+#define RINGSIDE_ANALYZER_METRICS_ITERATIONS_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/row_times.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::metrics {
+
+struct Iteration {
+  std::int64_t start_ns = 0;  // its first call on the reference rank: epoch, common clock
+  /// From a rank's first call to that of its next operation after the iteration: median over the
+  /// ranks, each by its own clock. Nothing where no rank called anything after it.
+  std::optional<std::int64_t> duration_ns;
+  std::uint64_t ranks = 0;  // whose duration is known
+  /// In which at least one operation ran on a rank: median over the ranks that saw one run.
+  std::optional<std::int64_t> busy_ns;
+  /// What all ranks waited for those that were surely last, together; nothing where the clocks or
+  /// the records of no operation that synchronises tell.
+  std::optional<std::int64_t> waited_ns;
+  std::string slowest;        // the rank that most of that was for; empty if nobody was surely last
+  std::string slowest_host;   // where it runs
+  std::int64_t delay_ns = 0;  // by how much operations began later for it alone
+  std::uint64_t operations = 0;  // of the reference rank, extra ones among them
+};
+
+/// What was looked at, of the operations of the reference rank.
+struct IterationScope {
+  std::optional<std::uint32_t> communicator;  // one only; nothing: all
+  bool with_sizes = true;                     // sizes tell operations apart
+};
+
+/// The iterations of one run.
+struct RunIterations {
+  std::uint32_t run = 0;          // index into Runs::runs
+  std::string reference;          // the rank whose calls were looked at: the one with the most
+  std::uint64_t operations = 0;   // of that rank, in the scope
+  std::uint64_t ranks = 0;        // of the run
+  std::uint64_t ranks_apart = 0;  // of them, those that share no iteration with the reference
+  IterationScope scope;
+  /// Operations of one iteration in the order of their calls: indices into Matches::operations, of
+  /// the first iteration without extra ones. Empty if nothing repeats.
+  std::vector<std::size_t> period;
+  double coverage = 0;                        // of the period, over all operations; 0 to 1
+  std::vector<std::size_t> other_lengths;     // of sequences that repeat too
+  std::optional<std::size_t> nearest_length;  // of what repeats too rarely, if nothing is found
+  double nearest_coverage = 0;
+  std::uint64_t before = 0;  // operations before the first iteration
+  std::uint64_t between = 0;
+  std::uint64_t after = 0;
+  std::int64_t zero_ns = 0;              // first call of the reference: epoch, common clock
+  std::vector<Iteration> iterations;     // by time
+  std::optional<Distribution> duration;  // over the iterations
+  std::optional<Distribution> busy;
+  std::optional<Distribution> waited;
+};
+
+/// Of each run that has operations. `length`: take the sequence of so many operations that repeats
+/// most; 0: find it.
+std::vector<RunIterations> find_iterations(const model::Traces& traces,
+                                           const match::Matches& matches,
+                                           const align::Alignment& alignment, std::size_t length);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_ITERATIONS_H

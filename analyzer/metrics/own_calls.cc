@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/own_calls.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/metrics/saturating.h"
+
+namespace ringside::metrics {
+namespace {
+
+// What makes two calls of a rank the same: communicator, pattern, function, bytes, datatype, root,
+// source, destination.
+using Signature = std::tuple<std::uint32_t, match::Pattern, model::NameId, std::uint64_t,
+                             model::NameId, std::uint32_t, std::uint32_t, std::uint32_t>;
+
+Signature signature_of(const model::Traces& traces, const match::Matches& matches,
+                       const OwnCall& call, bool with_sizes) {
+  const match::MatchedOperation& matched = matches.operations[call.operation];
+  const model::Operation& own = match::operation_of(traces, matches.parts[call.part]);
+  // The sizes of an AlltoAllv follow the data.
+  const bool has_size = with_sizes && matched.pattern != match::Pattern::kAlltoAllv;
+  constexpr std::uint64_t kNoBytes = std::numeric_limits<std::uint64_t>::max();
+  constexpr std::uint32_t kNoRoot = std::numeric_limits<std::uint32_t>::max();
+  return {matched.communicator, matched.pattern,
+          matched.func,         has_size ? own.bytes.value_or(kNoBytes) : kNoBytes,
+          own.datatype,         own.root.value_or(kNoRoot),
+          matched.source,       matched.destination};
+}
+
+Symbols symbols_of(const model::Traces& traces, const match::Matches& matches,
+                   const std::vector<OwnCall>& calls, bool with_sizes) {
+  std::map<Signature, std::uint32_t> names;
+  Symbols symbols;
+  symbols.reserve(calls.size());
+  for (const OwnCall& call : calls) {
+    const auto next = static_cast<std::uint32_t>(names.size());
+    const Signature signature = signature_of(traces, matches, call, with_sizes);
+    symbols.push_back(names.try_emplace(signature, next).first->second);
+  }
+  return symbols;
+}
+
+// All communicators, then each, the one with the most calls first.
+std::vector<std::optional<std::uint32_t>> communicators_to_try(const match::Matches& matches,
+                                                               const std::vector<OwnCall>& calls) {
+  std::map<std::uint32_t, std::uint64_t> counts;
+  for (const OwnCall& call : calls) {
+    ++counts[matches.operations[call.operation].communicator];
+  }
+  std::vector<std::pair<std::uint64_t, std::uint32_t>> most;
+  for (const auto& [communicator, count] : counts) {
+    most.emplace_back(count, communicator);
+  }
+  std::stable_sort(most.begin(), most.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<std::optional<std::uint32_t>> to_try = {std::nullopt};
+  for (const auto& [count, communicator] : most) {
+    if (most.size() > 1) {
+      to_try.emplace_back(communicator);
+    }
+  }
+  return to_try;
+}
+
+std::vector<OwnCall> calls_in(const match::Matches& matches, const std::vector<OwnCall>& calls,
+                              const std::optional<std::uint32_t>& communicator) {
+  std::vector<OwnCall> chosen;
+  std::copy_if(calls.begin(), calls.end(), std::back_inserter(chosen), [&](const OwnCall& call) {
+    return !communicator || matches.operations[call.operation].communicator == *communicator;
+  });
+  return chosen;
+}
+
+Periods search(const Symbols& symbols, const IterationScope& scope, std::size_t length) {
+  if (length == 0) {
+    // One call that repeats is an iteration only if there is nothing else.
+    return find_periods(symbols, scope.communicator || !scope.with_sizes ? 2 : 1);
+  }
+  Periods periods;
+  if (auto period = find_period_of(symbols, length)) {
+    periods.seen.push_back(std::move(*period));
+    periods.chosen = 0;
+  }
+  return periods;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> call_time(const model::Operation& operation) {
+  if (operation.enqueue_start_ns) {
+    return *operation.enqueue_start_ns;
+  }
+  return operation.start_ns ? std::optional<std::int64_t>(*operation.start_ns) : std::nullopt;
+}
+
+Repetition find_repetition(const model::Traces& traces, const match::Matches& matches,
+                           const std::vector<OwnCall>& calls, std::size_t length) {
+  std::optional<Repetition> first;
+  for (const auto& communicator : communicators_to_try(matches, calls)) {
+    for (const bool with_sizes : {true, false}) {
+      Repetition tried;
+      tried.scope = {communicator, with_sizes};
+      tried.calls = calls_in(matches, calls, communicator);
+      tried.symbols = symbols_of(traces, matches, tried.calls, with_sizes);
+      tried.periods = search(tried.symbols, tried.scope, length);
+      if (tried.periods.chosen) {
+        return tried;
+      }
+      if (!first) {
+        first = std::move(tried);
+      }
+    }
+  }
+  return std::move(*first);
+}
+
+Symbols begin_after_pause(const std::vector<OwnCall>& calls, const Symbols& symbols,
+                          const Symbols& block) {
+  std::vector<std::vector<std::int64_t>> pauses_ns(block.size());  // before each place of the block
+  for (const Turn& turn : find_turns(symbols, block)) {
+    for (std::size_t i = std::max<std::size_t>(turn.begin, 1);
+         turn.end - turn.begin == block.size() && i < turn.end; ++i) {
+      pauses_ns[i - turn.begin].push_back(
+          subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns));
+    }
+  }
+  std::size_t best = 0;
+  std::int64_t longest_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t place = 0; place < block.size(); ++place) {
+    auto& here_ns = pauses_ns[place];
+    if (here_ns.empty()) {
+      continue;
+    }
+    const auto middle = here_ns.begin() + static_cast<std::ptrdiff_t>(here_ns.size() / 2);
+    std::nth_element(here_ns.begin(), middle, here_ns.end());
+    if (*middle > longest_ns) {
+      longest_ns = *middle;
+      best = place;
+    }
+  }
+  Symbols begun(block);
+  std::rotate(begun.begin(), begun.begin() + static_cast<std::ptrdiff_t>(best), begun.end());
+  return begun;
+}
+
+}  // namespace ringside::metrics
