@@ -23,7 +23,8 @@ std::optional<std::int64_t> nanoseconds(std::string_view number) {
     number.remove_suffix(1);
   }
   constexpr std::size_t kDecimals = 4;  // with the point
-  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.') {
+  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.' ||
+      number.front() == '-') {
     return std::nullopt;
   }
   std::int64_t whole_us = 0;
@@ -34,7 +35,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view number) {
   const auto [part_end, part_error] = std::from_chars(point + 1, end, part_ns);
   constexpr std::int64_t kMost_us = std::numeric_limits<std::int64_t>::max() / 2000;
   if (whole_error != std::errc() || part_error != std::errc() || whole_end != point ||
-      part_end != end || whole_us < 0 || whole_us > kMost_us || part_ns < 0) {
+      part_end != end || whole_us > kMost_us || part_ns < 0) {
     return std::nullopt;
   }
   return whole_us * 1000 + part_ns;
@@ -80,6 +81,9 @@ Failure EventParser::parse(std::string_view json, Event& event) {
     }
     if (const auto error = field.value().get(value)) {
       return failure_of(error);
+    }
+    if (is_absent(value)) {
+      return failure_of(simdjson::TAPE_ERROR, key);
     }
     simdjson::error_code error = simdjson::SUCCESS;
     if (key == "ph") {

@@ -42,6 +42,13 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
+/// True where a member has no value. simdjson, which skips what is not asked for by its brackets
+/// alone, would take what follows for it, and say nothing.
+inline bool is_absent(simdjson::ondemand::value& value) {
+  const char first = value.raw_json_token().front();
+  return first == ',' || first == ':' || first == ']' || first == '}';
+}
+
 /// What simdjson says, in the words of a reason.
 Failure failure_of(simdjson::error_code error, std::string_view key = {});
 
@@ -65,6 +72,9 @@ Failure EventParser::visit_arguments(const Event& event, Visit visit) {
     }
     if (const auto error = field.value().get(value)) {
       return failure_of(error, key);
+    }
+    if (is_absent(value)) {
+      return failure_of(simdjson::TAPE_ERROR, key);
     }
     if (const auto error = visit(key, value)) {
       return failure_of(error, key);

@@ -20,6 +20,9 @@ class RowReader {
   /// Takes "ph":"e" of these: it ends the row that was begun last.
   void end(const Event& event);
 
+  /// A bad line may have begun or ended a row: the next end is nobody's.
+  void lose();
+
  private:
   Part& part_;
 };
