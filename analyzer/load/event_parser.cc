@@ -25,7 +25,8 @@ std::optional<std::int64_t> nanoseconds(std::string_view number) {
     number.remove_suffix(1);
   }
   constexpr std::size_t kDecimals = 4;  // with the point
-  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.') {
+  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.' ||
+      number.front() == '-') {
     return std::nullopt;
   }
   std::int64_t whole_us = 0;
@@ -36,7 +37,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view number) {
   const auto [part_end, part_error] = std::from_chars(point + 1, end, part_ns);
   constexpr std::int64_t kMost_us = std::numeric_limits<std::int64_t>::max() / 2000;
   if (whole_error != std::errc() || part_error != std::errc() || whole_end != point ||
-      part_end != end || whole_us < 0 || whole_us > kMost_us || part_ns < 0) {
+      part_end != end || whole_us > kMost_us || part_ns < 0) {
     return std::nullopt;
   }
   return whole_us * 1000 + part_ns;

@@ -57,6 +57,19 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
+/// True where a member has no value, or one that is neither a container nor followed by "," or "}".
+/// simdjson, which skips what is not asked for by its brackets alone, would take what follows for a
+/// part of it and say nothing.
+inline bool is_misplaced(simdjson::ondemand::value& value) {
+  constexpr std::string_view kNoValue = ",:]}";
+  const std::string_view token = value.raw_json_token();  // up to the next that is not a blank
+  if (token.front() == '{' || token.front() == '[') {
+    return false;
+  }
+  const char next = token.data()[token.size()];
+  return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
+}
+
 /// What simdjson says, in the words of a reason.
 Failure failure_of(simdjson::error_code error, std::string_view key = {});
 
@@ -86,6 +99,9 @@ Failure EventParser::visit_members(simdjson::ondemand::object& object, Visit& vi
     if (const auto error = field.value().get(value)) {
       return failure_of(error, key);
     }
+    if (is_misplaced(value)) {
+      return failure_of(simdjson::TAPE_ERROR, key);
+    }
     if (const auto error = visit(key, value)) {
       return failure_of(error, key);
     }
@@ -109,6 +125,9 @@ Failure EventParser::parse(std::string_view json, Event& event, Taker& taker) {
     }
     if (const auto error = field.value().get(value)) {
       return failure_of(error);
+    }
+    if (is_misplaced(value)) {
+      return failure_of(simdjson::TAPE_ERROR, key);
     }
     if (event.arguments_taken && (key == "ph" || key == "cat" || key == "args")) {
       return parse(json, event);  // what it was taken for may not be what it is

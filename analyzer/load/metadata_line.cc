@@ -66,6 +66,11 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
+error_code add(std::uint64_t callbacks, std::uint64_t& sum) {
+  sum += callbacks;
+  return sum < callbacks ? simdjson::NUMBER_OUT_OF_RANGE : simdjson::SUCCESS;
+}
+
 error_code add_type(std::string_view type, Value& counts, model::Account& account) {
   simdjson::ondemand::object object;
   if (const auto error = counts.get_object().get(object)) {
@@ -78,16 +83,20 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
     if (const auto error = field.unescaped_key().get(reason)) return error;
     if (const auto error = field.value().get(value)) return error;
     if (const auto error = take_integer(value, callbacks)) return error;
+    error_code error = simdjson::SUCCESS;
     if (reason == "produced") {
-      account.produced += callbacks;
+      error = add(callbacks, account.produced);
     } else if (reason == "sampled_out") {
-      account.sampled_out += callbacks;
+      error = add(callbacks, account.sampled_out);
     } else if (reason == schema::kReasonRotated) {
-      account.rotated += callbacks;
+      error = add(callbacks, account.rotated);
     } else if (reason == "in_rings") {
-      account.in_rings += callbacks;
+      error = add(callbacks, account.in_rings);
     } else if (reason.starts_with("dropped_") && callbacks > 0) {
-      account.dropped[std::string(type) + ' ' + std::string(reason)] += callbacks;
+      error = add(callbacks, account.dropped[std::string(type) + ' ' + std::string(reason)]);
+    }
+    if (error != simdjson::SUCCESS) {
+      return error;
     }
   }
   return simdjson::SUCCESS;
@@ -149,7 +158,7 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
-error_code take_hex(Value& value, std::int64_t& result) {
+error_code take_hex(Value& value, std::optional<std::int64_t>& result) {
   std::string_view text;
   if (const auto error = value.get_string().get(text)) {
     return error;
@@ -158,23 +167,35 @@ error_code take_hex(Value& value, std::int64_t& result) {
     return simdjson::INCORRECT_TYPE;
   }
   const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data() + 2, end, result, 16);
-  return error == std::errc() && at == end ? simdjson::SUCCESS : simdjson::NUMBER_OUT_OF_RANGE;
+  std::uint64_t number = 0;
+  const auto [at, error] = std::from_chars(text.data() + 2, end, number, 16);
+  if (error != std::errc() || at != end || !std::in_range<std::int64_t>(number)) {
+    return simdjson::NUMBER_OUT_OF_RANGE;
+  }
+  result = static_cast<std::int64_t>(number);
+  return simdjson::SUCCESS;
 }
 
 Failure read_clock(EventParser& parser, const Event& event, Part& part) {
-  model::ClockReading reading;
+  std::optional<std::int64_t> ts_ns;
+  std::optional<std::int64_t> realtime_ns;
+  std::optional<std::int64_t> monotonic_ns;
+  std::optional<std::int64_t> uncertainty_ns;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
-    if (key == "ts_ns") return take_integer(value, reading.ts_ns);
-    if (key == "realtime_ns") return take_hex(value, reading.realtime_ns);
-    if (key == "monotonic_ns") return take_hex(value, reading.monotonic_ns);
-    if (key == "uncertainty_ns") return take_integer(value, reading.uncertainty_ns);
+    if (key == "ts_ns") return take_integer(value, ts_ns);
+    if (key == "realtime_ns") return take_hex(value, realtime_ns);
+    if (key == "monotonic_ns") return take_hex(value, monotonic_ns);
+    if (key == "uncertainty_ns") return take_integer(value, uncertainty_ns);
     return simdjson::SUCCESS;
   });
-  if (!failure) {
-    part.file.clocks.push_back(reading);
+  if (failure) {
+    return failure;
   }
-  return failure;
+  if (!ts_ns || !realtime_ns || !monotonic_ns || !uncertainty_ns) {
+    return "one of the four values of a clock is missing";
+  }
+  part.file.clocks.push_back({*ts_ns, *realtime_ns, *monotonic_ns, *uncertainty_ns});
+  return std::nullopt;
 }
 
 error_code take_nullable_text(Value& value, std::string& text) {

@@ -61,6 +61,7 @@ bool PartLoader::take(const Line& line) {
     return false;
   }
   if (auto failure = load(line)) {
+    taker_.rows.lose();
     ++part_.file.bad_lines;
     part_.problems.add_line({}, part_.file.lines, std::move(*failure));
   }
@@ -71,6 +72,9 @@ bool PartLoader::take(const Line& line) {
 Failure PartLoader::load_first(const Line& line) {
   if (line.is_too_long) {
     return "not a Ringside trace: the first line is longer than 1 MiB";
+  }
+  if (!line.has_newline) {
+    return "not a Ringside trace: the first line is not complete";
   }
   Event event;
   if (!parser_.parse(event_of_line(line), event) && event.phase == "M" &&

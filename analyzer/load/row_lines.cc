@@ -13,9 +13,18 @@ namespace {
 
 using Value = simdjson::ondemand::value;
 
+// What a row is named for, without what may stand before it: "send", "rank 2 recv steps".
+bool ends_in_word(std::string_view text, std::string_view word) {
+  if (!text.ends_with(word)) {
+    return false;
+  }
+  text.remove_suffix(word.size());
+  return text.empty() || text.ends_with(' ');
+}
+
 // "rank 2 send channel 0", "recv steps channel 3": which end, and which channel.
-Failure read_name(std::string_view name, bool& is_send, std::uint16_t& channel) {
-  constexpr std::string_view kChannel = "channel ";
+Failure read_name(std::string_view name, bool is_step, bool& is_send, std::uint16_t& channel) {
+  constexpr std::string_view kChannel = " channel ";
   const std::size_t at = name.rfind(kChannel);
   if (at == std::string_view::npos) {
     return "the row's name does not end in its channel";
@@ -26,7 +35,11 @@ Failure read_name(std::string_view name, bool& is_send, std::uint16_t& channel) 
   if (error != std::errc() || stopped != end) {
     return "the row's name does not end in its channel";
   }
-  is_send = name.substr(0, at).find("send ") != std::string_view::npos;
+  const std::string_view row = name.substr(0, at);
+  is_send = ends_in_word(row, is_step ? "send steps" : "send");
+  if (!is_send && !ends_in_word(row, is_step ? "recv steps" : "recv")) {
+    return "the row's name says neither send nor recv";
+  }
   return std::nullopt;
 }
 
@@ -39,11 +52,9 @@ const std::array<std::string_view, RowReader::kKeys> RowReader::kKeyNames = {
 RowReader::RowReader(Part& part) : part_(part), keys_(kKeyNames) {}
 
 void RowReader::begin() {
-  // Whatever comes of it, the "e" that follows is not of a row before.
-  part_.has_rows = true;
-  part_.open_row = OpenRow::kNone;
   keys_.restart();
   row_ = {};
+  context_.reset();
   steps_ = 0;
 }
 
@@ -51,7 +62,7 @@ simdjson::error_code RowReader::operator()(std::string_view key, Value& value) {
   // As in kKeyNames.
   switch (keys_.find(key)) {
     case 0:
-      return take_integer(value, row_.context);
+      return take_integer(value, context_);
     case 1:
       return take_integer(value, row_.operation);
     case 2:
@@ -76,15 +87,25 @@ simdjson::error_code RowReader::operator()(std::string_view key, Value& value) {
 }
 
 Failure RowReader::finish(const Event& event) {
+  // Whatever comes of it, the "e" that follows is not of a row before.
+  lose();
   model::Step& row = row_;
   if (!event.ts_ns) {
     return failure_of(simdjson::NO_SUCH_FIELD, "ts");
   }
-  if (auto failure = read_name(event.name, row.is_send, row.channel)) {
+  const bool is_step = event.category == schema::kCategoryStep;
+  if (!context_) {
+    return failure_of(simdjson::NO_SUCH_FIELD, "context");
+  }
+  if (!is_step && !row.peer) {
+    return failure_of(simdjson::NO_SUCH_FIELD, "peer");
+  }
+  if (auto failure = read_name(event.name, is_step, row.is_send, row.channel)) {
     return failure;
   }
+  row.context = *context_;
   row.start_ns = *event.ts_ns;
-  if (event.category == schema::kCategoryStep) {
+  if (is_step) {
     part_.file.steps.push_back(row);
     part_.open_row = OpenRow::kStep;
     return std::nullopt;
@@ -93,7 +114,7 @@ Failure RowReader::finish(const Event& event) {
   operation.steps = steps_;
   operation.operation = row.operation;
   operation.context = row.context;
-  operation.peer = row.peer.value_or(0);
+  operation.peer = *row.peer;
   operation.channel = row.channel;
   operation.is_send = row.is_send;
   operation.in_flight = row.in_flight;
@@ -115,6 +136,11 @@ void RowReader::end(const Event& event) {
   } else if (part_.open_row == OpenRow::kProxy) {
     part_.file.proxies.back().end_ns = event.ts_ns;
   }
+  part_.open_row = OpenRow::kNone;
+}
+
+void RowReader::lose() {
+  part_.has_rows = true;
   part_.open_row = OpenRow::kNone;
 }
 

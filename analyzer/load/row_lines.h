@@ -29,6 +29,9 @@ class RowReader {
   /// Takes "ph":"e" of these: it ends the row that was begun last.
   void end(const Event& event);
 
+  /// A bad line may have begun or ended a row: the next end is nobody's.
+  void lose();
+
  private:
   static constexpr std::size_t kKeys = 10;
   static const std::array<std::string_view, kKeys> kKeyNames;
@@ -36,6 +39,7 @@ class RowReader {
   Part& part_;
   KeyOrder<kKeys> keys_;
   model::Step row_;
+  std::optional<std::uint32_t> context_;
   std::uint32_t steps_ = 0;
 };
 

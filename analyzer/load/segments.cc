@@ -50,8 +50,10 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   if (next.account.produced > 0) {
     whole.account = std::move(next.account);  // it counts from the start of the process
   }
-  if (whole.operations_written && next.operations_written) {
-    *whole.operations_written += *next.operations_written;
+  std::uint64_t written = 0;
+  if (whole.operations_written && next.operations_written &&
+      !__builtin_add_overflow(*whole.operations_written, *next.operations_written, &written)) {
+    whole.operations_written = written;
   } else {
     whole.operations_written.reset();
   }

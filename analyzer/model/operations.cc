@@ -110,9 +110,9 @@ Operations::Row Operations::row_of(const Operation& operation) {
 
 void Operations::push(const Row& row) {
   if (size_ % kBlockRows == 0) {
-    blocks_.push_back(std::make_unique_for_overwrite<Row[]>(kBlockRows));
+    blocks_.emplace_back().reserve(kBlockRows);
   }
-  blocks_.back()[size_ % kBlockRows] = row;
+  blocks_.back().push_back(row);
   ++size_;
 }
 
@@ -130,7 +130,7 @@ void Operations::append_rows(Operations& other, std::span<const std::uint32_t> s
     row.shape = shapes[row.shape];
     push(row);
     if (i % kBlockRows == kBlockRows - 1) {
-      other.blocks_[i / kBlockRows].reset();
+      other.blocks_[i / kBlockRows] = {};
     }
   }
   other = {};

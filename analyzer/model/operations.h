@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -114,7 +113,7 @@ class Operations {
   std::uint32_t intern(const Shape& shape);
   void rebuild_index(std::size_t size);
 
-  std::vector<std::unique_ptr<Row[]>> blocks_;
+  std::vector<std::vector<Row>> blocks_;
   std::size_t size_ = 0;
   std::vector<Shape> shapes_;
   std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The analyzer's loader gives what a slow and obvious one gives.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/load/trace_loader.h"
+#include "test/load/compare_loaders.h"
+#include "test/load/memory_file.h"
+#include "test/load/plain_loader.h"
+#include "test/unit/catch.h"
+
+namespace ringside::plain {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Paths = std::vector<std::string>;
+
+std::string read(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+/// Files below a directory, by the directory that they are in.
+std::map<std::string, Paths> files_below(const fs::path& root) {
+  std::map<std::string, Paths> found;
+  for (const auto& entry : fs::recursive_directory_iterator(root)) {
+    if (entry.is_regular_file()) {
+      found[entry.path().parent_path().string()].push_back(entry.path().string());
+    }
+  }
+  for (auto& [directory, paths] : found) {
+    std::sort(paths.begin(), paths.end());
+  }
+  return found;
+}
+
+/// The traces of ringside_generate; they go with the object.
+class Generated {
+ public:
+  explicit Generated(const std::string& options) {
+    if (::mkdtemp(directory_.data()) == nullptr) {
+      FAIL("no temporary directory");
+    }
+    const std::string command = RINGSIDE_TEST_GENERATE " " + directory_ + ' ' + options;
+    REQUIRE(std::system(command.c_str()) == 0);
+    paths_ = files_below(directory_).at(directory_);
+    std::erase_if(paths_, [](const std::string& path) { return path.ends_with("truth.txt"); });
+  }
+  ~Generated() { fs::remove_all(directory_); }
+  Generated(const Generated&) = delete;
+  Generated& operator=(const Generated&) = delete;
+
+  const Paths& paths() const { return paths_; }
+
+ private:
+  std::string directory_ = "/tmp/ringside-load-XXXXXX";
+  Paths paths_;
+};
+
+constexpr const char* kLine =
+    R"({"ph":"b","cat":"op","ts":5.000,"name":"AllReduce","args":{"op":1,"context":1,"kind":"coll",)"
+    R"("func":"AllReduce","times_from":"enqueue","state":"enqueued"}},)";
+constexpr const char* kFirst =
+    R"([{"ph":"M","name":"ringside_trace","args":{"format_version":1,"base_time_s":7889238}},)";
+
+TEST_CASE("the traces of this repository") {
+  std::size_t operations = 0;
+  for (const char* const root : {"diff/cases", "fuzz/corpus/trace", "fuzz/corpus/load"}) {
+    for (const auto& [directory, paths] : files_below(fs::path(RINGSIDE_TEST_SOURCE) / root)) {
+      // How much of damaged compressed data can be had is zlib's, not the format's.
+      if (directory.find("compressed-damaged") != std::string::npos) {
+        continue;
+      }
+      INFO(directory);
+      CHECK(compare_loaders(paths, {load::kRangeBytes, 1000, 100}, 2).empty());
+      for (const std::string& path : paths) {
+        INFO(path);
+        CHECK(compare_loaders({path}, {load::kRangeBytes, 64}, 1) == "");
+      }
+      for (const model::TraceFile& file : load_plainly(paths).traces.files) {
+        operations += file.operations.size();
+      }
+    }
+  }
+  CHECK(operations > 3000);
+}
+
+TEST_CASE("generated traces") {
+  const auto [options, seeds] = GENERATE(table<std::string, int>({
+      {"--full --iterations 6", 3},
+      {"--split 4 --iterations 10 --drop 1:10 --truncate 2 --lose 3", 3},
+      {"--iterations 9 --hang 5:6 --steps", 2},
+      {"--operations-only --iterations 40 --start-late 1:7 --seq-from-window", 2},
+      {"--iterations 8 --no-hash --times proxy --end killed", 2},
+      {"--iterations 12 --sample 3 --mismatch size:1:5 --missing 2:9", 2},
+  }));
+  for (int seed = 1; seed <= seeds; ++seed) {
+    INFO(options << " --seed " << seed);
+    const Generated generated(options + " --seed " + std::to_string(seed));
+    CHECK(compare_loaders(generated.paths(), {load::kRangeBytes, 4096, 700}, 2) == "");
+    CHECK(load_plainly(generated.paths()).traces.files.at(0).operations.size() > 10);
+  }
+}
+
+TEST_CASE("a trace that was cut off at any byte, by the plain loader") {
+  const Generated generated(
+      "--hosts 1 --ranks-per-host 2 --iterations 1 --channels 1 --pattern AllReduce:4096 --full");
+  const std::string whole = read(generated.paths().at(0));
+  CHECK(whole.size() > 2000);
+  for (std::size_t length = 0; length <= whole.size(); ++length) {
+    const MemoryFile file(whole.substr(0, length));
+    INFO("cut at byte " << length << " of " << whole.size());
+    CHECK(compare_loaders({file.path()}, {load::kRangeBytes, 300}, 1) == "");
+  }
+}
+
+TEST_CASE("the plain loader reads what is there") {
+  const MemoryFile file(std::string(kFirst) + '\n' + kLine + "\nnothing\n" + kLine);
+  const Loaded loaded = load_plainly({file.path(), "/nowhere/trace.json"});
+  REQUIRE(loaded.traces.files.size() == 1);
+  const model::TraceFile& trace = loaded.traces.files[0];
+  REQUIRE(trace.operations.size() == 1);
+  CHECK(trace.operations[0].id == 1);
+  CHECK(loaded.traces.names.text(trace.operations[0].func) == "AllReduce");
+  CHECK(trace.contexts.at(1).operations == 1);
+  CHECK(trace.torn);
+  CHECK(trace.lines == 4);
+  CHECK(loaded.problems.bad_lines() == 1);
+  CHECK(loaded.problems.lines().at(0).line == 3);
+  CHECK(loaded.problems.files().at(0).path == "/nowhere/trace.json");
+}
+
+}  // namespace
+}  // namespace ringside::plain
