@@ -49,6 +49,9 @@ foreach(name late-rank stuck-rank killed-rank sweep)
   add_nccl_test(nccl-${name} 120)
 endforeach()
 
+add_nccl_test(nccl-run 120)
+add_nccl_test(nccl-run-killed 120)
+
 # The emulation itself, without Ringside.
 foreach(part collectives faults)
   if(skip_reason)
