@@ -47,6 +47,14 @@ constexpr char kRunExample[] =
     "  126  the command cannot be executed\n"
     "  127  the command is not found\n";
 
+// CLI11 does not know of the words behind `--`: they are taken off before it looks.
+class RunHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS] -- COMMAND...\n";
+  }
+};
+
 // What was there before the command began is not of this run.
 struct Before {
   std::set<std::string> traces;
@@ -62,20 +70,25 @@ std::set<std::string> names_since(const std::string& directory, const std::strin
   return added;
 }
 
-// A process that was killed has left its rings; those of another job are left alone.
-void recover_rings(const launch::Plan& plan, const std::set<std::string>& before) {
-  for (const std::string& name :
-       names_since(plan.ring_directory, launch::name_prefix(plan.job), before)) {
-    const std::string directory = plan.ring_directory + "/" + name;
-    for (const std::string& ring_directory : recover::find_directories(directory)) {
-      const recover::Outcome outcome = recover::recover(ring_directory, {});
-      const std::string text = outcome.is_running ? ring_directory + ": its process still runs\n"
-                               : outcome.error.empty()
-                                   ? recovery_text(ring_directory, outcome)
-                                   : ring_directory + ": " + outcome.error + '\n';
-      std::fprintf(stderr, "ringside run: %s", text.c_str());
-      print_launch_notes("run", outcome.notes);
+// A process that was killed has left its rings, named as its trace. Those whose trace is not among
+// `traces` are of another run, which may be about to recover them itself. A flight recorder has no
+// traces.
+void recover_rings(const launch::Plan& plan, const std::set<std::string>& rings,
+                   const std::set<std::string>& traces) {
+  for (const std::string& name : rings) {
+    const std::string stem = name.substr(0, name.rfind('.') + 1);
+    const auto trace = traces.lower_bound(stem);
+    const bool is_ours = trace != traces.end() && trace->starts_with(stem);
+    const std::string path = plan.ring_directory + "/" + name;
+    if ((!is_ours && !plan.is_flight_recorder) || recover::find_directories(path).empty()) {
+      continue;
     }
+    const recover::Outcome outcome = recover::recover(path, {});
+    print_launch_notes("run", outcome.notes);
+    const std::string text = outcome.error.empty() ? recovery_text(path, outcome)
+                             : outcome.is_running  ? path + ": its process still runs\n"
+                                                   : path + ": " + outcome.error + '\n';
+    std::fprintf(stderr, "ringside run: %s", text.c_str());
   }
 }
 
@@ -151,13 +164,14 @@ void say_no_trace(const launch::Plan& plan) {
 }
 
 void finish_run(const RunOptions& options, const launch::Plan& plan, const Before& before) {
-  recover_rings(plan, before.rings);
+  const std::string prefix = plan.is_given_directory ? launch::name_prefix(plan.job) : "ringside.";
+  const std::set<std::string> names = names_since(plan.directory, prefix, before.traces);
+  recover_rings(plan, names_since(plan.ring_directory, launch::name_prefix(plan.job), before.rings),
+                names);
   // All ranks of a launcher wait for each other; one of them speaks.
   if (plan.task.value_or(0) > 0 && plan.is_given_directory) {
     return;
   }
-  const std::string prefix = plan.is_given_directory ? launch::name_prefix(plan.job) : "ringside.";
-  const std::set<std::string> names = names_since(plan.directory, prefix, before.traces);
   std::vector<std::string> traces;
   for (const std::string& name : names) {
     // A process that was killed while it compressed has left both forms.
@@ -253,6 +267,7 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   options->command = std::move(command_line);
   CLI::App* const command =
       app.add_subcommand("run", "Run a command with the plugin, then say how it went");
+  command->formatter(std::make_shared<RunHelp>());
   add_place_options(*command, *options);
   add_recording_options(*command, *options);
   command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");

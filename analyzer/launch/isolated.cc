@@ -80,6 +80,7 @@ Answer ask(const std::function<int(int)>& child) {
   const pid_t pid = fork();
   if (pid == 0) {
     close(ends[0]);
+    setpgid(0, 0);  // so that what it starts ends with it
     silence();
     // _exit: neither destructors of what was loaded nor our own buffers.
     _exit(child(ends[1]));
@@ -93,7 +94,7 @@ Answer ask(const std::function<int(int)>& child) {
   const bool is_in_time = read_answer(ends[0], answer.text);
   close(ends[0]);
   if (!is_in_time) {
-    kill(pid, SIGKILL);
+    kill(-pid, SIGKILL);
   }
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {

@@ -61,7 +61,7 @@ void choose_broadcasts(const GetVariable& get, const std::vector<NcclLibrary>& n
                          "=0 is set, so that it tells of broadcasts; set it yourself to 1 to keep "
                          "NCCL's choice");
   } else if (!is_known) {
-    plan.notes.push_back(std::string("no NCCL was found by the loader or python3, so ") + kName +
+    plan.notes.push_back(std::string("no NCCL was found that tells its release, so ") + kName +
                          " is left alone; --nccl FILE names the one that the command uses");
   }
 }

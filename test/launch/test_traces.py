@@ -47,10 +47,22 @@ def traces(place):
     summed_up(err)
     require(len(traces_in(place.work / "shared")) == 5, "5 programs have run there")
 
+    together(place)
     top(place)
     _, err = place.ringside("run", *job, RINGSIDE_FLIGHT_SECONDS="9")
     require("flight recorder" in err, err)
     killed(place)
+
+
+def together(place):
+    """The same command twice at a time, as on two nodes: whoever ends last has all traces."""
+    both_began = "touch began.$$; until [ $(ls began.* | wc -l) = 2 ]; do sleep 0.01; done; "
+    running = [place.start("run", "--dir", "together", *place.program("way_out exit 100 20", both_began))
+               for _ in range(2)]
+    said = [process.communicate(timeout=60)[1] for process in running]
+    require(all(process.returncode == 0 for process in running), str(said))
+    require(len(traces_in(place.work / "together")) == 2, "two programs have run")
+    require(any("Read: 2 traces" in err for err in said), f"nobody has both: {said}")
 
 
 def top(place):
@@ -69,12 +81,14 @@ def top(place):
 
 
 def killed(place):
-    """Rings of processes that died are recovered, and only those of this job."""
-    another = f'RINGSIDE_JOB=another "{place.options.host}" "$NCCL_PROFILER_PLUGIN" 6 way_out abort 9 9; '
+    """Rings of processes that died are recovered, and only those of this run."""
+    elsewhere = place.work / "elsewhere"
+    another = (f'RINGSIDE_DIR="{elsewhere}" "{place.options.host}" "$NCCL_PROFILER_PLUGIN" 6 '
+               "way_out abort 9 9; ")
     _, err = place.ringside("run", *place.program("way_out abort 100 20", "ulimit -c 0; " + another),
                             status=134)
     (left,) = os.listdir(place.rings)
-    require(left.startswith("ringside.another."), f"{left} is left, {err}")
+    require(left.replace(".rings", ".json") in os.listdir(elsewhere), f"{left} is left, {err}")
     require(re.search(r"recovered \(\d+ in flight\).*; rings removed\n", err), err)
     require("Recovered after their process had died: " in err, err)
     require("signal 6 ended the command" in err, err)
