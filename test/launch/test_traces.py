@@ -84,8 +84,8 @@ def killed(place):
     """Rings of processes that died are recovered, and only those of this run."""
     elsewhere = place.work / "elsewhere"
     another = (f'RINGSIDE_DIR="{elsewhere}" "{place.options.host}" "$NCCL_PROFILER_PLUGIN" 6 '
-               "way_out abort 9 9; ")
-    _, err = place.ringside("run", *place.program("way_out abort 100 20", "ulimit -c 0; " + another),
+               "way_out abort 500 1000; ")
+    _, err = place.ringside("run", *place.program("way_out abort 500 1000", "ulimit -c 0; " + another),
                             status=134)
     (left,) = os.listdir(place.rings)
     require(left.replace(".rings", ".json") in os.listdir(elsewhere), f"{left} is left, {err}")
