@@ -57,8 +57,8 @@ std::string checks_as_json(const std::vector<launch::Check>& checks) {
     json.begin_object();
     json.text("health", health_name(check.health));
     json.text("subject", check.subject);
-    json.text("text", check.text);
-    json.text("advice", check.advice);
+    json.text("text", launch::printable(check.text));
+    json.text("advice", launch::printable(check.advice));
     json.end_object();
   }
   json.end_array();

@@ -52,6 +52,12 @@ ExitStatus run_env(const EnvOptions& options) {
   print_launch_notes("env", plan.notes);
   launch::Variables all = plan.variables();
   all.insert(all.end(), plan.inherited.begin(), plan.inherited.end());
+  for (const launch::Variable& variable : all) {
+    if (options.format == "json" && !launch::is_utf8(variable.name + variable.value)) {
+      print_launch_notes("env", {variable.name + " is not UTF-8, which JSON cannot hold"});
+      return kExitInternal;
+    }
+  }
   const std::string text = options.format == "mpirun"   ? launch::as_options(all, "-x")
                            : options.format == "docker" ? launch::as_options(all, "-e")
                            : options.format == "json"   ? variables_as_json(all)

@@ -118,6 +118,9 @@ def text(place):
             f"plain values are quoted: {plain}")
     place.ringside("env", "--format", "nonsense", status=2)
     place.ringside("env", "stray", status=2)
+    _, err = place.ringside("env", "--format", "json", status=70, RINGSIDE_LOG=b"\xff".decode(
+        errors="surrogateescape"))
+    require("RINGSIDE_LOG is not UTF-8" in err, err)
     place.ringside("env", "--plugin", "nowhere.so", status=125)
     require(set(os.listdir(place.work)) == before, f"something was made: {os.listdir(place.work)}")
 

@@ -159,6 +159,19 @@ TEST_CASE("text that a shell reads") {
   CHECK(shell_word("") == "''");
   CHECK(as_comment({"a", "b\nc"}) == "# a 'b\n# c'\n");
   CHECK(printable("a\x1b[2J\n\x7f\xc3\xa9") == "a?[2J??\xc3\xa9");
+  CHECK(printable("\xc3\xa9\xff") == "???");
+}
+
+TEST_CASE("bytes that are UTF-8") {
+  for (const char* const text : {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    INFO(text);
+    CHECK(is_utf8(text));
+  }
+  for (const char* const text :
+       {"\x80", "\xc3", "\xc3z", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xe2\x82",
+        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    CHECK_FALSE(is_utf8(text));
+  }
 }
 
 TEST_CASE("a job is named alike on all its nodes") {
