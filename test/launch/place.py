@@ -26,7 +26,6 @@ class Place:
     def __init__(self, options):
         self.options = options
         self.temporary = tempfile.TemporaryDirectory(prefix="ringside-launch-")
-        # As users name it: where the temporary directory is a link, too.
         self.root = pathlib.Path(self.temporary.name)
         self.rings = self.root / "rings"
         self.rings.mkdir()
