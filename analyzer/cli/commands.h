@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,10 @@ namespace ringside::cli {
 using Chosen = std::function<ExitStatus()>;
 
 /// Each adds its command; parsing the command line then sets `chosen` if that is the one.
+/// `command`: the words behind `--`.
+void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command);
+void add_env(CLI::App& app, Chosen& chosen);
+void add_doctor(CLI::App& app, Chosen& chosen);
 void add_summary(CLI::App& app, Chosen& chosen);
 void add_match(CLI::App& app, Chosen& chosen);
 void add_communicators(CLI::App& app, Chosen& chosen);

@@ -12,6 +12,8 @@ enum ExitStatus : int {
   kExitNoInput = 3,     // nothing that was named could be read
   kExitIncomplete = 4,  // with --strict: something could not be read or was dropped
   kExitInternal = 70,   // a bug of ringside
+  // run: the command was not started; else run has its status, which is any. env: no plugin.
+  kExitNotStarted = 125,
 };
 
 /// For the help of every command.

@@ -6,8 +6,8 @@
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
-#include "plugin/recover/recover.h"
 
 namespace ringside::cli {
 namespace {
@@ -37,20 +37,6 @@ constexpr char kRecoverExample[] =
     "  2   the command line is wrong\n"
     "  3   a directory that was named is not there\n"
     "  70  a bug in ringside, or the output cannot be written\n";
-
-std::string text_of(const std::string& directory, const recover::Outcome& outcome) {
-  std::string text = directory + ": ";
-  if (outcome.trace.empty()) {
-    return text + "nothing was recorded" + (outcome.removed ? "; removed\n" : "\n");
-  }
-  text += outcome.trace + ": " + report::counted(outcome.operations_before, "operation") +
-          " in the trace, " + std::to_string(outcome.operations) + " recovered (" +
-          std::to_string(outcome.in_flight) + " in flight), from " +
-          report::counted(outcome.records, "record") + " of process " +
-          std::to_string(outcome.pid) + "; " + std::to_string(outcome.lost) + " of " +
-          report::counted(outcome.callbacks, "callback") + " lost with it";
-  return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");
-}
 
 std::string directory_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
@@ -84,7 +70,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
         std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(), note.c_str());
       }
       if (outcome.error.empty()) {
-        if (!print(text_of(directory, outcome))) {
+        if (!print(recovery_text(directory, outcome))) {
           return kExitInternal;
         }
         continue;
@@ -117,6 +103,20 @@ ExitStatus run_recover(const RecoverOptions& options) {
 }
 
 }  // namespace
+
+std::string recovery_text(const std::string& directory, const recover::Outcome& outcome) {
+  std::string text = directory + ": ";
+  if (outcome.trace.empty()) {
+    return text + "nothing was recorded" + (outcome.removed ? "; removed\n" : "\n");
+  }
+  text += outcome.trace + ": " + report::counted(outcome.operations_before, "operation") +
+          " in the trace, " + std::to_string(outcome.operations) + " recovered (" +
+          std::to_string(outcome.in_flight) + " in flight), from " +
+          report::counted(outcome.records, "record") + " of process " +
+          std::to_string(outcome.pid) + "; " + std::to_string(outcome.lost) + " of " +
+          report::counted(outcome.callbacks, "callback") + " lost with it";
+  return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");
+}
 
 void add_recover(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<RecoverOptions>();

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/run.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/cli/commands.h"
 
@@ -41,13 +43,30 @@ std::string command_names(const CLI::App& app) {
   return names;
 }
 
+// Takes the words behind `--` of `ringside run` off the command line: they are no options of ours.
+std::vector<std::string> take_command(int& argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "run") {
+    return {};
+  }
+  char** const end = argv + argc;
+  char** const marker =
+      std::find_if(argv + 2, end, [](const char* word) { return std::string_view(word) == "--"; });
+  argc = static_cast<int>(marker - argv);
+  return marker == end ? std::vector<std::string>() : std::vector<std::string>(marker + 1, end);
+}
+
 }  // namespace
 
 ExitStatus run(int argc, char** argv) {
-  CLI::App app("Ringside's analyzer: puts the NCCL traces of all ranks together.", "ringside");
+  CLI::App app(
+      "Profiles the NCCL operations of a job, and puts the traces of all its ranks together.",
+      "ringside");
   Chosen chosen;
   app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
   app.require_subcommand(1);
+  add_run(app, chosen, take_command(argc, argv));
+  add_env(app, chosen);
+  add_doctor(app, chosen);
   add_summary(app, chosen);
   add_match(app, chosen);
   add_communicators(app, chosen);
@@ -61,10 +80,12 @@ ExitStatus run(int argc, char** argv) {
   add_export(app, chosen);
   add_recover(app, chosen);
   add_lint(app, chosen);
-  app.footer(std::string("Example: run the job with the plugin and RINGSIDE_DIR=traces, then\n"
-                         "  ringside summary traces/\n"
+  app.footer(std::string("Example:\n"
+                         "  ringside run --dir traces -- torchrun --nproc-per-node 8 train.py\n"
+                         "  ringside stragglers traces/\n"
                          "`ringside COMMAND --help` says more about a command.\n\n") +
-             kExitStatuses);
+             kExitStatuses +
+             "`ringside run` has the status of its command, `ringside doctor` 1 for a problem.\n");
   app.failure_message(usage_error);
   if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
     std::fprintf(stderr,

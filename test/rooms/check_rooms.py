@@ -27,6 +27,9 @@ ROOMS = {
     "analyzer/metrics": ["analyzer/match", "analyzer/model", "analyzer/align", "plugin/assemble"],
     "analyzer/report": ["analyzer/metrics", "analyzer/match", "analyzer/model", "analyzer/align",
                         "plugin/assemble"],
+    # What the plugin makes of the environment, as the plugin itself says it.
+    "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
+                        "plugin/record/clock.h"],
     "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "examples"],

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/launch.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+
+namespace ringside::cli {
+
+void add_place_options(CLI::App& command, LaunchOptions& options) {
+  const auto not_empty = [](const std::string& text) {
+    return text.empty() ? std::string("a name is needed") : std::string();
+  };
+  command
+      .add_option("--dir", options.plan.directory,
+                  "Where traces go; may exist, and be shared by the nodes of a job (default: "
+                  "RINGSIDE_DIR, else a new ringside-<date>-<time>)")
+      ->check(not_empty);
+  command
+      .add_option("--plugin", options.plan.plugin,
+                  "Ringside's plugin (default: the one beside this program)")
+      ->check(not_empty);
+  command
+      .add_option("--nccl", options.nccl_file,
+                  "The NCCL library that the job uses (default: those that the loader and python3 "
+                  "find)")
+      ->check(not_empty);
+}
+
+void add_recording_options(CLI::App& command, LaunchOptions& options) {
+  command
+      .add_option("--events", options.plan.events,
+                  "What to record, as RINGSIDE_EVENTS has it: default, all, coll,p2p,proxy, ...")
+      ->check([](const std::string& text) { return launch::trouble_with_events(text); });
+  command.add_flag("--start-off", options.plan.start_off,
+                   "Record nothing until the program calls ringside_start()");
+}
+
+launch::Plan make_launch_plan(const LaunchOptions& options) {
+  // The search takes a while, and its result is not needed where the user has chosen.
+  const bool is_chosen = get_variable("NCCL_ALLGATHERV_ENABLE") != nullptr;
+  return launch::make_plan(
+      options.plan, get_variable, environment_variables(),
+      is_chosen ? std::vector<launch::NcclLibrary>() : launch::find_nccl(options.nccl_file));
+}
+
+std::vector<std::string> environment_variables() {
+  std::vector<std::string> variables;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    variables.emplace_back(*variable);
+  }
+  return variables;
+}
+
+const char* get_variable(const char* name) {
+  return std::getenv(name);
+}
+
+void print_launch_notes(const char* command, const std::vector<std::string>& notes) {
+  for (const std::string& note : notes) {
+    std::fprintf(stderr, "ringside %s: %s\n", command, launch::printable(note).c_str());
+  }
+}
+
+}  // namespace ringside::cli

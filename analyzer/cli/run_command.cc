@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <iterator>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/cli/recovery_text.h"
+#include "analyzer/launch/files.h"
+#include "analyzer/launch/job.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
+
+namespace ringside::cli {
+namespace {
+
+struct RunOptions : LaunchOptions {
+  std::vector<std::string> command;
+  bool no_summary = false;
+  bool dry_run = false;
+  std::size_t top = 20;
+};
+
+constexpr char kRunExample[] =
+    "Runs a command, with its children, so that NCCL loads Ringside's plugin; then says how its\n"
+    "operations went, and where the traces are. All that ringside says goes to standard error:\n"
+    "standard output is the command's. Signals are passed on.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
+    "  ringside run --events coll,p2p --no-summary -- ./train    less, and silently\n"
+    "  ringside run --dry-run -- ./train                         what it would set\n"
+    "  ringside run --dir /shared/run-17 -- torchrun --nnodes 2 ...\n"
+    "                          the same on every node: all traces in one directory\n"
+    "\n"
+    "Exit status: the command's; 128 and the signal's number if a signal ended it; and\n"
+    "  2    the command line is wrong\n"
+    "  125  the plugin is not found, or the directory cannot be made: nothing was started\n"
+    "  126  the command cannot be executed\n"
+    "  127  the command is not found\n";
+
+// CLI11 does not know of the words behind `--`: they are taken off before it looks.
+class RunHelp : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string name) const override {
+    return "Usage: " + name + " [OPTIONS] -- COMMAND...\n";
+  }
+};
+
+// What was there before the command began is not of this run.
+struct Before {
+  std::set<std::string> traces;
+  std::set<std::string> rings;
+};
+
+std::set<std::string> names_since(const std::string& directory, const std::string& prefix,
+                                  const std::set<std::string>& before) {
+  const std::set<std::string> now = launch::names_with_prefix(directory, prefix);
+  std::set<std::string> added;
+  std::set_difference(now.begin(), now.end(), before.begin(), before.end(),
+                      std::inserter(added, added.end()));
+  return added;
+}
+
+// A process that was killed has left its rings, named as its trace. Those whose trace is not among
+// `traces` are of another run, which may be about to recover them itself. A flight recorder has no
+// traces.
+void recover_rings(const launch::Plan& plan, const std::set<std::string>& rings,
+                   const std::set<std::string>& traces) {
+  for (const std::string& name : rings) {
+    const std::string stem = name.substr(0, name.rfind('.') + 1);
+    const auto trace = traces.lower_bound(stem);
+    const bool is_ours = trace != traces.end() && trace->starts_with(stem);
+    const std::string path = plan.ring_directory + "/" + name;
+    if ((!is_ours && !plan.is_flight_recorder) || recover::find_directories(path).empty()) {
+      continue;
+    }
+    const recover::Outcome outcome = recover::recover(path, {});
+    print_launch_notes("run", outcome.notes);
+    const std::string text = outcome.error.empty() ? recovery_text(path, outcome)
+                             : outcome.is_running  ? path + ": its process still runs\n"
+                                                   : path + ": " + outcome.error + '\n';
+    std::fprintf(stderr, "ringside run: %s", text.c_str());
+  }
+}
+
+// Keeps the rows of a communicator that took the most time, in their order; how many it left out.
+std::size_t keep_longest(std::vector<metrics::Row>& rows, std::size_t top) {
+  if (top == 0 || rows.size() <= top) {
+    return 0;
+  }
+  const auto time_ns = [](const metrics::Row& row) {
+    return row.busy ? row.busy->median_ns * static_cast<double>(row.count) : 0.0;
+  };
+  std::vector<std::size_t> order(rows.size());
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return time_ns(rows[a]) > time_ns(rows[b]);
+  });
+  order.resize(top);
+  std::sort(order.begin(), order.end());
+  std::vector<metrics::Row> kept;
+  kept.reserve(order.size());
+  for (const std::size_t i : order) {
+    kept.push_back(std::move(rows[i]));
+  }
+  const std::size_t left_out = rows.size() - kept.size();
+  rows = std::move(kept);
+  return left_out;
+}
+
+void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
+                       const std::string& directory) {
+  AnalysisOptions options;
+  options.inputs = traces;
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return;
+  }
+  report::Summary summary =
+      report::make_summary(analysis->traces, analysis->problems, analysis->matches,
+                           analysis->alignment, analysis->duplicates);
+  std::size_t left_out = 0;
+  for (metrics::CommunicatorRows& communicator : summary.rows) {
+    left_out += keep_longest(communicator.rows, top);
+  }
+  std::fputs(report::summary_as_table(summary, false).c_str(), stderr);
+  if (left_out > 0) {
+    std::fprintf(stderr, "%s of less time left out (--top %zu); `ringside summary %s` has all.\n",
+                 report::counted(left_out, "row").c_str(), top,
+                 launch::shell_word(directory).c_str());
+  }
+}
+
+void say_no_trace(const launch::Plan& plan) {
+  if (plan.is_flight_recorder) {
+    std::fprintf(stderr,
+                 "ringside run: no trace: the flight recorder (RINGSIDE_FLIGHT_SECONDS, "
+                 "RINGSIDE_FLIGHT_BYTES) writes one where ringside_dump() asks for it\n");
+    return;
+  }
+  std::fprintf(
+      stderr,
+      "ringside run: no trace was made on this machine in %s: NCCL has not loaded the plugin. "
+      "Perhaps\n"
+      "  - the command does not use NCCL, or makes no communicator;\n"
+      "  - its NCCL is older than 2.23, or it is linked with it statically and without -ldl;\n"
+      "  - a launcher or container does not pass NCCL_PROFILER_PLUGIN on (see `ringside env`),\n"
+      "    or sets it to another plugin, or the plugin's file is not there;\n"
+      "  - the directory cannot be written there.\n"
+      "`ringside doctor` looks at all of this. NCCL_DEBUG=INFO NCCL_DEBUG_SUBSYS=INIT,PROFILE has\n"
+      "NCCL say what it looks for.\n",
+      plan.directory.c_str());
+}
+
+void finish_run(const RunOptions& options, const launch::Plan& plan, const Before& before) {
+  const std::string prefix = plan.is_given_directory ? launch::name_prefix(plan.job) : "ringside.";
+  const std::set<std::string> names = names_since(plan.directory, prefix, before.traces);
+  recover_rings(plan, names_since(plan.ring_directory, launch::name_prefix(plan.job), before.rings),
+                names);
+  // All ranks of a launcher wait for each other; one of them speaks.
+  if (plan.task.value_or(0) > 0 && plan.is_given_directory) {
+    return;
+  }
+  std::vector<std::string> traces;
+  for (const std::string& name : names) {
+    // A process that was killed while it compressed has left both forms.
+    const bool is_twice = name.ends_with(".gz") && names.count(name.substr(0, name.size() - 3)) > 0;
+    if (launch::is_trace_name(name) && !is_twice) {
+      traces.push_back(plan.directory + "/" + name);
+    }
+  }
+  if (traces.empty()) {
+    say_no_trace(plan);
+    if (!plan.is_given_directory) {
+      rmdir(plan.directory.c_str());  // which fails where the command has put something there
+    }
+    return;
+  }
+  if (!options.no_summary) {
+    print_run_summary(traces, options.top, plan.directory);
+  }
+  if (!before.traces.empty()) {
+    std::fprintf(stderr, "ringside run: left out, since they were there before: %s\n",
+                 report::counted(before.traces.size(), "file").c_str());
+  }
+  std::fprintf(stderr, "ringside run: %s in %s\n",
+               report::counted(traces.size(), "trace file").c_str(), plan.directory.c_str());
+}
+
+ExitStatus print_dry_run(const RunOptions& options, const launch::Plan& plan) {
+  return print(launch::as_exports(plan.variables()) + launch::as_exports(plan.inherited) +
+               launch::as_comment(options.command))
+             ? kExitOk
+             : kExitInternal;
+}
+
+// Makes the directory of the traces. What is wrong, or "".
+std::string prepare_directory(launch::Plan& plan) {
+  if (plan.is_given_directory) {
+    return launch::make_directory(plan.directory);
+  }
+  std::string error;
+  plan.directory = launch::make_new_directory(plan.directory, error);
+  return error;
+}
+
+ExitStatus run_run(const RunOptions& options) {
+  if (options.command.empty() || options.command.front().empty()) {
+    std::fprintf(stderr,
+                 "ringside run: say what to run, behind --: ringside run [OPTIONS] -- COMMAND...\n"
+                 "Try `ringside run --help`.\n");
+    return kExitUsage;
+  }
+  launch::Plan plan = make_launch_plan(options);
+  if (plan.error.empty() && options.dry_run) {
+    print_launch_notes("run", plan.notes);
+    return print_dry_run(options, plan);
+  }
+  if (plan.error.empty()) {
+    plan.error = prepare_directory(plan);
+  }
+  if (!plan.error.empty()) {
+    print_launch_notes("run", {plan.error});
+    return kExitNotStarted;
+  }
+  if (plan.task.value_or(0) == 0 || !plan.is_given_directory) {
+    print_launch_notes("run", plan.notes);
+  }
+  const Before before{launch::names_with_prefix(plan.directory, "ringside."),
+                      launch::names_with_prefix(plan.ring_directory, "ringside.")};
+  const launch::JobEnd end = launch::run_job(options.command, plan.variables());
+  const auto status = static_cast<ExitStatus>(end.status);
+  if (!end.error.empty()) {
+    print_launch_notes("run", {end.error});
+    if (!plan.is_given_directory) {
+      rmdir(plan.directory.c_str());
+    }
+    return status;
+  }
+  if (end.signal != 0) {
+    print_launch_notes("run", {"signal " + std::to_string(end.signal) + " ended the command"});
+  }
+  try {
+    finish_run(options, plan, before);
+  } catch (const std::exception& error) {
+    // The command's status is worth more than what we have to say of it.
+    print_launch_notes("run", {std::string("no summary: ") + error.what()});
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_line) {
+  const auto options = std::make_shared<RunOptions>();
+  options->command = std::move(command_line);
+  CLI::App* const command =
+      app.add_subcommand("run", "Run a command with the plugin, then say how it went");
+  command->formatter(std::make_shared<RunHelp>());
+  add_place_options(*command, *options);
+  add_recording_options(*command, *options);
+  command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");
+  command
+      ->add_option("--top", options->top,
+                   "Rows of each communicator in the summary, those of the most time; 0: all")
+      ->capture_default_str();
+  command->add_flag("--dry-run", options->dry_run,
+                    "Run nothing: print what would be set, as a shell takes it");
+  set_command(*command, {}, options, chosen, run_run);
+  command->footer(kRunExample);
+}
+
+}  // namespace ringside::cli

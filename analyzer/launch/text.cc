@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/launch/text.h"
+
+#include <algorithm>
+
+namespace ringside::launch {
+namespace {
+
+bool is_plain(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("_-./,:=+@%").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::string shell_quoted(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + '\'';
+}
+
+std::string shell_word(std::string_view text) {
+  const bool is_safe = !text.empty() && std::all_of(text.begin(), text.end(), is_plain);
+  return is_safe ? std::string(text) : shell_quoted(text);
+}
+
+std::string as_exports(const Variables& variables) {
+  std::string text;
+  for (const Variable& variable : variables) {
+    text += "export " + variable.name + '=' + shell_quoted(variable.value) + '\n';
+  }
+  return text;
+}
+
+std::string as_options(const Variables& variables, std::string_view option) {
+  std::string text;
+  for (const Variable& variable : variables) {
+    text += text.empty() ? "" : " ";
+    text += std::string(option) + ' ' + shell_word(variable.name + '=' + variable.value);
+  }
+  return text + '\n';
+}
+
+std::string as_comment(const std::vector<std::string>& command) {
+  std::string text = "#";
+  for (const std::string& word : command) {
+    text += ' ' + shell_word(word);
+  }
+  for (std::size_t at = text.find('\n'); at != std::string::npos; at = text.find('\n', at + 1)) {
+    text.insert(at + 1, "# ");
+  }
+  return text + '\n';
+}
+
+bool is_utf8(std::string_view text) {
+  const auto byte_at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  for (std::size_t i = 0; i < text.size();) {
+    const unsigned char lead = byte_at(i);
+    const std::size_t length = lead < 0x80                    ? 1
+                               : lead >= 0xC2 && lead <= 0xDF ? 2
+                               : lead >= 0xE0 && lead <= 0xEF ? 3
+                               : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                              : 0;
+    if (length == 0 || length > text.size() - i) {
+      return false;
+    }
+    for (std::size_t j = 1; j < length; ++j) {
+      if ((byte_at(i + j) & 0xC0U) != 0x80) {
+        return false;
+      }
+    }
+    // Longer than need be, a surrogate, beyond U+10FFFF.
+    if ((lead == 0xE0 && byte_at(i + 1) < 0xA0) || (lead == 0xED && byte_at(i + 1) > 0x9F) ||
+        (lead == 0xF0 && byte_at(i + 1) < 0x90) || (lead == 0xF4 && byte_at(i + 1) > 0x8F)) {
+      return false;
+    }
+    i += length;
+  }
+  return true;
+}
+
+std::string printable(std::string_view text) {
+  const bool keeps_others = is_utf8(text);
+  std::string shown(text);
+  std::replace_if(
+      shown.begin(), shown.end(),
+      [keeps_others](char c) {
+        const auto byte = static_cast<unsigned char>(c);
+        return byte < ' ' || byte == 0x7f || (byte > 0x7f && !keeps_others);
+      },
+      '?');
+  return shown;
+}
+
+std::vector<char*> argument_pointers(const std::vector<std::string>& command) {
+  std::vector<char*> pointers(command.size() + 1, nullptr);
+  // exec does not write to them; its declaration is older than const.
+  std::transform(command.begin(), command.end(), pointers.begin(),
+                 [](const std::string& word) { return const_cast<char*>(word.c_str()); });
+  return pointers;
+}
+
+}  // namespace ringside::launch

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the command gets in its environment, and the same as text."""
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+
+from place import require
+
+ODD = "a 'b' \"c\" $HOME `id` \\ \n two\ttabs; * ~ #!"
+
+
+def environment(place):
+    """The command and its children have the variables; the directory is new, and private."""
+    plugin = os.path.realpath(place.options.plugin)
+    out, _ = place.ringside("run", "--", "sh", "-c", "sh -c 'exec env -0'",
+                            preexec=lambda: os.umask(0))
+    seen = dict(entry.split("=", 1) for entry in out.split("\0") if entry)
+    require(seen["NCCL_PROFILER_PLUGIN"] == plugin, seen["NCCL_PROFILER_PLUGIN"])
+    directory = pathlib.Path(seen["RINGSIDE_DIR"])
+    require(directory.parent == place.work
+            and re.fullmatch(r"ringside-\d{8}-\d{6}", directory.name), str(directory))
+    require(not directory.exists(), "an empty directory of a run without a trace is left")
+    require(seen["RINGSIDE_JOB"] == "job", seen["RINGSIDE_JOB"])
+    require("RINGSIDE_EVENTS" not in seen and "RINGSIDE_START" not in seen, str(seen))
+
+    seen = place.seen_by("--dir", "deep/run-17", "--events", "coll,p2p", "--start-off")
+    directory = pathlib.Path(seen["RINGSIDE_DIR"])
+    require(directory == place.work / "deep/run-17", str(directory))
+    for made in (directory, directory.parent):
+        require(stat.S_IMODE(made.stat().st_mode) == 0o700, f"{made}: {made.stat().st_mode:o}")
+    require(seen["RINGSIDE_EVENTS"] == "coll,p2p" and seen["RINGSIDE_START"] == "0", str(seen))
+    # The same on all nodes, and so on all that the nodes are told.
+    require(seen["RINGSIDE_JOB"] == "run-17", seen["RINGSIDE_JOB"])
+    require(place.seen_by("--dir", "x", SLURM_JOB_ID=42)["RINGSIDE_JOB"] == "42", "Slurm's number")
+    require(place.seen_by("--dir", "x", RINGSIDE_JOB="mine", SLURM_JOB_ID=42)["RINGSIDE_JOB"]
+            == "mine", "RINGSIDE_JOB")
+    require(place.seen_by(RINGSIDE_DIR="from/variable")["RINGSIDE_DIR"]
+            == str(place.work / "from/variable"), "RINGSIDE_DIR is made absolute")
+
+    # Several at once, in one second, never share a directory.
+    code = "import os, time; print(os.environ['RINGSIDE_DIR']); time.sleep(1)"
+    running = [place.start("run", *place.python(code)) for _ in range(5)]
+    names = {process.communicate(timeout=60)[0] for process in running}
+    require(len(names) == 5, f"5 runs, {names}")
+
+    _, err = place.ringside("run", "--", "true", NCCL_PROFILER_PLUGIN="other\x1b[2J.so")
+    require("NCCL_PROFILER_PLUGIN was other?[2J.so" in err, repr(err))
+    _, err = place.ringside("run", "--", "true", RINGSIDE_RING_BYTES="banana")
+    require("RINGSIDE_RING_BYTES=banana is not used" in err, err)
+    # One of many tasks leaves it to the first to speak.
+    _, err = place.ringside("run", "--dir", "shared", "--", "true", RANK=3)
+    require(err == "", err)
+    _, err = place.ringside("run", "--", "true", RANK=0)
+    require("--dir DIR puts all traces into one directory" in err, err)
+    beside(place)
+
+
+def beside(place):
+    """The plugin of an installation, and none."""
+    tree = place.root / "tree"
+    (tree / "bin").mkdir(parents=True)
+    ringside = tree / "bin" / "ringside"
+    shutil.copy(place.options.ringside, ringside)
+
+    def dry_run():
+        return subprocess.run([ringside, "run", "--dry-run", "--", "true"], capture_output=True,
+                              text=True, env=place.environment(), check=False, timeout=60)
+    done = dry_run()
+    require(done.returncode == 125 and "--plugin FILE" in done.stderr, str(done))
+    (tree / "lib").mkdir()
+    plugin = tree / "lib" / pathlib.Path(place.options.plugin).name
+    shutil.copy(place.options.plugin, plugin)
+    done = dry_run()
+    require(f"NCCL_PROFILER_PLUGIN='{os.path.realpath(plugin)}'" in done.stdout, str(done))
+
+
+def text(place):
+    """--dry-run and env, read back by a real shell; nothing is made."""
+    odd_directory = place.work / "a 'directory'\nin two lines"
+    variables = {"RINGSIDE_LOG": ODD, "RINGSIDE_RING_BYTES": "1M"}
+    command = ["sh", "-c", "exit", "x\ntouch bad\n", "'; touch bad; '"]
+    before = set(os.listdir(place.work))
+    exports, _ = place.ringside("run", "--dry-run", "--dir", str(odd_directory), "--", *command,
+                                **variables)
+    shell = subprocess.run(
+        ["sh", "-ec", exports + "\n" + shlex.join([sys.executable, "-c",
+                                                   "import json, os; print(json.dumps(dict(os.environ)))"])],
+        capture_output=True, text=True, cwd=place.work, timeout=60, check=False,
+        env={"PATH": os.environ["PATH"]})
+    require(shell.returncode == 0, shell.stderr)
+    seen = json.loads(shell.stdout)
+    expected = {"NCCL_PROFILER_PLUGIN": os.path.realpath(place.options.plugin),
+                "RINGSIDE_DIR": str(odd_directory), "RINGSIDE_JOB": odd_directory.name,
+                "RINGSIDE_RING_DIR": str(place.rings), **variables}
+    for name, value in expected.items():
+        require(seen.get(name) == value, f"{name} is {seen.get(name)!r}, not {value!r}")
+    require({name for name in seen if "RINGSIDE" in name or "NCCL" in name} == set(expected),
+            f"more than expected: {seen}")
+    require(set(os.listdir(place.work)) == before, f"something was made: {os.listdir(place.work)}")
+
+    def env(form, *options, **extra):
+        return place.ringside("env", "--format", form, "--dir", str(odd_directory), *options,
+                              **{**variables, **extra})[0]
+    require(env("shell") == exports[:exports.rindex("# sh")], "env differs from --dry-run")
+    require(json.loads(env("json")) == expected, env("json"))
+    for form, option in (("mpirun", "-x"), ("docker", "-e")):
+        words = shlex.split(env(form))
+        require(words[::2] == [option] * len(expected), str(words))
+        require(dict(word.split("=", 1) for word in words[1::2]) == expected, str(words))
+    plain, _ = place.ringside("env", "--format", "mpirun", "--dir", "/plain/run-17")
+    require("'" not in plain and '"' not in plain and len(plain.splitlines()) == 1,
+            f"plain values are quoted: {plain}")
+    place.ringside("env", "--format", "nonsense", status=2)
+    place.ringside("env", "stray", status=2)
+    _, err = place.ringside("env", "--format", "json", status=70, RINGSIDE_LOG=b"\xff".decode(
+        errors="surrogateescape"))
+    require("RINGSIDE_LOG is not UTF-8" in err, err)
+    place.ringside("env", "--plugin", "nowhere.so", status=125)
+    require(set(os.listdir(place.work)) == before, f"something was made: {os.listdir(place.work)}")
+
+
+def nccl(place):
+    """NCCL_ALLGATHERV_ENABLE=0 for the releases that need it, unless the user has chosen."""
+    name = "NCCL_ALLGATHERV_ENABLE"
+    library = place.options.library
+
+    def seen_with(version, **variables):
+        given = {name: None, "LAUNCH_TEST_VERSION": version, **variables}
+        _, err = place.ringside("run", "--nccl", library, "--", "true", **given)
+        return place.seen_by("--nccl", library, **given).get(name), err
+    value, err = seen_with(22907)
+    require(value == "0" and f"NCCL 2.29.7 ({library})" in err and f"{name}=0 is set" in err, err)
+    value, err = seen_with(22901)
+    require(value is None and name not in err, f"2.29.1: {value}, {err}")
+    value, err = seen_with(22907, **{name: "1"})
+    require(value == "1" and name not in err, f"chosen: {value}, {err}")
+    value, err = seen_with("crash")
+    require(value is None and "--nccl FILE" in err, f"not known: {value}, {err}")
+
+
+CASES = {"environment": environment, "text": text, "nccl": nccl}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "analyzer/launch/doctor.h"
+#include "analyzer/launch/files.h"
+#include "analyzer/launch/plan.h"
+#include "analyzer/launch/text.h"
+#include "test/unit/catch.h"
+
+namespace ringside::launch {
+namespace {
+
+constexpr std::uint64_t kMiB_bytes = 1U << 20;
+
+// A node on which nothing is wrong.
+Facts good_machine() {
+  Facts facts;
+  facts.plugin_path = "/opt/lib/libnccl-profiler-ringside.so";
+  facts.plugin = {{1, 2, 3, 4, 5, 6, 7}, true, ""};
+  facts.nccl = {{"/usr/lib/libnccl.so.2", "the loader", 22809, ""}};
+  facts.rings = Place{"/dev/shm", true, true, true, 64000 * kMiB_bytes, 60000 * kMiB_bytes, ""};
+  facts.ring_bytes = 2 * kMiB_bytes;
+  facts.journal_bytes = 32 * kMiB_bytes;
+  facts.output = {"/work", true, true, false, 64000 * kMiB_bytes, 60000 * kMiB_bytes, ""};
+  facts.max_trace_bytes = 2048 * kMiB_bytes;
+  facts.clock = record::ClockSource::kTsc;
+  facts.kernel_clock = "tsc";
+  facts.driver = "550.54.15";
+  facts.gpus = 8;
+  facts.has_libcuda = true;
+  facts.has_nvml = true;
+  return facts;
+}
+
+// The worst that is said of a subject.
+Check worst(const Facts& facts, const std::string& subject) {
+  Check found{Health::kOk, "nothing is said of " + subject, "", ""};
+  for (const Check& check : judge(facts)) {
+    if (check.subject == subject &&
+        (found.subject != subject ||
+         static_cast<int>(check.health) > static_cast<int>(found.health))) {
+      found = check;
+    }
+    CHECK((check.health != Health::kProblem || !check.advice.empty()));
+  }
+  CHECK(found.subject == subject);
+  return found;
+}
+
+TEST_CASE("doctor finds nothing wrong where nothing is") {
+  for (const Check& check : judge(good_machine())) {
+    INFO(check.text);
+    CHECK(check.health == Health::kOk);
+  }
+  CHECK(worst(good_machine(), "nccl").text.find("NCCL 2.28.9") == 0);
+  CHECK(worst(good_machine(), "nccl").text.find("interface v5") != std::string::npos);
+}
+
+TEST_CASE("doctor says what is wrong with memory for rings") {
+  Facts facts = good_machine();
+  facts.rings->size_bytes = facts.rings->free_bytes = 64 * kMiB_bytes;  // docker's default
+  CHECK(worst(facts, "rings").health == Health::kProblem);
+  CHECK(worst(facts, "rings").advice.find("--shm-size") != std::string::npos);
+  // Eight processes with 32 MiB and eight rings of 2 MiB, and what is NCCL's.
+  facts.rings->free_bytes = (512 + 8 * 48) * kMiB_bytes;
+  CHECK(worst(facts, "rings").health == Health::kOk);
+  facts.rings->free_bytes -= 8;
+  CHECK(worst(facts, "rings").health == Health::kProblem);
+
+  facts = good_machine();
+  facts.ring_bytes = facts.journal_bytes = ~std::uint64_t{0} / 16;
+  CHECK(worst(facts, "rings").health == Health::kProblem);
+  facts = good_machine();
+  facts.rings->is_memory = false;
+  CHECK(worst(facts, "rings").health == Health::kProblem);
+  facts.rings->is_writable = false;
+  CHECK(worst(facts, "rings").health == Health::kProblem);
+  facts.rings.reset();
+  CHECK(worst(facts, "rings").health == Health::kNote);
+}
+
+TEST_CASE("doctor is no surer than what it found") {
+  Facts facts = good_machine();
+  facts.nccl.clear();  // it may be inside the program
+  CHECK(worst(facts, "nccl").health == Health::kNote);
+  facts.nccl = {{"/a/libnccl.so.2", "the loader", 22809, ""},
+                {"/b/libnccl.so.2", "python3", 22703, ""}};
+  CHECK(worst(facts, "nccl").health == Health::kNote);
+  facts.nccl = {{"/a/libnccl.so.2", "the loader", 22907, ""}};
+  CHECK(worst(facts, "nccl").health == Health::kNote);
+  facts.broadcasts = "0";
+  CHECK(worst(facts, "nccl").health == Health::kOk);
+  facts.nccl = {{"/a/libnccl.so.2", "the loader", 0, "it crashed (signal 11)"}};
+  CHECK(worst(facts, "nccl").health == Health::kProblem);
+  facts.nccl = {{"/a/libnccl.so.2", "the loader", 22005, ""}};
+  CHECK(worst(facts, "nccl").health == Health::kProblem);
+
+  facts = good_machine();
+  facts.driver.clear();
+  facts.gpus = 0;
+  facts.has_libcuda = facts.has_nvml = false;
+  CHECK(worst(facts, "gpu").health == Health::kNote);
+  facts.driver = "550.54.15";  // a container without the libraries
+  CHECK(worst(facts, "gpu").health == Health::kProblem);
+  facts.clock = record::ClockSource::kClockGettime;
+  CHECK(worst(facts, "clock").health == Health::kNote);
+  facts.container = "/.dockerenv";
+  CHECK(worst(facts, "container").health == Health::kNote);
+}
+
+TEST_CASE("doctor names what is wrong with the plugin") {
+  Facts facts = good_machine();
+  facts.plugin = {{}, false, "/lib/libc.so.6: version `GLIBC_2.38' not found"};
+  CHECK(worst(facts, "plugin").health == Health::kProblem);
+  CHECK(worst(facts, "plugin").advice.find("on the oldest") != std::string::npos);
+  facts.plugin_path.clear();
+  CHECK(worst(facts, "plugin").health == Health::kProblem);
+  facts = good_machine();
+  facts.fallback_plugin = "/usr/lib/libnccl-profiler.so";
+  CHECK(worst(facts, "variable").health == Health::kNote);
+  facts.other_plugin = "/usr/lib/libnccl-profiler-other.so";
+  CHECK(worst(facts, "variable").health == Health::kProblem);
+}
+
+TEST_CASE("releases of NCCL") {
+  CHECK(version_text(22907) == "2.29.7");
+  CHECK(version_text(23100) == "2.31.0");
+  CHECK(version_text(2708) == "2.7.8");
+  CHECK(interface_of(2708) == 0);
+  CHECK(interface_of(22205) == 0);
+  CHECK(interface_of(22304) == 1);
+  CHECK(interface_of(22501) == 2);
+  CHECK(interface_of(22606) == 3);
+  CHECK(interface_of(23007) == 6);
+  CHECK(interface_of(23100) == 7);
+  CHECK(interface_of(30000) == 7);
+  CHECK_FALSE(hides_broadcasts(22901));
+  CHECK(hides_broadcasts(22902));
+  CHECK_FALSE(hides_broadcasts(0));
+}
+
+TEST_CASE("names of files and of their directory") {
+  CHECK(name_prefix("run 17/../x") == "ringside.run_17____x.");
+  CHECK(name_prefix(std::string(200, 'x')).size() == std::string("ringside..").size() + 64);
+  CHECK(base_name("/shared/run-17//") == "run-17");
+  CHECK(base_name("/").empty());
+  CHECK(is_trace_name("ringside.job.host.1.2.json"));
+  CHECK(is_trace_name("ringside.job.host.1.2.s000002.json.gz"));
+  CHECK_FALSE(is_trace_name("ringside.job.host.1.2.rings"));
+  CHECK_FALSE(is_trace_name("ringside.job.host.1.2.json.gz.tmp"));
+}
+
+TEST_CASE("text that a shell reads") {
+  CHECK(shell_quoted("it's") == "'it'\\''s'");
+  CHECK(shell_word("RINGSIDE_DIR=/a/b-1") == "RINGSIDE_DIR=/a/b-1");
+  CHECK(shell_word("~") == "'~'");
+  CHECK(shell_word("") == "''");
+  CHECK(as_comment({"a", "b\nc"}) == "# a 'b\n# c'\n");
+  CHECK(printable("a\x1b[2J\n\x7f\xc3\xa9") == "a?[2J??\xc3\xa9");
+  CHECK(printable("\xc3\xa9\xff") == "???");
+}
+
+TEST_CASE("bytes that are UTF-8") {
+  for (const char* const text : {"", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80"}) {
+    INFO(text);
+    CHECK(is_utf8(text));
+  }
+  for (const char* const text :
+       {"\x80", "\xc3", "\xc3z", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xe2\x82",
+        "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {
+    CHECK_FALSE(is_utf8(text));
+  }
+}
+
+TEST_CASE("a job is named alike on all its nodes") {
+  const auto job_of = [](const std::string& directory, std::map<std::string, std::string> set) {
+    PlanOptions options;
+    options.directory = directory;
+    options.plugin = "/dev/null";
+    const auto get = [&set](const char* name) -> const char* {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second.c_str();
+    };
+    const Plan plan = make_plan(options, get, {}, {});
+    CHECK(plan.error.empty());
+    return plan.job;
+  };
+  CHECK(job_of("", {}) == "job");
+  CHECK(job_of("/shared/run-17", {}) == "run-17");
+  CHECK(job_of("/", {}) == "job");
+  CHECK(job_of("/shared/run-17", {{"SLURM_JOB_ID", "42"}}) == "42");
+  CHECK(job_of("", {{"RINGSIDE_DIR", "/shared/run-18"}}) == "run-18");
+  CHECK(job_of("/shared/run-17", {{"RINGSIDE_JOB", "job"}}) == "job");
+}
+
+}  // namespace
+}  // namespace ringside::launch
