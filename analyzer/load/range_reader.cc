@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <unistd.h>
 #include <utility>
 
 namespace ringside::load {
 namespace {
 
-constexpr std::size_t kMoreBytes = std::size_t{64} << 10;
+// What is read at once is still in the core's cache when its lines are.
+constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
+constexpr std::uint64_t kEndBytes = std::uint64_t{64} << 10;  // behind the range
 
 }  // namespace
 
@@ -28,31 +31,28 @@ char* TextBuffer::grow(std::size_t bytes, std::size_t kept) {
 
 RangeReader::RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end, TextBuffer& buffer)
     : descriptor_(descriptor), offset_(begin), end_(end), buffer_(buffer) {
-  // One byte before the range tells whether a line begins with it.
-  const bool is_first = begin == 0;
-  lines_ = is_first ? 0 : 1;
-  offset_ -= is_first ? 0 : 1;
-  const auto wanted = static_cast<std::size_t>(end_ - offset_);
-  limit_ = wanted;
-  while (size_ < wanted && read_more(wanted - size_)) {
-  }
-  if (limit_ > size_) {
-    limit_ = size_;
-  }
-  if (!is_first) {
-    const void* const newline = size_ == 0 ? nullptr : std::memchr(text_, '\n', limit_);
-    next_ = newline == nullptr
-                ? limit_
-                : static_cast<std::size_t>(static_cast<const char*>(newline) - text_) + 1;
+  if (begin > 0) {
+    // One byte before the range tells whether a line begins with it.
+    offset_ = begin - 1;
+    lines_ = 1;
+    skip_rest_of_line(end);
   }
 }
 
-// False at the end of the file too.
-bool RangeReader::read_more(std::size_t size) {
-  text_ = buffer_.grow(size_ + size + LineReader::kPadding, size_);
+// Puts what is not read yet at the start of the buffer, and more behind it. False at the end of the
+// file too.
+bool RangeReader::read_more() {
+  const std::size_t kept = size_ - next_;
+  text_ = buffer_.grow(kept + kChunkBytes + LineReader::kPadding, size_);
+  std::memmove(text_, text_ + next_, kept);
+  next_ = 0;
+  size_ = kept;
+  // What is behind the range is another's, but for the end of a line.
+  const std::uint64_t left = offset_ < end_ ? end_ - offset_ : kEndBytes;
+  const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, kChunkBytes));
   ssize_t got = 0;
   do {
-    got = ::pread(descriptor_, text_ + size_, size, static_cast<off_t>(offset_));
+    got = ::pread(descriptor_, text_ + size_, wanted, static_cast<off_t>(offset_));
   } while (got < 0 && errno == EINTR);
   if (got < 0) {
     error_ = std::strerror(errno);
@@ -65,53 +65,56 @@ bool RangeReader::read_more(std::size_t size) {
   return true;
 }
 
-bool RangeReader::find_newline(std::size_t from, std::size_t& at) {
-  const void* const newline = std::memchr(text_ + from, '\n', size_ - from);
-  if (newline == nullptr) {
-    return false;
+// The index of the next newline at `from` or behind it; size_ if there is none yet.
+std::size_t RangeReader::find_newline(std::size_t from) const {
+  if (from >= size_) {
+    return size_;
   }
-  at = static_cast<std::size_t>(static_cast<const char*>(newline) - text_);
-  return true;
+  const void* const newline = std::memchr(text_ + from, '\n', size_ - from);
+  return newline == nullptr ? size_
+                            : static_cast<std::size_t>(static_cast<const char*>(newline) - text_);
 }
 
-bool RangeReader::skip_rest_of_line() {
-  size_ = 0;
-  while (read_more(kMoreBytes)) {
-    std::size_t ignored = 0;
-    if (find_newline(0, ignored)) {
+// False if the file, or what is before `end`, ends before the line does.
+bool RangeReader::skip_rest_of_line(std::uint64_t end) {
+  for (;;) {
+    const std::size_t newline = find_newline(next_);
+    if (newline < size_) {
+      next_ = newline + 1;
       return true;
     }
-    size_ = 0;
+    next_ = size_;
+    if (offset_ >= end || !read_more()) {
+      return false;
+    }
   }
-  return false;
 }
 
 bool RangeReader::next(Line& line) {
-  if (next_ >= limit_ || error_) {
+  if (offset_ - (size_ - next_) >= end_ || error_) {
     return false;
   }
-  std::size_t newline = 0;
-  std::size_t searched = next_;
-  bool has_newline = find_newline(searched, newline);
-  while (!has_newline && size_ - next_ <= LineReader::kMaxLineBytes) {
-    searched = size_;
-    if (!read_more(kMoreBytes)) {
+  std::size_t newline = find_newline(next_);
+  while (newline == size_ && size_ - next_ <= LineReader::kMaxLineBytes) {
+    const std::size_t searched = size_ - next_;
+    const bool has_more = read_more();
+    newline = find_newline(searched);
+    if (!has_more) {
       break;
     }
-    has_newline = find_newline(searched, newline);
   }
-  if (error_) {
+  if (error_ || next_ == size_) {
     return false;
   }
   ++lines_;
-  const std::size_t length = (has_newline ? newline : size_) - next_;
+  const bool has_newline = newline < size_;
+  const std::size_t length = newline - next_;
   if (length <= LineReader::kMaxLineBytes) {
     line = {{text_ + next_, length}, lines_, has_newline, false};
-    next_ += length + 1;
+    next_ = has_newline ? newline + 1 : size_;
     return true;
   }
-  next_ = has_newline ? newline + 1 : limit_;
-  line = {{}, lines_, has_newline || skip_rest_of_line(), true};
+  line = {{}, lines_, skip_rest_of_line(std::numeric_limits<std::uint64_t>::max()), true};
   return !error_;
 }
 

@@ -38,18 +38,17 @@ class RangeReader {
   const std::optional<std::string>& error() const { return error_; }
 
  private:
-  bool read_more(std::size_t size);
-  bool find_newline(std::size_t from, std::size_t& at);
-  bool skip_rest_of_line();
+  bool read_more();
+  std::size_t find_newline(std::size_t from) const;
+  bool skip_rest_of_line(std::uint64_t end);
 
   int descriptor_;
   std::uint64_t offset_;  // of the next byte to read
   std::uint64_t end_;
   TextBuffer& buffer_;
   char* text_ = nullptr;     // of the buffer
-  std::size_t size_ = 0;     // bytes read into the buffer
+  std::size_t size_ = 0;     // bytes of it that are read
   std::size_t next_ = 0;     // where the next line begins
-  std::size_t limit_ = 0;    // lines that begin here or later are another range's
   std::uint64_t lines_ = 0;  // number of the last line given
   std::optional<std::string> error_;
 };

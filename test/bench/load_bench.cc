@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <malloc.h>
 #include <simdjson.h>
 #include <string>
 #include <sys/resource.h>
@@ -140,6 +141,7 @@ int print(const Pass& pass, double seconds) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  mallopt(M_ARENA_MAX, 1);  // as the analyzer does
   CLI::App app("One pass over a trace; prints its time and peak memory as JSON.");
   std::string reader;
   std::string path;
