@@ -82,7 +82,7 @@ Failure EventParser::parse(std::string_view json, Event& event) {
     if (const auto error = field.value().get(value)) {
       return failure_of(error);
     }
-    if (is_absent(value)) {
+    if (is_misplaced(value)) {
       return failure_of(simdjson::TAPE_ERROR, key);
     }
     simdjson::error_code error = simdjson::SUCCESS;

@@ -42,11 +42,17 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
-/// True where a member has no value. simdjson, which skips what is not asked for by its brackets
-/// alone, would take what follows for it, and say nothing.
-inline bool is_absent(simdjson::ondemand::value& value) {
-  const char first = value.raw_json_token().front();
-  return first == ',' || first == ':' || first == ']' || first == '}';
+/// True where a member has no value, or one that is neither a container nor followed by "," or "}".
+/// simdjson, which skips what is not asked for by its brackets alone, would take what follows for a
+/// part of it and say nothing.
+inline bool is_misplaced(simdjson::ondemand::value& value) {
+  constexpr std::string_view kNoValue = ",:]}";
+  const std::string_view token = value.raw_json_token();  // up to the next that is not a blank
+  if (token.front() == '{' || token.front() == '[') {
+    return false;
+  }
+  const char next = token.data()[token.size()];
+  return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
 /// What simdjson says, in the words of a reason.
@@ -73,7 +79,7 @@ Failure EventParser::visit_arguments(const Event& event, Visit visit) {
     if (const auto error = field.value().get(value)) {
       return failure_of(error, key);
     }
-    if (is_absent(value)) {
+    if (is_misplaced(value)) {
       return failure_of(simdjson::TAPE_ERROR, key);
     }
     if (const auto error = visit(key, value)) {

@@ -95,12 +95,12 @@ TEST_CASE("the traces of this repository") {
 
 TEST_CASE("generated traces") {
   const auto [options, seeds] = GENERATE(table<std::string, int>({
-      {"--full --iterations 30", 3},
-      {"--split 4 --iterations 20 --drop 1:10 --truncate 2 --lose 3", 3},
-      {"--iterations 20 --hang 5:6 --steps", 3},
-      {"--operations-only --iterations 200 --start-late 1:7 --seq-from-window", 2},
-      {"--iterations 20 --no-hash --times proxy --end killed", 2},
-      {"--iterations 20 --sample 3 --mismatch size:1:5 --missing 2:9", 2},
+      {"--full --iterations 6", 3},
+      {"--split 4 --iterations 10 --drop 1:10 --truncate 2 --lose 3", 3},
+      {"--iterations 9 --hang 5:6 --steps", 2},
+      {"--operations-only --iterations 40 --start-late 1:7 --seq-from-window", 2},
+      {"--iterations 8 --no-hash --times proxy --end killed", 2},
+      {"--iterations 12 --sample 3 --mismatch size:1:5 --missing 2:9", 2},
   }));
   for (int seed = 1; seed <= seeds; ++seed) {
     INFO(options << " --seed " << seed);

@@ -100,7 +100,8 @@ TEST_CASE("an account whose sums do not fit is not believed") {
                     R"("C":{"produced":2})")) == 1);
 }
 
-TEST_CASE("what follows a member without a value is not skipped with it") {
+TEST_CASE("what follows a member that is damaged is not skipped with it") {
+  CHECK(bad_lines(R"({"ph":"b","cat":"step","tid":"x":"y","ts":5.000,"name":"x"}})") == 1);
   CHECK(bad_lines(R"({"ph":"b","cat":"step","id2":,"ts":5.000,"name":"x"})") == 1);
   CHECK(bad_lines(row("step", "send steps channel 3", R"("step":,"context":1)")) == 1);
 }
