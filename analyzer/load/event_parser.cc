@@ -19,10 +19,8 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
 // Of microseconds with three decimals, without a detour over floating point; nothing if the text is
 // anything else.
 std::optional<std::int64_t> nanoseconds(std::string_view number) {
-  while (!number.empty() && static_cast<unsigned char>(number.back()) <= ' ') {
-    number.remove_suffix(1);
-  }
-  constexpr std::size_t kDecimals = 4;  // with the point
+  number = number.substr(0, number.find_last_not_of(" \t\r") + 1);  // up to the next token
+  constexpr std::size_t kDecimals = 4;                              // with the point
   if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.' ||
       number.front() == '-') {
     return std::nullopt;
