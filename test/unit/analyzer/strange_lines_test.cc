@@ -59,6 +59,7 @@ TEST_CASE("a row says whose it is, and when") {
   CHECK(bad_lines(row("proxy", "recv channel 3", R"("context":1)")) == 1);
   CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "-0.500")) == 1);
   CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "5.000\x01")) == 1);
+  CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "5.-00")) == 1);
 }
 
 TEST_CASE("the end of a row is not taken for another's") {
