@@ -13,7 +13,12 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   if (const auto error = value.get_object().get(object)) {
     return error;
   }
-  return object.raw_json().get(arguments);
+  if (const auto error = object.raw_json().get(arguments)) {
+    return error;
+  }
+  // Its end was found by counting brackets of either kind.
+  const std::size_t last = arguments.find_last_not_of(" \t\r");
+  return arguments[last] == '}' ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
 }
 
 // Of microseconds with three decimals, without a detour over floating point; nothing if the text is

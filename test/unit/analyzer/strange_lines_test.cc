@@ -108,6 +108,11 @@ TEST_CASE("what follows a member that is damaged is not skipped with it") {
   CHECK(bad_lines(row("step", "send steps channel 3", R"("step":,"context":1)")) == 1);
 }
 
+TEST_CASE("args that are cut short are not replaced by what follows") {
+  CHECK(bad_lines(R"({"ph":"C" ,"args":{"a":1} ,"name":"x"})") == 0);
+  CHECK(bad_lines(R"({"ph":"M","args":{"a":],"args":{"a":1},"name":"x"})") == 1);
+}
+
 TEST_CASE("a first line without a newline is torn") {
   const TemporaryFile file(kFirst);
   model::Problems problems;
