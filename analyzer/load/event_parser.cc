@@ -16,9 +16,11 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   if (const auto error = object.raw_json().get(arguments)) {
     return error;
   }
-  // Its end was found by counting brackets of either kind.
-  const std::size_t last = arguments.find_last_not_of(" \t\r");
-  return arguments[last] == '}' ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
+  // Its end was found by counting brackets of either kind, without one that follows the first.
+  constexpr std::string_view kBlanks = " \t\r";
+  const char first = arguments[arguments.find_first_not_of(kBlanks, 1)];
+  const char last = arguments[arguments.find_last_not_of(kBlanks)];
+  return (first == '"' || first == '}') && last == '}' ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
 }
 
 // Of microseconds with three decimals, without a detour over floating point; nothing if the text is

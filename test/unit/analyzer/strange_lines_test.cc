@@ -113,6 +113,15 @@ TEST_CASE("args that are cut short are not replaced by what follows") {
   CHECK(bad_lines(R"({"ph":"M","args":{"a":],"args":{"a":1},"name":"x"})") == 1);
 }
 
+TEST_CASE("a bracket too many is seen") {
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{["a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","id2":{{"a":1},"name":"x","args":{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","id2":{"a":1}},"name":"x","args":{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{ })") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{ }})") == 0);
+}
+
 TEST_CASE("a first line without a newline is torn") {
   const TemporaryFile file(kFirst);
   model::Problems problems;
