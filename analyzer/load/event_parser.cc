@@ -20,7 +20,8 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   constexpr std::string_view kBlanks = " \t\r";
   const char first = arguments[arguments.find_first_not_of(kBlanks, 1)];
   const char last = arguments[arguments.find_last_not_of(kBlanks)];
-  return (first == '"' || first == '}') && last == '}' ? simdjson::SUCCESS : simdjson::TAPE_ERROR;
+  const bool is_whole = (first == '"' || first == '}') && last == '}';
+  return is_whole ? simdjson::SUCCESS : simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
 }
 
 // Of microseconds with three decimals, without a detour over floating point; nothing if the text is
