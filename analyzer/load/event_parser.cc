@@ -15,32 +15,38 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   if (const auto error = value.get_object().get(object)) {
     return error;
   }
-  return object.raw_json().get(arguments);
+  if (const auto error = object.raw_json().get(arguments)) {
+    return error;
+  }
+  // Its end was found by counting brackets of either kind, without one that follows the first.
+  constexpr std::string_view kBlanks = " \t\r";
+  const char first = arguments[arguments.find_first_not_of(kBlanks, 1)];
+  const char last = arguments[arguments.find_last_not_of(kBlanks)];
+  const bool is_whole = (first == '"' || first == '}') && last == '}';
+  return is_whole ? simdjson::SUCCESS : simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
 }
 
 // Of microseconds with three decimals, without a detour over floating point; nothing if the text is
 // anything else.
 std::optional<std::int64_t> nanoseconds(std::string_view number) {
-  while (!number.empty() && static_cast<unsigned char>(number.back()) <= ' ') {
-    number.remove_suffix(1);
-  }
-  constexpr std::size_t kDecimals = 4;  // with the point
-  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.' ||
-      number.front() == '-') {
+  number = number.substr(0, number.find_last_not_of(" \t\r") + 1);  // up to the next token
+  constexpr std::size_t kDecimals = 4;                              // with the point
+  if (number.size() <= kDecimals || number[number.size() - kDecimals] != '.') {
     return std::nullopt;
   }
-  std::int64_t whole_us = 0;
-  std::int64_t part_ns = 0;
+  // Without signs: these take none.
+  std::uint64_t whole_us = 0;
+  std::uint64_t part_ns = 0;
   const char* const point = number.data() + number.size() - kDecimals;
   const char* const end = number.data() + number.size();
   const auto [whole_end, whole_error] = std::from_chars(number.data(), point, whole_us);
   const auto [part_end, part_error] = std::from_chars(point + 1, end, part_ns);
-  constexpr std::int64_t kMost_us = std::numeric_limits<std::int64_t>::max() / 2000;
+  constexpr std::uint64_t kMost_us = std::numeric_limits<std::int64_t>::max() / 2000;
   if (whole_error != std::errc() || part_error != std::errc() || whole_end != point ||
-      part_end != end || whole_us > kMost_us || part_ns < 0) {
+      part_end != end || whole_us > kMost_us) {
     return std::nullopt;
   }
-  return whole_us * 1000 + part_ns;
+  return static_cast<std::int64_t>(whole_us * 1000 + part_ns);
 }
 
 }  // namespace

@@ -41,6 +41,14 @@ std::string_view event_text(std::string_view line, bool is_first) {
   return line;
 }
 
+// Lines of no other phase say anything here. Where one of the others is damaged, in its args too,
+// so that nothing is lost if it is ignored, a reader need not see it.
+bool may_be_needed(std::string_view line) {
+  return line.find(R"("ph":"M")") != std::string_view::npos ||
+         line.find(R"("ph":"b")") != std::string_view::npos ||
+         line.find(R"("ph":"e")") != std::string_view::npos;
+}
+
 class FileLoader {
  public:
   FileLoader(model::TraceFile& file, model::NameTable& names, const MayUse& may_use)
@@ -52,6 +60,9 @@ class FileLoader {
       return true;
     }
     const auto event = usable_event(line, false);
+    if (!event && !may_be_needed(line) && may_use_ && may_use_(line, false)) {
+      return true;
+    }
     const bool is_good = event && reader_.read(*event);
     if (!is_good) {
       reader_.lose_row();

@@ -58,6 +58,8 @@ TEST_CASE("a row says whose it is, and when") {
   CHECK(bad_lines(row("step", "send steps channel 3", R"("op":1)")) == 1);
   CHECK(bad_lines(row("proxy", "recv channel 3", R"("context":1)")) == 1);
   CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "-0.500")) == 1);
+  CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "5.000\x01")) == 1);
+  CHECK(bad_lines(row("step", "send steps channel 3", R"("context":1)", "5.-00")) == 1);
 }
 
 TEST_CASE("the end of a row is not taken for another's") {
@@ -104,6 +106,20 @@ TEST_CASE("what follows a member that is damaged is not skipped with it") {
   CHECK(bad_lines(R"({"ph":"b","cat":"step","tid":"x":"y","ts":5.000,"name":"x"}})") == 1);
   CHECK(bad_lines(R"({"ph":"b","cat":"step","id2":,"ts":5.000,"name":"x"})") == 1);
   CHECK(bad_lines(row("step", "send steps channel 3", R"("step":,"context":1)")) == 1);
+}
+
+TEST_CASE("args that are cut short are not replaced by what follows") {
+  CHECK(bad_lines(R"({"ph":"C" ,"args":{"a":1} ,"name":"x"})") == 0);
+  CHECK(bad_lines(R"({"ph":"M","args":{"a":],"args":{"a":1},"name":"x"})") == 1);
+}
+
+TEST_CASE("a bracket too many is seen") {
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{["a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","id2":{{"a":1},"name":"x","args":{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","id2":{"a":1}},"name":"x","args":{"a":1}})") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{ })") == 1);
+  CHECK(bad_lines(R"({"ph":"M","name":"x","args":{ }})") == 0);
 }
 
 TEST_CASE("a first line without a newline is torn") {
