@@ -95,8 +95,6 @@ void load_part(Reader& reader, PartLoader& loader, Part& part) {
   while (reader.next(line) && loader.take(line)) {
   }
   part.read_error = reader.error();
-  part.file.proxies.shrink_to_fit();
-  part.file.steps.shrink_to_fit();
 }
 
 void load_stream(const std::string& path, FilePlan& plan, Part& part) {
@@ -141,15 +139,6 @@ void join_parts(const std::string& path, const FilePlan& plan, std::vector<Part>
   Part whole;
   whole.file.path = path;
   whole.file.process = std::move(parts[plan.first_part].file.process);
-  std::size_t proxies = 0;
-  std::size_t steps = 0;
-  for (std::size_t i = 0; i < plan.part_count; ++i) {
-    const model::TraceFile& part = parts[plan.first_part + i].file;
-    proxies += part.proxies.size();
-    steps += part.steps.size();
-  }
-  whole.file.proxies.reserve(proxies);
-  whole.file.steps.reserve(steps);
   for (std::size_t i = 0; i < plan.part_count; ++i) {
     Part part = std::exchange(parts[plan.first_part + i], Part());
     if (part.not_a_trace) {

@@ -6,6 +6,7 @@
 #define RINGSIDE_ANALYZER_MODEL_TRACE_H
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -72,8 +73,8 @@ struct TraceFile {
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
   Operations operations;
-  std::vector<ProxyOperation> proxies;
-  std::vector<Step> steps;
+  std::deque<ProxyOperation> proxies;  // there may be millions: a deque takes no more than they do
+  std::deque<Step> steps;
   std::vector<ClockReading> clocks;         // in the order of the file
   std::map<std::uint64_t, Window> windows;  // by number
   std::optional<std::int64_t> last_ns;      // of ringside_end, else of the last account
