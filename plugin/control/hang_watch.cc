@@ -51,18 +51,16 @@ std::string operation_text(const assemble::Operation& operation) {
 
 std::string transfer_text(const TransferKind& kind) {
   const std::string peer = kind.peer >= 0 ? "peer " + std::to_string(kind.peer) : "a peer";
+  const std::string transfer = (kind.is_send ? " for a send to " : " for a receive from ") + peer;
   switch (kind.wait) {
     case TransferWait::kPeer:
-      return kind.is_send ? peer + " to make room" : "data of " + peer;
+      return kind.is_send ? peer + " to take data" : "data of " + peer;
     case TransferWait::kNetwork:
-      return kind.is_send ? "the network, sending to " + peer
-                          : "the network, flushing what " + peer + " sent";
+      return "the network" + transfer;
     case TransferWait::kGpu:
-      return kind.is_send ? "the GPU, to send to " + peer
-                          : "the GPU, to take what " + peer + " sent";
+      return "the GPU" + transfer;
     default:
-      return std::string("a transfer ") + (kind.is_send ? "to " : "from ") + peer +
-             " that does not tell for what";
+      return "something not told" + transfer;
   }
 }
 
