@@ -51,16 +51,16 @@ std::string operation_text(const assemble::Operation& operation) {
 
 std::string transfer_text(const TransferKind& kind) {
   const std::string peer = kind.peer >= 0 ? "peer " + std::to_string(kind.peer) : "a peer";
-  const std::string transfer = (kind.is_send ? " for a send to " : " for a receive from ") + peer;
+  const std::string transfer = (kind.is_send ? "a send to " : "a receive from ") + peer;
   switch (kind.wait) {
     case TransferWait::kPeer:
       return kind.is_send ? peer + " to take data" : "data of " + peer;
     case TransferWait::kNetwork:
-      return "the network" + transfer;
+      return "the network for " + transfer;
     case TransferWait::kGpu:
-      return "the GPU" + transfer;
+      return "the GPU for " + transfer;
     default:
-      return "something not told" + transfer;
+      return transfer;
   }
 }
 
@@ -97,12 +97,6 @@ std::string on_one_line(std::string text) {
   return text;
 }
 
-std::string seconds_text(double seconds) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.1f s", seconds);
-  return text.data();
-}
-
 }  // namespace
 
 bool HangWatch::is_due(std::int64_t now_ns) {
@@ -127,10 +121,11 @@ std::string hang_line(const InFlight& stuck, const assemble::Communicator* commu
                       const HangFacts& facts) {
   constexpr double kSecond_ns = 1e9;
   const double in_flight_s = static_cast<double>(facts.now_ns - stuck.since_ns) / kSecond_ns;
+  std::array<char, 96> times{};
+  std::snprintf(times.data(), times.size(), ", in flight for %.1f s (limit %.7g s): ", in_flight_s,
+                facts.limit_s);
   std::string line = "stalled: " + communicator_text(communicator, stuck.operation.rank) + ": " +
-                     operation_text(stuck.operation) + ", in flight for " +
-                     seconds_text(in_flight_s) + " (limit " + seconds_text(facts.limit_s) +
-                     "): " + phase_text(stuck);
+                     operation_text(stuck.operation) + times.data() + phase_text(stuck);
   if (facts.dropped != 0) {
     line += "; " + std::to_string(facts.dropped) + " records were lost, its end may be among them";
   }

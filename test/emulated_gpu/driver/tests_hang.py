@@ -13,11 +13,11 @@ LIMIT_S = 2
 RANKS = 3
 LINE = re.compile(r"ringside\[(\d+)\] warning: stalled: rank (\d) of 3 in communicator world "
                   r"\(0x[0-9a-f]{16}\): (\w+ seq \d+), \d+ bytes, in flight for ([0-9.]+) s "
-                  r"\(limit 2.0 s\): (.*); dump: (.*)")
+                  r"\(limit 2 s\): (.*); dump: (.*)")
 
 
 def watched_job(setup, *options):
-    return Job(setup, "--scenario", "train", *options, ranks=RANKS, timeout=30,
+    return Job(setup, "--scenario", "train", *options, ranks=RANKS, timeout=60,
                RINGSIDE_HANG_SECONDS=str(LIMIT_S), RINGSIDE_LOG=str(setup.directory / "messages"),
                RINGSIDE_ON_HANG='echo "$RINGSIDE_HANG_PID $RINGSIDE_HANG_DUMP" >> commands')
 
