@@ -136,6 +136,10 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
   if (options.start_off) {
     plan.choices.push_back({"RINGSIDE_START", "0"});
   }
+  // A job that is watched over by nobody should at least say what it is stuck in.
+  if (get("RINGSIDE_HANG_SECONDS") == nullptr) {
+    plan.choices.push_back({"RINGSIDE_HANG_SECONDS", "120"});
+  }
   if (const std::string other = value_of(get, "NCCL_PROFILER_PLUGIN");
       !other.empty() && other != plan.plugin) {
     plan.notes.push_back("NCCL_PROFILER_PLUGIN was " + printable(other) +

@@ -37,7 +37,7 @@ struct Plan {
   std::string job;                  ///< RINGSIDE_JOB: the same on all nodes
   /// The number that a launcher has given this very process: ringside runs once for each task.
   std::optional<int> task;
-  Variables choices;               ///< RINGSIDE_EVENTS and so on, as far as they were asked for
+  Variables choices;               ///< what was asked for, and what is set unless the user did
   Variables inherited;             ///< RINGSIDE_* that are set already and stay
   std::vector<std::string> notes;  ///< what the user should know, a sentence each
 

@@ -276,6 +276,9 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   }
   ++operations_written_;
   note_kernel_order(open);
+  if (made.state == OperationState::kCompleted) {
+    note_end(open);
+  }
   if (open.kernels_stopped > 0) {
     std::uint64_t& last = last_on_gpu_[made.context];
     last = std::max(last, made.number);

@@ -29,6 +29,7 @@
 #include "plugin/assemble/event.h"
 #include "plugin/assemble/gpu_clock.h"
 #include "plugin/assemble/id_map.h"
+#include "plugin/assemble/in_flight.h"
 #include "plugin/assemble/name_table.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/sink.h"
@@ -95,6 +96,11 @@ class Assembler {
   /// operations.
   std::uint64_t write_in_flight(Sink& sink, std::int64_t now_ns);
 
+  /// Of each communicator the first operation in flight, if it has been its turn since `until_ns`
+  /// or longer. Those of which only the enqueue was seen are not among them, unless the call has
+  /// not returned; nor are calls of which NCCL tells nothing more (OperationKind::kApi).
+  std::vector<InFlight> in_flight_since(std::int64_t until_ns) const;
+
   /// Hands what is not finished to the sink and forgets it: nothing comes any more.
   void close(std::int64_t now_ns);
 
@@ -155,6 +161,10 @@ class Assembler {
   void give_up(record::EventId id, std::int64_t now_ns);
   void give_up_call(Event& event, std::int64_t now_ns);
 
+  // assemble_in_flight.cc
+  void note_end(const OpenOperation& open);
+  bool is_overtaken(const OpenOperation& open) const;
+
   // assemble_children.cc
   void start_child(const RecordView& view);
   void state_of_child(const RecordView& view, Event& event);
@@ -197,6 +207,13 @@ class Assembler {
   };
   std::vector<Window> windows_;
   std::unordered_map<std::uint32_t, std::uint64_t> last_on_gpu_;  // context: operation number
+  /// The operations of a communicator that were seen to execute and end.
+  struct LastEnd {
+    std::uint64_t number = 0;  ///< of the latest
+    std::uint64_t group = 0;   ///< its group
+    std::int64_t end_ns = kUnknownTime;
+  };
+  std::unordered_map<std::uint32_t, LastEnd> last_end_;  // by context
   /// Where the kernels of a communicator have got to on its GPU.
   struct KernelOrder {
     std::uint64_t group = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/control/config.h"
 
+#include <array>
 #include <charconv>
 #include <limits>
 #include <string_view>
@@ -11,6 +12,17 @@
 
 namespace ringside::control {
 namespace {
+
+constexpr double kLeastHang_s = 0.1;
+constexpr double kMostHang_s = 30.0 * 24 * 3600;
+
+// The shortest text that gives the same number.
+std::string number_text(double number) {
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  return end.ec == std::errc{} ? std::string(text.data(), end.ptr) : std::string();
+}
 
 class Reader {
  public:
@@ -47,6 +59,25 @@ class Reader {
       return;
     }
     value = parsed * unit;
+  }
+
+  /// Seconds, fractions allowed, from kLeastHang_s to kMostHang_s; 0 is off.
+  void seconds_or_off(const char* name, double& value) {
+    const char* text = get_(name);
+    if (text == nullptr) {
+      return;
+    }
+    const std::string_view given(text);
+    double parsed = 0;
+    const auto end = std::from_chars(given.data(), given.data() + given.size(), parsed);
+    const bool fits = parsed == 0 || (parsed >= kLeastHang_s && parsed <= kMostHang_s);
+    if (end.ec != std::errc{} || end.ptr != given.data() + given.size() || !fits) {
+      warn(name, text,
+           "0 or seconds from " + number_text(kLeastHang_s) + " to " + number_text(kMostHang_s),
+           number_text(value));
+      return;
+    }
+    value = parsed;
   }
 
   void warn(const char* name, std::string_view given, const std::string& wanted,
@@ -132,6 +163,8 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   auto drain_nice = static_cast<std::uint64_t>(config.drain_nice);
   reader.integer("RINGSIDE_DRAIN_NICE", 0, 19, false, drain_nice);
   config.drain_nice = static_cast<int>(drain_nice);
+  reader.seconds_or_off("RINGSIDE_HANG_SECONDS", config.hang_seconds);
+  config.on_hang = or_empty(get("RINGSIDE_ON_HANG"));
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -161,6 +194,8 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_JOURNAL_BYTES", std::to_string(journal_bytes)},
           {"RINGSIDE_DRAIN_CPU", drain_cpus.empty() ? "any" : drain_cpus},
           {"RINGSIDE_DRAIN_NICE", std::to_string(drain_nice)},
+          {"RINGSIDE_HANG_SECONDS", number_text(hang_seconds)},
+          {"RINGSIDE_ON_HANG", on_hang},
           {"RINGSIDE_LOG", log}};
 }
 

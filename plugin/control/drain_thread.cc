@@ -127,6 +127,8 @@ bool Session::cycle(bool final) {
   }
   if (final) {
     writer_.close();
+  } else {
+    look_for_hangs();
   }
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
@@ -146,6 +148,41 @@ bool Session::cycle(bool final) {
               "): events of some threads are lost if the process is killed");
   }
   return taken != 0 || !notes.empty() || !dumps.empty();
+}
+
+void Session::look_for_hangs() {
+  if (!hang_watch_.is_due(writer_.now_ns())) {
+    return;
+  }
+  hang_command_.reap();
+  const std::vector<assemble::InFlight> stuck =
+      hang_watch_.news(writer_.in_flight_for(hang_watch_.limit_ns()));
+  if (stuck.empty()) {
+    return;
+  }
+  const bool wants_dump = hang_dumps_ < HangWatch::kMostDumps;
+  std::string path;
+  if (wants_dump) {
+    ++hang_dumps_;
+    const std::lock_guard lock(mutex_);
+    path = next_dump_path();
+  }
+  // The lines first: a dump copies the trace, and that may take seconds.
+  const HangFacts facts{config_.hang_seconds, writer_.now_ns(), writer_.dropped_by_rings(), path};
+  for (const assemble::InFlight& operation : stuck) {
+    log_.warn(hang_line(operation, writer_.find_communicator(operation.operation.context), facts));
+  }
+  if (!wants_dump) {
+    return;
+  }
+  if (const int error = writer_.dump(path); error != 0) {
+    log_.warn("cannot write " + path + " (" + std::strerror(error) + ")");
+    path.clear();
+  }
+  if (const int error = hang_command_.run(path); error != 0) {
+    log_.warn(std::string("RINGSIDE_ON_HANG: /bin/sh cannot be started (") + std::strerror(error) +
+              ")");
+  }
 }
 
 void Session::shut_down() {

@@ -69,6 +69,8 @@ Session::Session(Config config)
     : config_(std::move(config)),
       log_(config_.log),
       writer_(config_),
+      hang_watch_(config_.hang_seconds),
+      hang_command_(config_.on_hang),
       started_(config_.start),
       choice_(config_.events) {
   record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
@@ -271,16 +273,17 @@ int Session::mark(const char* text) {
   return RINGSIDE_OK;
 }
 
+// Under the mutex.
+std::string Session::next_dump_path() {
+  const std::string& trace = writer_.path();
+  return trace.substr(0, trace.size() - std::strlen(".json")) + ".dump" +
+         std::to_string(++default_dumps_) + ".json";
+}
+
 int Session::dump(const char* path) {
   auto request = std::make_shared<DumpRequest>();
   std::unique_lock lock(mutex_);
-  if (path != nullptr) {
-    request->path = path;
-  } else {
-    const std::string& trace = writer_.path();
-    request->path = trace.substr(0, trace.size() - std::strlen(".json")) + ".dump" +
-                    std::to_string(++default_dumps_) + ".json";
-  }
+  request->path = path != nullptr ? path : next_dump_path();
   if (!ensure_thread()) {
     return RINGSIDE_ERROR_DISABLED;
   }

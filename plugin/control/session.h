@@ -22,6 +22,8 @@
 #include <vector>
 
 #include "plugin/control/config.h"
+#include "plugin/control/hang_command.h"
+#include "plugin/control/hang_watch.h"
 #include "plugin/control/log.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
@@ -76,6 +78,8 @@ class Session {
   void place_thread();
   std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
+  void look_for_hangs();
+  std::string next_dump_path();
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
   void apply_gate();
@@ -85,6 +89,9 @@ class Session {
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
   RingDirectory ring_directory_;
+  HangWatch hang_watch_;  // the drain thread's, as the next two
+  HangCommand hang_command_;
+  int hang_dumps_ = 0;
 
   std::mutex mutex_;  // guards what follows, up to the next blank line
   std::condition_variable wake_;

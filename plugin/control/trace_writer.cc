@@ -230,6 +230,14 @@ exporting::Account TraceWriter::account() {
   return made;
 }
 
+std::uint64_t TraceWriter::dropped_by_rings() {
+  std::uint64_t dropped = 0;
+  for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
+    dropped += thread.dropped;
+  }
+  return dropped;
+}
+
 void TraceWriter::flush() {
   if (!file_tried_) {
     return;

@@ -76,6 +76,17 @@ class TraceWriter {
   void settle();
   void close();
 
+  /// What has been in flight for so long; Assembler::in_flight_since says which of it.
+  std::vector<assemble::InFlight> in_flight_for(std::int64_t least_ns) const {
+    return assembler_.in_flight_since(now_ns_ - least_ns);
+  }
+  /// Of the last read_clocks().
+  std::int64_t now_ns() const { return now_ns_; }
+  /// NULL if it is not known.
+  const assemble::Communicator* find_communicator(std::uint32_t context) const;
+  /// Records that NCCL's threads could not store; ends of operations may be among them.
+  std::uint64_t dropped_by_rings();
+
   /// A complete trace in a new file. 0, or errno; EEXIST if the file exists.
   int dump(const std::string& path);
 
@@ -106,7 +117,6 @@ class TraceWriter {
   void create_file();
   void begin_segment();
   void next_segment();
-  const assemble::Communicator* find_communicator(std::uint32_t context) const;
   void fail(int error);
   void flush();
   void checkpoint();

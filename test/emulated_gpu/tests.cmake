@@ -51,6 +51,9 @@ endforeach()
 # What these measure is compared.
 set_tests_properties(nccl-late-rank nccl-sweep PROPERTIES RUN_SERIAL ON)
 
+add_nccl_test(nccl-hang-watch 120)
+add_nccl_test(nccl-hang-watch-stopped 120)
+
 add_nccl_test(nccl-run 120)
 add_nccl_test(nccl-run-killed 120)
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/host/application.h"
 
+#include <chrono>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #define RINGSIDE_NO_OPEN
@@ -65,6 +67,10 @@ void Application::do_action(const Action& action) {
       break;
     case Action::What::kFork:
       fork_and_exit();
+      break;
+    case Action::What::kSleep:
+      std::this_thread::sleep_for(
+          std::chrono::duration<double>(std::strtod(action.text.c_str(), nullptr)));
       break;
   }
 }

@@ -77,6 +77,7 @@ Options parse_options(int argc, char** argv) {
   std::vector<std::string> windows;
   std::vector<std::string> dumps;
   std::vector<std::string> marks;
+  std::vector<std::string> sleeps;
   std::vector<std::int64_t> forks;
   CLI::App app(kDescription);
   app.footer(kFooter);
@@ -113,6 +114,8 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--fork-at", forks,
                  "N fork after N calls; the child tries the C API and exits normally")
       ->allow_extra_args(false);
+  app.add_option("--sleep-at", sleeps, "N:SECONDS do nothing for so long after N calls")
+      ->allow_extra_args(false);
   app.add_option("--death", options.death, "How --kill-after ends: kill, abort, segfault, _exit")
       ->check(CLI::IsMember({"kill", "abort", "segfault", "_exit"}));
   app.add_option("--kill-after", options.kill_after, "Die after N calls, by SIGKILL or as --death")
@@ -131,6 +134,10 @@ Options parse_options(int argc, char** argv) {
     for (const auto& mark : marks) {
       const auto [after, text] = split(mark);
       options.actions.push_back({Action::What::kMark, after, text});
+    }
+    for (const auto& sleep : sleeps) {
+      const auto [after, text] = split(sleep);
+      options.actions.push_back({Action::What::kSleep, after, text});
     }
     for (const auto after : forks) options.actions.push_back({Action::What::kFork, after, ""});
     if (options.recordings.empty()) throw CLI::ValidationError("RECORDING", "no *.jsonl.gz there");

@@ -10,10 +10,10 @@ namespace ringside::host {
 
 /// Something that the application does when so many of NCCL's calls have been made.
 struct Action {
-  enum class What { kStart, kStop, kDump, kMark, kFork };
+  enum class What { kStart, kStop, kDump, kMark, kFork, kSleep };
   What what = What::kStart;
   std::int64_t after_calls = 0;
-  std::string text;  // path or marker
+  std::string text;  // path, marker or seconds
 };
 
 struct Options {

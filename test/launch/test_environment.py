@@ -28,6 +28,9 @@ def environment(place):
     require(not directory.exists(), "an empty directory of a run without a trace is left")
     require(seen["RINGSIDE_JOB"] == "job", seen["RINGSIDE_JOB"])
     require("RINGSIDE_EVENTS" not in seen and "RINGSIDE_START" not in seen, str(seen))
+    require(seen["RINGSIDE_HANG_SECONDS"] == "120", str(seen))
+    for value in ("0", "7.5", ""):
+        require(place.seen_by(RINGSIDE_HANG_SECONDS=value)["RINGSIDE_HANG_SECONDS"] == value, value)
 
     seen = place.seen_by("--dir", "deep/run-17", "--events", "coll,p2p", "--start-off")
     directory = pathlib.Path(seen["RINGSIDE_DIR"])
@@ -97,7 +100,7 @@ def text(place):
     seen = json.loads(shell.stdout)
     expected = {"NCCL_PROFILER_PLUGIN": os.path.realpath(place.options.plugin),
                 "RINGSIDE_DIR": str(odd_directory), "RINGSIDE_JOB": odd_directory.name,
-                "RINGSIDE_RING_DIR": str(place.rings), **variables}
+                "RINGSIDE_RING_DIR": str(place.rings), "RINGSIDE_HANG_SECONDS": "120", **variables}
     for name, value in expected.items():
         require(seen.get(name) == value, f"{name} is {seen.get(name)!r}, not {value!r}")
     require({name for name in seen if "RINGSIDE" in name or "NCCL" in name} == set(expected),

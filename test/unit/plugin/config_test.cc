@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/control/config.h"
 
+#include <algorithm>
 #include <map>
 
 #include "plugin/record/event_type.h"
@@ -73,6 +74,18 @@ TEST_CASE("how much is kept: bounds, compression, flight recorder") {
   CHECK_FALSE(read({{"RINGSIDE_FLIGHT_BYTES", "0"}}).is_flight_recorder());
 }
 
+TEST_CASE("the hang watch is off unless asked for, and takes fractions") {
+  CHECK(read({}).hang_seconds == 0);
+  CHECK(read({{"RINGSIDE_HANG_SECONDS", "0"}}).warnings.empty());
+  const Config config = read({{"RINGSIDE_HANG_SECONDS", "2.5"}, {"RINGSIDE_ON_HANG", "a b"}});
+  CHECK(config.hang_seconds == 2.5);
+  CHECK(config.on_hang == "a b");
+  CHECK(config.warnings.empty());
+  const auto listed = config.listed();
+  const std::pair<std::string, std::string> wanted{"RINGSIDE_HANG_SECONDS", "2.5"};
+  CHECK(std::find(listed.begin(), listed.end(), wanted) != listed.end());
+}
+
 TEST_CASE("a wrong value gets one warning that names it, and the default") {
   const std::pair<const char*, const char*> wrong[] = {
       {"RINGSIDE_START", "yes"},
@@ -91,6 +104,13 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_DRAIN_NICE", "20"},
       {"RINGSIDE_DRAIN_NICE", "-1"},
       {"RINGSIDE_DRAIN_MS", "-1"},
+      {"RINGSIDE_HANG_SECONDS", "0.01"},
+      {"RINGSIDE_HANG_SECONDS", "-1"},
+      {"RINGSIDE_HANG_SECONDS", "nan"},
+      {"RINGSIDE_HANG_SECONDS", "inf"},
+      {"RINGSIDE_HANG_SECONDS", "1e300"},
+      {"RINGSIDE_HANG_SECONDS", "2s"},
+      {"RINGSIDE_HANG_SECONDS", ""},
       {"RINGSIDE_EVENTS", "coll,stepz"},
       {"RINGSIDE_EVENTS", ""}};
   for (const auto& [name, value] : wrong) {
@@ -103,6 +123,7 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
     CHECK(config.drain_ms == 10);
     CHECK(config.drain_cpus.empty());
     CHECK(config.drain_nice == 0);
+    CHECK(config.hang_seconds == 0);
     CHECK(config.events.use_default);
   }
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An operation in flight, for whoever wants to know what it waits for (Assembler::in_flight_since).
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
+
+#include <compare>
+#include <cstdint>
+#include <map>
+
+#include "plugin/assemble/rows.h"
+
+namespace ringside::assemble {
+
+/// By the last state of a step. A send waits for the peer to take it, a receive for the peer's
+/// data.
+enum class TransferWait : std::uint8_t { kPeer, kNetwork, kGpu, kNotTold };
+
+struct TransferKind {
+  TransferWait wait = TransferWait::kNotTold;
+  int peer = -1;  ///< rank in the communicator; -1: not known
+  bool is_send = false;
+  auto operator<=>(const TransferKind&) const = default;
+};
+
+struct InFlight {
+  Operation operation;
+  /// Since when it was its turn: the first sign of its execution (or, while its call has not
+  /// returned, the call), or the end of another operation of its communicator, if that was later.
+  std::int64_t since_ns = kUnknownTime;
+  bool call_returned = true;
+  int kernel_channels = 0;                ///< that run now
+  std::map<TransferKind, int> transfers;  ///< steps in flight; proxy operations that have none
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H

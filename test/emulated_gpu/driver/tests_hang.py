@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hang watch: ranks that wait for one that is stuck say so by themselves, and write dumps."""
+
+import os
+import re
+import signal
+import time
+
+import traces
+from harness import Job, check, print_facts
+
+LIMIT_S = 2
+RANKS = 3
+LINE = re.compile(r"ringside\[(\d+)\] warning: stalled: rank (\d) of 3 in communicator world "
+                  r"\(0x[0-9a-f]{16}\): (\w+ seq \d+), \d+ bytes, in flight for ([0-9.]+) s "
+                  r"\(limit 2 s\): (.*); dump: (.*)")
+
+
+def watched_job(setup, *options):
+    return Job(setup, "--scenario", "train", *options, ranks=RANKS, timeout=60,
+               RINGSIDE_HANG_SECONDS=str(LIMIT_S), RINGSIDE_LOG=str(setup.directory / "messages"),
+               RINGSIDE_ON_HANG='echo "$RINGSIDE_HANG_PID $RINGSIDE_HANG_DUMP" >> commands')
+
+
+def lines_of(setup):
+    path = setup.directory / "messages"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [LINE.search(line) or line for line in text.splitlines() if "stalled:" in line]
+
+
+def pids_by_rank(job):
+    found = (traces.Trace(path) for path in (job.setup.directory / "traces").glob("*.json")
+             if ".dump" not in path.name)
+    return {trace.rank: trace.process["pid"] for trace in found}
+
+
+def check_watch(job, others):
+    """All other ranks tell, once, of the same operation, and write a dump each."""
+    setup = job.setup
+    while len(lines_of(setup)) < len(others):
+        check(job.process.poll() is None and time.monotonic() < job.deadline,
+              f"lines: {lines_of(setup)}\n{job.log()[-2000:]}")
+        time.sleep(0.1)
+    time.sleep(LIMIT_S + 1.5)  # long enough for a second line of each
+    lines = lines_of(setup)
+    check(all(isinstance(line, re.Match) for line in lines), f"lines: {lines}")
+    check(sorted(int(line[2]) for line in lines) == others,
+          f"not one line of each rank that waits: {[line[0] for line in lines]}")
+    for line in lines:
+        check(LIMIT_S <= float(line[4]) <= LIMIT_S + 1.5, f"not in time: {line[0]}")
+        check("waiting for " in line[5], f"no phase: {line[0]}")
+        print(line[0])
+    dumps = sorted(line[6] for line in lines)
+    check(dumps == sorted(map(str, (setup.directory / "traces").glob("*.dump*.json"))),
+          f"dumps: {dumps}")
+    setup.run_analyzer("lint", "--closed", *dumps)
+    commands = (setup.directory / "commands").read_text(encoding="utf-8").splitlines()
+    check(sorted(commands) == sorted(f"{line[1]} {line[6]}" for line in lines),
+          f"commands: {commands}")
+    said = setup.run_analyzer("hang", setup.directory / "traces", expected=(1,))
+    check(lines[0][3] in said and re.search(r"Not known: rank 1: its trace is not closed", said),
+          f"of the dumps alone `hang` says: {said}")
+    return lines
+
+
+def hang_with_rings(setup):
+    """What `hang` says with the dumps and what the rings of all hold, read from outside."""
+    copies = setup.directory / "copies"
+    copies.mkdir()
+    setup.run_analyzer("recover", "--running", "--output", copies, setup.rings)
+    said = setup.run_analyzer("hang", copies, setup.directory / "traces", expected=(1,))
+    print(said.splitlines()[0])
+    return said
+
+
+def stuck(setup):
+    """A rank never joins a collective; its process lives, and has nothing to tell."""
+    job = watched_job(setup, "--iterations", "40", "--stuck-rank", "1", "--stuck-at", "30")
+    lines = check_watch(job, [0, 2])
+    said = hang_with_rings(setup)
+    job.kill()
+    check({line[3] for line in lines} == {"AllGather seq 5"}, "another operation")
+    check(re.search(r"Rank 1 \(.*\) has not joined AllGather seq 5 of communicator world; "
+                    r"2 ranks have waited", said), f"rank 1 is stuck, found: {said}")
+
+
+def stopped(setup):
+    """A rank is stopped by SIGSTOP wherever it is, the drain thread too; its rings are read."""
+    job = watched_job(setup, "--iterations", "100000")
+    while len(job.calls(0)) < 100:
+        check(job.process.poll() is None and time.monotonic() < job.deadline, "the job is too slow")
+        time.sleep(0.05)
+    pid = pids_by_rank(job)[1]
+    os.kill(pid, signal.SIGSTOP)
+    check_watch(job, [0, 2])
+    said = hang_with_rings(setup)
+    job.kill()
+    check("1" in re.findall(r"[Rr]ank (\d)", said.splitlines()[0]),
+          f"rank 1 is stopped, found: {said}")
+    print_facts(stopped=pid)
+
+
+TESTS = {"nccl-hang-watch": stuck, "nccl-hang-watch-stopped": stopped}

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The hang watch: a recording is replayed and stands still for a while, in the middle of an operation.
+The plugin must tell of that operation in time, with a dump, and of nothing else; where it is off,
+where nothing stands still, and where only enqueues are recorded, it must tell of nothing.
+"""
+import argparse
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import expected
+
+LIMIT_S = 0.5
+SLEEP_S = 2.5
+LINE = re.compile(r"stalled: rank \d+ (?:of 2 )?in communicator .*0x[0-9a-f]{16}\)?: (\w+ seq \d+), "
+                  r"(\d+) bytes, in flight for ([0-9.]+) s \(limit 0.5 s\): (.+); dump: (.*)")
+
+
+class Failure(Exception):
+    pass
+
+
+def require(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def open_operations(recording):
+    """In flight at the end of what was recorded: something below has not stopped."""
+    return [event for event in recording.of_type(*expected.OPERATIONS)
+            if not event.stopped or any(below.type in ("ProxyOp", "KernelCh") and not below.stopped
+                                        for below in event.descendants())]
+
+
+def middle_of_an_operation(file):
+    """A number of calls after which one collective is in flight, and its call has returned."""
+    proxies = expected.Recording(file).of_type("ProxyOp")
+    for proxy in proxies[len(proxies) // 3:]:
+        limited = expected.Recording(file, limit=proxy.number)
+        found = open_operations(limited)
+        if len(found) == 1 and found[0].type == "Coll" and found[0].stopped:
+            return proxy.number, found[0]
+    raise Failure("no such moment in the recording")
+
+
+class Case:
+    def __init__(self, options, directory, name):
+        self.options = options
+        self.place = pathlib.Path(directory) / name
+        self.traces = self.place / "traces"
+        self.rings = self.place / "rings"
+        self.traces.mkdir(parents=True)
+        self.rings.mkdir()
+        self.messages = self.place / "messages"
+
+    def host(self, file, *arguments, **variables):
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith("RINGSIDE_")}
+        environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
+                           RINGSIDE_RING_BYTES="32M", RINGSIDE_LOG=str(self.messages),
+                           RINGSIDE_EVENTS="all", RINGSIDE_HANG_SECONDS=str(LIMIT_S),
+                           RINGSIDE_ON_HANG="echo ran >> commands")
+        environment.update(variables)
+        abi = file.parent.name.split("-")[1][1]  # as the recording's
+        done = subprocess.run([self.options.host, "--plugin", self.options.plugin, "--abi", abi,
+                               *arguments, str(file)], env=environment, cwd=self.place, capture_output=True,
+                              text=True, timeout=60, check=False)
+        require(done.returncode == 0, f"nccl_host returned {done.returncode}: {done.stdout}"
+                                      f"{done.stderr}")
+        self.ringside("lint", "--closed", self.traces)
+
+    def ringside(self, *arguments, status=0):
+        done = subprocess.run([self.options.ringside, *map(str, arguments)], capture_output=True,
+                              text=True, timeout=60, check=False)
+        require(done.returncode == status, f"ringside {arguments} returned {done.returncode}:\n"
+                                           f"{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def said(self):
+        text = self.messages.read_text(encoding="utf-8") if self.messages.exists() else ""
+        return [line for line in text.splitlines() if "stalled:" in line]
+
+    def dumps(self):
+        return sorted(self.traces.glob("*.dump*"))
+
+
+def check_stall(case, operation):
+    func, _, _, _ = expected.message(operation)
+    wanted = f"{func} seq {operation.call['seqNumber']}"
+    lines = case.said()
+    require(len(lines) == 1, f"not one line: {lines}")
+    line = LINE.search(lines[0])
+    require(line and line[1] == wanted, f"not of {wanted}: {lines[0]}")
+    require(LIMIT_S <= float(line[3]) <= LIMIT_S + 1.5, f"not in time: {lines[0]}")
+    require([pathlib.Path(line[5])] == case.dumps(), f"{lines[0]}: dumps {case.dumps()}")
+    require((case.place / "commands").read_text(encoding="utf-8") == "ran\n", "the command")
+    report = case.ringside("hang", "--min-age", "0.3", *case.dumps(), status=1)
+    require(wanted in report.splitlines()[0], f"`hang` does not name {wanted}: {report}")
+    print(lines[0], report.splitlines()[0], sep="\n")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--host", required=True, help="nccl_host")
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--ringside", required=True)
+    parser.add_argument("recording", help="a folder of test/data/transcripts")
+    options = parser.parse_args()
+    directory = tempfile.mkdtemp(prefix="ringside-hang-")
+    file = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))[0]
+    try:
+        after, operation = middle_of_an_operation(file)
+        sleep = ("--sleep-at", f"{after}:{SLEEP_S}")
+        case = Case(options, directory, "stall")
+        case.host(file, *sleep)
+        check_stall(case, operation)
+        for name, arguments, variables in (
+                ("off", sleep, {"RINGSIDE_HANG_SECONDS": "0"}), ("no-stall", ("--timing",), {}),
+                ("enqueues", sleep, {"RINGSIDE_EVENTS": "coll,p2p"})):
+            case = Case(options, directory, name)
+            case.host(file, *arguments, **variables)
+            found = [*case.said(), *case.dumps(), *case.place.glob("commands")]
+            require(not found, f"{name}: {found}")
+    except (Failure, KeyError, ValueError, subprocess.TimeoutExpired) as failure:
+        print(f"{type(failure).__name__} {failure}\nfiles are in {directory}")
+        return 1
+    shutil.rmtree(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

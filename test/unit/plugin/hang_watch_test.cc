@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is stuck, by records with times of the test's choice; and what is told of it.
+#include "plugin/control/hang_watch.h"
+
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <pthread.h>
+#include <thread>
+#include <unistd.h>
+
+#include "plugin/control/hang_command.h"
+#include "test/unit/catch.h"
+#include "test/unit/plugin/assembler_script.h"
+#include "test/unit/plugin/directory.h"
+
+using namespace ringside;
+using assemble::InFlight;
+using assemble::TransferWait;
+using control::HangWatch;
+using record::EventId;
+using record::EventState;
+using record::EventType;
+using test::kSecond;
+using test::Script;
+
+namespace {
+
+constexpr std::int64_t kLimit = 2 * kSecond;
+
+std::vector<InFlight> stuck_in(Script& script) {
+  return script.assembler.in_flight_since(script.now - kLimit);
+}
+
+EventId enqueue(Script& script) {
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  return coll;
+}
+
+void run_to_its_end(Script& script, EventId coll) {
+  script.stop(script.start(EventType::kProxyOp, coll, 11), 11);
+}
+
+}  // namespace
+
+TEST_CASE("a transfer that never ends is stuck after the limit, not before") {
+  Script script;
+  const EventId coll = enqueue(script);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  const std::int64_t begun_ns = script.now;
+  const EventId step = script.start(EventType::kProxyStep, send, 11);
+  script.state(step, EventState::kStepSendGpuWait);
+  script.settle(kLimit - kSecond / 10);
+  CHECK(stuck_in(script).empty());
+  script.settle(kSecond / 10);
+  const auto stuck = stuck_in(script);
+  REQUIRE(stuck.size() == 1);
+  CHECK(stuck[0].operation.number == 1);
+  CHECK(stuck[0].since_ns == begun_ns);
+  REQUIRE(stuck[0].transfers.size() == 1);
+  CHECK(stuck[0].transfers.begin()->first.wait == TransferWait::kGpu);
+  script.state(step, EventState::kStepSendPeerWait);
+  CHECK(stuck_in(script).at(0).transfers.begin()->first.wait == TransferWait::kPeer);
+  script.state(step, EventState::kStepSendWait);
+  CHECK(stuck_in(script).at(0).transfers.begin()->first.wait == TransferWait::kNetwork);
+  script.stop(step, 11);
+  CHECK(stuck_in(script).at(0).transfers.begin()->first.wait == TransferWait::kNotTold);
+  script.stop(send, 11);
+  script.settle(kLimit);
+  CHECK(stuck_in(script).empty());
+}
+
+TEST_CASE("a kernel that never ends is stuck; one that has not begun is an enqueue") {
+  Script script(6, true);
+  const EventId coll = enqueue(script);
+  script.settle(10 * kSecond);
+  CHECK(stuck_in(script).empty());
+  script.start(EventType::kKernelCh, coll, 11);
+  script.settle(3 * kSecond);
+  const auto stuck = stuck_in(script);
+  REQUIRE(stuck.size() == 1);
+  CHECK(stuck[0].kernel_channels == 1);
+}
+
+TEST_CASE("an operation of which only the enqueue is seen is never stuck") {
+  Script script;
+  for (int i = 0; i < 3; ++i) {
+    enqueue(script);
+    for (int second = 0; second < 8; ++second) {
+      script.settle(kSecond);
+      CHECK(stuck_in(script).empty());
+    }
+  }
+}
+
+TEST_CASE("a call that does not return is stuck, unless its thread has made others since") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.settle(3 * kSecond);
+  const auto stuck = stuck_in(script);
+  REQUIRE(stuck.size() == 1);
+  CHECK_FALSE(stuck[0].call_returned);
+  script.start(EventType::kGroup, 0);
+  CHECK(stuck_in(script).empty());
+  script.stop(coll);
+  script.settle(3 * kSecond);
+  CHECK(stuck_in(script).empty());
+}
+
+TEST_CASE("an operation's time counts from its turn, not from the queue behind another") {
+  Script script;
+  const EventId first = script.start(EventType::kProxyOp, enqueue(script), 11);
+  script.start(EventType::kProxyOp, enqueue(script), 11);
+  script.settle(10 * kSecond);
+  REQUIRE(stuck_in(script).size() == 1);
+  CHECK(stuck_in(script)[0].operation.number == 1);
+  script.stop(first, 11);
+  const std::int64_t ended_ns = script.now;
+  CHECK(stuck_in(script).empty());  // its end is known, though it may still get late events
+  script.settle(kSecond);
+  CHECK(stuck_in(script).empty());
+  script.settle(kSecond);
+  const auto stuck = stuck_in(script);
+  REQUIRE(stuck.size() == 1);
+  CHECK(stuck[0].operation.number == 2);
+  CHECK(stuck[0].since_ns == ended_ns);
+}
+
+TEST_CASE("an operation that a later one has overtaken has lost its end, and is not stuck") {
+  Script script;
+  script.start(EventType::kProxyOp, enqueue(script), 11);
+  script.settle(3 * kSecond);
+  REQUIRE(stuck_in(script).size() == 1);
+  run_to_its_end(script, enqueue(script));
+  script.settle(5 * kSecond);
+  CHECK(stuck_in(script).empty());
+}
+
+TEST_CASE("the watch looks once a second, or never") {
+  HangWatch off(0);
+  CHECK_FALSE(off.is_due(kSecond));
+  HangWatch watch(0.5);
+  CHECK(watch.limit_ns() == kSecond / 2);
+  CHECK(watch.is_due(kSecond));
+  CHECK_FALSE(watch.is_due(2 * kSecond - 1));
+  CHECK(watch.is_due(2 * kSecond));
+}
+
+TEST_CASE("a stall is told once; the next one of the communicator, and another's, again") {
+  HangWatch watch(1);
+  const auto stuck = [](std::uint32_t context, std::uint64_t number) {
+    InFlight made;
+    made.operation.context = context;
+    made.operation.number = number;
+    return made;
+  };
+  CHECK(watch.news({stuck(1, 7)}).size() == 1);
+  CHECK(watch.news({stuck(1, 7)}).empty());
+  CHECK(watch.news({}).empty());
+  CHECK(watch.news({stuck(1, 7)}).empty());
+  const auto another = watch.news({stuck(1, 7), stuck(2, 8)});
+  REQUIRE(another.size() == 1);
+  CHECK(another[0].operation.context == 2);
+  CHECK(watch.news({stuck(1, 9), stuck(2, 8)}).size() == 1);
+}
+
+TEST_CASE("the line names rank, communicator, operation and phase, and stays one line") {
+  InFlight stuck;
+  stuck.operation.func = "AllGather";
+  stuck.operation.has_seq = stuck.operation.has_bytes = true;
+  stuck.operation.seq = 5;
+  stuck.operation.bytes = 4096;
+  stuck.since_ns = kSecond;
+  stuck.kernel_channels = 2;
+  stuck.transfers[{TransferWait::kPeer, 1, false}] = 3;
+  stuck.transfers[{TransferWait::kGpu, 2, true}] = 4;
+  assemble::Communicator world;
+  world.name = "wor\nld";
+  world.has_hash = world.has_size = world.rank_known = true;
+  world.hash = 0xabc;
+  world.rank = 2;
+  world.nranks = 3;
+  CHECK(control::hang_line(stuck, &world, {2, 4 * kSecond, 0, "/d/x.json"}) ==
+        "stalled: rank 2 of 3 in communicator wor?ld (0x0000000000000abc): AllGather seq 5, 4096 "
+        "bytes, in flight for 3.0 s (limit 2 s): in the kernel (2 channels), waiting for data of "
+        "peer 1 (3), the GPU for a send to peer 2 (4); dump: /d/x.json");
+  stuck.kernel_channels = 0;
+  stuck.transfers.clear();
+  stuck.call_returned = false;
+  const std::string line = control::hang_line(stuck, nullptr, {2, 4 * kSecond, 9, ""});
+  CHECK(line.find("enqueued: its call has not returned; 9 records were lost") != line.npos);
+  CHECK(line.find("; no dump: 4 have been written") != line.npos);
+  for (int peer = 0; peer < 1000; ++peer) {
+    stuck.transfers[{TransferWait::kNetwork, peer, true}] = 1;
+  }
+  CHECK(control::hang_line(stuck, nullptr, {2, 4 * kSecond, 0, ""}).size() < 600);
+}
+
+TEST_CASE("the command runs with the dump's path, without our files and signals") {
+  const Directory directory;
+  const std::string out = directory.file("out");
+  const int open_file = dup(STDERR_FILENO);
+  control::HangCommand command(
+      "{ echo \"$RINGSIDE_HANG_DUMP $RINGSIDE_HANG_PID\"; "
+      "grep SigBlk /proc/self/status; ls /proc/$$/fd | wc -l; } > " +
+      out + ".new; mv " + out + ".new " + out);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  CHECK(command.run("/a b/dump.json") == 0);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  std::string said;
+  for (int i = 0; i < 1000 && said.empty(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    std::ifstream file(out);
+    said.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  close(open_file);
+  CHECK(said.find("/a b/dump.json " + std::to_string(getpid()) + "\n") == 0);
+  CHECK(said.find("SigBlk:\t0000000000000000\n") != said.npos);
+  CHECK(said.substr(said.rfind('\n', said.size() - 2) + 1).size() <= 2);  // fewer than 10
+  command.reap();
+}
