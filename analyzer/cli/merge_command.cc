@@ -9,6 +9,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/merge/bundle.h"
 #include "analyzer/merge/merged_file.h"
 #include "analyzer/merge/output_file.h"
 #include "analyzer/merge/plan.h"
@@ -37,6 +38,8 @@ constexpr char kMergeExample[] =
     "  ringside merge traces/ -o slow.json --top-slowest 20    where the time went\n"
     "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
     "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
+    "  ringside merge traces/ -o all.tar --format bundle       as they are, for Perfetto 58 or "
+    "newer\n"
     "\n";
 
 // Above that a browser takes long to open it.
@@ -113,7 +116,47 @@ merge::WriteOptions write_options(const MergeOptions& options) {
   return result;
 }
 
+ExitStatus finish_output(merge::OutputFile& output) {
+  if (output.finish()) {
+    return kExitOk;
+  }
+  std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
+  return kExitInternal;
+}
+
+// What leaves operations out, or adds to them, would have to rewrite the traces.
+bool fits_bundle(const MergeOptions& options) {
+  return !options.top_slowest && options.around.empty() && !options.no_steps &&
+         !options.no_arrows && !match::chooses_operations(options.selection);
+}
+
+ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
+                      merge::OutputFile& output) {
+  model::Problems problems;
+  const bool is_whole =
+      merge::write_bundle(analysis.traces, analysis.alignment, plan, output, problems);
+  print_problems(problems, {});
+  if (!is_whole && output.error().empty()) {
+    return kExitNoInput;
+  }
+  const ExitStatus status = finish_output(output);
+  if (status == kExitOk) {
+    std::fprintf(stderr, "%s, %s; %s, of which a bundle has the constant part of each offset\n",
+                 report::counted(plan.processes.size(), "process", "processes").c_str(),
+                 report::human_bytes(output.bytes()).c_str(),
+                 clocks_text(analysis.alignment).c_str());
+  }
+  return status;
+}
+
 ExitStatus run_merge(const MergeOptions& options) {
+  const bool is_bundle = options.format == "bundle";
+  if (is_bundle && !fits_bundle(options)) {
+    std::fprintf(stderr,
+                 "ringside merge: a bundle has the traces as they are; choose a part by --rank and "
+                 "--host only\n");
+    return kExitUsage;
+  }
   merge::OutputFile output(options.output, options.force);
   if (!output.error().empty()) {
     std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
@@ -136,6 +179,9 @@ ExitStatus run_merge(const MergeOptions& options) {
   plan_options.has_arrows = !options.no_arrows;
   const merge::Plan plan =
       merge::make_plan(analysis->traces, analysis->matches, analysis->alignment, plan_options);
+  if (is_bundle) {
+    return run_bundle(*analysis, plan, output);
+  }
   const merge::WriteOptions writing = write_options(options);
   model::Problems problems;
   const merge::MergedLines lines =
@@ -149,9 +195,8 @@ ExitStatus run_merge(const MergeOptions& options) {
                  report::counted(lines.damaged, "line was", "lines were").c_str(),
                  lines.first_damaged.c_str());
   }
-  if (!output.finish()) {
-    std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
-    return kExitInternal;
+  if (const ExitStatus status = finish_output(output); status != kExitOk) {
+    return status;
   }
   const std::string text = merged_text(options, *analysis, plan, lines, output.bytes());
   std::fputs(text.c_str(), stderr);
@@ -164,11 +209,16 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<MergeOptions>();
   CLI::App* const command =
       app.add_subcommand("merge", "Put all ranks into one timeline for a viewer, on one clock");
+  options->format = "json";
   add_analysis_options(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }
   command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command
+      ->add_option("--format", options->format, "json, or bundle: a tar of the traces as they are")
+      ->check(CLI::IsMember({"json", "bundle"}))
+      ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
   command->add_flag("--no-steps", options->no_steps, "Without the rows of the network's steps");
   command->add_flag("--no-arrows", options->no_arrows, "Without arrows between ranks");

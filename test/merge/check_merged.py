@@ -11,6 +11,7 @@ import math
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 
 SMALL = ["--ranks-per-host", "2", "--iterations", "4"]
@@ -238,6 +239,36 @@ def check_parts(ringside, directory, whole):
                "arrows are left")
 
 
+def check_bundle(ringside, directory, truth):
+    """The traces are untouched, and the offsets are those of the true clocks."""
+    path = directory / "all.tar"
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle")
+    before = path.read_bytes()
+    with tarfile.open(path, "r:") as bundle:
+        names = bundle.getnames()
+        files = {name: bundle.extractfile(name).read() for name in names}
+    text = files.pop(names[0])
+    expect(text.startswith(b'{"perfetto_manifest"'), "Perfetto does not know the manifest")
+    entries = json.loads(text)["perfetto_manifest"]["files"]
+    expect([entry["path"] for entry in entries] == names[1:], "other files than the manifest's")
+    hosts = {host["host"]: host for host in truth["hosts"]}
+    first = hosts[entries[0]["machine"]["name"]]
+    for entry in entries:
+        expect(files[entry["path"]] == (directory / "traces" / entry["path"]).read_bytes(),
+               entry["path"], "is another")
+        offset = entry.get("clocks", {"offset_ns": 0})["offset_ns"]
+        host = hosts[entry["machine"]["name"]]
+        at = true_ns(truth, host, truth["job_start_ns"])
+        exact = own_ns(truth, first, at) - truth["job_start_ns"]
+        # The job is short: 100 ppm of drift between two clocks are a few microseconds.
+        expect(abs(offset - exact) < 20_000, entry, "should be", exact)
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle", "--force")
+    expect(path.read_bytes() == before, "another bundle of the same traces")
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle", "--force",
+        "--no-steps", status=2)
+    path.unlink()
+
+
 def check_errors(ringside, directory, merged):
     traces = directory / "traces"
     before = merged.read_bytes()
@@ -268,6 +299,8 @@ def main():
             merged = check_job(generate, ringside, options, directory)
             if number == 0:
                 check_parts(ringside, directory, merged)
+                truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+                check_bundle(ringside, directory, truth)
                 check_errors(ringside, directory, merged)
         print(f"{options}: ok")
 
