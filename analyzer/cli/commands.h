@@ -34,6 +34,7 @@ void add_overlap(CLI::App& app, Chosen& chosen);
 void add_critical_path(CLI::App& app, Chosen& chosen);
 void add_iterations(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
+void add_merge(CLI::App& app, Chosen& chosen);
 void add_export(CLI::App& app, Chosen& chosen);
 void add_recover(CLI::App& app, Chosen& chosen);
 void add_lint(CLI::App& app, Chosen& chosen);

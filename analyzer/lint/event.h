@@ -28,6 +28,7 @@ struct Event {
   std::optional<std::int64_t> ts_ns;
   std::optional<std::int64_t> dur_ns;
   JsonScan scan;
+  bool is_merged = false;  // of a file of `ringside merge`
 };
 
 inline std::optional<std::int64_t> integer_at(const simdjson::dom::object& object,

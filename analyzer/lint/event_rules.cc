@@ -27,7 +27,7 @@ struct MetadataLine {
   std::array<std::string_view, 4> keys;  // that args must have; unused ones are empty
 };
 
-constexpr std::array<MetadataLine, 11> kMetadata = {{
+constexpr std::array<MetadataLine, 14> kMetadata = {{
     {"process_name", {"name"}},
     {"process_sort_index", {"sort_index"}},
     {"thread_name", {"name"}},
@@ -39,6 +39,9 @@ constexpr std::array<MetadataLine, 11> kMetadata = {{
     {schema::kLineWindow, {"window", "start_ns"}},
     {schema::kLineAccount, {"ts_ns", "by_type"}},
     {schema::kLineEnd, {"ts_ns", "operations"}},
+    {schema::kLineMerged, {"format_version", "base_time_s", "processes", "part"}},
+    {schema::kLineMergedHost, {"host", "is_reference"}},
+    {schema::kLineMergedEnd, {"lines", "lines_left_out"}},
 }};
 
 void require(const Event& event, const simdjson::dom::object& object,
@@ -59,7 +62,7 @@ void check_keys(const Event& event, Findings& findings) {
   require(event, {"ph", "pid", "tid", "ts", "name"}, findings);
   if (event.phase == "X") {
     require(event, {"cat", "dur", "args"}, findings);
-  } else if (event.phase == "b" || event.phase == "e") {
+  } else if (event.phase == "b" || event.phase == "e" || (event.is_merged && event.phase == "n")) {
     require(event, {"cat"}, findings);
     if (event.id.empty()) {
       findings.add(event.line, Rule::kRequiredKeys, "no id2.local (a string)");
@@ -165,7 +168,8 @@ void check_event(const Event& event, Findings& findings) {
 }
 
 void check_first_event(const Event& event, Findings& findings) {
-  if (event.phase != "M" || event.name != schema::kLineTrace || !event.arguments) {
+  if (event.phase != "M" || (event.name != schema::kLineTrace && !event.is_merged) ||
+      !event.arguments) {
     findings.add(event.line, Rule::kFirstLine, "not a ringside_trace event");
     return;
   }
@@ -173,7 +177,9 @@ void check_first_event(const Event& event, Findings& findings) {
       "format_version", "plugin_version", "run_id",       "job", "host",  "boot_id", "pid",
       "base_time_s",    "start_ns",       "nccl_version", "abi", "clock", "events",  "config",
       "environment"};
-  require(event, *event.arguments, kKeys, Rule::kFirstLine, "args.", findings);
+  if (!event.is_merged) {
+    require(event, *event.arguments, kKeys, Rule::kFirstLine, "args.", findings);
+  }
   const auto version = integer_at(*event.arguments, "format_version");
   if (version && *version != schema::kFormatVersion) {
     findings.add(event.line, Rule::kFirstLine,

@@ -2,6 +2,7 @@
 #include "analyzer/lint/file_linter.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -31,6 +32,7 @@ class FileLinter {
     }
     Event event;
     event.line = line.number;
+    event.is_merged = is_merged_;
     event.scan = scan_json(text);
     if (!parse(text, event)) {
       container_.take_event(false);
@@ -38,23 +40,30 @@ class FileLinter {
     }
     ++events_;
     fill(event);
-    container_.take_event(event.phase == "M" && event.name == schema::kLineEnd);
+    if (event.phase == "M" && event.name == schema::kLineMerged && event.line == 1) {
+      event.is_merged = is_merged_ = true;
+    }
+    const char* const end = is_merged_ ? schema::kLineMergedEnd : schema::kLineEnd;
+    container_.take_event(event.phase == "M" && event.name == end);
     check(event);
   }
 
   FileReport finish(bool must_be_closed) {
     container_.finish(must_be_closed);
-    const bool is_closed = container_.is_closed();
+    // The processes of a merged file end one by one.
+    const bool is_closed = container_.is_closed() && (!is_merged_ || open_traces_ == 0);
     slices_.finish(findings_);
     asyncs_.finish(is_closed, findings_);
     // What a line refers to may be in another segment, or be one of those that the account counts
     // as lost.
     const bool is_whole = is_closed && !is_segment_ && !lacks_lines_;
     flows_.finish(is_whole, findings_);
-    references_.finish(is_whole, findings_);
+    for (auto& [pid, references] : references_) {
+      references.finish(is_whole, !is_merged_ || is_whole, findings_);
+    }
     FileReport report;
     report.events = events_;
-    report.is_closed = is_closed;
+    report.is_closed = container_.is_closed();
     report.findings = std::move(findings_.all());
     std::stable_sort(report.findings.begin(), report.findings.end(),
                      [](const Finding& a, const Finding& b) {
@@ -120,6 +129,12 @@ class FileLinter {
     check_account(event, findings_);
     if (event.phase == "M" && event.arguments) {
       lacks_lines_ = lacks_lines_ || (event.name == schema::kLineAccount && has_lost_lines(event));
+      open_traces_ += event.name == schema::kLineTrace ? 1 : 0;
+      open_traces_ -= event.name == schema::kLineEnd ? 1 : 0;
+      lacks_lines_ = lacks_lines_ ||
+                     (event.name == schema::kLineMerged && is_true_at(*event.arguments, "part")) ||
+                     (event.name == schema::kLineMergedEnd &&
+                      integer_at(*event.arguments, "lines_left_out").value_or(1) > 0);
       is_segment_ = is_segment_ ||
                     (event.name == schema::kLineTrace &&
                      integer_at(*event.arguments, "segment").value_or(1) > 1) ||
@@ -128,7 +143,7 @@ class FileLinter {
     slices_.take(event);
     asyncs_.take(event);
     flows_.take(event, findings_);
-    references_.take(event, findings_);
+    references_[is_merged_ ? event.pid : 0].take(event, findings_);
   }
 
   simdjson::dom::parser parser_;
@@ -137,10 +152,12 @@ class FileLinter {
   SliceRules slices_;
   AsyncRules asyncs_;
   FlowRules flows_;
-  ReferenceRules references_;
+  std::map<std::int64_t, ReferenceRules> references_;  // by pid in a merged file
   std::uint64_t events_ = 0;
-  bool is_segment_ = false;   // one of several
-  bool lacks_lines_ = false;  // that the account counts
+  bool is_merged_ = false;
+  std::int64_t open_traces_ = 0;  // in a merged file, that have begun and not ended
+  bool is_segment_ = false;       // one of several
+  bool lacks_lines_ = false;      // that the account counts
 };
 
 }  // namespace

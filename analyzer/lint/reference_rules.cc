@@ -63,12 +63,12 @@ void ReferenceRules::resolve(const References& references, const Lines& lines, c
   }
 }
 
-void ReferenceRules::finish(bool is_closed, Findings& findings) {
+void ReferenceRules::finish(bool is_closed, bool is_counted, Findings& findings) {
   resolve(to_contexts_, contexts_, "ringside_communicator of context", findings);
   if (is_closed) {
     resolve(to_operations_, operations_, "operation", findings);
   }
-  if (end_ && end_->first != operation_lines_) {
+  if (is_counted && end_ && end_->first != operation_lines_) {
     findings.add(end_->second, Rule::kOperationCount,
                  "operations is " + std::to_string(end_->first) + ", but the file has " +
                      std::to_string(operation_lines_));

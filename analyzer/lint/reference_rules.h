@@ -17,7 +17,8 @@ namespace ringside::lint {
 class ReferenceRules {
  public:
   void take(const Event& event, Findings& findings);
-  void finish(bool is_closed, Findings& findings);
+  /// is_counted: all operations that the end counts should be there.
+  void finish(bool is_closed, bool is_counted, Findings& findings);
 
  private:
   using Lines = std::unordered_map<std::int64_t, std::uint64_t>;  // id to the line that has it

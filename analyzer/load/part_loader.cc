@@ -81,6 +81,9 @@ Failure PartLoader::load_first(const Line& line) {
       event.name == schema::kLineTrace) {
     return read_process(parser_, event, part_.file.process);
   }
+  if (event.phase == "M" && event.name == schema::kLineMerged) {
+    return "a merged file, for viewers only: name the traces that `ringside merge` was given";
+  }
   return "not a Ringside trace: the first line is not a ringside_trace event";
 }
 

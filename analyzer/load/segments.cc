@@ -60,6 +60,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   const std::uint64_t awaited = whole.process.segment + whole.segments + whole.segments_missing;
   whole.segments_missing += next.process.segment - awaited;
   ++whole.segments;
+  whole.later_paths.push_back(std::move(next.path));
   whole.next_segment = next.next_segment;
   whole.closed = next.closed;
   whole.recovered = next.recovered;

@@ -81,6 +81,7 @@ struct TraceFile {
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be
   std::uint64_t segments = 1;                       // files that were put together
+  std::vector<std::string> later_paths;             // of those behind the first, in their order
   std::uint64_t segments_missing = 0;               // between the first and the last of them
   std::optional<std::uint64_t> next_segment;        // in which the last of them says it goes on
   bool closed = false;                              // ringside_end was there

@@ -11,6 +11,7 @@ import hang_inputs
 import iterations_inputs
 import lint_inputs
 import match_inputs
+import merge_inputs
 import network_inputs
 import summary_inputs
 
@@ -29,7 +30,7 @@ def write_case(name, command, files):
 
 def main():
     for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
-                   hang_inputs, network_inputs, iterations_inputs):
+                   hang_inputs, network_inputs, iterations_inputs, merge_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

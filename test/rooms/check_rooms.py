@@ -27,6 +27,8 @@ ROOMS = {
     "analyzer/metrics": ["analyzer/match", "analyzer/model", "analyzer/align", "plugin/assemble"],
     "analyzer/report": ["analyzer/metrics", "analyzer/match", "analyzer/model", "analyzer/align",
                         "plugin/assemble"],
+    "analyzer/merge": ["analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
+                       "analyzer/model", "analyzer/align", "plugin/assemble"],
     # What the plugin makes of the environment, as the plugin itself says it.
     "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
                         "plugin/record/clock.h"],

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <unistd.h>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/merge/bundle.h"
+#include "analyzer/merge/merged_file.h"
+#include "analyzer/merge/output_file.h"
+#include "analyzer/merge/plan.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::cli {
+namespace {
+
+struct MergeOptions : AnalysisOptions {
+  std::string output;
+  bool force = false;
+  bool no_steps = false;
+  bool no_arrows = false;
+  std::optional<std::size_t> top_slowest;
+  std::string around;
+  double margin_s = 0.01;
+};
+
+constexpr char kMergeExample[] =
+    "Open the result in ui.perfetto.dev or chrome://tracing. Where ranks wait for others, for "
+    "whom, and\n"
+    "who came last is drawn in; docs/analyzer.md says how.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside merge traces/ -o all.json                      all ranks on one clock\n"
+    "  ringside merge traces/ -o slow.json --top-slowest 20    where the time went\n"
+    "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
+    "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
+    "  ringside merge traces/ -o all.tar --format bundle       as they are, for Perfetto 58 or "
+    "newer\n"
+    "\n";
+
+// Above that a browser takes long to open it.
+constexpr std::uint64_t kLarge_bytes = std::uint64_t{1} << 30;
+
+bool is_one_of(const std::string& output, const model::Traces& traces) {
+  const auto is_it = [&](const std::string& path) {
+    std::error_code error;
+    return std::filesystem::equivalent(output, path, error) && !error;
+  };
+  return std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
+    return is_it(file.path) || std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
+  });
+}
+
+// False, after a message, if --around names nothing.
+bool choose_operations(const MergeOptions& options, Analysis& analysis) {
+  if (!options.around.empty() &&
+      !merge::keep_around(analysis.traces, analysis.alignment, options.around,
+                          static_cast<std::int64_t>(options.margin_s * 1e9), analysis.matches)) {
+    std::fprintf(
+        stderr,
+        "ringside merge: --around %s: no such operation; say communicator:function:number,\n"
+        "as world:AllReduce:12, with a name or hash of `ringside communicators`\n",
+        options.around.c_str());
+    return false;
+  }
+  if (options.top_slowest) {
+    merge::keep_slowest(analysis.traces, analysis.alignment, *options.top_slowest,
+                        analysis.matches);
+  }
+  return true;
+}
+
+std::string clocks_text(const align::Alignment& alignment) {
+  if (alignment.hosts().size() == 1) {
+    return "one clock";
+  }
+  std::int64_t most_ns = 0;
+  for (const align::HostOffset& host : alignment.hosts()) {
+    if (!alignment.is_aligned() || !host.is_bounded) {
+      return "clocks as they were, since nothing bounds them: arrows and waiting only within hosts";
+    }
+    most_ns = std::max(most_ns, host.is_reference ? 0 : host.most_uncertainty_ns);
+  }
+  return "clocks of " + report::counted(alignment.hosts().size(), "host") + " within " +
+         report::fixed(static_cast<double>(most_ns) / 1e3, 1) + " us of the reference";
+}
+
+std::string merged_text(const MergeOptions& options, const Analysis& analysis,
+                        const merge::Plan& plan, const merge::MergedLines& lines,
+                        std::uint64_t bytes) {
+  std::string text = options.output + ": " +
+                     report::counted(plan.processes.size(), "process", "processes") + ", " +
+                     report::counted(plan.operations, "operation") + ", " +
+                     report::counted(lines.written, "line") + ", " + report::human_bytes(bytes) +
+                     "; " + clocks_text(analysis.alignment) + '\n';
+  if (bytes > kLarge_bytes) {
+    text +=
+        "note: this is large for a viewer; --no-steps, --from, --to, --top-slowest make it "
+        "smaller\n";
+  }
+  return text;
+}
+
+merge::WriteOptions write_options(const MergeOptions& options) {
+  merge::WriteOptions result;
+  result.has_steps = !options.no_steps;
+  if (::isatty(STDERR_FILENO) != 0) {
+    result.progress = [](std::uint64_t bytes) {
+      std::fprintf(stderr, "\r%s merged \x1b[K", report::human_bytes(bytes).c_str());
+    };
+  }
+  return result;
+}
+
+ExitStatus finish_output(merge::OutputFile& output) {
+  if (output.finish()) {
+    return kExitOk;
+  }
+  std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
+  return kExitInternal;
+}
+
+// What leaves operations out, or adds to them, would have to rewrite the traces.
+bool fits_bundle(const MergeOptions& options) {
+  return !options.top_slowest && options.around.empty() && !options.no_steps &&
+         !options.no_arrows && !match::chooses_operations(options.selection);
+}
+
+ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
+                      merge::OutputFile& output) {
+  model::Problems problems;
+  const bool is_whole =
+      merge::write_bundle(analysis.traces, analysis.alignment, plan, output, problems);
+  print_problems(problems, {});
+  if (!is_whole && output.error().empty()) {
+    return kExitNoInput;
+  }
+  const ExitStatus status = finish_output(output);
+  if (status == kExitOk) {
+    std::fprintf(stderr, "%s, %s; %s, of which a bundle has the constant part of each offset\n",
+                 report::counted(plan.processes.size(), "process", "processes").c_str(),
+                 report::human_bytes(output.bytes()).c_str(),
+                 clocks_text(analysis.alignment).c_str());
+  }
+  return status;
+}
+
+ExitStatus run_merge(const MergeOptions& options) {
+  const bool is_bundle = options.format == "bundle";
+  if (is_bundle && !fits_bundle(options)) {
+    std::fprintf(stderr,
+                 "ringside merge: a bundle has the traces as they are; choose a part by --rank and "
+                 "--host only\n");
+    return kExitUsage;
+  }
+  merge::OutputFile output(options.output, options.force);
+  if (!output.error().empty()) {
+    std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
+    return kExitUsage;
+  }
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return kExitNoInput;
+  }
+  if (is_one_of(options.output, analysis->traces)) {
+    std::fprintf(stderr, "ringside merge: %s is one of the traces\n", options.output.c_str());
+    return kExitUsage;
+  }
+  if (!choose_operations(options, *analysis)) {
+    return kExitUsage;
+  }
+  merge::PlanOptions plan_options;
+  plan_options.is_part = options.top_slowest || !options.around.empty() ||
+                         match::chooses_operations(options.selection);
+  plan_options.has_arrows = !options.no_arrows;
+  const merge::Plan plan =
+      merge::make_plan(analysis->traces, analysis->matches, analysis->alignment, plan_options);
+  if (is_bundle) {
+    return run_bundle(*analysis, plan, output);
+  }
+  const merge::WriteOptions writing = write_options(options);
+  model::Problems problems;
+  const merge::MergedLines lines =
+      merge::write_merged(analysis->traces, analysis->alignment, plan, writing, output, problems);
+  if (writing.progress) {
+    std::fprintf(stderr, "\r\x1b[K");
+  }
+  print_problems(problems, {});
+  if (lines.damaged > 0) {
+    std::fprintf(stderr, "note: %s left out, the first is %s\n",
+                 report::counted(lines.damaged, "line was", "lines were").c_str(),
+                 lines.first_damaged.c_str());
+  }
+  if (const ExitStatus status = finish_output(output); status != kExitOk) {
+    return status;
+  }
+  const std::string text = merged_text(options, *analysis, plan, lines, output.bytes());
+  std::fputs(text.c_str(), stderr);
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<MergeOptions>();
+  CLI::App* const command =
+      app.add_subcommand("merge", "Put all ranks into one timeline for a viewer, on one clock");
+  options->format = "json";
+  add_analysis_options(*command, *options);
+  for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
+    command->remove_option(command->get_option(of_documents));
+  }
+  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command
+      ->add_option("--format", options->format, "json, or bundle: a tar of the traces as they are")
+      ->check(CLI::IsMember({"json", "bundle"}))
+      ->capture_default_str();
+  command->add_flag("--force", options->force, "Replace what is there");
+  command->add_flag("--no-steps", options->no_steps, "Without the rows of the network's steps");
+  command->add_flag("--no-arrows", options->no_arrows, "Without arrows between ranks");
+  constexpr const char* kGroup = "Choose a part";
+  command
+      ->add_option("--top-slowest", options->top_slowest,
+                   "Only so many operations, those that took longest")
+      ->check(CLI::PositiveNumber)
+      ->group(kGroup);
+  command
+      ->add_option("--around", options->around,
+                   "Only what is near the operation communicator:function:number")
+      ->group(kGroup);
+  command->add_option("--margin", options->margin_s, "How near --around means, in seconds")
+      ->check(CLI::Range(0.0, 1e6))
+      ->capture_default_str()
+      ->group(kGroup);
+  set_command(*command, kMergeExample, options, chosen, run_merge);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/merge/line.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <system_error>
+
+namespace ringside::merge {
+namespace {
+
+constexpr std::uint64_t kFlowBits = 32;
+
+// The raw text of each member of an object that is known to be valid JSON.
+void split_members(std::string_view json, std::vector<std::string_view>& members) {
+  members.clear();
+  int depth = 0;
+  bool in_string = false;
+  std::size_t begin = json.find('{') + 1;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      i += c == '\\' ? 1U : 0U;
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+    if (!in_string && ((depth == 1 && c == ',') || depth == 0)) {
+      members.push_back(json.substr(begin, i - begin));
+      begin = i + 1;
+      if (depth == 0) {
+        return;
+      }
+    }
+  }
+}
+
+// Where the value of a member begins: behind its key and the colon.
+std::size_t value_of(std::string_view member) {
+  std::size_t i = member.find('"') + 1;
+  while (member[i] != '"') {
+    i += member[i] == '\\' ? 2 : 1;
+  }
+  i = member.find(':', i) + 1;
+  return member.find_first_not_of(" \t\r\n", i);
+}
+
+// Of microseconds with three decimals, which docs/trace-format.md demands; below 2^62.
+std::optional<std::int64_t> exact_ns(std::string_view text) {
+  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') {
+    text.remove_suffix(1);
+  }
+  const std::size_t point = text.find('.');
+  if (point == std::string_view::npos || point + 4 != text.size()) {
+    return std::nullopt;
+  }
+  std::uint64_t whole_us = 0;
+  std::uint64_t part_ns = 0;
+  const char* const middle = text.data() + point;
+  const char* const end = text.data() + text.size();
+  const auto whole = std::from_chars(text.data(), middle, whole_us);
+  const auto part = std::from_chars(middle + 1, end, part_ns);
+  if (whole.ec != std::errc() || whole.ptr != middle || part.ec != std::errc() || part.ptr != end ||
+      whole_us > std::numeric_limits<std::int64_t>::max() / 2000) {
+    return std::nullopt;
+  }
+  return static_cast<std::int64_t>(whole_us * 1000 + part_ns);
+}
+
+std::optional<std::uint64_t> hex_number(std::string_view text) {
+  std::uint64_t number = 0;
+  if (!text.starts_with("0x")) {
+    return std::nullopt;
+  }
+  const auto [end, error] = std::from_chars(text.data() + 2, text.data() + text.size(), number, 16);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+template <typename T>
+void take_text(const simdjson::dom::element& value, T& text) {
+  std::string_view view;
+  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
+}
+
+}  // namespace
+
+void append_microseconds(std::int64_t time_ns, std::string& output) {
+  std::array<char, 32> text{};
+  const int size =
+      std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(time_ns / 1000),
+                    static_cast<long long>(time_ns % 1000));
+  output.append(text.data(), static_cast<std::size_t>(size));
+}
+
+void append_quoted(std::string_view text, std::string& output) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  output += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20) {
+      output += "\\u00";
+      output += kHex[byte >> 4U];
+      output += kHex[byte & 0xFU];
+    } else {
+      output += c == '"' || c == '\\' ? "\\" : "";
+      output += c;
+    }
+  }
+  output += '"';
+}
+
+void append_hex(std::uint64_t value, std::string& output) {
+  std::array<char, 24> text{};
+  const int size =
+      std::snprintf(text.data(), text.size(), "\"0x%llx\"", static_cast<unsigned long long>(value));
+  output.append(text.data(), static_cast<std::size_t>(size));
+}
+
+std::optional<std::string> EventLine::parse(std::string_view json) {
+  phase = category = name = id = {};
+  ts_ns.reset();
+  dur_ns = 0;
+  operation.reset();
+  gpu_index.reset();
+  fields_.clear();
+  simdjson::dom::object object;
+  if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
+    return std::string("not a JSON object: ") + simdjson::error_message(error);
+  }
+  split_members(json, raw_);
+  std::size_t i = 0;
+  bool has_pid = false;
+  bool has_dur = false;
+  std::string_view ts;
+  for (const auto member : object) {
+    Field field{Key::kOther, raw_[i], value_of(raw_[i])};
+    const std::string_view value = field.text.substr(field.value);
+    if (auto failure = take(member.key, member.value, value, field)) {
+      return failure;
+    }
+    has_pid = has_pid || field.key == Key::kPid;
+    has_dur = has_dur || field.key == Key::kDur;
+    ts = field.key == Key::kTs ? value : ts;
+    fields_.push_back(field);
+    ++i;
+  }
+  if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
+    return "\"ph\", \"pid\" or \"dur\" is missing";
+  }
+  if (phase != "M") {
+    ts_ns = exact_ns(ts);
+    if (!ts_ns) {
+      return "\"ts\" is not microseconds with three decimals";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> EventLine::take(std::string_view key,
+                                           const simdjson::dom::element& value,
+                                           std::string_view raw, Field& field) {
+  if (key == "ph") {
+    take_text(value, phase);
+  } else if (key == "cat") {
+    take_text(value, category);
+  } else if (key == "name") {
+    take_text(value, name);
+  } else if (key == "pid") {
+    field.key = Key::kPid;
+  } else if (key == "ts") {
+    field.key = Key::kTs;
+  } else if (key == "dur") {
+    field.key = Key::kDur;
+    const auto duration_ns = exact_ns(raw);
+    if (!duration_ns) {
+      return "\"dur\" is not microseconds with three decimals";
+    }
+    dur_ns = *duration_ns;
+  } else if (key == "bind_id") {
+    field.key = Key::kBindId;
+    std::string_view text;
+    take_text(value, text);
+    const auto number = hex_number(text);
+    if (!number) {
+      return "\"bind_id\" is not a number as \"0x...\"";
+    }
+    bind_id_ = *number;
+  } else if (key == "id2") {
+    std::string_view local;
+    id = value["local"].get_string().get(local) == simdjson::SUCCESS ? local : std::string_view();
+  } else if (key == "args") {
+    take_arguments(value);
+  }
+  return std::nullopt;
+}
+
+void EventLine::take_arguments(const simdjson::dom::element& value) {
+  operation.reset();
+  gpu_index.reset();
+  simdjson::dom::object arguments;
+  if (value.get_object().get(arguments) != simdjson::SUCCESS) {
+    return;
+  }
+  for (const auto member : arguments) {
+    std::uint64_t number = 0;
+    if (member.key == "op" && member.value.get_uint64().get(number) == simdjson::SUCCESS) {
+      operation = number;
+    } else if (member.key == "gpu") {
+      std::int64_t index = 0;
+      if (member.value["index"].get_int64().get(index) == simdjson::SUCCESS) {
+        gpu_index = index;
+      }
+    }
+  }
+}
+
+bool EventLine::append_moved(const Place& place, std::string& output) const {
+  std::optional<std::int64_t> begin_ns;
+  std::optional<std::int64_t> end_ns;
+  if (ts_ns) {
+    begin_ns = place.time(*ts_ns);
+    // Both ends are moved: slices that touch or nest still do, whatever the clock's drift.
+    std::int64_t last_ns = 0;
+    end_ns = __builtin_add_overflow(*ts_ns, dur_ns, &last_ns) ? std::nullopt : place.time(last_ns);
+    if (!begin_ns || !end_ns || *end_ns < *begin_ns) {
+      return false;
+    }
+  }
+  char separator = '{';
+  for (const Field& field : fields_) {
+    output += separator;
+    separator = ',';
+    if (field.key == Key::kOther || (field.key != Key::kPid && !ts_ns)) {
+      output += field.text;
+      continue;
+    }
+    output += field.text.substr(0, field.value);
+    if (field.key == Key::kPid) {
+      output += std::to_string(place.pid);
+    } else if (field.key == Key::kTs) {
+      append_microseconds(*begin_ns, output);
+    } else if (field.key == Key::kDur) {
+      append_microseconds(*end_ns - *begin_ns, output);
+    } else {
+      const std::uint64_t own = bind_id_ & ((std::uint64_t{1} << kFlowBits) - 1);
+      append_hex(std::uint64_t{place.number} << kFlowBits | own, output);
+    }
+  }
+  output += '}';
+  return true;
+}
+
+}  // namespace ringside::merge

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One line of a trace, and the same line in a merged file: its content stays, its process, its time
+// and its flow are those of the merged file.
+#ifndef RINGSIDE_ANALYZER_MERGE_LINE_H
+#define RINGSIDE_ANALYZER_MERGE_LINE_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <simdjson.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringside::merge {
+
+/// Set in the bind_id of arrows between ranks, which no process's own flow has.
+inline constexpr std::uint64_t kArrowBit = std::uint64_t{1} << 63;
+
+/// Where the lines of a process go.
+struct Place {
+  std::uint32_t pid = 0;
+  std::uint32_t number = 0;  // of the process in the merged file, from 1: above the flows' own bits
+  /// A time of the trace on the time line of the merged file, in ns; nothing if it has no place.
+  std::function<std::optional<std::int64_t>(std::int64_t)> time;
+};
+
+class EventLine {
+ public:
+  /// `json` is followed by load::LineReader::kPadding bytes that may be read, and must outlive
+  /// the use of this line. Returns why it is no event that can be moved; nothing if it is one.
+  std::optional<std::string> parse(std::string_view json);
+
+  // Valid until the next parse(); of a key that is there twice the last counts.
+  std::string_view phase;
+  std::string_view category;
+  std::string_view name;
+  std::string_view id;                     // id2.local
+  std::optional<std::int64_t> ts_ns;       // nothing in metadata
+  std::int64_t dur_ns = 0;                 // of slices
+  std::optional<std::uint64_t> operation;  // args.op
+  std::optional<std::int64_t> gpu_index;   // args.gpu.index
+
+  /// Appends the line with the process, time and flow of `place`, without comma and newline. False,
+  /// and nothing is appended, if its time has no place there.
+  bool append_moved(const Place& place, std::string& output) const;
+
+ private:
+  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId };
+  struct Field {
+    Key key = Key::kOther;
+    std::string_view text;  // raw: "key":value
+    std::size_t value = 0;  // where the value begins in it
+  };
+
+  std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
+                                  std::string_view raw, Field& field);
+  void take_arguments(const simdjson::dom::element& value);
+
+  simdjson::dom::parser parser_;
+  std::vector<Field> fields_;
+  std::vector<std::string_view> raw_;
+  std::uint64_t bind_id_ = 0;
+};
+
+/// "12.345": microseconds of nanoseconds, which are not negative.
+void append_microseconds(std::int64_t time_ns, std::string& output);
+
+/// A JSON string; `text` is valid UTF-8.
+void append_quoted(std::string_view text, std::string& output);
+
+/// "0x1a", quoted.
+void append_hex(std::uint64_t value, std::string& output);
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_LINE_H

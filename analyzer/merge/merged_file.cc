@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/merge/merged_file.h"
+
+#include <optional>
+
+#include "analyzer/load/line_reader.h"
+#include "analyzer/merge/line.h"
+#include "analyzer/merge/process_lines.h"
+#include "analyzer/report/numbers.h"
+#include "ringside/trace_schema.h"
+
+namespace ringside::merge {
+namespace {
+
+constexpr std::uint64_t kProgress_bytes = std::uint64_t{16} << 20;
+
+class Writer {
+ public:
+  Writer(const model::Traces& traces, const align::Alignment& alignment, const Plan& plan,
+         const WriteOptions& options, OutputFile& output, model::Problems& problems)
+      : traces_(traces),
+        alignment_(alignment),
+        plan_(plan),
+        options_(options),
+        output_(output),
+        problems_(problems) {}
+
+  MergedLines write() {
+    write_head();
+    for (std::uint32_t i = 0; i < plan_.processes.size(); ++i) {
+      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps);
+      const model::TraceFile& file = traces_.files[plan_.processes[i].file];
+      copy(file.path, process);
+      for (const std::string& path : file.later_paths) {
+        copy(path, process);
+      }
+      text_.clear();
+      process.finish(text_);
+      output_.write(text_);
+      lines_.written += process.written();
+    }
+    const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
+                                  ",\"lines_left_out\":" + std::to_string(lines_.damaged);
+    output_.write(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
+    return lines_;
+  }
+
+ private:
+  // In the name of the first process: the event must have one.
+  std::string metadata(const char* name, const std::string& arguments) const {
+    const std::string pid = std::to_string(plan_.processes.front().pid);
+    return "{\"ph\":\"M\",\"pid\":" + pid + ",\"tid\":" + pid + ",\"ts\":0,\"name\":\"" + name +
+           "\",\"args\":{" + arguments + "}}";
+  }
+
+  void write_head() {
+    std::string arguments =
+        "\"format_version\":" + std::to_string(schema::kFormatVersion) + ",\"ringside_version\":";
+    append_quoted(RINGSIDE_VERSION, arguments);
+    arguments += ",\"base_time_s\":" + std::to_string(plan_.base_time_s) +
+                 ",\"processes\":" + std::to_string(plan_.processes.size()) +
+                 ",\"hosts\":" + std::to_string(alignment_.hosts().size()) +
+                 ",\"aligned\":" + (alignment_.is_aligned() ? "true" : "false") +
+                 ",\"part\":" + (plan_.is_part || !options_.has_steps ? "true" : "false");
+    output_.write("[" + metadata(schema::kLineMerged, arguments) + ",\n");
+    for (const align::HostOffset& host : alignment_.hosts()) {
+      write_host(host);
+    }
+  }
+
+  void write_host(const align::HostOffset& host) {
+    std::string arguments = "\"host\":";
+    append_quoted(host.host, arguments);
+    arguments += std::string(",\"is_reference\":") + (host.is_reference ? "true" : "false");
+    if (host.is_bounded && !host.is_reference) {
+      const std::int64_t at_ns = host.at_ns - plan_.base_time_s * 1'000'000'000;
+      arguments += ",\"at_ns\":" + std::to_string(at_ns) +
+                   ",\"offset_ns\":" + std::to_string(host.offset_ns) +
+                   ",\"drift_ppb\":" + report::fixed(host.drift_ppb, 3) +
+                   ",\"uncertainty_ns\":" + std::to_string(host.uncertainty_ns) +
+                   ",\"most_uncertainty_ns\":" + std::to_string(host.most_uncertainty_ns) +
+                   ",\"set_by\":";
+      append_quoted(host.set_by, arguments);
+    }
+    output_.write(metadata(schema::kLineMergedHost, arguments) + ",\n");
+  }
+
+  void copy(const std::string& path, ProcessLines& process) {
+    load::LineReader reader;
+    if (const auto error = reader.open(path)) {
+      problems_.add_file(path, "cannot be opened: " + *error);
+      return;
+    }
+    load::Line line;
+    while (output_.error().empty() && reader.next(line)) {
+      if (!line.has_newline && !load::closes_array(line)) {
+        break;  // torn
+      }
+      copy_line(path, line, process);
+      report_progress(reader.bytes_read());
+    }
+    if (reader.error()) {
+      problems_.add_file(path, "cannot be read: " + *reader.error());
+    }
+    before_bytes_ += reader.bytes_read();
+  }
+
+  void copy_line(const std::string& path, const load::Line& line, ProcessLines& process) {
+    const std::string_view json = load::event_of_line(line);
+    if (json.empty() && load::closes_array(line)) {
+      return;
+    }
+    text_.clear();
+    const auto failure = line.is_too_long ? std::optional<std::string>("longer than 1 MiB")
+                                          : process.take(json, text_);
+    if (failure && lines_.damaged++ == 0) {
+      lines_.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
+    }
+    output_.write(text_);
+  }
+
+  void report_progress(std::uint64_t bytes_of_file) {
+    const std::uint64_t bytes = before_bytes_ + bytes_of_file;
+    if (options_.progress && bytes >= reported_bytes_ + kProgress_bytes) {
+      reported_bytes_ = bytes;
+      options_.progress(bytes);
+    }
+  }
+
+  const model::Traces& traces_;
+  const align::Alignment& alignment_;
+  const Plan& plan_;
+  const WriteOptions& options_;
+  OutputFile& output_;
+  model::Problems& problems_;
+  MergedLines lines_;
+  std::string text_;
+  std::uint64_t before_bytes_ = 0;  // of the files before
+  std::uint64_t reported_bytes_ = 0;
+};
+
+}  // namespace
+
+MergedLines write_merged(const model::Traces& traces, const align::Alignment& alignment,
+                         const Plan& plan, const WriteOptions& options, OutputFile& output,
+                         model::Problems& problems) {
+  return Writer(traces, alignment, plan, options, output, problems).write();
+}
+
+}  // namespace ringside::merge

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One Chrome trace of all ranks (docs/trace-format.md, "Merged files"): the lines of their traces,
+// moved to one clock, and what a plan adds. The traces are read again, line by line.
+#ifndef RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
+#define RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/merge/output_file.h"
+#include "analyzer/merge/plan.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::merge {
+
+struct MergedLines {
+  std::uint64_t written = 0;
+  std::uint64_t damaged = 0;  // left out: cannot be read, or have no place on the time line
+  std::string first_damaged;  // "path:line: reason"
+};
+
+struct WriteOptions {
+  bool has_steps = true;
+  /// Called now and again with the bytes that were read.
+  std::function<void(std::uint64_t)> progress;
+};
+
+/// Trouble with a file is added to `problems`; errors of writing are the output's.
+MergedLines write_merged(const model::Traces& traces, const align::Alignment& alignment,
+                         const Plan& plan, const WriteOptions& options, OutputFile& output,
+                         model::Problems& problems);
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/merge/output_file.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ringside::merge {
+namespace {
+
+constexpr std::size_t kBuffer_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
+OutputFile::OutputFile(std::string path, bool replace)
+    : path_(std::move(path)), replaces_(replace) {
+  if (path_ == "-") {
+    path_ = "stdout";
+    descriptor_ = STDOUT_FILENO;
+    return;
+  }
+  partial_path_ = path_ + ".partial";
+  struct stat status {};
+  if (!replace && ::lstat(path_.c_str(), &status) == 0) {
+    error_ = path_ + " exists; --force replaces it";
+    return;
+  }
+  if (replace && ::stat(path_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+    error_ = path_ + " is not a file";
+    return;
+  }
+  // What an earlier attempt that was killed has left.
+  ::unlink(partial_path_.c_str());
+  descriptor_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (descriptor_ < 0) {
+    fail(partial_path_ + " cannot be written");
+  }
+}
+
+OutputFile::~OutputFile() {
+  if (descriptor_ >= 0 && !partial_path_.empty()) {
+    ::close(descriptor_);
+    ::unlink(partial_path_.c_str());
+  }
+}
+
+void OutputFile::fail(const std::string& what) {
+  if (error_.empty()) {
+    error_ = what + ": " + std::strerror(errno);  // NOLINT(concurrency-mt-unsafe): one thread
+  }
+}
+
+void OutputFile::write(std::string_view bytes) {
+  bytes_ += bytes.size();
+  buffer_ += bytes;
+  if (buffer_.size() >= kBuffer_bytes) {
+    flush();
+  }
+}
+
+void OutputFile::flush() {
+  std::string_view rest = buffer_;
+  while (!rest.empty() && error_.empty()) {
+    const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
+    if (written < 0 && errno != EINTR) {
+      fail(path_ + " cannot be written");
+    }
+    rest.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
+  }
+  buffer_.clear();
+}
+
+bool OutputFile::finish() {
+  flush();
+  if (!error_.empty()) {
+    return false;
+  }
+  if (partial_path_.empty()) {
+    return true;
+  }
+  // link() fails where rename() would replace what another process has made meanwhile.
+  if (replaces_ ? ::rename(partial_path_.c_str(), path_.c_str()) != 0
+                : ::link(partial_path_.c_str(), path_.c_str()) != 0) {
+    fail(path_ + " cannot be made");
+    return false;
+  }
+  if (!replaces_) {
+    ::unlink(partial_path_.c_str());
+  }
+  const bool is_closed = ::close(std::exchange(descriptor_, -1)) == 0;
+  if (!is_closed) {
+    fail(path_ + " cannot be written");
+  }
+  return is_closed;
+}
+
+}  // namespace ringside::merge

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file that appears under its name when it is complete, and not before.
+#ifndef RINGSIDE_ANALYZER_MERGE_OUTPUT_FILE_H
+#define RINGSIDE_ANALYZER_MERGE_OUTPUT_FILE_H
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace ringside::merge {
+
+/// The first error is kept, and makes all that follows do nothing.
+class OutputFile {
+ public:
+  /// Begins PATH.partial, private to the user. Where PATH exists that is an error, unless
+  /// `replace`.
+  /// "-" is stdout.
+  OutputFile(std::string path, bool replace);
+  /// Removes what was not finished.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(std::string_view bytes);
+  /// Gives it its name. False if anything failed: error() says what.
+  bool finish();
+
+  /// Empty if all is well.
+  const std::string& error() const { return error_; }
+  std::uint64_t bytes() const { return bytes_; }
+
+ private:
+  void fail(const std::string& what);
+  void flush();
+
+  std::string path_;
+  std::string partial_path_;  // empty: stdout
+  int descriptor_ = -1;
+  bool replaces_;
+  std::string buffer_;
+  std::uint64_t bytes_ = 0;
+  std::string error_;
+};
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_OUTPUT_FILE_H

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a merged file is to have: which processes in which order, which operations, and what is
+// added to their lines. Times are of Alignment::to_common_ns.
+#ifndef RINGSIDE_ANALYZER_MERGE_PLAN_H
+#define RINGSIDE_ANALYZER_MERGE_PLAN_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::merge {
+
+struct PlanOptions {
+  bool is_part = false;  // only what belongs to the operations that are there
+  bool has_arrows = true;
+  std::size_t marks = 10;  // of late arrivals, and of findings of each communicator; at most
+};
+
+/// A rank waits in an operation, from its start on.
+struct Wait {
+  std::uint64_t operation = 0;  // "op" of its file
+  std::int64_t until_ns = 0;
+  std::int64_t uncertainty_ns = 0;
+  std::uint32_t last = 0;  // index into Plan::processes, of the rank that came last
+};
+
+/// One end of an arrow, at a moment of an operation.
+struct ArrowEnd {
+  std::uint64_t operation = 0;
+  std::int64_t at_ns = 0;
+  std::uint64_t arrow = 0;  // from 1; one that begins may end several times
+  bool begins = false;
+};
+
+struct Mark {
+  std::int64_t at_ns = 0;
+  std::string text;
+};
+
+/// One file of the model.
+struct ProcessPlan {
+  std::uint32_t file = 0;                 // index into Traces::files
+  std::uint32_t pid = 0;                  // in the merged file
+  std::string label;                      // "rank 3"
+  std::vector<std::uint64_t> operations;  // "op" of those that are kept, ascending; if is_part
+  std::vector<Wait> waits;                // by operation
+  std::vector<ArrowEnd> arrow_ends;       // by operation
+  std::vector<Mark> marks;
+};
+
+struct Plan {
+  bool is_part = false;
+  std::int64_t base_time_s = 0;        // of the merged file's time line
+  std::vector<ProcessPlan> processes;  // in the order of the ranks
+  std::uint64_t operations = 0;        // matched ones that are kept
+  /// Where a part is kept: the times of these operations, in order, none overlapping another.
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+};
+
+/// Call to end of an operation over all its ranks; nothing where no rank has a time.
+std::optional<std::pair<std::int64_t, std::int64_t>> span_of(
+    const model::Traces& traces, const match::Matches& matches, const align::Alignment& alignment,
+    const match::MatchedOperation& operation);
+
+/// Leaves the operations that took longest from first start to last end. Those that were not seen
+/// to run everywhere go first.
+void keep_slowest(const model::Traces& traces, const align::Alignment& alignment, std::size_t count,
+                  match::Matches& matches);
+
+/// Leaves the operations within so many nanoseconds of the one that `text` names as
+/// communicator:function:number. False if there is none.
+bool keep_around(const model::Traces& traces, const align::Alignment& alignment,
+                 const std::string& text, std::int64_t margin_ns, match::Matches& matches);
+
+Plan make_plan(const model::Traces& traces, const match::Matches& matches,
+               const align::Alignment& alignment, const PlanOptions& options);
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_PLAN_H

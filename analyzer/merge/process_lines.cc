@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/merge/process_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ringside/trace_schema.h"
+
+namespace ringside::merge {
+namespace {
+
+// Alignment::to_common_ns clamps what is beyond.
+constexpr std::int64_t kMostTime_ns = std::int64_t{1} << 60;
+
+std::string gpu_text(const std::set<std::int64_t>& gpus) {
+  std::string text;
+  for (const std::int64_t gpu : gpus) {
+    text += (text.empty() ? (gpus.size() > 1 ? ", GPUs " : ", GPU ") : ", ") + std::to_string(gpu);
+  }
+  return text;
+}
+
+}  // namespace
+
+ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& alignment,
+                           const Plan& plan, std::uint32_t number, bool has_steps)
+    : file_(traces.files[plan.processes[number - 1].file]),
+      alignment_(alignment),
+      plan_(plan),
+      process_(plan.processes[number - 1]),
+      has_steps_(has_steps),
+      has_extended_wait_(process_.waits.size()),
+      has_extended_arrow_(process_.arrow_ends.size()) {
+  place_.pid = process_.pid;
+  place_.number = number;
+  place_.time = [this](std::int64_t time_ns) -> std::optional<std::int64_t> {
+    if (time_ns > kMostTime_ns) {
+      return std::nullopt;
+    }
+    const std::int64_t moved_ns = to_line_ns(alignment_.to_common_ns(process_.file, time_ns));
+    return moved_ns >= 0 ? std::optional(moved_ns) : std::nullopt;
+  };
+}
+
+std::int64_t ProcessLines::to_line_ns(std::int64_t common_ns) const {
+  return common_ns - plan_.base_time_s * 1'000'000'000;
+}
+
+std::optional<std::string> ProcessLines::take(std::string_view json, std::string& output) {
+  if (auto failure = line_.parse(json)) {
+    return failure;
+  }
+  if (line_.phase == "M") {
+    if (line_.gpu_index) {
+      gpus_.insert(*line_.gpu_index);
+    }
+    const bool is_named_anew = line_.name == "process_name" || line_.name == "process_sort_index";
+    return is_named_anew ? std::nullopt : append(output);
+  }
+  if (!has_steps_ && line_.category == schema::kCategoryStep) {
+    return std::nullopt;
+  }
+  const bool is_async = line_.phase == "b" || line_.phase == "e" || line_.phase == "n";
+  if (plan_.is_part && is_async) {
+    return take_async(output);
+  }
+  if (plan_.is_part && !keeps(line_)) {
+    return std::nullopt;
+  }
+  return append(output);
+}
+
+bool ProcessLines::is_in_spans(std::int64_t begin_ns, std::int64_t end_ns) const {
+  // The first span that ends at the beginning or later.
+  const auto span =
+      std::lower_bound(plan_.spans.begin(), plan_.spans.end(), begin_ns,
+                       [](const auto& one, std::int64_t time_ns) { return one.second < time_ns; });
+  return span != plan_.spans.end() && span->first <= end_ns;
+}
+
+// What belongs to no operation is kept while one of those that are kept is under way.
+bool ProcessLines::keeps(const EventLine& line) const {
+  if (line.operation.value_or(0) != 0) {
+    return std::binary_search(process_.operations.begin(), process_.operations.end(),
+                              *line.operation);
+  }
+  const std::int64_t begin_ns = std::min(*line.ts_ns, kMostTime_ns);
+  const std::int64_t duration_ns = std::min(line.dur_ns, kMostTime_ns);
+  return is_in_spans(alignment_.to_common_ns(process_.file, begin_ns),
+                     alignment_.to_common_ns(process_.file, begin_ns + duration_ns));
+}
+
+// Only one line of an async slice says what it belongs to, and the slice around an operation begins
+// before that.
+std::optional<std::string> ProcessLines::take_async(std::string& output) {
+  std::string key = std::string(line_.category).append(1, '\n').append(line_.id);
+  const auto place = tracks_.try_emplace(std::move(key)).first;
+  Track& track = place->second;
+  const bool is_frame =
+      line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0;
+  if (!track.is_known && line_.phase == "b" && !is_frame) {
+    track.is_known = true;
+    track.is_kept = keeps(line_);
+    if (track.is_kept) {
+      written_ += track.depth;
+      output += track.held;
+    }
+    track.held.clear();
+  }
+  std::optional<std::string> failure;
+  if (!track.is_known) {
+    const std::uint64_t written = written_;
+    failure = append(track.held);
+    written_ = written;
+  } else if (track.is_kept) {
+    failure = append(output);
+  }
+  if (line_.phase == "b") {
+    ++track.depth;
+  } else if (line_.phase == "e" && (track.depth == 0 || --track.depth == 0)) {
+    tracks_.erase(place);
+  }
+  return failure;
+}
+
+std::optional<std::string> ProcessLines::append(std::string& output) {
+  if (!line_.append_moved(place_, output)) {
+    return "its time has no place on the common time line";
+  }
+  output += ",\n";
+  ++written_;
+  if (line_.phase == "b" && line_.category == schema::kCategoryOperation && line_.operation) {
+    append_additions(output);
+  }
+  return std::nullopt;
+}
+
+void ProcessLines::append_async(char phase, std::int64_t common_ns, std::string_view name,
+                                std::string_view members, std::string& output) {
+  output.append("{\"ph\":\"").append(1, phase).append("\",\"cat\":\"op\",\"id2\":{\"local\":");
+  append_quoted(line_.id, output);
+  const std::string pid = std::to_string(place_.pid);
+  output.append("},\"pid\":").append(pid).append(",\"tid\":").append(pid).append(",\"ts\":");
+  append_microseconds(to_line_ns(common_ns), output);
+  output.append(",\"name\":");
+  append_quoted(name, output);
+  output.append(members).append("},\n");
+  ++written_;
+}
+
+// Behind the beginning of the operation in the file, so before its end where the times are equal.
+void ProcessLines::append_additions(std::string& output) {
+  const std::uint64_t operation = *line_.operation;
+  const std::int64_t begin_ns = alignment_.to_common_ns(process_.file, *line_.ts_ns);
+  const auto of = [&](const auto& all) {
+    return std::partition_point(all.begin(), all.end(),
+                                [&](const auto& one) { return one.operation < operation; }) -
+           all.begin();
+  };
+  for (auto i = static_cast<std::size_t>(of(process_.waits));
+       i < process_.waits.size() && process_.waits[i].operation == operation; ++i) {
+    const Wait& wait = process_.waits[i];
+    if (has_extended_wait_[i] || wait.until_ns <= begin_ns) {
+      continue;
+    }
+    has_extended_wait_[i] = true;
+    std::string members = ",\"args\":{\"for\":";
+    append_quoted(plan_.processes[wait.last].label, members);
+    members += ",\"waiting_ns\":" + std::to_string(wait.until_ns - begin_ns) +
+               ",\"uncertainty_ns\":" + std::to_string(wait.uncertainty_ns) + '}';
+    append_async('b', begin_ns, "waiting", members, output);
+    append_async('e', wait.until_ns, "waiting", {}, output);
+  }
+  for (auto i = static_cast<std::size_t>(of(process_.arrow_ends));
+       i < process_.arrow_ends.size() && process_.arrow_ends[i].operation == operation; ++i) {
+    const ArrowEnd& end = process_.arrow_ends[i];
+    if (has_extended_arrow_[i] || end.at_ns < begin_ns) {
+      continue;
+    }
+    has_extended_arrow_[i] = true;
+    std::string members = ",\"bind_id\":";
+    append_hex(kArrowBit | end.arrow, members);
+    members += end.begins ? ",\"flow_out\":true" : ",\"flow_in\":true";
+    append_async('n', end.at_ns, end.begins ? "releases" : "released", members, output);
+  }
+}
+
+void ProcessLines::finish(std::string& output) {
+  const std::string pid = std::to_string(place_.pid);
+  const std::string ids = "\"pid\":" + pid + ",\"tid\":" + pid;
+  output += "{\"ph\":\"M\"," + ids + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
+  append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);
+  output += "}},\n{\"ph\":\"M\"," + ids +
+            ",\"ts\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" +
+            std::to_string(place_.number) + "}},\n";
+  written_ += 2;
+  for (const Mark& mark : process_.marks) {
+    const std::int64_t at_ns = to_line_ns(mark.at_ns);
+    if (at_ns < 0) {
+      continue;
+    }
+    output += R"({"ph":"i","cat":"mark","s":"p",)" + ids + ",\"ts\":";
+    append_microseconds(at_ns, output);
+    output += ",\"name\":";
+    append_quoted(mark.text, output);
+    output += "},\n";
+    ++written_;
+  }
+}
+
+}  // namespace ringside::merge

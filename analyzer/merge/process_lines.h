@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines of one process on their way into the merged file: which are kept, and what is added
+// behind which.
+#ifndef RINGSIDE_ANALYZER_MERGE_PROCESS_LINES_H
+#define RINGSIDE_ANALYZER_MERGE_PROCESS_LINES_H
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/merge/line.h"
+#include "analyzer/merge/plan.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::merge {
+
+class ProcessLines {
+ public:
+  /// `number`: of the process in the merged file, from 1. All else must outlive this.
+  ProcessLines(const model::Traces& traces, const align::Alignment& alignment, const Plan& plan,
+               std::uint32_t number, bool has_steps);
+
+  /// Appends what the merged file has for this line, each line with ",\n". Why the line cannot be
+  /// used; nothing if it can.
+  std::optional<std::string> take(std::string_view json, std::string& output);
+
+  /// Appends name, order and marks of the process.
+  void finish(std::string& output);
+
+  std::uint64_t written() const { return written_; }
+
+ private:
+  struct Track {
+    bool is_kept = false;
+    bool is_known = false;  // whether it is kept
+    std::uint32_t depth = 0;
+    std::string held;  // lines that wait until it is known
+  };
+
+  bool is_in_spans(std::int64_t begin_ns, std::int64_t end_ns) const;
+  bool keeps(const EventLine& line) const;
+  std::optional<std::string> take_async(std::string& output);
+  std::optional<std::string> append(std::string& output);
+  void append_additions(std::string& output);
+  void append_async(char phase, std::int64_t common_ns, std::string_view name,
+                    std::string_view members, std::string& output);
+  std::int64_t to_line_ns(std::int64_t common_ns) const;
+
+  const model::TraceFile& file_;
+  const align::Alignment& alignment_;
+  const Plan& plan_;
+  const ProcessPlan& process_;
+  bool has_steps_;
+  Place place_;
+  EventLine line_;
+  std::unordered_map<std::string, Track> tracks_;  // by category and id; where a part is kept
+  std::set<std::int64_t> gpus_;
+  std::vector<bool> has_extended_wait_;  // by index into the plan's
+  std::vector<bool> has_extended_arrow_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_PROCESS_LINES_H

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Merged files of jobs whose clocks are known: all is there, on one clock, and what was added binds
+as viewers want it.
+
+usage: check_merged.py RINGSIDE_GENERATE RINGSIDE
+"""
+import collections
+import json
+import math
+import pathlib
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+SMALL = ["--ranks-per-host", "2", "--iterations", "4"]
+JOBS = [
+    "--seed 1 --hosts 2 --offset-ms 5 --drift-ppm 40 --full --straggler 3:500",
+    "--seed 2 --hosts 2 --offset-ms 900 --drift-ppm 50 --wander-us 30 --times proxy --straggler 1:800 --split 2",
+    "--seed 3 --hosts 3 --offset-ms 3 --straggler 0:400:2 --mismatch size:1:0",
+]
+ARROW = 1 << 63
+
+
+def expect(condition, *text):
+    if not condition:
+        sys.exit(" ".join(map(str, text)))
+
+
+def run(*command, status=0):
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=100,
+                          check=False)
+    expect(done.returncode == status, command, "ended with", done.returncode, done.stderr)
+    return done
+
+
+def ns(event):
+    """Exact: the text is digits, a point, three digits."""
+    whole, part = event["ts"].split(".")
+    return int(whole) * 1000 + int(part)
+
+
+def read(path):
+    """Events of a file; ts and dur stay text."""
+    return json.loads(path.read_text(encoding="utf-8"), parse_float=str)
+
+
+def own_ns(truth, host, true):
+    elapsed = true - truth["job_start_ns"]
+    wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
+    return true + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
+
+
+def true_ns(truth, host, shown):
+    at = shown - host["offset_ns"]
+    for _ in range(20):
+        at -= own_ns(truth, host, at) - shown
+    return at
+
+
+def operations(events):
+    return {event["args"]["op"]: event for event in events
+            if event["ph"] == "b" and event["cat"] == "op" and "op" in event.get("args", {})}
+
+
+class Merged:
+    def __init__(self, path, directory):
+        self.events = read(path)
+        self.by_pid = collections.defaultdict(list)
+        for event in self.events:
+            self.by_pid[event["pid"]].append(event)
+        traces = [event for event in self.events if event["name"] == "ringside_trace"]
+        self.process = {event["pid"]: event["args"] for event in traces}
+        expect(len(self.process) == len(traces), "two processes have one pid")
+        self.sources = {}
+        for source in directory.glob("*.json"):
+            events = read(source)
+            self.sources[events[0]["args"]["run_id"]] = events
+        self.hosts = {event["args"]["host"]: event["args"] for event in self.events
+                      if event["name"] == "ringside_merged_host"}
+
+    def source(self, pid):
+        return self.sources[self.process[pid]["run_id"]]
+
+
+def check_head(merged):
+    expect(merged.events[0]["name"] == "ringside_merged", "another first line")
+    expect(merged.events[-1]["name"] == "ringside_merged_end", "another last line")
+    expect(merged.events[-1]["args"]["lines_left_out"] == 0, "lines are left out")
+    order = {}
+    for event in merged.events:
+        if event["name"] == "process_sort_index":
+            expect(event["pid"] not in order, "two orders of one process")
+            order[event["pid"]] = event["args"]["sort_index"]
+        elif event["name"] == "process_name":
+            process = merged.process[event["pid"]]
+            expect(event["args"]["name"].startswith(f"rank {process['launcher_rank']} ("
+                                                    f"{process['host']}"), event)
+    by_rank = sorted(merged.process, key=lambda pid: merged.process[pid]["launcher_rank"])
+    expect(sorted(order, key=order.get) == by_rank, "ranks are not in order")
+
+
+def check_content(merged):
+    """Each line of each trace, in its order, with its content."""
+    def content(event):
+        return {key: value for key, value in event.items()
+                if key not in ("pid", "ts", "dur", "bind_id")}
+
+    def is_added(event):
+        return (event["name"] in ("process_name", "process_sort_index", "waiting")
+                or event["ph"] == "n" or (event["ph"] == "i" and event["cat"] == "mark")
+                or event["name"].startswith("ringside_merged"))
+    for pid in merged.process:
+        expect([content(event) for event in merged.source(pid) if not is_added(event)]
+               == [content(event) for event in merged.by_pid[pid] if not is_added(event)],
+               "process", pid, "has other lines")
+
+
+def check_clock(merged, truth):
+    """Every operation is where the reference's clock would have seen it, but for the uncertainty."""
+    hosts = {host["host"]: host for host in truth["hosts"]}
+    reference = next(name for name, host in merged.hosts.items() if host["is_reference"])
+    compared = 0
+    for pid, process in merged.process.items():
+        host = merged.hosts[process["host"]]
+        allowed = host.get("most_uncertainty_ns", 0) + 2
+        there = operations(merged.by_pid[pid])
+        for number, event in operations(merged.source(pid)).items():
+            seen = true_ns(truth, hosts[process["host"]], ns(event))
+            expected = own_ns(truth, hosts[reference], seen)
+            error = abs(ns(there[number]) - expected)
+            expect(error <= allowed, "operation", number, "of", process, "is off by", error, "ns; said",
+                   allowed)
+            compared += 1
+    expect(compared > 20, "nothing compared")
+
+
+def check_async(merged):
+    """Slices of one id nest in the file's order of equal times; each n has a slice around it. Returns
+    how many waits there are."""
+    waits = 0
+    tracks = collections.defaultdict(list)
+    for event in merged.events:
+        if event["ph"] in "bne":
+            tracks[event["pid"], event["cat"], event["id2"]["local"]].append(event)
+    for key, events in tracks.items():
+        open_names = []
+        for event in sorted(events, key=ns):  # stable
+            if event["ph"] == "b":
+                expect(event["name"] != "waiting" or len(open_names) == 2, key, "waits elsewhere")
+                waits += event["name"] == "waiting"
+                open_names.append(event["name"])
+            elif event["ph"] == "e":
+                expect(open_names and open_names.pop() == event["name"], key, "does not nest")
+            else:
+                expect(open_names, key, "has an n outside of its slices")
+    return waits
+
+
+def check_flows(merged):
+    """Returns how many arrows there are between ranks."""
+    begins, ends = {}, collections.defaultdict(list)
+    for event in merged.events:
+        if "bind_id" not in event:
+            continue
+        if event.get("flow_out"):
+            expect(event["bind_id"] not in begins, event, "begins a flow again")
+            begins[event["bind_id"]] = event
+        else:
+            ends[event["bind_id"]].append(event)
+    expect(begins.keys() == ends.keys(), "flows lack an end:", begins.keys() ^ ends.keys())
+    arrows = 0
+    for bind_id, begin in begins.items():
+        is_arrow = bool(int(bind_id, 16) & ARROW)
+        expect(is_arrow == (begin["ph"] == "n"), begin, "has the bind_id of another kind")
+        arrows += is_arrow
+        expect(is_arrow or len(ends[bind_id]) == 1, begin, "leads to several")
+        for end in ends[bind_id]:
+            expect((end["pid"] != begin["pid"]) == is_arrow, begin, "leads to", end)
+            expect(not is_arrow or ns(end) > ns(begin), begin, "leads back in time to", end)
+    return arrows
+
+
+def collide(directory):
+    """Gives the processes of the second host the pids of the first."""
+    for path in directory.glob("*.host1.*.json"):
+        text = path.read_text(encoding="utf-8")
+        pid = json.loads(text.partition("\n")[0][1:-1])["pid"]
+        path.write_text(text.replace(f'"pid":{pid},', f'"pid":{pid - 2},'), encoding="utf-8")
+
+
+def check_job(generate, ringside, options, directory):
+    run(generate, directory / "traces", *SMALL, *options.split())
+    collide(directory / "traces")
+    path = directory / "merged.json"
+    run(ringside, "merge", directory / "traces", "-o", path)
+    run(ringside, "lint", "--closed", path)
+    truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+    merged = Merged(path, directory / "traces")
+    check_head(merged)
+    check_content(merged)
+    check_clock(merged, truth)
+    expect(check_async(merged) > 0, "nobody waits")
+    arrows = check_flows(merged)
+    # The network moves nothing before the last has come: its times do not tell who was late.
+    tells_who = "proxy" not in options
+    expect(arrows > 0 or not tells_who, "no arrows")
+    straggler = next(fault["rank"] for fault in truth["faults"] if fault["kind"] == "straggler")
+    marks = [event["name"] for event in merged.events if event["ph"] == "i"]
+    expect(not tells_who or any(name.startswith(f"late: rank {straggler} ") for name in marks),
+           "no mark of who is late")
+    expect(("mismatch" in options) == any("size mismatch" in name for name in marks), marks)
+    return path
+
+
+def check_parts(ringside, directory, whole):
+    """Parts are lines of the whole, but for what says so."""
+    lines = set(whole.read_text(encoding="utf-8").splitlines())
+    for options in (["--top-slowest", "3"], ["--around", "world:AllReduce:2", "--margin", "0"],
+                    ["--func", "AllReduce", "--from", "0.001"], ["--no-steps"], ["--no-arrows"]):
+        path = directory / "part.json"
+        run(ringside, "merge", directory / "traces", "-o", path, "--force", *options)
+        run(ringside, "lint", "--closed", path)
+        part = path.read_text(encoding="utf-8").splitlines()
+        expect(len(part) < len(lines), options, "leaves nothing out")
+        for line in part:
+            known = line in lines or '"ringside_merged' in line or '"ph":"n"' in line or \
+                '"ph":"i"' in line
+            expect(known, options, "has a line that the whole has not:", line)
+        events = json.loads("\n".join(part), parse_float=str)
+        if options[0] == "--top-slowest":
+            found = {(event["args"]["comm"], event["args"]["func"], event["args"].get("seq"))
+                     for event in events if "func" in event.get("args", {}) and event["cat"] == "op"}
+            expect(0 < len(found) <= 3, found)
+        expect(options[0] != "--no-steps" or all(event.get("cat") != "step" for event in events),
+               "steps are left")
+        expect(options[0] != "--no-arrows" or all(event["ph"] != "n" for event in events),
+               "arrows are left")
+
+
+def check_bundle(ringside, directory, truth):
+    """The traces are untouched, and the offsets are those of the true clocks."""
+    path = directory / "all.tar"
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle")
+    before = path.read_bytes()
+    with tarfile.open(path, "r:") as bundle:
+        names = bundle.getnames()
+        files = {name: bundle.extractfile(name).read() for name in names}
+    text = files.pop(names[0])
+    expect(text.startswith(b'{"perfetto_manifest"'), "Perfetto does not know the manifest")
+    entries = json.loads(text)["perfetto_manifest"]["files"]
+    expect([entry["path"] for entry in entries] == names[1:], "other files than the manifest's")
+    hosts = {host["host"]: host for host in truth["hosts"]}
+    first = hosts[entries[0]["machine"]["name"]]
+    for entry in entries:
+        expect(files[entry["path"]] == (directory / "traces" / entry["path"]).read_bytes(),
+               entry["path"], "is another")
+        offset = entry.get("clocks", {"offset_ns": 0})["offset_ns"]
+        host = hosts[entry["machine"]["name"]]
+        at = true_ns(truth, host, truth["job_start_ns"])
+        exact = own_ns(truth, first, at) - truth["job_start_ns"]
+        # The job is short: 100 ppm of drift between two clocks are a few microseconds.
+        expect(abs(offset - exact) < 20_000, entry, "should be", exact)
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle", "--force")
+    expect(path.read_bytes() == before, "another bundle of the same traces")
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "bundle", "--force",
+        "--no-steps", status=2)
+    path.unlink()
+
+
+def check_errors(ringside, directory, merged):
+    traces = directory / "traces"
+    before = merged.read_bytes()
+    done = run(ringside, "merge", traces, "-o", merged, status=2)
+    expect("exists" in done.stderr and merged.read_bytes() == before, "replaced without --force")
+    run(ringside, "merge", traces, "-o", directory / "none/x.json", status=2)
+    trace = next(traces.glob("*.json"))
+    run(ringside, "merge", traces, "-o", trace, "--force", status=2)
+    run(ringside, "merge", directory / "nowhere", "-o", directory / "x.json", status=3)
+    run(ringside, "merge", traces, "-o", directory / "x.json", "--around", "a:b:1", status=2)
+    expect("merged file" in run(ringside, "summary", merged, status=3).stderr, "summary takes it")
+    expect({path.name for path in directory.iterdir()} == {"traces", merged.name, "part.json"},
+           "something was left behind")
+    run(ringside, "merge", traces, "-o", merged, "--force")
+    expect(merged.read_bytes() == before, "another file of the same traces")
+    lines = trace.read_bytes().splitlines(keepends=True)
+    trace.write_bytes(b"".join([*lines[:9], b'{"ph":"i","pid":\n', b"\0\xff\n", *lines[9:]]))
+    run(ringside, "merge", traces, "-o", merged, "--force")
+    expect(read(merged)[-1]["args"]["lines_left_out"] == 2, "damaged lines are not counted")
+    run(ringside, "lint", merged)
+
+
+def main():
+    generate, ringside = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+    for number, options in enumerate(JOBS):
+        with tempfile.TemporaryDirectory() as name:
+            directory = pathlib.Path(name)
+            merged = check_job(generate, ringside, options, directory)
+            if number == 0:
+                check_parts(ringside, directory, merged)
+                truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+                check_bundle(ringside, directory, truth)
+                check_errors(ringside, directory, merged)
+        print(f"{options}: ok")
+
+
+if __name__ == "__main__":
+    main()

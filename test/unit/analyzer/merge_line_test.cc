@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <optional>
+#include <string>
+
+#include "analyzer/load/line_reader.h"
+#include "analyzer/merge/line.h"
+#include "test/unit/catch.h"
+
+namespace ringside::merge {
+namespace {
+
+// Two microseconds later, on a clock that goes at half the speed behind 100 us; nothing before 1
+// us.
+Place place() {
+  return {42, 3, [](std::int64_t ns) -> std::optional<std::int64_t> {
+            if (ns < 1'000) {
+              return std::nullopt;
+            }
+            return (ns > 100'000 ? 100'000 + (ns - 100'000) / 2 : ns) + 2'000;
+          }};
+}
+
+struct Moved {
+  std::string text;
+  std::optional<std::string> failure;
+  bool has_place = false;
+};
+
+Moved move(std::string json) {
+  const std::size_t size = json.size();
+  json.append(load::LineReader::kPadding, ' ');
+  EventLine line;
+  Moved moved;
+  moved.failure = line.parse(std::string_view(json).substr(0, size));
+  if (!moved.failure) {
+    moved.has_place = line.append_moved(place(), moved.text);
+  }
+  return moved;
+}
+
+std::string text(std::string json) {
+  return move(std::move(json)).text;
+}
+
+}  // namespace
+
+TEST_CASE("a moved line keeps all but its process, time and flow") {
+  CHECK(text(R"({"ph":"X","cat":"api","pid":7,"tid":9,"ts":5.250,"dur":1.500,"name":"a"})") ==
+        R"({"ph":"X","cat":"api","pid":42,"tid":9,"ts":7.250,"dur":1.500,"name":"a"})");
+  // The end is moved, not the duration.
+  CHECK(text(R"({"ph":"X","pid":7,"ts":90.000,"dur":20.000})") ==
+        R"({"ph":"X","pid":42,"ts":92.000,"dur":15.000})");
+  CHECK(text(R"({"ph":"b","pid":7,"ts":5.000,"bind_id":"0x7f3a00000000001a","flow_in":true})") ==
+        R"({"ph":"b","pid":42,"ts":7.000,"bind_id":"0x30000001a","flow_in":true})");
+}
+
+TEST_CASE("the order of keys, blanks and what is unknown stay") {
+  CHECK(
+      text(
+          R"({ "args" : {"ts":1.000, "pid":[7,{"bind_id":"0x1"}]} ,"ts" : 5.000 , "zzz":null,"pid":7,"ph":"i"})") ==
+      R"({ "args" : {"ts":1.000, "pid":[7,{"bind_id":"0x1"}]} ,"ts" : 7.000, "zzz":null,"pid":42,"ph":"i"})");
+}
+
+TEST_CASE("strings with quotes, brackets and escapes are no structure") {
+  CHECK(text(R"({"ph":"i","name":"a\"},\\{[\u0041","ts":5.000,"\u0070id":7,"s,}":"\\"})") ==
+        R"({"ph":"i","name":"a\"},\\{[\u0041","ts":7.000,"\u0070id":42,"s,}":"\\"})");
+}
+
+TEST_CASE("metadata has no time") {
+  CHECK(text(R"({"ph":"M","pid":7,"tid":7,"ts":0,"name":"x","args":{"a_ns":5}})") ==
+        R"({"ph":"M","pid":42,"tid":7,"ts":0,"name":"x","args":{"a_ns":5}})");
+}
+
+TEST_CASE("of a key that is there twice all are moved and the last counts") {
+  CHECK(text(R"({"ph":"i","pid":7,"pid":8,"ts":3.000,"ts":5.000})") ==
+        R"({"ph":"i","pid":42,"pid":42,"ts":7.000,"ts":7.000})");
+}
+
+TEST_CASE("a line that is damaged, or lacks a key, is not moved") {
+  for (const char* const json :
+       {"", "{", "[]", "{}", R"({"ph":"i","pid":7,"ts":5.000)", R"({"ph":"i","ts":5.000})",
+        R"({"pid":7,"ts":5.000})", R"({"ph":"i","pid":7})", R"({"ph":"i","pid":7,"ts":5})",
+        R"({"ph":"i","pid":7,"ts":-5.000})", R"({"ph":"i","pid":7,"ts":5.0000})",
+        R"({"ph":"i","pid":7,"ts":"5.000"})", R"({"ph":"X","pid":7,"ts":5.000})",
+        R"({"ph":"X","pid":7,"ts":5.000,"dur":1})", R"({"ph":3,"pid":7,"ts":5.000})",
+        R"({"ph":"b","pid":7,"ts":5.000,"bind_id":7})",
+        R"({"ph":"i","pid":7,"ts":99999999999999999999.000})"}) {
+    INFO(json);
+    CHECK(move(json).failure);
+  }
+}
+
+TEST_CASE("a time that has no place on the common time line leaves the line out") {
+  const Moved early = move(R"({"ph":"i","pid":7,"ts":0.999})");
+  CHECK_FALSE(early.failure);
+  CHECK_FALSE(early.has_place);
+  CHECK(early.text.empty());
+  // The end would be beyond 2^63.
+  CHECK_FALSE(
+      move(R"({"ph":"X","pid":7,"ts":4600000000000000.000,"dur":4650000000000000.000})").has_place);
+}
+
+TEST_CASE("what a line says of its operation and GPU") {
+  EventLine line;
+  std::string json =
+      R"({"ph":"b","cat":"op","id2":{"local":"0x1a"},"pid":1,"ts":1.000,"args":{"op":26,"gpu":{"index":2}}})";
+  const std::size_t size = json.size();
+  json.append(load::LineReader::kPadding, ' ');
+  REQUIRE_FALSE(line.parse(std::string_view(json).substr(0, size)));
+  CHECK(line.id == "0x1a");
+  CHECK(line.operation == 26);
+  CHECK(line.gpu_index == 2);
+}
+
+}  // namespace ringside::merge
