@@ -4,9 +4,9 @@
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 
-#include <compare>
 #include <cstdint>
 #include <map>
+#include <tuple>
 
 #include "plugin/assemble/rows.h"
 
@@ -20,7 +20,10 @@ struct TransferKind {
   TransferWait wait = TransferWait::kNotTold;
   int peer = -1;  ///< rank in the communicator; -1: not known
   bool is_send = false;
-  auto operator<=>(const TransferKind&) const = default;
+
+  bool operator<(const TransferKind& other) const {
+    return std::tie(wait, peer, is_send) < std::tie(other.wait, other.peer, other.is_send);
+  }
 };
 
 struct InFlight {

@@ -74,6 +74,7 @@ int HangCommand::run(const std::string& dump_path) {
   variables.push_back("RINGSIDE_HANG_DUMP=" + dump_path);
   variables.push_back("RINGSIDE_HANG_PID=" + std::to_string(getpid()));
   std::vector<char*> environment;
+  environment.reserve(variables.size() + 1);
   for (std::string& variable : variables) {
     environment.push_back(variable.data());
   }

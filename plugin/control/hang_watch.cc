@@ -51,7 +51,7 @@ std::string operation_text(const assemble::Operation& operation) {
 
 std::string transfer_text(const TransferKind& kind) {
   const std::string peer = kind.peer >= 0 ? "peer " + std::to_string(kind.peer) : "a peer";
-  const std::string transfer = (kind.is_send ? "a send to " : "a receive from ") + peer;
+  std::string transfer = (kind.is_send ? "a send to " : "a receive from ") + peer;
   switch (kind.wait) {
     case TransferWait::kPeer:
       return kind.is_send ? peer + " to take data" : "data of " + peer;

@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hang watch: a recording is replayed and stands still for a while, in the middle of an operation.
 The plugin must tell of that operation in time, with a dump, and of nothing else; where it is off,
-where nothing stands still, and where only enqueues are recorded, it must tell of nothing.
+where nothing stands still, and where only enqueues are recorded, it must tell of nothing. It must
+also tell while every thread but its own is stopped.
 """
 import argparse
+import ctypes
 import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import expected
 
@@ -19,6 +23,11 @@ LIMIT_S = 0.5
 SLEEP_S = 2.5
 LINE = re.compile(r"stalled: rank \d+ (?:of 2 )?in communicator .*0x[0-9a-f]{16}\)?: (\w+ seq \d+), "
                   r"(\d+) bytes, in flight for ([0-9.]+) s \(limit 0.5 s\): (.+); dump: (.*)")
+
+
+PTRACE_INTERRUPT, PTRACE_SEIZE = 0x4207, 0x4206
+WAIT_ALL = 0x40000000  # __WALL: threads, too
+OUR_THREAD = "ringside"
 
 
 class Failure(Exception):
@@ -48,6 +57,23 @@ def middle_of_an_operation(file):
     raise Failure("no such moment in the recording")
 
 
+def stop_all_but_ours(group):
+    """Stops every thread of the process by ptrace, until this one ends, but for the drain thread.
+    How many; 0 where that is not allowed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    stopped = 0
+    for task in pathlib.Path(f"/proc/{group}/task").iterdir():
+        if (task / "comm").read_text(encoding="utf-8").strip() == OUR_THREAD:
+            continue
+        thread = int(task.name)
+        if libc.ptrace(PTRACE_SEIZE, thread, None, None) != 0:
+            return 0
+        libc.ptrace(PTRACE_INTERRUPT, thread, None, None)
+        stopped += 1
+    return stopped
+
+
 class Case:
     def __init__(self, options, directory, name):
         self.options = options
@@ -58,7 +84,12 @@ class Case:
         self.rings.mkdir()
         self.messages = self.place / "messages"
 
-    def host(self, file, *arguments, **variables):
+    def command(self, file, *arguments):
+        abi = file.parent.name.split("-")[1][1]  # as the recording's
+        return [self.options.host, "--plugin", self.options.plugin, "--abi", abi, *arguments,
+                str(file)]
+
+    def environment(self, **variables):
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("RINGSIDE_")}
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
@@ -66,10 +97,12 @@ class Case:
                            RINGSIDE_EVENTS="all", RINGSIDE_HANG_SECONDS=str(LIMIT_S),
                            RINGSIDE_ON_HANG="echo ran >> commands")
         environment.update(variables)
-        abi = file.parent.name.split("-")[1][1]  # as the recording's
-        done = subprocess.run([self.options.host, "--plugin", self.options.plugin, "--abi", abi,
-                               *arguments, str(file)], env=environment, cwd=self.place, capture_output=True,
-                              text=True, timeout=60, check=False)
+        return environment
+
+    def host(self, file, *arguments, **variables):
+        done = subprocess.run(self.command(file, *arguments), env=self.environment(**variables),
+                              cwd=self.place, capture_output=True, text=True, timeout=60,
+                              check=False)
         require(done.returncode == 0, f"nccl_host returned {done.returncode}: {done.stdout}"
                                       f"{done.stderr}")
         self.ringside("lint", "--closed", self.traces)
@@ -104,6 +137,45 @@ def check_stall(case, operation):
     print(lines[0], report.splitlines()[0], sep="\n")
 
 
+def end(process, child):
+    """A parent learns nothing of a traced process before the tracer has, of each of its threads."""
+    os.kill(child, signal.SIGKILL)
+    try:
+        while True:
+            os.waitpid(-1, WAIT_ALL)
+    except ChildProcessError:
+        process.wait()
+
+
+def check_with_threads_stopped(case, file, after):
+    """The application stands still in the middle of an operation, all of its threads stopped."""
+    limit_s = 3
+    process = subprocess.Popen(case.command(file, "--sleep-at", f"{after}:60"), cwd=case.place,
+                               env=case.environment(RINGSIDE_HANG_SECONDS=str(limit_s)),
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 30
+    while not (begun := list(case.traces.glob("*.json"))):
+        require(time.monotonic() < deadline, "no trace is begun")
+        time.sleep(0.02)
+    child = int(begun[0].name.split(".")[-3])  # ringside.<job>.<host>.<pid>.<start>.json
+    try:
+        time.sleep(limit_s / 2)  # it sleeps by now
+        stopped = stop_all_but_ours(child)
+        if stopped == 0:
+            print("ptrace is not allowed here: not tested with stopped threads")
+            return
+        while not case.dumps():
+            require(time.monotonic() < deadline, "nothing is told while threads are stopped")
+            time.sleep(0.02)
+        states = [(task / "stat").read_text(encoding="utf-8").rsplit(") ", 1)[1][0]
+                  for task in pathlib.Path(f"/proc/{child}/task").iterdir()]
+        require(states.count("t") == stopped, f"threads are {states}, not {stopped} stopped")
+        require(len(case.said()) == 1, f"lines: {case.said()}")
+        print(f"{stopped} threads stopped: {case.said()[0]}")
+    finally:
+        end(process, child)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -120,6 +192,7 @@ def main():
         case = Case(options, directory, "stall")
         case.host(file, *sleep)
         check_stall(case, operation)
+        check_with_threads_stopped(Case(options, directory, "stopped"), file, after)
         for name, arguments, variables in (
                 ("off", sleep, {"RINGSIDE_HANG_SECONDS": "0"}), ("no-stall", ("--timing",), {}),
                 ("enqueues", sleep, {"RINGSIDE_EVENTS": "coll,p2p"})):
