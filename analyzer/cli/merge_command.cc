@@ -42,8 +42,8 @@ constexpr char kMergeExample[] =
     "newer\n"
     "\n";
 
-// Above that a browser takes long to open it.
-constexpr std::uint64_t kLarge_bytes = std::uint64_t{1} << 30;
+// Above that a browser takes long to open it, or has not the memory.
+constexpr std::uint64_t kLarge_bytes = std::uint64_t{512} << 20;
 
 bool is_one_of(const std::string& output, const model::Traces& traces) {
   const auto is_it = [&](const std::string& path) {
@@ -79,11 +79,14 @@ std::string clocks_text(const align::Alignment& alignment) {
     return "one clock";
   }
   std::int64_t most_ns = 0;
+  std::size_t unbounded = 0;
   for (const align::HostOffset& host : alignment.hosts()) {
-    if (!alignment.is_aligned() || !host.is_bounded) {
-      return "clocks as they were, since nothing bounds them: arrows and waiting only within hosts";
-    }
+    unbounded += alignment.is_aligned() && (host.is_reference || host.is_bounded) ? 0 : 1;
     most_ns = std::max(most_ns, host.is_reference ? 0 : host.most_uncertainty_ns);
+  }
+  if (unbounded > 0) {
+    return "the clocks of " + report::counted(unbounded, "host") +
+           " are as they were: no arrows and no waiting between these and others";
   }
   return "clocks of " + report::counted(alignment.hosts().size(), "host") + " within " +
          report::fixed(static_cast<double>(most_ns) / 1e3, 1) + " us of the reference";

@@ -100,6 +100,9 @@ class Adder {
     }
     const std::int64_t begin_ns = common_ns(from, *send.start_ns);
     const std::int64_t end_ns = common_ns(to, *receive.end_ns);
+    if (!alignment_.uncertainty_ns(from.file, to.file, begin_ns)) {
+      return;
+    }
     if (end_ns > begin_ns + kRounding_ns) {
       ++arrows_;
       add_end(from, send.id, begin_ns, true);

@@ -26,7 +26,7 @@ inline constexpr char kLineWindow[] = "ringside_window";
 inline constexpr char kLineAccount[] = "ringside_account";
 inline constexpr char kLineEnd[] = "ringside_end";
 
-// Names of metadata lines that only a merged file has: its first line, a line of each host, its last.
+// Metadata lines that only a merged file has: its first line, one of each host, its last.
 inline constexpr char kLineMerged[] = "ringside_merged";
 inline constexpr char kLineMergedHost[] = "ringside_merged_host";
 inline constexpr char kLineMergedEnd[] = "ringside_merged_end";

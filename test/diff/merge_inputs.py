@@ -2,6 +2,7 @@
 """Inputs of the cases of `ringside merge`. What is in a merged file is the matter of test/merge."""
 
 from match_inputs import odd_one, ranks
+from summary_inputs import segments
 
 MERGED = ('[{"ph":"M","pid":1,"tid":1,"ts":0,"name":"ringside_merged","args":{"format_version":1,'
           '"base_time_s":0,"processes":1,"part":false}},\n'
@@ -16,6 +17,7 @@ def cases():
     return {
         "help-merge": ("merge --help", {}),
         "merge": ("merge -o - traces", ranks(2, late)),
+        "merge-segments": ("merge -o - traces", segments(0)),
         "merge-mismatch": ("merge -o - --comm world --func Broadcast traces", ranks(4, odd_one)),
         "merge-nowhere": ("merge traces", ranks(2, late)),
         "merge-exists": ("merge -o all.json traces", {**ranks(2, late), "all.json": "mine\n"}),

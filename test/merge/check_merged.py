@@ -20,6 +20,15 @@ JOBS = [
     "--seed 2 --hosts 2 --offset-ms 900 --drift-ppm 50 --wander-us 30 --times proxy --straggler 1:800 --split 2",
     "--seed 3 --hosts 3 --offset-ms 3 --straggler 0:400:2 --mismatch size:1:0",
 ]
+# Damaged, cut off, without clocks in common: what is written is a whole file all the same.
+ODD_JOBS = [
+    "--seed 9 --hang 0:1 --end killed --full",
+    "--seed 11 --truncate 2 --lose 3 --full",
+    "--seed 10 --drop 1:30 --full",
+    "--seed 12 --start-late 1:2 --seq-from-window --no-hash",
+    "--seed 13 --pattern AlltoAll:65536,RingShift:65536,Neighbour:4096 --steps --straggler 1:500",
+    "--seed 3 --mismatch function:3:13",
+]
 ARROW = 1 << 63
 
 
@@ -65,7 +74,7 @@ def operations(events):
 
 
 class Merged:
-    def __init__(self, path, directory):
+    def __init__(self, path, sources=()):
         self.events = read(path)
         self.by_pid = collections.defaultdict(list)
         for event in self.events:
@@ -74,7 +83,7 @@ class Merged:
         self.process = {event["pid"]: event["args"] for event in traces}
         expect(len(self.process) == len(traces), "two processes have one pid")
         self.sources = {}
-        for source in directory.glob("*.json"):
+        for source in sources:
             events = read(source)
             self.sources[events[0]["args"]["run_id"]] = events
         self.hosts = {event["args"]["host"]: event["args"] for event in self.events
@@ -197,7 +206,7 @@ def check_job(generate, ringside, options, directory):
     run(ringside, "merge", directory / "traces", "-o", path)
     run(ringside, "lint", "--closed", path)
     truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
-    merged = Merged(path, directory / "traces")
+    merged = Merged(path, (directory / "traces").glob("*.json"))
     check_head(merged)
     check_content(merged)
     check_clock(merged, truth)
@@ -269,6 +278,23 @@ def check_bundle(ringside, directory, truth):
     path.unlink()
 
 
+def check_odd_job(generate, ringside, options, directory):
+    run(generate, directory / "traces", *SMALL, "--hosts", "2", *options.split())
+    for part in ([], ["--top-slowest", "2"], ["--no-align"]):
+        path = directory / "merged.json"
+        run(ringside, "merge", directory / "traces", "-o", path, "--force", *part)
+        run(ringside, "lint", "--closed", path)
+        if "--no-align" not in part:
+            continue
+        merged = Merged(path)
+        hosts_of_arrow = collections.defaultdict(set)
+        for event in merged.events:
+            if event["ph"] == "n":
+                hosts_of_arrow[event["bind_id"]].add(merged.process[event["pid"]]["host"])
+        expect(all(len(hosts) == 1 for hosts in hosts_of_arrow.values()),
+               "arrows between clocks that are not known")
+
+
 def check_errors(ringside, directory, merged):
     traces = directory / "traces"
     before = merged.read_bytes()
@@ -302,6 +328,10 @@ def main():
                 truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
                 check_bundle(ringside, directory, truth)
                 check_errors(ringside, directory, merged)
+        print(f"{options}: ok")
+    for options in ODD_JOBS:
+        with tempfile.TemporaryDirectory() as name:
+            check_odd_job(generate, ringside, options, pathlib.Path(name))
         print(f"{options}: ok")
 
 
