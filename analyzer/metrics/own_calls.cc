@@ -57,7 +57,9 @@ std::vector<std::optional<std::uint32_t>> communicators_to_try(const match::Matc
   }
   std::stable_sort(most.begin(), most.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<std::optional<std::uint32_t>> to_try = {std::nullopt};
+  std::vector<std::optional<std::uint32_t>> to_try;
+  to_try.reserve(most.size() + 1);
+  to_try.emplace_back(std::nullopt);
   for (const auto& [count, communicator] : most) {
     if (most.size() > 1) {
       to_try.emplace_back(communicator);
