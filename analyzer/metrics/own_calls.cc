@@ -52,6 +52,7 @@ std::vector<std::optional<std::uint32_t>> communicators_to_try(const match::Matc
     ++counts[matches.operations[call.operation].communicator];
   }
   std::vector<std::pair<std::uint64_t, std::uint32_t>> most;
+  most.reserve(counts.size());
   for (const auto& [communicator, count] : counts) {
     most.emplace_back(count, communicator);
   }
