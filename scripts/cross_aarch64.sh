@@ -50,5 +50,5 @@ cmake --build "$build" --parallel "${JOBS:-$(nproc)}" --target \
       ringside_plugin ringside plugin_unit_tests analyzer_unit_tests nccl_host
 library_path=$sysroot/usr/lib/aarch64-linux-gnu:$sysroot/lib/aarch64-linux-gnu
 export RINGSIDE_TEST_EMULATOR="qemu-aarch64-static -L /usr/aarch64-linux-gnu -E LD_LIBRARY_PATH=$library_path"
-ctest --test-dir "$build" --output-on-failure --timeout 300 \
+ctest --test-dir "$build" --output-on-failure --timeout 300 --parallel "${JOBS:-$(nproc)}" \
       -R '^(unit-plugin|unit-analyzer|diff-cases|replay-2.30.7-v6-mix-n2|replay-2.25.1-v2native-mix-n2)$'
