@@ -26,8 +26,8 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   return is_whole ? simdjson::SUCCESS : simdjson::INCOMPLETE_ARRAY_OR_OBJECT;
 }
 
-// Of microseconds with three decimals, without a detour over floating point; nothing if the text is
-// anything else.
+}  // namespace
+
 std::optional<std::int64_t> nanoseconds(std::string_view number) {
   number = number.substr(0, number.find_last_not_of(" \t\r") + 1);  // up to the next token
   constexpr std::size_t kDecimals = 4;                              // with the point
@@ -48,8 +48,6 @@ std::optional<std::int64_t> nanoseconds(std::string_view number) {
   }
   return static_cast<std::int64_t>(whole_us * 1000 + part_ns);
 }
-
-}  // namespace
 
 Failure failure_of(simdjson::error_code error, std::string_view key) {
   std::string reason =

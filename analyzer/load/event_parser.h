@@ -70,6 +70,10 @@ inline bool is_misplaced(simdjson::ondemand::value& value) {
   return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
+/// Of microseconds with three decimals, without a detour over floating point; nothing if the text
+/// is anything else. Blanks may follow.
+std::optional<std::int64_t> nanoseconds(std::string_view number);
+
 /// What simdjson says, in the words of a reason.
 Failure failure_of(simdjson::error_code error, std::string_view key = {});
 

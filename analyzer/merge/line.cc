@@ -4,8 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
-#include <limits>
 #include <system_error>
+
+#include "analyzer/load/event_parser.h"
 
 namespace ringside::merge {
 namespace {
@@ -48,28 +49,6 @@ std::size_t value_of(std::string_view member) {
   }
   i = member.find(':', i) + 1;
   return member.find_first_not_of(" \t\r\n", i);
-}
-
-// Of microseconds with three decimals, which docs/trace-format.md demands; below 2^62.
-std::optional<std::int64_t> exact_ns(std::string_view text) {
-  while (!text.empty() && static_cast<unsigned char>(text.back()) <= ' ') {
-    text.remove_suffix(1);
-  }
-  const std::size_t point = text.find('.');
-  if (point == std::string_view::npos || point + 4 != text.size()) {
-    return std::nullopt;
-  }
-  std::uint64_t whole_us = 0;
-  std::uint64_t part_ns = 0;
-  const char* const middle = text.data() + point;
-  const char* const end = text.data() + text.size();
-  const auto whole = std::from_chars(text.data(), middle, whole_us);
-  const auto part = std::from_chars(middle + 1, end, part_ns);
-  if (whole.ec != std::errc() || whole.ptr != middle || part.ec != std::errc() || part.ptr != end ||
-      whole_us > std::numeric_limits<std::int64_t>::max() / 2000) {
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(whole_us * 1000 + part_ns);
 }
 
 std::optional<std::uint64_t> hex_number(std::string_view text) {
@@ -154,7 +133,7 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
     return "\"ph\", \"pid\" or \"dur\" is missing";
   }
   if (phase != "M") {
-    ts_ns = exact_ns(ts);
+    ts_ns = load::nanoseconds(ts);
     if (!ts_ns) {
       return "\"ts\" is not microseconds with three decimals";
     }
@@ -177,7 +156,7 @@ std::optional<std::string> EventLine::take(std::string_view key,
     field.key = Key::kTs;
   } else if (key == "dur") {
     field.key = Key::kDur;
-    const auto duration_ns = exact_ns(raw);
+    const auto duration_ns = load::nanoseconds(raw);
     if (!duration_ns) {
       return "\"dur\" is not microseconds with three decimals";
     }

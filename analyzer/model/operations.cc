@@ -124,7 +124,22 @@ void Operations::set(std::size_t index, const Operation& operation) {
   row(index) = row_of(operation);
 }
 
-void Operations::append_rows(Operations& other, std::span<const std::uint32_t> shapes) {
+void Operations::append(Operations&& other, std::span<const NameId> names) {
+  for (Shape& shape : other.shapes_) {
+    for (NameId* const name :
+         {&shape.func, &shape.datatype, &shape.algo, &shape.proto, &shape.stream}) {
+      *name = names[*name];
+    }
+  }
+  append(std::move(other));
+}
+
+void Operations::append(Operations&& other) {
+  std::vector<std::uint32_t> shapes;
+  shapes.reserve(other.shapes_.size());
+  for (const Shape& shape : other.shapes_) {
+    shapes.push_back(intern(shape));
+  }
   for (std::size_t i = 0; i < other.size_; ++i) {
     Row row = other.row(i);
     row.shape = shapes[row.shape];
@@ -134,28 +149,6 @@ void Operations::append_rows(Operations& other, std::span<const std::uint32_t> s
     }
   }
   other = {};
-}
-
-void Operations::append(Operations&& other, std::span<const NameId> names) {
-  std::vector<std::uint32_t> shapes;
-  shapes.reserve(other.shapes_.size());
-  for (Shape& shape : other.shapes_) {
-    for (NameId* const name :
-         {&shape.func, &shape.datatype, &shape.algo, &shape.proto, &shape.stream}) {
-      *name = names[*name];
-    }
-    shapes.push_back(intern(shape));
-  }
-  append_rows(other, shapes);
-}
-
-void Operations::append(Operations&& other) {
-  std::vector<std::uint32_t> shapes;
-  shapes.reserve(other.shapes_.size());
-  for (const Shape& shape : other.shapes_) {
-    shapes.push_back(intern(shape));
-  }
-  append_rows(other, shapes);
 }
 
 std::uint32_t Operations::context(std::size_t index) const {

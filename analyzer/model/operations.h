@@ -106,7 +106,6 @@ class Operations {
     return blocks_[index / kBlockRows][index % kBlockRows];
   }
   void push(const Row& row);
-  void append_rows(Operations& other, std::span<const std::uint32_t> shapes);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
   Row row_of(const Operation& operation);
