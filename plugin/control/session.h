@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +26,8 @@
 #include "plugin/control/hang_command.h"
 #include "plugin/control/hang_watch.h"
 #include "plugin/control/log.h"
+#include "plugin/control/metrics_file.h"
+#include "plugin/control/metrics_server.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
 #include "plugin/record/host_side.h"
@@ -53,6 +56,11 @@ class Session {
   int dump(const char* path);
   void status(ringside_status_info& info);
 
+  /// An answer of the drain thread, which alone knows what is assembled. Nothing if there is no
+  /// such thread, or no answer within two seconds. Any thread but NCCL's.
+  using Question = std::function<std::string(TraceWriter&)>;
+  std::optional<std::string> ask(Question question);
+
   /// Writes what is left and ends the drain thread; waits a few seconds at most. At exit of the
   /// process.
   void shut_down();
@@ -79,6 +87,8 @@ class Session {
   std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
   void look_for_hangs();
+  void start_metrics_server();
+  void write_metrics_file();
   std::string next_dump_path();
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
@@ -89,7 +99,9 @@ class Session {
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
   RingDirectory ring_directory_;
-  HangWatch hang_watch_;  // the drain thread's, as the next two
+  MetricsFile metrics_file_;  // the drain thread's, as the next four
+  MetricsServer metrics_server_;
+  HangWatch hang_watch_;
   HangCommand hang_command_;
   int hang_dumps_ = 0;
 
@@ -113,6 +125,7 @@ class Session {
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;  // the drain thread's
   bool rings_told_ = false;    // the drain thread's
+  bool metrics_told_ = false;  // the drain thread's
 };
 
 }  // namespace ringside::control
