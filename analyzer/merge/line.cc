@@ -51,6 +51,14 @@ std::size_t value_of(std::string_view member) {
   return member.find_first_not_of(" \t\r\n", i);
 }
 
+template <typename T>
+void take_text(const simdjson::dom::element& value, T& text) {
+  std::string_view view;
+  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> hex_number(std::string_view text) {
   std::uint64_t number = 0;
   if (!text.starts_with("0x")) {
@@ -60,14 +68,6 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
                                                                   : std::nullopt;
 }
-
-template <typename T>
-void take_text(const simdjson::dom::element& value, T& text) {
-  std::string_view view;
-  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
-}
-
-}  // namespace
 
 void append_microseconds(std::int64_t time_ns, std::string& output) {
   std::array<char, 32> text{};

@@ -64,6 +64,9 @@ class EventLine {
   std::uint64_t bind_id_ = 0;
 };
 
+/// Of "0x1a"; nothing if the text is anything else.
+std::optional<std::uint64_t> hex_number(std::string_view text);
+
 /// "12.345": microseconds of nanoseconds, which are not negative.
 void append_microseconds(std::int64_t time_ns, std::string& output);
 

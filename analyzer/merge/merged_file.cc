@@ -5,6 +5,7 @@
 
 #include "analyzer/load/line_reader.h"
 #include "analyzer/merge/line.h"
+#include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
 #include "analyzer/report/numbers.h"
 #include "ringside/trace_schema.h"
@@ -23,7 +24,11 @@ class Writer {
         plan_(plan),
         options_(options),
         output_(output),
-        problems_(problems) {}
+        problems_(problems) {
+    if (options.is_perfetto) {
+      perfetto_.emplace(plan, [this](std::string_view bytes) { output_.write(bytes); });
+    }
+  }
 
   MergedLines write() {
     write_head();
@@ -36,12 +41,15 @@ class Writer {
       }
       text_.clear();
       process.finish(text_);
-      output_.write(text_);
+      put(text_);
       lines_.written += process.written();
     }
     const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
                                   ",\"lines_left_out\":" + std::to_string(lines_.damaged);
-    output_.write(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
+    put(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
+    if (perfetto_) {
+      perfetto_->finish();
+    }
     return lines_;
   }
 
@@ -53,6 +61,14 @@ class Writer {
            "\",\"args\":{" + arguments + "}}";
   }
 
+  void put(std::string_view lines) {
+    if (perfetto_) {
+      perfetto_->take(lines);
+    } else {
+      output_.write(lines);
+    }
+  }
+
   void write_head() {
     std::string arguments =
         "\"format_version\":" + std::to_string(schema::kFormatVersion) + ",\"ringside_version\":";
@@ -62,7 +78,7 @@ class Writer {
                  ",\"hosts\":" + std::to_string(alignment_.hosts().size()) +
                  ",\"aligned\":" + (alignment_.is_aligned() ? "true" : "false") +
                  ",\"part\":" + (plan_.is_part || !options_.has_steps ? "true" : "false");
-    output_.write("[" + metadata(schema::kLineMerged, arguments) + ",\n");
+    put("[" + metadata(schema::kLineMerged, arguments) + ",\n");
     for (const align::HostOffset& host : alignment_.hosts()) {
       write_host(host);
     }
@@ -82,7 +98,7 @@ class Writer {
                    ",\"set_by\":";
       append_quoted(host.set_by, arguments);
     }
-    output_.write(metadata(schema::kLineMergedHost, arguments) + ",\n");
+    put(metadata(schema::kLineMergedHost, arguments) + ",\n");
   }
 
   void copy(const std::string& path, ProcessLines& process) {
@@ -116,7 +132,7 @@ class Writer {
     if (failure && lines_.damaged++ == 0) {
       lines_.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
     }
-    output_.write(text_);
+    put(text_);
   }
 
   void report_progress(std::uint64_t bytes_of_file) {
@@ -133,6 +149,7 @@ class Writer {
   const WriteOptions& options_;
   OutputFile& output_;
   model::Problems& problems_;
+  std::optional<PerfettoTrace> perfetto_;
   MergedLines lines_;
   std::string text_;
   std::uint64_t before_bytes_ = 0;  // of the files before

@@ -14,6 +14,8 @@ import sys
 import tarfile
 import tempfile
 
+import perfetto_file
+
 SMALL = ["--ranks-per-host", "2", "--iterations", "4"]
 JOBS = [
     "--seed 1 --hosts 2 --offset-ms 5 --drift-ppm 40 --full --straggler 3:500",
@@ -191,6 +193,18 @@ def check_flows(merged):
     return arrows
 
 
+def check_perfetto(ringside, directory, merged, *options):
+    """Perfetto's own format shows what the JSON shows."""
+    path = directory / "merged.pftrace"
+    run(ringside, "merge", directory / "traces", "-o", path, "--format", "perfetto", *options)
+    difference = perfetto_file.compare(merged, path)
+    expect(not difference, "perfetto:", difference)
+    names = [event["args"]["name"] for event in read(merged) if event["name"] == "process_name"]
+    expect(perfetto_file.order(path) == names, "ranks are not in order")
+    expect(path.stat().st_size < merged.stat().st_size / 2, "it is not small")
+    path.unlink()
+
+
 def collide(directory):
     """Gives the processes of the second host the pids of the first."""
     for path in directory.glob("*.host1.*.json"):
@@ -205,6 +219,7 @@ def check_job(generate, ringside, options, directory):
     path = directory / "merged.json"
     run(ringside, "merge", directory / "traces", "-o", path)
     run(ringside, "lint", "--closed", path)
+    check_perfetto(ringside, directory, path)
     truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
     merged = Merged(path, (directory / "traces").glob("*.json"))
     check_head(merged)
@@ -284,6 +299,7 @@ def check_odd_job(generate, ringside, options, directory):
         path = directory / "merged.json"
         run(ringside, "merge", directory / "traces", "-o", path, "--force", *part)
         run(ringside, "lint", "--closed", path)
+        check_perfetto(ringside, directory, path, *part)
         if "--no-align" not in part:
             continue
         merged = Merged(path)
