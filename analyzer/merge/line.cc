@@ -107,6 +107,7 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   dur_ns = 0;
   operation.reset();
   gpu_index.reset();
+  values.clear();
   fields_.clear();
   simdjson::dom::object object;
   if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
@@ -131,6 +132,9 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   }
   if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
     return "\"ph\", \"pid\" or \"dur\" is missing";
+  }
+  if (phase == "C") {
+    take_values(object);
   }
   if (phase != "M") {
     ts_ns = load::nanoseconds(ts);
@@ -195,6 +199,19 @@ void EventLine::take_arguments(const simdjson::dom::element& value) {
       if (member.value["index"].get_int64().get(index) == simdjson::SUCCESS) {
         gpu_index = index;
       }
+    }
+  }
+}
+
+void EventLine::take_values(const simdjson::dom::object& line) {
+  simdjson::dom::object arguments;
+  if (line["args"].get_object().get(arguments) != simdjson::SUCCESS) {
+    return;
+  }
+  for (const auto member : arguments) {
+    double value = 0;
+    if (member.value.get_double().get(value) == simdjson::SUCCESS) {
+      values.emplace_back(member.key, value);
     }
   }
 }

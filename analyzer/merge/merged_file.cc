@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analyzer/load/line_reader.h"
+#include "analyzer/merge/host_counters.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
@@ -33,7 +34,7 @@ class Writer {
   MergedLines write() {
     write_head();
     for (std::uint32_t i = 0; i < plan_.processes.size(); ++i) {
-      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps);
+      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps, counters_);
       const model::TraceFile& file = traces_.files[plan_.processes[i].file];
       copy(file.path, process);
       for (const std::string& path : file.later_paths) {
@@ -44,6 +45,7 @@ class Writer {
       put(text_);
       lines_.written += process.written();
     }
+    write_counters_of_hosts();
     const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
                                   ",\"lines_left_out\":" + std::to_string(lines_.damaged);
     put(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
@@ -101,6 +103,31 @@ class Writer {
     put(metadata(schema::kLineMergedHost, arguments) + ",\n");
   }
 
+  // Behind the ranks, of hosts with several of them.
+  void write_counters_of_hosts() {
+    for (std::uint32_t host = 0; host < alignment_.hosts().size(); ++host) {
+      const std::size_t processes = counters_.processes(host);
+      if (processes < 2) {
+        continue;
+      }
+      const std::string pid = std::to_string(plan_.free_pid + host);
+      const std::string ids = "\"pid\":" + pid + ",\"tid\":" + pid;
+      text_ = "{\"ph\":\"M\"," + ids + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
+      append_quoted(alignment_.hosts()[host].host + ": sum of " +
+                        report::counted(processes, "process", "processes"),
+                    text_);
+      text_ += "}},\n{\"ph\":\"M\"," + ids +
+               ",\"ts\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" +
+               std::to_string(plan_.processes.size() + 1 + host) + "}},\n";
+      const auto keeps = [&](std::int64_t line_ns) {
+        const std::int64_t common_ns = line_ns + plan_.base_time_s * 1'000'000'000;
+        return !plan_.is_part || is_in_spans(plan_, common_ns, common_ns);
+      };
+      lines_.written += 2 + counters_.append(host, plan_.free_pid + host, keeps, text_);
+      put(text_);
+    }
+  }
+
   void copy(const std::string& path, ProcessLines& process) {
     load::LineReader reader;
     if (const auto error = reader.open(path)) {
@@ -150,6 +177,7 @@ class Writer {
   OutputFile& output_;
   model::Problems& problems_;
   std::optional<PerfettoTrace> perfetto_;
+  HostCounters counters_;
   MergedLines lines_;
   std::string text_;
   std::uint64_t before_bytes_ = 0;  // of the files before
