@@ -31,6 +31,7 @@ struct Config {
   int drain_nice = 0;
   double hang_seconds = 0;  ///< 0: no watch
   std::string on_hang;      ///< a shell's command; empty: none
+  bool control = true;      ///< the control socket
   std::string log = "stderr";
   std::string job;
 
