@@ -65,8 +65,10 @@ void sort_replies(std::vector<Reply>& replies) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
     static const ProcessStatus kNone;
     const ProcessStatus& status = reply.status ? *reply.status : kNone;
-    return std::tuple(!reply.status, status.rank.value_or(kLast), std::string_view(status.host),
-                      reply.endpoint.pid, std::string_view(reply.endpoint.path));
+    return std::tuple(!reply.status, std::string_view(status.directory),
+                      std::string_view(status.job), status.rank.value_or(kLast),
+                      std::string_view(status.host), reply.endpoint.pid,
+                      std::string_view(reply.endpoint.path));
   };
   std::sort(replies.begin(), replies.end(),
             [&](const Reply& a, const Reply& b) { return key(a) < key(b); });

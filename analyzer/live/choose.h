@@ -24,7 +24,7 @@ struct Choice {
 struct Chosen {
   enum class How { kFound, kNobody, kAmbiguous };
   How how = How::kNobody;
-  std::vector<Reply> replies;  ///< of the chosen, by rank, host and process; also such that failed
+  std::vector<Reply> replies;      ///< of the chosen, sorted; also such that failed
   std::vector<std::string> notes;  ///< for people: who was passed over, what to give instead
 };
 
@@ -32,7 +32,7 @@ struct Chosen {
 /// any choice the processes must be of one job in one directory.
 Chosen choose(const Choice& choice, std::chrono::milliseconds timeout);
 
-/// By rank, host and process; those without a status last.
+/// By directory, job, rank, host and process; those without a status last.
 void sort_replies(std::vector<Reply>& replies);
 
 }  // namespace ringside::live
