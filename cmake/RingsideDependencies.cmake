@@ -12,6 +12,10 @@ if(RINGSIDE_BUILD_TESTS)
 endif()
 find_package(benchmark QUIET)
 
+# The library itself is loaded at run time, where metrics by HTTP are asked for.
+find_path(RINGSIDE_MICROHTTPD_INCLUDE microhttpd.h)
+mark_as_advanced(RINGSIDE_MICROHTTPD_INCLUDE)
+
 # The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
 set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
 find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
@@ -52,6 +56,11 @@ function(ringside_print_summary)
     message(STATUS "  SQLite              : ${SQLite3_VERSION}")
   else()
     message(STATUS "  SQLite              : missing (libsqlite3-dev); no `ringside export --sqlite`")
+  endif()
+  if(RINGSIDE_MICROHTTPD_INCLUDE)
+    message(STATUS "  metrics by HTTP     : yes")
+  else()
+    message(STATUS "  metrics by HTTP     : missing (libmicrohttpd-dev); RINGSIDE_METRICS_LISTEN does nothing")
   endif()
   if(RINGSIDE_BUILD_TESTS AND NOT nlohmann_json_FOUND)
     message(STATUS "  second loader       : missing (nlohmann-json3-dev); the loader is not compared")

@@ -4,15 +4,15 @@
 #
 #   install_dependencies.sh [--dev] [--dry-run]
 #
-#   --dev      also what checks need: clang, clang-format, clang-tidy, sanitizers, shellcheck, and
-#              nlohmann-json for the tests' own loader
+#   --dev      also what checks need: clang, clang-format, clang-tidy, sanitizers, shellcheck, nlohmann-json
+#              for the tests' own loader, and Prometheus
 #   --dry-run  only say what is missing
 set -euo pipefail
 
-packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libsimdjson-dev
-  libspdlog-dev libsqlite3-dev ninja-build python3 zlib1g-dev)
+packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
+  libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build python3 zlib1g-dev)
 development_packages=(abigail-tools clang-14 clang-format-14 clang-tidy-14 g++-aarch64-linux-gnu
-  libclang-rt-14-dev nlohmann-json3-dev qemu-user-static shellcheck)
+  libclang-rt-14-dev nlohmann-json3-dev prometheus qemu-user-static shellcheck)
 dry_run=false
 
 for argument in "$@"; do

@@ -29,9 +29,12 @@ struct Config {
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
   int drain_nice = 0;
-  double hang_seconds = 0;  ///< 0: no watch
-  std::string on_hang;      ///< a shell's command; empty: none
-  bool control = true;      ///< the control socket
+  double hang_seconds = 0;        ///< 0: no watch
+  std::string on_hang;            ///< a shell's command; empty: none
+  std::string metrics_directory;  ///< empty: no file
+  std::uint64_t metrics_seconds = 15;
+  std::string metrics_listen;  ///< what parse_listen_address takes; empty: nowhere
+  bool control = true;         ///< the control socket
   std::string log = "stderr";
   std::string job;
 

@@ -66,6 +66,7 @@ std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
 void Session::drain_loop() {
   place_thread();
   begin_control();
+  start_metrics_server();
   int idle_cycles = 0;
   bool wanted = true;
   while (wanted) {
@@ -85,6 +86,8 @@ void Session::drain_loop() {
       }
     }
   }
+  metrics_server_.stop();
+  metrics_file_.remove();
   const std::lock_guard lock(mutex_);
   thread_running_ = false;
   thread_ended_ = true;
@@ -126,6 +129,7 @@ bool Session::cycle(bool final) {
     writer_.close();
   } else {
     look_for_hangs();
+    write_metrics_file();
   }
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
@@ -191,6 +195,7 @@ void Session::shut_down() {
   }
   thread_wanted_ = false;
   wake_.notify_one();
+  answered_.notify_all();  // whoever asks: no more is answered
   // A file system that hangs must not hang the exit of the application for ever.
   if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; })) {
     ring_directory_.remove(record::g_recorder.rings().count());

@@ -18,6 +18,7 @@ void in_child() {
     session->let_go_in_child();
   }
   Session::disable_in_child();
+  MetricsServer::close_in_child();
 }
 
 __attribute__((constructor)) void on_load() {

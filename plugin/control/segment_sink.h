@@ -2,7 +2,7 @@
 //
 // Stands between the assembler and the trace: begins the next segment when one is full, which may
 // only happen between two events (the lines of one stay together), and remembers what each segment
-// must say anew. Used by the drain thread.
+// must say anew; and adds what passes to the live metrics. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_CONTROL_SEGMENT_SINK_H
 #define RINGSIDE_PLUGIN_CONTROL_SEGMENT_SINK_H
 
@@ -15,6 +15,7 @@
 
 #include "plugin/assemble/sink.h"
 #include "plugin/export/chrome_trace.h"
+#include "plugin/export/live_metrics.h"
 #include "plugin/export/segment_files.h"
 
 namespace ringside::control {
@@ -25,9 +26,11 @@ class SegmentSink final : public assemble::Sink {
 
   /// `communicators` finds a communicator, NULL if there is none.
   SegmentSink(exporting::ChromeTrace& trace, exporting::SegmentFiles& files,
-              std::function<void()> next_segment, Communicators communicators)
+              exporting::LiveMetrics& metrics, std::function<void()> next_segment,
+              Communicators communicators)
       : trace_(trace),
         files_(files),
+        metrics_(metrics),
         next_segment_(std::move(next_segment)),
         communicators_(std::move(communicators)) {}
 
@@ -64,6 +67,7 @@ class SegmentSink final : public assemble::Sink {
 
   exporting::ChromeTrace& trace_;
   exporting::SegmentFiles& files_;
+  exporting::LiveMetrics& metrics_;
   const std::function<void()> next_segment_;
   const Communicators communicators_;
   std::int64_t now_ns_ = 0;

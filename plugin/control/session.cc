@@ -32,6 +32,12 @@ std::string joined(const std::vector<std::string_view>& names) {
   return text.empty() ? "none" : text;
 }
 
+// Without directory and ending.
+std::string_view base_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.substr(0, name.rfind(".json"));
+}
+
 }  // namespace
 
 Session* Session::get() noexcept {
@@ -69,6 +75,7 @@ Session::Session(Config config)
     : config_(std::move(config)),
       log_(config_.log),
       writer_(config_),
+      metrics_file_(config_.metrics_directory, base_name(writer_.path()), config_.metrics_seconds),
       hang_watch_(config_.hang_seconds),
       hang_command_(config_.on_hang),
       started_(config_.start),
@@ -91,9 +98,7 @@ void Session::make_ring_directory() {
               " processes that have died (" + std::to_string(bytes >> 20) +
               " MiB): `ringside recover " + parent + "` makes traces of them and removes them");
   }
-  const std::string_view path = writer_.path();
-  const std::string_view name = path.substr(path.rfind('/') + 1);
-  if (ring_directory_.create(parent, std::string(name.substr(0, name.rfind(".json"))),
+  if (ring_directory_.create(parent, std::string(base_name(writer_.path())),
                              config_.journal_bytes)) {
     writer_.keep_journal(ring_directory_.journal(), ring_directory_.journal_bytes(),
                          ring_directory_.path());

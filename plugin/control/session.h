@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,8 @@
 #include "plugin/control/hang_command.h"
 #include "plugin/control/hang_watch.h"
 #include "plugin/control/log.h"
+#include "plugin/control/metrics_file.h"
+#include "plugin/control/metrics_server.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
 #include "plugin/control/window_plan.h"
@@ -57,6 +60,11 @@ class Session {
   int mark(const char* text);
   int dump(const char* path);
   void status(ringside_status_info& info);
+
+  /// An answer of the drain thread, which alone knows what is assembled. Nothing if there is no
+  /// such thread, or no answer within two seconds. Any thread but NCCL's.
+  using Question = std::function<std::string(TraceWriter&)>;
+  std::optional<std::string> ask(Question question);
 
   /// Writes what is left and ends the drain thread; waits a few seconds at most. At exit of the
   /// process.
@@ -106,6 +114,8 @@ class Session {
   ControlSocket::Answer answer_mark(const std::vector<FlatMember>& request);
   ControlSocket::Answer answer_dump(const std::vector<FlatMember>& request);
   std::string status_line(std::string_view verb, const std::string& dump_path = {});
+  void start_metrics_server();
+  void write_metrics_file();
   std::string next_dump_path();
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
@@ -116,7 +126,9 @@ class Session {
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
   RingDirectory ring_directory_;
-  HangWatch hang_watch_;  // the drain thread's, as the next two
+  MetricsFile metrics_file_;  // the drain thread's, as the next four
+  MetricsServer metrics_server_;
+  HangWatch hang_watch_;
   HangCommand hang_command_;
   int hang_dumps_ = 0;
   ControlSocket control_;
@@ -145,6 +157,7 @@ class Session {
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;  // the drain thread's
   bool rings_told_ = false;    // the drain thread's
+  bool metrics_told_ = false;  // the drain thread's
 };
 
 }  // namespace ringside::control

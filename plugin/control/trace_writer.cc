@@ -54,7 +54,7 @@ TraceWriter::TraceWriter(const Config& config)
       file_(segment_limits(config)),
       trace_(file_),
       segments_(
-          trace_, file_, [this] { next_segment(); },
+          trace_, file_, metrics_, [this] { next_segment(); },
           [this](std::uint32_t context) { return find_communicator(context); }),
       sink_(segments_),
       assembler_(sink_),
@@ -155,6 +155,7 @@ void TraceWriter::apply(const OpenNote& note) {
 
 void TraceWriter::apply(const CloseNote& note) {
   assembler_.close_communicator(note.context, clock_.ns(note.ticks));
+  metrics_.close(note.context);
 }
 
 void TraceWriter::apply(const WindowNote& note) {

@@ -19,6 +19,8 @@
 #include "plugin/control/config.h"
 #include "plugin/control/segment_sink.h"
 #include "plugin/export/chrome_trace.h"
+#include "plugin/export/live_metrics.h"
+#include "plugin/export/metrics_text.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/export/segment_files.h"
 
@@ -92,6 +94,8 @@ class TraceWriter {
 
   /// Operations that have begun, as far as the rings are read. The drain thread's.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
+  /// The live metrics, as of the last time the rings were read.
+  std::string metrics_text(exporting::MetricsForm form);
 
   /// What to warn of, once; empty if there is nothing.
   std::string take_notice();
@@ -140,6 +144,7 @@ class TraceWriter {
   const Config& config_;
   exporting::SegmentFiles file_;
   exporting::ChromeTrace trace_;
+  exporting::LiveMetrics metrics_;
   SegmentSink segments_;
   assemble::JournalSink sink_;
   assemble::Assembler assembler_;

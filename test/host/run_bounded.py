@@ -14,6 +14,7 @@ import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,17 +35,6 @@ def require(condition, text):
         raise Failure(text)
 
 
-def bytes_in(directory):
-    """What the files take at one moment. Looking at them takes time, in which one may be deleted
-    and another grow: what is too much must be seen again."""
-    seen = bytes_seen(directory)
-    for _ in range(3):
-        if seen <= BOUND_BYTES:
-            break
-        seen = min(seen, bytes_seen(directory))
-    return seen
-
-
 def bytes_seen(directory):
     """What the files take: their size, and what is taken ahead of it."""
     total = 0
@@ -58,6 +48,18 @@ def bytes_seen(directory):
         ahead = found.st_blocks * 512 - 4096
         total += max(found.st_size, ahead)
     return total
+
+
+def bytes_at_a_moment(process, directory):
+    """What the files take while the process stands still: looking takes time, in which one may be
+    deleted and another grow."""
+    process.send_signal(signal.SIGSTOP)
+    _, status = os.waitpid(process.pid, os.WUNTRACED)
+    if not os.WIFSTOPPED(status):
+        process.returncode = os.waitstatus_to_exitcode(status)
+    seen = bytes_seen(directory)
+    process.send_signal(signal.SIGCONT)
+    return seen
 
 
 class Bounded:
@@ -86,7 +88,7 @@ class Bounded:
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as process:
             while process.poll() is None:
-                self.most_bytes = max(self.most_bytes, bytes_in(watched))
+                self.most_bytes = max(self.most_bytes, bytes_at_a_moment(process, watched))
                 self.samples += 1
                 if time.monotonic() > limit_s:
                     process.kill()
@@ -94,7 +96,7 @@ class Bounded:
                 time.sleep(0.002)
             said = [json.loads(line) for line in process.stdout.read().splitlines()]
         require(process.returncode == 0, f"nccl_host returned {process.returncode}: {said}")
-        self.most_bytes = max(self.most_bytes, bytes_in(watched))
+        self.most_bytes = max(self.most_bytes, bytes_seen(watched))
         self.status = next((line for line in said if "callbacks" in line), {})
         require(self.samples > 5, "the run was too short to watch it")
         require(self.most_bytes <= BOUND_BYTES,

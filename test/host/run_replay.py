@@ -250,7 +250,9 @@ def deaths(run):
     for number in range(run.options.repeat):
         how = ("kill", "abort", "segfault", "_exit")[number % 4]
         after, timing = chance.randrange(20, calls), chance.random() < 0.5
-        journal_bytes = chance.choice(("1M", "32M"))
+        # All records at once, as without the recorded pauses, have no room in a small one if the
+        # drain thread comes late.
+        journal_bytes = chance.choice(("1M", "32M")) if timing else "32M"
         try:
             death(run, how, after, timing, journal_bytes)
         except Failure as failure:

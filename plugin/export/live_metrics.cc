@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/export/live_metrics.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include "plugin/assemble/message_bytes.h"
+
+namespace ringside::exporting {
+namespace {
+
+using assemble::Communicator;
+using assemble::Operation;
+using assemble::TimesFrom;
+
+template <typename Bounds, typename Value>
+std::size_t bucket_of(const Bounds& bounds, Value value) {
+  return static_cast<std::size_t>(std::lower_bound(bounds.begin(), bounds.end(), value) -
+                                  bounds.begin());
+}
+
+// A bandwidth or a duration from an enqueue or a place in a queue would be of something else.
+bool is_timed(const Operation& operation) {
+  return (operation.times_from == TimesFrom::kGpu || operation.times_from == TimesFrom::kProxy) &&
+         operation.start_ns != assemble::kUnknownTime && operation.end_ns > operation.start_ns;
+}
+
+// nccl-tests' size; 0 if it cannot be told.
+std::uint64_t message_bytes(const Operation& operation, const Communicator& communicator) {
+  const std::uint64_t factor = assemble::size_factor(operation.func, 2) == 1 ? 1
+                               : communicator.has_size && communicator.nranks > 0
+                                   ? static_cast<std::uint64_t>(communicator.nranks)
+                                   : 0;
+  const bool fits =
+      factor == 0 || operation.bytes <= std::numeric_limits<std::uint64_t>::max() / factor;
+  return operation.has_bytes && fits ? operation.bytes * factor : 0;
+}
+
+// Sends and receives have no factor; in a communicator of one rank nothing crosses a bus.
+bool has_busbw(const Operation& operation, const Communicator& communicator) {
+  return operation.kind == assemble::OperationKind::kP2p ||
+         (communicator.has_size && communicator.nranks > 1);
+}
+
+MetricSample sample_of(const Operation& operation, const Communicator& communicator) {
+  MetricSample sample;
+  sample.message_bytes = message_bytes(operation, communicator);
+  if (!is_timed(operation)) {
+    return sample;
+  }
+  sample.busy_ns = static_cast<std::uint64_t>(operation.end_ns - operation.start_ns);
+  if (has_busbw(operation, communicator)) {
+    const double factor =
+        operation.kind == assemble::OperationKind::kP2p
+            ? 1.0
+            : assemble::bus_factor(operation.func, static_cast<std::uint64_t>(communicator.nranks));
+    sample.bus_bytes = static_cast<double>(sample.message_bytes) * factor;
+  }
+  return sample;
+}
+
+}  // namespace
+
+void MetricSums::add(const MetricSums& other) {
+  operations += other.operations;
+  message_bytes += other.message_bytes;
+  timed_operations += other.timed_operations;
+  busy_ns += other.busy_ns;
+  bus_bytes += other.bus_bytes;
+  bus_ns += other.bus_ns;
+  for (std::size_t i = 0; i < durations.size(); ++i) {
+    durations[i] += other.durations[i];
+  }
+  for (std::size_t i = 0; i < busbws.size(); ++i) {
+    busbws[i] += other.busbws[i];
+  }
+}
+
+void MetricSample::add_to(MetricSums& sums) const {
+  ++sums.operations;
+  sums.message_bytes += message_bytes;
+  if (busy_ns == 0) {
+    return;
+  }
+  ++sums.timed_operations;
+  sums.busy_ns += busy_ns;
+  ++sums.durations[bucket_of(kDurationBounds_ns, static_cast<std::int64_t>(busy_ns))];
+  if (bus_bytes > 0) {
+    constexpr double kSecond_ns = 1e9;
+    sums.bus_bytes += bus_bytes;
+    sums.bus_ns += busy_ns;
+    ++sums.busbws[bucket_of(kBusbwBounds_bytes_per_s,
+                            bus_bytes / static_cast<double>(busy_ns) * kSecond_ns)];
+  }
+}
+
+void LiveMetrics::add(const Operation& operation, const Communicator& communicator) {
+  const MetricSample sample = sample_of(operation, communicator);
+  Key key;
+  key.context = communicator.context;
+  key.size_class =
+      sample.message_bytes != 0 ? static_cast<int>(std::bit_width(sample.message_bytes)) - 1 : -1;
+  key.func = operation.func;
+  key.algo = operation.algo;
+  key.proto = operation.proto;
+  sample.add_to(sums_of(key));
+  if (communicator.context != 0 && communicator.finalized_ns == assemble::kUnknownTime) {
+    sample.add_to(communicators_[communicator.context]);
+  }
+}
+
+void LiveMetrics::close(std::uint32_t context) {
+  communicators_.erase(context);
+}
+
+MetricSums& LiveMetrics::sums_of(const Key& key) {
+  const auto found = series_.find(key);
+  if (found != series_.end()) {
+    return found->second;
+  }
+  if (series_.size() >= kMostSeries && !fold_closed()) {
+    return folded(key.func);
+  }
+  return series_[{key.context, key.size_class, std::string(key.func), std::string(key.algo),
+                  std::string(key.proto)}];
+}
+
+MetricSums& LiveMetrics::folded(std::string_view func) {
+  return series_[{0, -1, std::string(func), {}, {}}];
+}
+
+bool LiveMetrics::fold_closed() {
+  bool any = false;
+  for (auto at = series_.begin(); at != series_.end();) {
+    if (at->first.context == 0 || communicators_.contains(at->first.context)) {
+      ++at;
+      continue;
+    }
+    folded(at->first.func).add(at->second);
+    at = series_.erase(at);
+    any = true;
+  }
+  return any;
+}
+
+}  // namespace ringside::exporting

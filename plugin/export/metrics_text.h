@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The live metrics as text, in Prometheus' own form (which node exporters read from files) or as
+// OpenMetrics 1.0. docs/live-metrics.md lists the metrics; the two change together.
+#ifndef RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
+#define RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plugin/assemble/in_flight.h"
+#include "plugin/assemble/rows.h"
+#include "plugin/export/account.h"
+#include "plugin/export/live_metrics.h"
+#include "plugin/export/process_facts.h"
+
+namespace ringside::exporting {
+
+enum class MetricsForm : std::uint8_t { kPrometheus, kOpenMetrics };
+
+inline constexpr char kPrometheusType[] = "text/plain; version=0.0.4; charset=utf-8";
+inline constexpr char kOpenMetricsType[] =
+    "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What is said beside the sums.
+struct MetricsFacts {
+  ProcessFacts process;
+  Account account;
+  std::vector<assemble::InFlight> in_flight;
+  std::int64_t now_ns = 0;
+  double realtime_s = 0;
+  double drain_cpu_s = 0;
+  std::uint64_t trace_bytes = 0;
+  std::uint64_t ring_bytes = 0;
+  bool recording = false;
+};
+
+/// `communicators` by context, as Assembler::communicators().
+std::string metrics_text(MetricsForm form, const LiveMetrics& metrics,
+                         const std::vector<assemble::Communicator>& communicators,
+                         const MetricsFacts& facts);
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
