@@ -16,6 +16,12 @@ std::chrono::milliseconds LiveOptions::timeout() const {
   return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000));
 }
 
+ExitStatus status_of(live::Chosen::How how) {
+  return how == live::Chosen::How::kFound    ? kExitOk
+         : how == live::Chosen::How::kNobody ? kExitNoInput
+                                             : kExitUsage;
+}
+
 void add_live_options(CLI::App& command, LiveOptions& options) {
   command.add_option("--pid", options.choice.pids, "These processes; may be given several times")
       ->check(CLI::PositiveNumber)
@@ -38,9 +44,7 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
       ->capture_default_str();
 }
 
-std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
-                                          ExitStatus& status) {
-  live::Choice choice = options.choice;
+bool complete_choice(live::Choice& choice, const char* command) {
   if (choice.ring_directory.empty()) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");
     choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
@@ -52,14 +56,21 @@ std::vector<live::Reply> choose_processes(const LiveOptions& options, const char
   }
   if (choice.ring_directory == "none") {
     print_launch_notes(command, {"RINGSIDE_RING_DIR=none: such processes have no control socket"});
+    return false;
+  }
+  return true;
+}
+
+std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
+                                          ExitStatus& status) {
+  live::Choice choice = options.choice;
+  if (!complete_choice(choice, command)) {
     status = kExitNoInput;
     return {};
   }
   live::Chosen chosen = live::choose(choice, options.timeout());
   print_launch_notes(command, chosen.notes);
-  status = chosen.how == live::Chosen::How::kFound    ? kExitOk
-           : chosen.how == live::Chosen::How::kNobody ? kExitNoInput
-                                                      : kExitUsage;
+  status = status_of(chosen.how);
   return std::move(chosen.replies);
 }
 

@@ -27,10 +27,15 @@ struct LiveOptions {
 /// --pid, --dir, --job, --all, --ring-dir, --timeout and --format.
 void add_live_options(CLI::App& command, LiveOptions& options);
 
+ExitStatus status_of(live::Chosen::How how);
+
 /// The processes that are meant, with their status. What is wrong, or worth knowing, goes to
 /// stderr; `status` is what the command has to end with if it cannot go on, else kExitOk.
 std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
                                           ExitStatus& status);
+/// `options.choice` with what it leaves to the environment. False, with a line on stderr, if there
+/// can be no such processes.
+bool complete_choice(live::Choice& choice, const char* command);
 
 /// A line of stderr for each that has failed.
 void print_failures(const std::vector<live::Reply>& replies, const char* command);

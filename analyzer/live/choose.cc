@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "analyzer/launch/text.h"
+#include "analyzer/live/request.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::live {
 namespace {
-
-constexpr char kStatusRequest[] = R"({"version":1,"verb":"status"})";
 
 bool is_named(const Choice& choice, const Endpoint& endpoint) {
   return std::find(choice.pids.begin(), choice.pids.end(), endpoint.pid) != choice.pids.end();
@@ -74,13 +73,13 @@ void sort_replies(std::vector<Reply>& replies) {
             [&](const Reply& a, const Reply& b) { return key(a) < key(b); });
 }
 
-Chosen choose(const Choice& choice, std::chrono::milliseconds timeout) {
+Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::string_view verb) {
   Chosen chosen;
   std::string error;
   std::vector<Exchange> exchanges;
   for (Endpoint& endpoint : find_endpoints(choice.ring_directory, error)) {
     if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
-      exchanges.push_back({std::move(endpoint), kStatusRequest, {}, {}, {}});
+      exchanges.push_back({std::move(endpoint), Request(verb).line(), {}, {}, {}});
     }
   }
   if (!error.empty()) {

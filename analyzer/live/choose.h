@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/live/process_status.h"
@@ -28,9 +29,11 @@ struct Chosen {
   std::vector<std::string> notes;  ///< for people: who was passed over, what to give instead
 };
 
-/// Asks all processes of this user for their status, and with pids those of others too. Without
-/// any choice the processes must be of one job in one directory.
-Chosen choose(const Choice& choice, std::chrono::milliseconds timeout);
+/// Asks all processes of this user for their status, and with pids those of others too; `verb` may
+/// be another that changes nothing. Without any choice the processes must be of one job in one
+/// directory.
+Chosen choose(const Choice& choice, std::chrono::milliseconds timeout,
+              std::string_view verb = "status");
 
 /// By directory, job, rank, host and process; those without a status last.
 void sort_replies(std::vector<Reply>& replies);

@@ -65,6 +65,7 @@ Reply read_reply(const Exchange& exchange) {
     reply.error = exchange.reason;
     return reply;
   }
+  reply.answer = exchange.answer;
   constexpr char kStrange[] = "answers what is not Ringside's protocol";
   simdjson::dom::parser parser;
   Object object;

@@ -33,6 +33,7 @@ struct Reply {
   /// Why there is no status, or why it would not do what it was asked; empty: all is well.
   std::string error;
   std::optional<ProcessStatus> status;
+  std::string answer;  ///< as it came; empty: none
 };
 
 Reply read_reply(const Exchange& exchange);

@@ -113,7 +113,10 @@ class Session {
   ControlSocket::Answer answer_stop(const std::vector<FlatMember>& request);
   ControlSocket::Answer answer_mark(const std::vector<FlatMember>& request);
   ControlSocket::Answer answer_dump(const std::vector<FlatMember>& request);
-  std::string status_line(std::string_view verb, const std::string& dump_path = {});
+  ControlSocket::Answer answer_live();
+  /// `more`: members behind those of every answer, each with a comma before it.
+  std::string status_line(std::string_view verb, std::string_view more = {});
+
   void start_metrics_server();
   void write_metrics_file();
   std::string next_dump_path();

@@ -191,7 +191,11 @@ ControlSocket::Answer Session::answer(std::string_view line) {
   if (verb != nullptr && *verb == "dump") {
     return answer_dump(*request);
   }
-  return refused("verb", "verb must be status, start, stop, mark or dump");
+  if (verb != nullptr && *verb == "live") {
+    const std::string error = stranger(*request, {});
+    return error.empty() ? answer_live() : wrong(error);
+  }
+  return refused("verb", "verb must be status, start, stop, mark, dump or live");
 }
 
 ControlSocket::Answer Session::answer_start(const std::vector<FlatMember>& request) {
@@ -292,15 +296,40 @@ ControlSocket::Answer Session::answer_dump(const std::vector<FlatMember>& reques
                 return false;
               }
             }
+            JsonText more;
+            more.member_string("dump_path", dump->path);
             line = dump->result == RINGSIDE_OK
-                       ? status_line("dump", dump->path)
+                       ? status_line("dump", more.text())
                        : error_line(dump->result == RINGSIDE_ERROR_EXISTS ? "exists" : "io",
                                     dump->path + ": " + std::strerror(dump->error));
             return true;
           }};
 }
 
-std::string Session::status_line(std::string_view verb, const std::string& dump_path) {
+ControlSocket::Answer Session::answer_live() {
+  auto members = std::make_shared<std::optional<std::string>>();  // guarded by mutex_
+  {
+    const std::lock_guard lock(mutex_);
+    notes_.push_back([this, members](TraceWriter& writer) {
+      std::string text = writer.live_members();
+      const std::lock_guard answering(mutex_);
+      *members = std::move(text);
+    });
+    wake_.notify_one();
+  }
+  return {{}, [this, members](std::string& line) {
+            {
+              const std::lock_guard lock(mutex_);
+              if (!members->has_value()) {
+                return false;
+              }
+            }
+            line = status_line("live", **members);
+            return true;
+          }};
+}
+
+std::string Session::status_line(std::string_view verb, std::string_view more) {
   ringside_status_info info{};
   info.struct_size = sizeof info;
   status(info);
@@ -323,9 +352,6 @@ std::string Session::status_line(std::string_view verb, const std::string& dump_
   json.member("bytes_kept", info.bytes_kept).member("rotated", info.rotated);
   json.key("trouble").raw(info.trouble != 0 ? "true" : "false");
   json.key("flight_recorder").raw(info.flight_recorder != 0 ? "true" : "false");
-  if (!dump_path.empty()) {
-    json.member_string("dump_path", dump_path);
-  }
   const std::lock_guard lock(mutex_);
   const bool waits = started_ && nccl_.abi_version == 0;
   json.member_string("state", wanted_ != 0 ? "recording" : waits ? "waiting" : "stopped");
@@ -351,7 +377,7 @@ std::string Session::status_line(std::string_view verb, const std::string& dump_
   if (const auto left = plan_.left_operations(now)) {
     json.member("left_operations", *left);
   }
-  return std::string(json.raw("}").text());
+  return std::string(json.raw(more).raw("}").text());
 }
 
 }  // namespace ringside::control

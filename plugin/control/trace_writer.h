@@ -96,6 +96,8 @@ class TraceWriter {
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
   /// The live metrics, as of the last time the rings were read.
   std::string metrics_text(exporting::MetricsForm form);
+  /// Their sums by communicator, as members of an answer of the control socket (docs/control.md).
+  std::string live_members();
 
   /// What to warn of, once; empty if there is nothing.
   std::string take_notice();

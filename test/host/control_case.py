@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import time
@@ -78,7 +79,8 @@ class Case:
         command = [self.options.host, "--plugin", self.options.plugin, "--abi", abi, "--timing",
                    "--until", str(self.until), *arguments, str(recording or self.options.recording)]
         process = subprocess.Popen(command, cwd=self.place, env=self.environment(**variables),
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                   start_new_session=True)
         self.processes.append(process)
         return process
 
@@ -87,7 +89,7 @@ class Case:
         text = f"import ctypes, os, time\nplugin = ctypes.CDLL({str(self.options.plugin)!r})\n{script}"
         process = subprocess.Popen([self.options.python, "-c", text], cwd=self.place, text=True,
                                    env=self.environment(**variables), stdin=subprocess.PIPE,
-                                   stdout=subprocess.PIPE)
+                                   stdout=subprocess.PIPE, start_new_session=True)
         self.processes.append(process)
         line = process.stdout.readline()
         require(line.strip() == "ready", f"the process says {line!r}")
@@ -104,7 +106,10 @@ class Case:
 
     def kill(self):
         for process in self.processes:
-            process.kill()
+            try:
+                os.killpg(process.pid, signal.SIGKILL)  # nccl_host has a child for each file
+            except ProcessLookupError:
+                pass
             process.wait()
 
     def sockets(self):

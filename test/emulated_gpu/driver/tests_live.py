@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ringside ctl` with a job that runs."""
+"""`ringside ctl` and `ringside top` with a job that runs."""
 
 import json
 import time
@@ -87,4 +87,37 @@ def ctl(setup):
     print_facts(apart_ms=apart_ms, common=len(common), lengths_s=lengths_s)
 
 
-TESTS = {"nccl-ctl": ctl}
+def top(setup):
+    """What four ranks are doing; then one is stuck, and the others wait."""
+    job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
+              "--stuck-at", "200", ranks=RANKS, timeout=60)
+    operator = Operator(setup, job)
+    operator.wait_for(lambda processes: [p["rank"] for p in processes] == list(range(RANKS)) and
+                      all(p["operations"] > 20 for p in processes), "operations")
+
+    def rows():
+        out = setup.run_analyzer("top", "--once", "--interval", "1", "--format", "json",
+                                 "--ring-dir", setup.rings)
+        return [row for row in json.loads(out)["rows"] if row.get("name") == "world"]
+
+    moving = rows()
+    print(setup.run_analyzer("top", "--once", "--interval", "1", "--ring-dir", setup.rings))
+    check([row["rank"] for row in moving] == list(range(RANKS)), f"rows: {moving}")
+    check(all(row["operations_per_s"] > 0 and row["busbw_bytes_per_s"] > 0 and row["dropped"] == 0
+              for row in moving), f"rates: {moving}")
+    check(len({row["communicator"] for row in moving}) == 1, f"communicators: {moving}")
+    while True:
+        waiting = rows()
+        if all(row["operations_per_s"] == 0 for row in waiting):
+            break
+        check(job.process.poll() is None and time.monotonic() < job.deadline, f"{waiting}")
+    print(setup.run_analyzer("top", "--once", "--interval", "1", "--ring-dir", setup.rings))
+    job.kill()
+    stuck = [row["rank"] for row in waiting if not row["in_flight_operations"]]
+    oldest = {(row["oldest_func"], row["oldest_seq"]) for row in waiting if "oldest_func" in row}
+    check(stuck == [1] and len(oldest) == 1, f"not three that wait for rank 1: {waiting}")
+    check(all(row["in_flight_bytes"] > 0 for row in waiting if row["rank"] != 1), f"{waiting}")
+    print_facts(rates=[row["operations_per_s"] for row in moving], oldest=oldest)
+
+
+TESTS = {"nccl-ctl": ctl, "nccl-top": top}
