@@ -62,8 +62,8 @@ bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
 void sort_replies(std::vector<Reply>& replies) {
   const auto key = [](const Reply& reply) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
-    static const ProcessStatus kNone;
-    const ProcessStatus& status = reply.status ? *reply.status : kNone;
+    static const ProcessStatus none;
+    const ProcessStatus& status = reply.status ? *reply.status : none;
     return std::tuple(!reply.status, std::string_view(status.directory),
                       std::string_view(status.job), status.rank.value_or(kLast),
                       std::string_view(status.host), reply.endpoint.pid,

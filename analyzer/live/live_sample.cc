@@ -77,11 +77,11 @@ bool is_recording(const LiveProcess& process) {
 
 bool comes_before(const LiveRow& a, const LiveRow& b) {
   const auto key = [](const LiveRow& row) {
-    static const LiveCommunicator kNone;
-    static const ProcessStatus kNobody;
-    const LiveCommunicator& communicator = row.communicator != nullptr ? *row.communicator : kNone;
+    static const LiveCommunicator none;
+    static const ProcessStatus nobody;
+    const LiveCommunicator& communicator = row.communicator != nullptr ? *row.communicator : none;
     const Reply& reply = row.process->reply;
-    const ProcessStatus& status = reply.status ? *reply.status : kNobody;
+    const ProcessStatus& status = reply.status ? *reply.status : nobody;
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
     return std::tuple(row.communicator == nullptr, std::string_view(status.directory),
                       std::string_view(status.job), std::string_view(communicator.name),
@@ -141,9 +141,9 @@ std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProces
       of.communicator = &communicator;
       if (has_earlier) {
         // One that was not there yet has begun from nothing.
-        static const LiveCommunicator kNew;
+        static const LiveCommunicator created;
         const LiveCommunicator* const had = find(*earlier->second.sample, communicator.context);
-        set_rates(had != nullptr ? *had : kNew, was_recorded, of);
+        set_rates(had != nullptr ? *had : created, was_recorded, of);
       }
       rows.push_back(of);
     }

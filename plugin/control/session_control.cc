@@ -19,7 +19,7 @@ using exporting::JsonText;
 
 constexpr int kProtocol = 1;
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
-constexpr std::int64_t kMostAhead_ns = 30 * 24 * 3600 * kSecond_ns;
+constexpr std::int64_t kMostAhead_ns = kSecond_ns * 30 * 24 * 3600;
 
 std::string error_line(std::string_view error, std::string_view message) {
   JsonText json;
