@@ -23,6 +23,23 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kMostAnswer_bytes = std::size_t{1} << 20;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 
+enum class Owner { kLives, kDead, kNotKnown };
+
+// The plugin holds a lock of the journal, which the kernel drops at the process's death.
+Owner owner_of(const std::string& ring_directory) {
+  const int journal = open((ring_directory + '/' + assemble::kJournalName).c_str(),
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (journal < 0) {
+    return Owner::kNotKnown;
+  }
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  const bool is_told = fcntl(journal, F_GETLK, &lock) == 0;
+  close(journal);
+  return !is_told ? Owner::kNotKnown : lock.l_type == F_UNLCK ? Owner::kDead : Owner::kLives;
+}
+
 class Connection {
  public:
   explicit Connection(Exchange& exchange) : exchange_(exchange), rest_(exchange.request + '\n') {
@@ -76,10 +93,17 @@ class Connection {
 };
 
 void Connection::fail(int error) {
+  const Owner owner = error == ECONNREFUSED || error == ENOENT ? owner_of(exchange_.endpoint.path)
+                                                               : Owner::kNotKnown;
+  if (owner == Owner::kDead) {
+    end(Silence::kDead, "its process has died; `ringside recover " + exchange_.endpoint.path +
+                            "` makes a whole trace of what it left");
+    return;
+  }
   switch (error) {
     case ECONNREFUSED:
-      end(Silence::kDead, "its process has died; `ringside recover " + exchange_.endpoint.path +
-                              "` makes a whole trace of what it left");
+      end(Silence::kNoSocket, owner == Owner::kLives ? "is ending, and serves nobody any more"
+                                                     : "nobody listens there any more");
       return;
     case ENOENT:
       end(Silence::kNoSocket,

@@ -27,7 +27,8 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kAskLater = std::chrono::milliseconds(10);
 constexpr auto kRest = std::chrono::milliseconds(1000);
-constexpr std::size_t kStack_bytes = 256U << 10;
+// The application's thread-local variables take their part of it.
+constexpr std::size_t kStack_bytes = 1U << 20;
 
 int bind_at(int listener, const std::string& path) {
   sockaddr_un address{};
@@ -88,13 +89,15 @@ int ControlSocket::listen_at(int directory, const std::string& path) {
     return errno;
   }
   listener_.store(listener, std::memory_order_relaxed);
-  // Before bind, which makes the file with these bits: chmod would come a moment too late.
-  fchmod(listener, 0600);
   // An address has about 100 letters; by the directory's descriptor any path fits.
   const std::string name = std::string("/") + assemble::kControlName;
   int error = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
   if (error != 0) {
     error = bind_at(listener, path + name);  // without /proc
+  }
+  // bind takes its bits from the umask. Nobody can connect before listen.
+  if (error == 0 && fchmodat(directory, assemble::kControlName, 0600, 0) != 0) {
+    error = errno;
   }
   if (error == 0 && ::listen(listener, static_cast<int>(kMostClients)) != 0) {
     error = errno;
@@ -208,7 +211,15 @@ void ControlSocket::serve() {
 }
 
 // False if it is to go.
-bool ControlSocket::serve_client(Client& client, short told) {
+bool ControlSocket::serve_client(Client& client, short told) noexcept {
+  try {
+    return go_on_with(client, told);
+  } catch (...) {
+    return false;  // out of memory: the others may be luckier
+  }
+}
+
+bool ControlSocket::go_on_with(Client& client, short told) {
   if ((told & (POLLERR | POLLNVAL)) != 0) {
     return false;
   }

@@ -57,7 +57,8 @@ class ControlSocket {
   int listen_at(int directory, const std::string& path);
   void serve();
   bool accept_clients(std::array<Client, kMostClients>& clients);
-  bool serve_client(Client& client, short told);
+  bool serve_client(Client& client, short told) noexcept;
+  bool go_on_with(Client& client, short told);
   bool read_from(Client& client);
   void take_request(Client& client);
   bool write_to(Client& client);

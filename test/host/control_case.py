@@ -111,6 +111,7 @@ class Case:
             except ProcessLookupError:
                 pass
             process.wait()
+        self.processes.clear()
 
     def sockets(self):
         return sorted(self.rings.glob("*.rings/control"))
