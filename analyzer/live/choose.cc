@@ -2,6 +2,7 @@
 #include "analyzer/live/choose.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -32,6 +33,33 @@ bool is_same_directory(std::string_view a, std::string_view b) {
 bool is_meant(const Choice& choice, const ProcessStatus& status) {
   return (choice.directory.empty() || is_same_directory(choice.directory, status.directory)) &&
          (choice.job.empty() || choice.job == status.job);
+}
+
+// "train" of ringside.train.node1.4711.1790857026123; the plugin leaves no dot in it.
+std::string_view job_in(std::string_view stem) {
+  const std::size_t begin = std::min(stem.find('.'), stem.size() - 1) + 1;
+  return stem.substr(begin, stem.find('.', begin) - begin);
+}
+
+// Who lives and says nothing has failed, if the job is that of others who are meant: a window that
+// opens without it is not the job's. What has died, or has no socket, may be of any run.
+void place_silent(std::vector<Reply> silent, Chosen& chosen) {
+  std::vector<std::string_view> jobs;
+  for (const Reply& reply : chosen.replies) {
+    jobs.push_back(job_in(reply.endpoint.stem));
+  }
+  std::vector<Reply> failed;
+  for (Reply& reply : silent) {
+    const bool is_of_any_run =
+        reply.silence == Silence::kDead || reply.silence == Silence::kNoSocket;
+    if (!is_of_any_run &&
+        std::find(jobs.begin(), jobs.end(), job_in(reply.endpoint.stem)) != jobs.end()) {
+      failed.push_back(std::move(reply));
+    } else {
+      chosen.notes.push_back(reply.endpoint.path + ": " + reply.error);
+    }
+  }
+  std::move(failed.begin(), failed.end(), std::back_inserter(chosen.replies));
 }
 
 // Where nothing says which: one job in one directory, or a note for each, and what to give.
@@ -100,15 +128,16 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
     }
   }
   ask_all(exchanges, timeout);
+  std::vector<Reply> silent;
   for (const Exchange& exchange : exchanges) {
     Reply reply = read_reply(exchange);
-    // Who says nothing cannot be placed by directory or job: a note, unless it was meant by name.
     if (!reply.status && choice.pids.empty()) {
-      chosen.notes.push_back(reply.endpoint.path + ": " + reply.error);
+      silent.push_back(std::move(reply));
     } else if (!reply.status || is_meant(choice, *reply.status)) {
       chosen.replies.push_back(std::move(reply));
     }
   }
+  place_silent(std::move(silent), chosen);
   if (chosen.replies.empty()) {
     chosen.notes.push_back("no process " +
                            std::string(choice.directory.empty() && choice.job.empty() && !choice.all
