@@ -38,6 +38,7 @@ constexpr char kMergeExample[] =
     "  ringside merge traces/ -o slow.json --top-slowest 20    where the time went\n"
     "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
     "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
+    "  ringside merge traces/ -o all.pftrace --format perfetto smaller, for Perfetto only\n"
     "  ringside merge traces/ -o all.tar --format bundle       as they are, for Perfetto 58 or "
     "newer\n"
     "\n";
@@ -111,6 +112,7 @@ std::string merged_text(const MergeOptions& options, const Analysis& analysis,
 merge::WriteOptions write_options(const MergeOptions& options) {
   merge::WriteOptions result;
   result.has_steps = !options.no_steps;
+  result.is_perfetto = options.format == "perfetto";
   if (::isatty(STDERR_FILENO) != 0) {
     result.progress = [](std::uint64_t bytes) {
       std::fprintf(stderr, "\r%s merged \x1b[K", report::human_bytes(bytes).c_str());
@@ -219,8 +221,10 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   }
   command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
   command
-      ->add_option("--format", options->format, "json, or bundle: a tar of the traces as they are")
-      ->check(CLI::IsMember({"json", "bundle"}))
+      ->add_option(
+          "--format", options->format,
+          "json; perfetto: Perfetto's own, smaller; bundle: a tar of the traces as they are")
+      ->check(CLI::IsMember({"json", "perfetto", "bundle"}))
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
   command->add_flag("--no-steps", options->no_steps, "Without the rows of the network's steps");

@@ -51,6 +51,14 @@ std::size_t value_of(std::string_view member) {
   return member.find_first_not_of(" \t\r\n", i);
 }
 
+template <typename T>
+void take_text(const simdjson::dom::element& value, T& text) {
+  std::string_view view;
+  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
+}
+
+}  // namespace
+
 std::optional<std::uint64_t> hex_number(std::string_view text) {
   std::uint64_t number = 0;
   if (!text.starts_with("0x")) {
@@ -60,14 +68,6 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
                                                                   : std::nullopt;
 }
-
-template <typename T>
-void take_text(const simdjson::dom::element& value, T& text) {
-  std::string_view view;
-  text = value.get_string().get(view) == simdjson::SUCCESS ? view : std::string_view();
-}
-
-}  // namespace
 
 void append_microseconds(std::int64_t time_ns, std::string& output) {
   std::array<char, 32> text{};
@@ -107,6 +107,7 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   dur_ns = 0;
   operation.reset();
   gpu_index.reset();
+  values.clear();
   fields_.clear();
   simdjson::dom::object object;
   if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
@@ -131,6 +132,9 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   }
   if (phase.empty() || !has_pid || (phase == "X" && !has_dur)) {
     return "\"ph\", \"pid\" or \"dur\" is missing";
+  }
+  if (phase == "C") {
+    take_values(object);
   }
   if (phase != "M") {
     ts_ns = load::nanoseconds(ts);
@@ -195,6 +199,19 @@ void EventLine::take_arguments(const simdjson::dom::element& value) {
       if (member.value["index"].get_int64().get(index) == simdjson::SUCCESS) {
         gpu_index = index;
       }
+    }
+  }
+}
+
+void EventLine::take_values(const simdjson::dom::object& line) {
+  simdjson::dom::object arguments;
+  if (line["args"].get_object().get(arguments) != simdjson::SUCCESS) {
+    return;
+  }
+  for (const auto member : arguments) {
+    double value = 0;
+    if (member.value.get_double().get(value) == simdjson::SUCCESS) {
+      values.emplace_back(member.key, value);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include <simdjson.h>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ringside::merge {
@@ -36,11 +37,12 @@ class EventLine {
   std::string_view phase;
   std::string_view category;
   std::string_view name;
-  std::string_view id;                     // id2.local
-  std::optional<std::int64_t> ts_ns;       // nothing in metadata
-  std::int64_t dur_ns = 0;                 // of slices
-  std::optional<std::uint64_t> operation;  // args.op
-  std::optional<std::int64_t> gpu_index;   // args.gpu.index
+  std::string_view id;                                      // id2.local
+  std::optional<std::int64_t> ts_ns;                        // nothing in metadata
+  std::int64_t dur_ns = 0;                                  // of slices
+  std::optional<std::uint64_t> operation;                   // args.op
+  std::optional<std::int64_t> gpu_index;                    // args.gpu.index
+  std::vector<std::pair<std::string_view, double>> values;  // of counters
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline. False,
   /// and nothing is appended, if its time has no place there.
@@ -57,12 +59,16 @@ class EventLine {
   std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
                                   std::string_view raw, Field& field);
   void take_arguments(const simdjson::dom::element& value);
+  void take_values(const simdjson::dom::object& line);
 
   simdjson::dom::parser parser_;
   std::vector<Field> fields_;
   std::vector<std::string_view> raw_;
   std::uint64_t bind_id_ = 0;
 };
+
+/// Of "0x1a"; nothing if the text is anything else.
+std::optional<std::uint64_t> hex_number(std::string_view text);
 
 /// "12.345": microseconds of nanoseconds, which are not negative.
 void append_microseconds(std::int64_t time_ns, std::string& output);

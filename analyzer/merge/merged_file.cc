@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "analyzer/load/line_reader.h"
+#include "analyzer/merge/host_counters.h"
 #include "analyzer/merge/line.h"
+#include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
 #include "analyzer/report/numbers.h"
 #include "ringside/trace_schema.h"
@@ -23,12 +25,16 @@ class Writer {
         plan_(plan),
         options_(options),
         output_(output),
-        problems_(problems) {}
+        problems_(problems) {
+    if (options.is_perfetto) {
+      perfetto_.emplace(plan, [this](std::string_view bytes) { output_.write(bytes); });
+    }
+  }
 
   MergedLines write() {
     write_head();
     for (std::uint32_t i = 0; i < plan_.processes.size(); ++i) {
-      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps);
+      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps, counters_);
       const model::TraceFile& file = traces_.files[plan_.processes[i].file];
       copy(file.path, process);
       for (const std::string& path : file.later_paths) {
@@ -36,12 +42,16 @@ class Writer {
       }
       text_.clear();
       process.finish(text_);
-      output_.write(text_);
+      put(text_);
       lines_.written += process.written();
     }
+    write_counters_of_hosts();
     const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
                                   ",\"lines_left_out\":" + std::to_string(lines_.damaged);
-    output_.write(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
+    put(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
+    if (perfetto_) {
+      perfetto_->finish();
+    }
     return lines_;
   }
 
@@ -53,6 +63,14 @@ class Writer {
            "\",\"args\":{" + arguments + "}}";
   }
 
+  void put(std::string_view lines) {
+    if (perfetto_) {
+      perfetto_->take(lines);
+    } else {
+      output_.write(lines);
+    }
+  }
+
   void write_head() {
     std::string arguments =
         "\"format_version\":" + std::to_string(schema::kFormatVersion) + ",\"ringside_version\":";
@@ -62,7 +80,7 @@ class Writer {
                  ",\"hosts\":" + std::to_string(alignment_.hosts().size()) +
                  ",\"aligned\":" + (alignment_.is_aligned() ? "true" : "false") +
                  ",\"part\":" + (plan_.is_part || !options_.has_steps ? "true" : "false");
-    output_.write("[" + metadata(schema::kLineMerged, arguments) + ",\n");
+    put("[" + metadata(schema::kLineMerged, arguments) + ",\n");
     for (const align::HostOffset& host : alignment_.hosts()) {
       write_host(host);
     }
@@ -82,7 +100,32 @@ class Writer {
                    ",\"set_by\":";
       append_quoted(host.set_by, arguments);
     }
-    output_.write(metadata(schema::kLineMergedHost, arguments) + ",\n");
+    put(metadata(schema::kLineMergedHost, arguments) + ",\n");
+  }
+
+  // Behind the ranks, of hosts with several of them.
+  void write_counters_of_hosts() {
+    for (std::uint32_t host = 0; host < alignment_.hosts().size(); ++host) {
+      const std::size_t processes = counters_.processes(host);
+      if (processes < 2) {
+        continue;
+      }
+      const std::string pid = std::to_string(plan_.free_pid + host);
+      const std::string ids = "\"pid\":" + pid + ",\"tid\":" + pid;
+      text_ = "{\"ph\":\"M\"," + ids + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
+      append_quoted(alignment_.hosts()[host].host + ": sum of " +
+                        report::counted(processes, "process", "processes"),
+                    text_);
+      text_ += "}},\n{\"ph\":\"M\"," + ids +
+               ",\"ts\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" +
+               std::to_string(plan_.processes.size() + 1 + host) + "}},\n";
+      const auto keeps = [&](std::int64_t line_ns) {
+        const std::int64_t common_ns = line_ns + plan_.base_time_s * 1'000'000'000;
+        return !plan_.is_part || is_in_spans(plan_, common_ns, common_ns);
+      };
+      lines_.written += 2 + counters_.append(host, plan_.free_pid + host, keeps, text_);
+      put(text_);
+    }
   }
 
   void copy(const std::string& path, ProcessLines& process) {
@@ -116,7 +159,7 @@ class Writer {
     if (failure && lines_.damaged++ == 0) {
       lines_.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
     }
-    output_.write(text_);
+    put(text_);
   }
 
   void report_progress(std::uint64_t bytes_of_file) {
@@ -133,6 +176,8 @@ class Writer {
   const WriteOptions& options_;
   OutputFile& output_;
   model::Problems& problems_;
+  std::optional<PerfettoTrace> perfetto_;
+  HostCounters counters_;
   MergedLines lines_;
   std::string text_;
   std::uint64_t before_bytes_ = 0;  // of the files before

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One Chrome trace of all ranks (docs/trace-format.md, "Merged files"): the lines of their traces,
-// moved to one clock, and what a plan adds. The traces are read again, line by line.
+// One trace of all ranks (docs/trace-format.md, "Merged files"): the lines of their traces, moved
+// to one clock, and what a plan adds; as Chrome JSON, or in Perfetto's own format. The traces are
+// read again, line by line.
 #ifndef RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
 #define RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
 
@@ -25,6 +26,7 @@ struct MergedLines {
 
 struct WriteOptions {
   bool has_steps = true;
+  bool is_perfetto = false;
   /// Called now and again with the bytes that were read.
   std::function<void(std::uint64_t)> progress;
 };

@@ -57,7 +57,7 @@ Name name_of(const model::TraceFile& file) {
           file.process.host + ':' + std::to_string(file.process.pid)};
 }
 
-std::vector<ProcessPlan> order_processes(const model::Traces& traces) {
+std::vector<ProcessPlan> order_processes(const model::Traces& traces, std::uint32_t& free_pid) {
   std::vector<std::pair<Name, std::uint32_t>> order;
   for (std::uint32_t i = 0; i < traces.files.size(); ++i) {
     order.emplace_back(name_of(traces.files[i]), i);
@@ -72,7 +72,7 @@ std::vector<ProcessPlan> order_processes(const model::Traces& traces) {
   for (const model::TraceFile& file : traces.files) {
     ++uses[file.process.pid];
   }
-  std::uint32_t free_pid = kFirstFreePid;
+  free_pid = kFirstFreePid;
   std::vector<ProcessPlan> processes;
   for (auto& [name, file] : order) {
     const std::int64_t pid = traces.files[file].process.pid;
@@ -125,12 +125,20 @@ void keep_operations(const model::Traces& traces, const match::Matches& matches,
 
 }  // namespace
 
+bool is_in_spans(const Plan& plan, std::int64_t begin_ns, std::int64_t end_ns) {
+  // The first span that ends at the beginning or later.
+  const auto span =
+      std::lower_bound(plan.spans.begin(), plan.spans.end(), begin_ns,
+                       [](const auto& one, std::int64_t time_ns) { return one.second < time_ns; });
+  return span != plan.spans.end() && span->first <= end_ns;
+}
+
 Plan make_plan(const model::Traces& traces, const match::Matches& matches,
                const align::Alignment& alignment, const PlanOptions& options) {
   Plan plan;
   plan.is_part = options.is_part;
   plan.base_time_s = base_of(traces, alignment);
-  plan.processes = order_processes(traces);
+  plan.processes = order_processes(traces, plan.free_pid);
   plan.operations = matches.operations.size();
   if (plan.is_part) {
     keep_operations(traces, matches, alignment, plan);

@@ -59,6 +59,7 @@ struct Plan {
   bool is_part = false;
   std::int64_t base_time_s = 0;        // of the merged file's time line
   std::vector<ProcessPlan> processes;  // in the order of the ranks
+  std::uint32_t free_pid = 0;          // this one and greater ones are no process's
   std::uint64_t operations = 0;        // matched ones that are kept
   /// Where a part is kept: the times of these operations, in order, none overlapping another.
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
@@ -78,6 +79,9 @@ void keep_slowest(const model::Traces& traces, const align::Alignment& alignment
 /// communicator:function:number. False if there is none.
 bool keep_around(const model::Traces& traces, const align::Alignment& alignment,
                  const std::string& text, std::int64_t margin_ns, match::Matches& matches);
+
+/// Whether something of this time is while an operation of a part is under way.
+bool is_in_spans(const Plan& plan, std::int64_t begin_ns, std::int64_t end_ns);
 
 Plan make_plan(const model::Traces& traces, const match::Matches& matches,
                const align::Alignment& alignment, const PlanOptions& options);

@@ -23,12 +23,14 @@ std::string gpu_text(const std::set<std::int64_t>& gpus) {
 }  // namespace
 
 ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& alignment,
-                           const Plan& plan, std::uint32_t number, bool has_steps)
+                           const Plan& plan, std::uint32_t number, bool has_steps,
+                           HostCounters& counters)
     : file_(traces.files[plan.processes[number - 1].file]),
       alignment_(alignment),
       plan_(plan),
       process_(plan.processes[number - 1]),
       has_steps_(has_steps),
+      counters_(counters),
       has_extended_wait_(process_.waits.size()),
       has_extended_arrow_(process_.arrow_ends.size()) {
   place_.pid = process_.pid;
@@ -64,18 +66,17 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   if (plan_.is_part && is_async) {
     return take_async(output);
   }
+  // Of a part, too: what the others have adds up to the same.
+  for (const auto& [unit, value] : line_.values) {
+    if (const auto line_ns = place_.time(*line_.ts_ns)) {
+      counters_.add(alignment_.host_of(process_.file), place_.number, line_.name, unit, *line_ns,
+                    value);
+    }
+  }
   if (plan_.is_part && !keeps(line_)) {
     return std::nullopt;
   }
   return append(output);
-}
-
-bool ProcessLines::is_in_spans(std::int64_t begin_ns, std::int64_t end_ns) const {
-  // The first span that ends at the beginning or later.
-  const auto span =
-      std::lower_bound(plan_.spans.begin(), plan_.spans.end(), begin_ns,
-                       [](const auto& one, std::int64_t time_ns) { return one.second < time_ns; });
-  return span != plan_.spans.end() && span->first <= end_ns;
 }
 
 // What belongs to no operation is kept while one of those that are kept is under way.
@@ -86,7 +87,7 @@ bool ProcessLines::keeps(const EventLine& line) const {
   }
   const std::int64_t begin_ns = std::min(*line.ts_ns, kMostTime_ns);
   const std::int64_t duration_ns = std::min(line.dur_ns, kMostTime_ns);
-  return is_in_spans(alignment_.to_common_ns(process_.file, begin_ns),
+  return is_in_spans(plan_, alignment_.to_common_ns(process_.file, begin_ns),
                      alignment_.to_common_ns(process_.file, begin_ns + duration_ns));
 }
 

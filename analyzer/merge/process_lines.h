@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
+#include "analyzer/merge/host_counters.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/plan.h"
 #include "analyzer/model/trace.h"
@@ -24,7 +25,7 @@ class ProcessLines {
  public:
   /// `number`: of the process in the merged file, from 1. All else must outlive this.
   ProcessLines(const model::Traces& traces, const align::Alignment& alignment, const Plan& plan,
-               std::uint32_t number, bool has_steps);
+               std::uint32_t number, bool has_steps, HostCounters& counters);
 
   /// Appends what the merged file has for this line, each line with ",\n". Why the line cannot be
   /// used; nothing if it can.
@@ -43,7 +44,6 @@ class ProcessLines {
     std::string held;  // lines that wait until it is known
   };
 
-  bool is_in_spans(std::int64_t begin_ns, std::int64_t end_ns) const;
   bool keeps(const EventLine& line) const;
   std::optional<std::string> take_async(std::string& output);
   std::optional<std::string> append(std::string& output);
@@ -57,6 +57,7 @@ class ProcessLines {
   const Plan& plan_;
   const ProcessPlan& process_;
   bool has_steps_;
+  HostCounters& counters_;
   Place place_;
   EventLine line_;
   std::unordered_map<std::string, Track> tracks_;  // by category and id; where a part is kept

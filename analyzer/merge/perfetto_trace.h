@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines of a merged file as Perfetto's own format: protobuf packets with TrackEvents
+// (perfetto.dev, "Writing TrackEvent Protos Synthetically"). It shows what the JSON shows, from
+// nanoseconds, and is smaller, since names and repeated texts are written once.
+//
+//   process, thread      tracks with the names and the order of the metadata lines
+//   X                    slices of the thread; written when the process is complete, in the order
+//   of
+//                        time, since an end closes the slice that began last
+//   b, e, n              a track for each category and id of a process; Perfetto lays tracks of one
+//                        name and process together where they do not overlap
+//   C, i                 counter tracks; instants
+//   flow_out, flow_in    a flow for each end: a flow of Perfetto's has one
+//   ringside_merged...   instants of a track "Ringside" at the first event
+#ifndef RINGSIDE_ANALYZER_MERGE_PERFETTO_TRACE_H
+#define RINGSIDE_ANALYZER_MERGE_PERFETTO_TRACE_H
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <simdjson.h>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/merge/intern_table.h"
+#include "analyzer/merge/plan.h"
+#include "analyzer/merge/protobuf.h"
+
+namespace ringside::merge {
+
+class PerfettoTrace {
+ public:
+  /// `write` gets the packets. `plan` says how many ends the arrows between ranks have.
+  PerfettoTrace(const Plan& plan, std::function<void(std::string_view)> write);
+
+  /// Whole lines of a merged file, in the order in which it has them.
+  void take(std::string_view lines);
+  void finish();
+
+ private:
+  struct Slice {
+    std::int64_t tid = 0;
+    std::uint64_t begin_ns = 0, end_ns = 0;
+    std::uint64_t flow_out = 0;  // 0: none
+    std::string event;           // a TrackEvent without flows
+  };
+  using Object = simdjson::dom::object;
+  using Element = simdjson::dom::element;
+
+  void take_line(std::string_view json);
+  void take_metadata(const Object& line, std::string_view name);
+  void take_slice(const Object& line, std::uint64_t begin_ns);
+  void take_counter(const Object& line, std::uint64_t at_ns);
+  void take_async(const Object& line, std::string_view phase, std::uint64_t at_ns);
+  void begin_process(std::int64_t pid);
+  void end_process();
+  void write_slices();
+
+  Message event_of(const Object& line, std::uint64_t type, std::uint64_t track);
+  void add_flow(const Object& line, Message& event);
+  void add_argument(std::uint32_t field, std::optional<std::string_view> key, const Element& value,
+                    Message& event);
+  void add_value(const Element& value, Message& annotation);
+  std::uint64_t interned(InternTable& table, std::uint32_t field, std::string_view text);
+
+  std::uint64_t thread_track(std::int64_t tid);
+  std::uint64_t async_track(const Object& line, std::string_view name);
+  void describe(const Message& track);
+  void put(std::uint64_t at_ns, const Message& event);
+  void packet(const Message& message);
+
+  const std::function<void(std::string_view)> write_;
+  std::vector<std::uint32_t> arrow_ends_;    // in the plan, by arrow
+  std::vector<std::uint32_t> arrows_bound_;  // ends met, by arrow
+  simdjson::dom::parser parser_;
+  std::string line_;
+  InternTable categories_, names_, keys_, texts_;
+  Message new_interned_;  // of the packet to come
+  std::uint64_t first_ns_ = UINT64_MAX;
+  std::uint64_t tracks_ = 0;
+  std::vector<std::pair<std::string, std::string>> notes_;  // name, JSON of its arguments
+
+  // Of one process.
+  std::int64_t pid_ = 0;
+  std::uint64_t process_track_ = 0;
+  std::string process_name_;
+  std::int64_t sort_index_ = 0;
+  std::map<std::int64_t, std::pair<std::uint64_t, std::string>> threads_;  // track, name
+  std::unordered_map<std::string, std::uint64_t> async_tracks_;            // by category and id
+  std::map<std::string, std::uint64_t> counter_tracks_;
+  std::unordered_map<std::uint64_t, std::uint32_t> flow_ends_;  // of the process's own flows
+  std::vector<Slice> slices_;
+};
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_PERFETTO_TRACE_H
