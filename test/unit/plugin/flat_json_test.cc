@@ -89,7 +89,7 @@ TEST_CASE("no part of a request is taken for one, and damaged bytes do no harm")
   std::size_t taken = 0;
   for (int round = 0; round < 200'000; ++round) {
     std::string text = kRequest.substr(0, random() % (kRequest.size() + 1));
-    for (unsigned changes = random() % 4; changes != 0 && !text.empty(); --changes) {
+    for (auto changes = random() % 4; changes != 0 && !text.empty(); --changes) {
       text[random() % text.size()] = static_cast<char>(random());
     }
     if (const auto members = parse_flat_json(text)) {
