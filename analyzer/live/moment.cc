@@ -12,7 +12,7 @@ namespace ringside::live {
 namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
-constexpr std::int64_t kDay_s = 24 * 3600;
+constexpr std::int64_t kDay_s = std::int64_t{24} * 3600;
 
 // Takes what it reads off the front of the text.
 class Reader {
