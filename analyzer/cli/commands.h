@@ -24,6 +24,8 @@ using Chosen = std::function<ExitStatus()>;
 void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command);
 void add_env(CLI::App& app, Chosen& chosen);
 void add_doctor(CLI::App& app, Chosen& chosen);
+void add_ctl(CLI::App& app, Chosen& chosen);
+void add_top(CLI::App& app, Chosen& chosen);
 void add_summary(CLI::App& app, Chosen& chosen);
 void add_match(CLI::App& app, Chosen& chosen);
 void add_communicators(CLI::App& app, Chosen& chosen);

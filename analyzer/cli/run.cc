@@ -67,6 +67,8 @@ ExitStatus run(int argc, char** argv) {
   add_run(app, chosen, take_command(argc, argv));
   add_env(app, chosen);
   add_doctor(app, chosen);
+  add_ctl(app, chosen);
+  add_top(app, chosen);
   add_summary(app, chosen);
   add_match(app, chosen);
   add_communicators(app, chosen);

@@ -70,6 +70,20 @@ bool Assembler::is_overtaken(const OpenOperation& open) const {
                                    : open.operation.kind != OperationKind::kP2p;
 }
 
+std::map<std::uint32_t, InFlightTotal> Assembler::in_flight_totals() const {
+  std::map<std::uint32_t, InFlightTotal> totals;
+  for (const Unfinished& entry : unfinished_) {
+    const OpenOperation* const open = operations_.find(entry.number);
+    if (open == nullptr || open->finished || open->open_children == 0 || is_overtaken(*open)) {
+      continue;
+    }
+    InFlightTotal& total = totals[open->operation.context];
+    ++total.operations;
+    total.bytes += open->operation.has_bytes ? open->operation.bytes : 0;
+  }
+  return totals;
+}
+
 std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
   struct Front {
     const OpenOperation* open = nullptr;

@@ -100,6 +100,9 @@ class Assembler {
   /// or longer. Those of which only the enqueue was seen are not among them, unless the call has
   /// not returned; nor are calls of which NCCL tells nothing more (OperationKind::kApi).
   std::vector<InFlight> in_flight_since(std::int64_t until_ns) const;
+  /// By context, of all operations of which something below the call is open. Communicators without
+  /// any are not among them.
+  std::map<std::uint32_t, InFlightTotal> in_flight_totals() const;
 
   /// Hands what is not finished to the sink and forgets it: nothing comes any more.
   void close(std::int64_t now_ns);

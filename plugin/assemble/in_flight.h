@@ -36,6 +36,12 @@ struct InFlight {
   std::map<TransferKind, int> transfers;  ///< steps in flight; proxy operations that have none
 };
 
+/// What has begun to execute in a communicator and not ended.
+struct InFlightTotal {
+  std::uint64_t operations = 0;
+  std::uint64_t bytes = 0;  ///< as the trace has them; without operations whose bytes are not known
+};
+
 }  // namespace ringside::assemble
 
 #endif  // RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H

@@ -47,6 +47,8 @@ inline constexpr std::uint32_t kJournalVersion = 1;
 inline constexpr char kJournalName[] = "journal";
 /// Of the directory that holds it and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
+/// The control socket beside it, while the process lives.
+inline constexpr char kControlName[] = "control";
 
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 

@@ -175,6 +175,11 @@ Config read_config(const std::function<const char*(const char*)>& get) {
                 "none");
   }
   config.on_hang = or_empty(get("RINGSIDE_ON_HANG"));
+  if (const std::string control = or_empty(get("RINGSIDE_CONTROL")); control == "off") {
+    config.control = false;
+  } else if (!control.empty() && control != "on") {
+    reader.warn("RINGSIDE_CONTROL", control, "on or off", "on");
+  }
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -206,6 +211,7 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_DRAIN_NICE", std::to_string(drain_nice)},
           {"RINGSIDE_HANG_SECONDS", number_text(hang_seconds)},
           {"RINGSIDE_ON_HANG", on_hang},
+          {"RINGSIDE_CONTROL", control ? "on" : "off"},
           {"RINGSIDE_METRICS_DIR", metrics_directory},
           {"RINGSIDE_METRICS_SECONDS", std::to_string(metrics_seconds)},
           {"RINGSIDE_METRICS_LISTEN", metrics_listen},

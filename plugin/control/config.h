@@ -34,6 +34,7 @@ struct Config {
   std::string metrics_directory;  ///< empty: no file
   std::uint64_t metrics_seconds = 15;
   std::string metrics_listen;  ///< what parse_listen_address takes; empty: nowhere
+  bool control = true;         ///< the control socket
   std::string log = "stderr";
   std::string job;
 

@@ -2,10 +2,9 @@
 //
 // The drain thread: every few milliseconds, or when asked, from notes and rings to the trace.
 #include <cerrno>
-#include <csignal>
 #include <cstring>
-#include <pthread.h>
 
+#include "plugin/control/background_thread.h"
 #include "plugin/control/session.h"
 #include "plugin/control/thread_place.h"
 #include "plugin/record/recorder.h"
@@ -24,19 +23,7 @@ bool Session::ensure_thread() {
   if (thread_running_ || thread_ended_) {
     return thread_running_;
   }
-  // Signals are the application's: none is to be handled here, and SIGXFSZ of a file size limit is
-  // to be an error of write, not the end of the process.
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  thread_running_ = pthread_create(&thread, nullptr, &Session::thread_main, this) == 0;
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (thread_running_) {
-    pthread_setname_np(thread, "ringside");
-    pthread_detach(thread);
-  }
+  thread_running_ = start_background_thread("ringside", 0, &Session::thread_main, this);
   return thread_running_;
 }
 
@@ -68,19 +55,26 @@ std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
   if (writer_.rings_fill_fast()) {
     return std::chrono::milliseconds(0);
   }
-  return wanted_ == 0 && idle_cycles >= kIdleAfterCycles ? std::max(kIdleWait, period) : period;
+  const auto wait =
+      wanted_ == 0 && idle_cycles >= kIdleAfterCycles ? std::max(kIdleWait, period) : period;
+  const auto planned_ns = plan_.wait_ns(plan_time());
+  return planned_ns ? std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(
+                                         std::chrono::nanoseconds(*planned_ns)))
+                    : wait;
 }
 
 void Session::drain_loop() {
   place_thread();
+  begin_control();
   start_metrics_server();
   int idle_cycles = 0;
   bool wanted = true;
   while (wanted) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, drain_wait(idle_cycles),
-                     [&] { return !thread_wanted_ || !dumps_.empty() || !notes_.empty(); });
+      wake_.wait_for(lock, drain_wait(idle_cycles), [&] {
+        return !thread_wanted_ || !dumps_.empty() || !notes_.empty() || plan_new_;
+      });
       wanted = thread_wanted_;
     }
     try {
@@ -117,6 +111,9 @@ bool Session::cycle(bool final) {
     note(writer_);
   }
   const std::uint64_t taken = writer_.read_rings(until_ticks);
+  if (!final) {
+    carry_out_plan();
+  }
   writer_.settle();
   for (const auto& request : dumps) {
     const int error = writer_.dump(request->path);
@@ -191,6 +188,7 @@ void Session::look_for_hangs() {
 
 void Session::shut_down() {
   record::g_recorder.set_gate(0);
+  control_.end();
   std::unique_lock lock(mutex_);
   if (!thread_running_) {
     return;

@@ -112,6 +112,7 @@ void RingDirectory::remove(unsigned rings) {
   for (unsigned i = 0; i < rings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
+  unlinkat(directory_, assemble::kControlName, 0);
   unlinkat(directory_, assemble::kJournalName, 0);
   rmdir(path_.c_str());
 }

@@ -31,8 +31,8 @@ class RingDirectory {
   void* journal() const { return journal_; }
   std::size_t journal_bytes() const { return journal_bytes_; }
 
-  /// Removes the journal, the first `rings` rings' files and the directory. The memory stays
-  /// mapped: a late callback may still write there. Not in the child of a fork.
+  /// Removes the journal, the control socket, the first `rings` rings' files and the directory. The
+  /// memory stays mapped: a late callback may still write there. Not in the child of a fork.
   void remove(unsigned rings);
 
   /// Directories in `parent` of this user's processes that have died; how many bytes they hold.

@@ -161,6 +161,11 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   nccl_ = nccl;
   mask_ = init.activation_mask;
   ++open_communicators_;
+  if (init.has_identity && init.nranks > rank_.nranks) {
+    rank_ = {init.comm_hash, init.rank, init.nranks};
+  } else if (init.has_identity && init.comm_hash == rank_.hash && init.rank != rank_.rank) {
+    rank_.rank = -1;
+  }
   apply_gate();
   writer_.announce(opened.communicator, nccl_, windows_, wanted_);
   note(std::move(opened));
@@ -206,9 +211,12 @@ void Session::announce(const record::CommunicatorInit& init) {
       (ring_directory_.is_open()
            ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
        : config_.ring_directory.empty()
-           ? " (rings in memory, as asked: a process that is killed loses about the last second)"
+           ? " (rings in memory, as asked: a process that is killed loses about the last second, "
+             "and "
+             "there is no control socket)"
            : " (rings in memory, " + ring_directory_.why() +
-                 ": a process that is killed loses about the last second)"));
+                 ": a process that is killed loses about the last second, and there is no control "
+                 "socket)"));
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
@@ -237,17 +245,25 @@ void Session::close_communicator(const void* handle) {
 }
 
 int Session::start(const char* events) {
-  const std::lock_guard lock(mutex_);
+  EventChoice choice;
   if (events != nullptr) {
     std::string unknown;
-    const auto choice = parse_events(events, unknown);
-    if (!choice) {
+    const auto chosen = parse_events(events, unknown);
+    if (!chosen) {
       return RINGSIDE_ERROR_ARGUMENT;
     }
-    choice_ = *choice;
-  } else if (!started_) {
-    choice_ = config_.events;
+    choice = *chosen;
   }
+  const std::lock_guard lock(mutex_);
+  plan_.forget_window();
+  start_with(events != nullptr ? choice : started_ ? choice_ : config_.events);
+  wake_.notify_one();
+  return RINGSIDE_OK;
+}
+
+// Under the mutex.
+void Session::start_with(const EventChoice& choice) {
+  choice_ = choice;
   started_ = true;
   apply_gate();
   if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !nccl_.recorded_from_start &&
@@ -257,16 +273,20 @@ int Session::start(const char* events) {
         "kernel channels are recorded as asked, but not since the first communicator: NCCL can "
         "hang in ncclCommDestroy if ranks have sent to themselves before (AlltoAll)");
   }
-  wake_.notify_one();
-  return RINGSIDE_OK;
 }
 
 int Session::stop() {
   const std::lock_guard lock(mutex_);
+  plan_.forget_window();
+  end_window();
+  return RINGSIDE_OK;
+}
+
+// Under the mutex.
+void Session::end_window() {
   started_ = false;
   nccl_.recorded_from_start = nccl_.recorded_from_start && nccl_.abi_version == 0;
   apply_gate();
-  return RINGSIDE_OK;
 }
 
 int Session::mark(const char* text) {
@@ -285,15 +305,24 @@ std::string Session::next_dump_path() {
          std::to_string(++default_dumps_) + ".json";
 }
 
-int Session::dump(const char* path) {
-  auto request = std::make_shared<DumpRequest>();
-  std::unique_lock lock(mutex_);
-  request->path = path != nullptr ? path : next_dump_path();
+// Under the mutex. NULL if there is no thread to write it.
+std::shared_ptr<Session::DumpRequest> Session::order_dump(const std::string& path) {
   if (!ensure_thread()) {
-    return RINGSIDE_ERROR_DISABLED;
+    return nullptr;
   }
+  auto request = std::make_shared<DumpRequest>();
+  request->path = path.empty() ? next_dump_path() : path;
   dumps_.push_back(request);
   wake_.notify_one();
+  return request;
+}
+
+int Session::dump(const char* path) {
+  std::unique_lock lock(mutex_);
+  const auto request = order_dump(path != nullptr ? path : "");
+  if (request == nullptr) {
+    return RINGSIDE_ERROR_DISABLED;
+  }
   if (!answered_.wait_for(lock, std::chrono::seconds(10), [&] { return request->done; })) {
     return RINGSIDE_ERROR_TIMEOUT;
   }

@@ -23,6 +23,8 @@
 #include <vector>
 
 #include "plugin/control/config.h"
+#include "plugin/control/control_socket.h"
+#include "plugin/control/flat_json.h"
 #include "plugin/control/hang_command.h"
 #include "plugin/control/hang_watch.h"
 #include "plugin/control/log.h"
@@ -30,6 +32,7 @@
 #include "plugin/control/metrics_server.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
+#include "plugin/control/window_plan.h"
 #include "plugin/record/host_side.h"
 #include "ringside/ringside.h"
 
@@ -44,6 +47,8 @@ class Session {
   static Session* existing() noexcept;
   /// For the child of a fork: from here on get() gives NULL.
   static void disable_in_child() noexcept;
+  /// For the child of a fork: closes what the parent's clients would otherwise hang on.
+  void let_go_in_child() noexcept { control_.close_in_child(); }
 
   explicit Session(Config config);
 
@@ -72,6 +77,12 @@ class Session {
     int result = 0;
     int error = 0;
   };
+  /// The rank in the largest communicator so far.
+  struct CommunicatorRank {
+    std::uint64_t hash = 0;
+    std::int32_t rank = -1;  ///< -1: not known, or this process has several
+    std::int32_t nranks = 0;
+  };
   using Note = std::function<void(TraceWriter&)>;
 
   /// Leaves word for the drain thread. Under the mutex.
@@ -87,6 +98,25 @@ class Session {
   std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
   void look_for_hangs();
+  void start_with(const EventChoice& choice);
+  void end_window();
+  std::shared_ptr<DumpRequest> order_dump(const std::string& path);
+
+  // session_plan.cc
+  PlanTime plan_time() const;
+  void carry_out_plan();
+
+  // session_control.cc: the control socket's thread, but for begin_control
+  void begin_control();
+  ControlSocket::Answer answer(std::string_view request);
+  ControlSocket::Answer answer_start(const std::vector<FlatMember>& request);
+  ControlSocket::Answer answer_stop(const std::vector<FlatMember>& request);
+  ControlSocket::Answer answer_mark(const std::vector<FlatMember>& request);
+  ControlSocket::Answer answer_dump(const std::vector<FlatMember>& request);
+  ControlSocket::Answer answer_live();
+  /// `more`: members behind those of every answer, each with a comma before it.
+  std::string status_line(std::string_view verb, std::string_view more = {});
+
   void start_metrics_server();
   void write_metrics_file();
   std::string next_dump_path();
@@ -104,12 +134,16 @@ class Session {
   HangWatch hang_watch_;
   HangCommand hang_command_;
   int hang_dumps_ = 0;
+  ControlSocket control_;
 
   std::mutex mutex_;  // guards what follows, up to the next blank line
   std::condition_variable wake_;
   std::condition_variable answered_;
   std::vector<Note> notes_;
   std::vector<std::shared_ptr<DumpRequest>> dumps_;
+  WindowPlan plan_;
+  bool plan_new_ = false;               ///< since the drain thread looked
+  std::uint64_t operations_begun_ = 0;  ///< as the drain thread has last seen
   bool thread_running_ = false;
   bool thread_wanted_ = true;
   bool thread_ended_ = false;
@@ -121,6 +155,7 @@ class Session {
   std::uint32_t windows_ = 0;
   std::uint32_t wanted_ = 0;
   int default_dumps_ = 0;
+  CommunicatorRank rank_;
   bool announced_ = false;
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;  // the drain thread's

@@ -63,7 +63,8 @@ const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t conte
 
 int TraceWriter::dump(const std::string& path) {
   exporting::TraceFile file;
-  const bool ready = !config_.is_flight_recorder() || exporting::make_directories(directory_);
+  // Before the first communicator, and with a flight recorder, nothing has made it yet.
+  const bool ready = !path.starts_with(directory_ + "/") || exporting::make_directories(directory_);
   if (!ready || !file.create(path)) {
     return errno;
   }

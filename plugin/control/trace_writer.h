@@ -92,14 +92,21 @@ class TraceWriter {
   /// A complete trace in a new file. 0, or errno; EEXIST if the file exists.
   int dump(const std::string& path);
 
+  /// Operations that have begun, as far as the rings are read. The drain thread's.
+  std::uint64_t begun() const { return assembler_.next_operation() - 1; }
   /// The live metrics, as of the last time the rings were read.
   std::string metrics_text(exporting::MetricsForm form);
+  /// Their sums by communicator, as members of an answer of the control socket (docs/control.md).
+  std::string live_members();
 
   /// What to warn of, once; empty if there is nothing.
   std::string take_notice();
 
   // Any thread.
   const std::string& path() const { return path_; }
+  const std::string& directory() const { return directory_; }
+  /// Of it what is known at load: job, host, process, run, the launcher's rank.
+  const exporting::ProcessFacts& facts() const { return facts_; }
   bool has_file() const { return has_file_.load(std::memory_order_acquire); }
   bool trouble() const { return trouble_.load(std::memory_order_relaxed); }
   int last_error() const { return last_error_.load(std::memory_order_relaxed); }

@@ -158,6 +158,7 @@ bool LeftOver::remove() {
     }
     closedir(all);
   }
+  unlinkat(directory_, assemble::kControlName, 0);
   unlinkat(directory_, assemble::kJournalName, 0);
   return rmdir(path_.c_str()) == 0;
 }

@@ -31,7 +31,8 @@ class LeftOver {
   std::string read(JournalImage& journal, std::vector<RingImage>& rings,
                    std::vector<std::string>& notes);
 
-  /// Removes the journal, the rings and the directory. False, with errno, if something stays.
+  /// Removes the journal, the control socket, the rings and the directory. False, with errno, if
+  /// something stays.
   bool remove();
 
   const std::string& path() const { return path_; }

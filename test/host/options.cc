@@ -99,6 +99,8 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--repeat", options.repeat,
                  "play the recording so often in one process; calls are numbered on")
       ->check(CLI::PositiveNumber);
+  app.add_option("--until", options.until,
+                 "play it again and again in one process, until there is a file of this name");
   app.add_flag("--honour-mask", options.honour_mask,
                "start only events that the plugin's mask asks for (else all that were recorded)");
   app.add_flag(

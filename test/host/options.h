@@ -23,6 +23,7 @@ struct Options {
   bool timing = false;
   double speed = 1;
   int repeat = 1;
+  std::string until;  ///< a file: repeat until it is there; empty: as `repeat` says
   bool honour_mask = false;
   bool foreign = false;
   bool no_finalize = false;

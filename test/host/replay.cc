@@ -48,7 +48,11 @@ Replay::Replay(const Options& options, Recording recording)
       application_(options.plugin, options.actions) {}
 
 bool Replay::run() {
-  for (int i = 0; i < options_.repeat && trouble_.empty(); ++i) {
+  const auto goes_on = [&](int played) {
+    return options_.until.empty() ? played < options_.repeat
+                                  : access(options_.until.c_str(), F_OK) != 0;
+  };
+  for (int i = 0; goes_on(i) && trouble_.empty(); ++i) {
     Turns turns;
     plan(turns);
     gpu_clock_ = GpuClock(recording_);

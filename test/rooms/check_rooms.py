@@ -32,6 +32,7 @@ ROOMS = {
     # What the plugin makes of the environment, as the plugin itself says it.
     "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
                         "plugin/record/clock.h"],
+    "analyzer/live": ["analyzer/launch/text.h", "analyzer/report", "plugin/assemble"],
     "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "examples"],

@@ -14,10 +14,12 @@ import tests_control
 import tests_faults
 import tests_hang
 import tests_launch
+import tests_live
 import tests_operations
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
-         **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS}
+         **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
+         **tests_live.TESTS}
 
 
 def main():

@@ -176,3 +176,12 @@ TEST_CASE("names that belong to operations bring the operations along") {
   CHECK_FALSE(parse_events("coll,nonsense", unknown).has_value());
   CHECK(unknown == "nonsense");
 }
+
+TEST_CASE("the control socket is on unless it is switched off") {
+  CHECK(read({}).control);
+  CHECK(read({{"RINGSIDE_CONTROL", "on"}}).control);
+  CHECK_FALSE(read({{"RINGSIDE_CONTROL", "off"}}).control);
+  const Config config = read({{"RINGSIDE_CONTROL", "0"}});
+  CHECK(config.control);
+  CHECK(config.warnings.size() == 1);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/live/ctl_report.h"
+#include "analyzer/live/moment.h"
+#include "analyzer/live/request.h"
+
+namespace ringside::cli {
+namespace {
+
+struct CtlOptions : LiveOptions {
+  std::string verb;
+  std::string events;
+  std::string at;
+  std::uint64_t operations = 0;
+  double seconds = 0;
+  std::string output;
+  std::string text;
+};
+
+constexpr char kCtlExample[] =
+    "Asks processes that run, on this host, through their control sockets. Without --pid, --dir,\n"
+    "--job or --all they must be of one job. All are asked at once.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside ctl status\n"
+    "  ringside ctl start --seconds 10                       a window of ten seconds\n"
+    "  ringside ctl start --at 12:30:00Z --operations 1000   the same on every host\n"
+    "  ringside ctl stop --dir /shared/run-17\n"
+    "  ringside ctl dump --output /tmp/dumps                 a directory: a file of each process\n"
+    "  ringside ctl mark \"learning rate halved\"\n"
+    "\n";
+
+std::int64_t now_realtime_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// A file for one process; in a directory one for each, which is new.
+std::string dump_path(const std::string& output, const live::Endpoint& endpoint,
+                      std::int64_t now_ns) {
+  constexpr std::int64_t kMilli_ns = 1'000'000;
+  return std::filesystem::is_directory(output) ? output + "/" + endpoint.stem + ".dump." +
+                                                     std::to_string(now_ns / kMilli_ns) + ".json"
+                                               : output;
+}
+
+ExitStatus run_ctl(const CtlOptions& options) {
+  const std::string command = "ctl " + options.verb;
+  const std::int64_t now_ns = now_realtime_ns();
+  std::optional<std::int64_t> at_ns;
+  if (!options.at.empty()) {
+    std::string error;
+    at_ns = live::parse_moment(options.at, now_ns, error);
+    if (!at_ns) {
+      print_launch_notes(command.c_str(), {"--at " + options.at + " " + error});
+      return kExitUsage;
+    }
+  }
+  ExitStatus status = kExitOk;
+  std::vector<live::Reply> replies = choose_processes(options, command.c_str(), status);
+  if (status != kExitOk) {
+    return status;
+  }
+  std::string output;
+  if (!options.output.empty()) {
+    std::error_code error;
+    output = std::filesystem::absolute(options.output, error).lexically_normal().string();
+    if (replies.size() > 1 && !std::filesystem::is_directory(output, error)) {
+      print_launch_notes(command.c_str(), {options.output + " is no directory, and there are " +
+                                           std::to_string(replies.size()) + " processes"});
+      return kExitUsage;
+    }
+  }
+  if (options.verb != "status") {
+    std::vector<live::Exchange> exchanges;
+    std::vector<std::size_t> of;  // which reply
+    for (std::size_t i = 0; i < replies.size(); ++i) {
+      if (replies[i].error.empty()) {
+        live::Request request(options.verb);
+        request.text("events", options.events).integer("operations", options.operations);
+        request.integer("at_realtime_ns", static_cast<std::uint64_t>(at_ns.value_or(0)));
+        request.seconds("seconds", options.seconds).text("text", options.text);
+        request.text("path",
+                     output.empty() ? output : dump_path(output, replies[i].endpoint, now_ns));
+        exchanges.push_back({replies[i].endpoint, request.line(), {}, {}, {}});
+        of.push_back(i);
+      }
+    }
+    live::ask_all(exchanges, options.timeout());
+    for (std::size_t i = 0; i < exchanges.size(); ++i) {
+      live::Reply reply = live::read_reply(exchanges[i]);
+      if (!reply.status) {
+        reply.status = std::move(replies[of[i]].status);
+      }
+      replies[of[i]] = std::move(reply);
+    }
+  }
+  print_failures(replies, command.c_str());
+  const bool with_dumps = options.verb == "dump";
+  if (!print(options.format == "json" ? live::replies_as_json(options.verb, replies)
+                                      : live::replies_as_table(replies, with_dumps))) {
+    return kExitInternal;
+  }
+  return live::count_failed(replies) == 0 ? kExitOk : kExitFindings;
+}
+
+CLI::App* add_verb(CLI::App& ctl, Chosen& chosen, const std::string& verb,
+                   const std::string& description, const std::shared_ptr<CtlOptions>& options) {
+  options->verb = verb;
+  CLI::App* const command = ctl.add_subcommand(verb, description);
+  set_command(*command, {}, options, chosen, run_ctl);
+  command->footer(kLiveExitStatuses);
+  return command;
+}
+
+void add_at(CLI::App& command, CtlOptions& options) {
+  command.add_option("--at", options.at,
+                     "When: +SECONDS, HH:MM:SS (Z behind it: UTC), or 2026-10-02T12:34:56Z");
+}
+
+}  // namespace
+
+void add_ctl(CLI::App& app, Chosen& chosen) {
+  CLI::App* const ctl =
+      app.add_subcommand("ctl", "Ask processes that run: status, start, stop, dump, mark");
+  ctl->require_subcommand(1);
+  ctl->footer(std::string(kCtlExample) + kLiveExitStatuses);
+
+  auto options = std::make_shared<CtlOptions>();
+  CLI::App* command = add_verb(*ctl, chosen, "status", "Say what they are doing", options);
+  add_live_options(*command, *options);
+
+  options = std::make_shared<CtlOptions>();
+  command = add_verb(*ctl, chosen, "start",
+                     "Begin to record; replaces a start that was ordered before", options);
+  command->add_option("--events", options->events,
+                      "What to record, as RINGSIDE_EVENTS takes it; else what is configured");
+  add_at(*command, *options);
+  command
+      ->add_option("--operations", options->operations,
+                   "Stop when so many operations have begun, in each process")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
+  constexpr double kLeast_s = 0.001;
+  constexpr double kMost_s = 2592000;
+  command->add_option("--seconds", options->seconds, "Stop after so long")
+      ->check(CLI::Range(kLeast_s, kMost_s));
+  add_live_options(*command, *options);
+
+  options = std::make_shared<CtlOptions>();
+  command = add_verb(*ctl, chosen, "stop", "End the window; what has begun is recorded to its end",
+                     options);
+  add_at(*command, *options);
+  add_live_options(*command, *options);
+
+  options = std::make_shared<CtlOptions>();
+  command = add_verb(*ctl, chosen, "dump", "Write a trace of everything up to now", options);
+  command->add_option("--output", options->output,
+                      "A new file, or a directory for one of each process; else beside the traces");
+  add_live_options(*command, *options);
+
+  options = std::make_shared<CtlOptions>();
+  command = add_verb(*ctl, chosen, "mark", "Put a text into the traces, at this moment", options);
+  command->add_option("TEXT", options->text, "The text")->required();
+  add_live_options(*command, *options);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/live.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <string_view>
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/cli/launch.h"
+#include "analyzer/launch/text.h"
+
+namespace ringside::cli {
+
+std::chrono::milliseconds LiveOptions::timeout() const {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000));
+}
+
+ExitStatus status_of(live::Chosen::How how) {
+  return how == live::Chosen::How::kFound    ? kExitOk
+         : how == live::Chosen::How::kNobody ? kExitNoInput
+                                             : kExitUsage;
+}
+
+void add_live_options(CLI::App& command, LiveOptions& options) {
+  command.add_option("--pid", options.choice.pids, "These processes; may be given several times")
+      ->check(CLI::PositiveNumber)
+      ->allow_extra_args(false);
+  command.add_option("--dir", options.choice.directory,
+                     "The processes that write their traces into this directory");
+  command.add_option("--job", options.choice.job, "The processes of the job of this name");
+  command.add_flag("--all", options.choice.all, "All processes of this user");
+  command.add_option("--ring-dir", options.choice.ring_directory,
+                     "Where the processes have their rings (RINGSIDE_RING_DIR, else /dev/shm)");
+  constexpr double kLeast_s = 0.01;
+  constexpr double kMost_s = 3600;
+  command
+      .add_option("--timeout", options.timeout_s,
+                  "Seconds to wait for an answer; a large dump takes more")
+      ->check(CLI::Range(kLeast_s, kMost_s))
+      ->capture_default_str();
+  command.add_option("--format", options.format, "table or json")
+      ->check(CLI::IsMember({"table", "json"}))
+      ->capture_default_str();
+}
+
+bool complete_choice(live::Choice& choice, const char* command) {
+  if (choice.ring_directory.empty()) {
+    const char* const variable = get_variable("RINGSIDE_RING_DIR");
+    choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
+  }
+  if (!choice.directory.empty()) {
+    std::error_code error;
+    const auto absolute = std::filesystem::absolute(choice.directory, error).lexically_normal();
+    choice.directory = error ? choice.directory : absolute.string();
+  }
+  if (choice.ring_directory == "none") {
+    print_launch_notes(command, {"RINGSIDE_RING_DIR=none: such processes have no control socket"});
+    return false;
+  }
+  return true;
+}
+
+std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
+                                          ExitStatus& status) {
+  live::Choice choice = options.choice;
+  if (!complete_choice(choice, command)) {
+    status = kExitNoInput;
+    return {};
+  }
+  live::Chosen chosen = live::choose(choice, options.timeout());
+  print_launch_notes(command, chosen.notes);
+  status = status_of(chosen.how);
+  return std::move(chosen.replies);
+}
+
+void print_failures(const std::vector<live::Reply>& replies, const char* command) {
+  std::vector<std::string> lines;
+  for (const live::Reply& reply : replies) {
+    if (!reply.error.empty()) {
+      lines.push_back((reply.endpoint.path.empty()
+                           ? std::string()
+                           : "process " + std::to_string(reply.endpoint.pid) + " (" +
+                                 reply.endpoint.path + "): ") +
+                      reply.error);
+    }
+  }
+  print_launch_notes(command, lines);
+}
+
+}  // namespace ringside::cli

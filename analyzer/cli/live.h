@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What `ctl` and `top` share: the options that say which processes are meant.
+#ifndef RINGSIDE_ANALYZER_CLI_LIVE_H
+#define RINGSIDE_ANALYZER_CLI_LIVE_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/exit_status.h"
+#include "analyzer/live/choose.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringside::cli {
+
+struct LiveOptions {
+  live::Choice choice;
+  double timeout_s = 5;
+  std::string format = "table";
+
+  std::chrono::milliseconds timeout() const;
+};
+
+/// --pid, --dir, --job, --all, --ring-dir, --timeout and --format.
+void add_live_options(CLI::App& command, LiveOptions& options);
+
+ExitStatus status_of(live::Chosen::How how);
+
+/// The processes that are meant, with their status. What is wrong, or worth knowing, goes to
+/// stderr; `status` is what the command has to end with if it cannot go on, else kExitOk.
+std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
+                                          ExitStatus& status);
+/// `options.choice` with what it leaves to the environment. False, with a line on stderr, if there
+/// can be no such processes.
+bool complete_choice(live::Choice& choice, const char* command);
+
+/// A line of stderr for each that has failed.
+void print_failures(const std::vector<live::Reply>& replies, const char* command);
+
+inline constexpr char kLiveExitStatuses[] =
+    "Exit status:\n"
+    "  0   all processes have done it\n"
+    "  1   some have not; each has a line on standard error\n"
+    "  2   the command line is wrong, or does not say which of several jobs is meant\n"
+    "  3   no process was found\n"
+    "  70  a bug in ringside, or the output cannot be written\n";
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_LIVE_H

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <string>
+#include <sys/ioctl.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/live/moment.h"
+#include "analyzer/live/top_report.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::cli {
+namespace {
+
+struct TopOptions : LiveOptions {
+  double interval_s = 2;
+  bool once = false;
+};
+
+constexpr char kTopExample[] =
+    "Shows what runs on this host, for each rank of each communicator, over the last interval:\n"
+    "operations that finished, bus bandwidth as nccl-tests defines it, what is in flight, which "
+    "of\n"
+    "that is the oldest, and callbacks that were lost. It shows what is recorded: where recording\n"
+    "is stopped it has nothing to tell. Ctrl-C ends it.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside top\n"
+    "  ringside top --once --interval 10 --dir /shared/run-17\n"
+    "  ringside top --once --format json\n"
+    "\n";
+
+volatile std::sig_atomic_t g_interrupted = 0;
+
+void note_interrupt(int) {
+  g_interrupted = 1;
+}
+
+// The other screen of a terminal, so that what was there comes back.
+class Screen {
+ public:
+  explicit Screen(bool is_used) : is_used_(is_used) {
+    if (is_used_) {
+      // Without SA_RESTART: a wait ends at once.
+      struct sigaction action {};
+      action.sa_handler = note_interrupt;
+      for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+        sigaction(signal, &action, nullptr);
+      }
+      print("\x1b[?1049h\x1b[?25l");
+    }
+  }
+  ~Screen() {
+    if (is_used_) {
+      print("\x1b[?25h\x1b[?1049l");
+    }
+  }
+  Screen(const Screen&) = delete;
+  Screen& operator=(const Screen&) = delete;
+
+  /// In place of what was shown before, as much as fits.
+  bool show(const std::string& text) const {
+    return print(is_used_ ? "\x1b[H\x1b[J" + fitting(text) : text);
+  }
+
+ private:
+  static std::string fitting(const std::string& text) {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row < 2) {
+      return text;
+    }
+    std::string made;
+    std::size_t begin = 0;
+    for (unsigned lines = 1; lines < size.ws_row && begin < text.size(); ++lines) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      made += text.substr(begin, std::min<std::size_t>(end - begin, size.ws_col)) + '\n';
+      begin = end + 1;
+    }
+    return made;
+  }
+
+  bool is_used_;
+};
+
+live::LiveProcesses take_sample(live::Chosen chosen) {
+  live::LiveProcesses processes;
+  for (live::Reply& reply : chosen.replies) {
+    // One that was named and is not there has no path.
+    const std::string key =
+        reply.endpoint.path.empty() ? std::to_string(reply.endpoint.pid) : reply.endpoint.path;
+    live::LiveProcess process;
+    if (reply.error.empty()) {
+      process.sample = live::read_live(reply.answer);
+      reply.error = process.sample ? "" : "answers what is not Ringside's protocol";
+    }
+    process.reply = std::move(reply);
+    processes.emplace(key, std::move(process));
+  }
+  return processes;
+}
+
+std::string heading(std::size_t processes, const std::vector<live::LiveRow>& rows) {
+  double interval_s = 0;
+  for (const live::LiveRow& row : rows) {
+    interval_s = std::max(interval_s, row.interval_s);
+  }
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return live::moment_text(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) +
+         ", " + report::counted(processes, "process", "processes") + ", over " +
+         report::fixed(interval_s, 1) + " s\n";
+}
+
+void wait_s(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::duration<double>(seconds);
+  constexpr auto kPart = std::chrono::milliseconds(50);
+  while (g_interrupted == 0 && Clock::now() < until) {
+    std::this_thread::sleep_for(
+        std::min<std::chrono::duration<double>>(kPart, until - Clock::now()));
+  }
+}
+
+ExitStatus run_top(const TopOptions& options) {
+  live::Choice choice = options.choice;
+  if (!complete_choice(choice, "top")) {
+    return kExitNoInput;
+  }
+  live::Chosen chosen = live::choose(choice, options.timeout(), "live");
+  print_launch_notes("top", chosen.notes);
+  if (const ExitStatus status = status_of(chosen.how); status != kExitOk) {
+    return status;
+  }
+  const bool is_table = options.format == "table";
+  const Screen screen(is_table && !options.once && isatty(STDOUT_FILENO) == 1);
+  live::LiveProcesses before = take_sample(std::move(chosen));
+  while (true) {
+    wait_s(options.interval_s);
+    if (g_interrupted != 0) {
+      return kExitOk;
+    }
+    chosen = live::choose(choice, options.timeout(), "live");
+    if (chosen.how == live::Chosen::How::kNobody && !options.once) {
+      return kExitOk;  // all have ended
+    }
+    live::LiveProcesses after = take_sample(std::move(chosen));
+    const std::vector<live::LiveRow> rows = live::rates_between(before, after);
+    const std::string text =
+        is_table ? heading(after.size(), rows) + live::top_as_table(rows) : live::top_as_json(rows);
+    if (!screen.show(text)) {
+      return kExitInternal;
+    }
+    if (options.once) {
+      std::vector<live::Reply> replies;
+      for (auto& [path, process] : after) {
+        replies.push_back(std::move(process.reply));
+      }
+      print_failures(replies, "top");
+      const bool has_failed =
+          std::any_of(replies.begin(), replies.end(),
+                      [](const live::Reply& reply) { return !reply.error.empty(); });
+      return replies.empty() ? kExitNoInput : has_failed ? kExitFindings : kExitOk;
+    }
+    before = std::move(after);
+  }
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<TopOptions>();
+  CLI::App* const command =
+      app.add_subcommand("top", "Show how the operations of processes that run are doing");
+  constexpr double kLeast_s = 0.1;
+  constexpr double kMost_s = 3600;
+  command->add_option("--interval", options->interval_s, "Seconds from one look to the next")
+      ->check(CLI::Range(kLeast_s, kMost_s))
+      ->capture_default_str();
+  command->add_flag("--once", options->once, "One table over one interval, then end");
+  add_live_options(*command, *options);
+  set_command(*command, {}, options, chosen, run_top);
+  command->footer(std::string(kTopExample) + kLiveExitStatuses);
+}
+
+}  // namespace ringside::cli

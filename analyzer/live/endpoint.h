@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The processes that may have a control socket: their ring directories (docs/control.md).
+#ifndef RINGSIDE_ANALYZER_LIVE_ENDPOINT_H
+#define RINGSIDE_ANALYZER_LIVE_ENDPOINT_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace ringside::live {
+
+struct Endpoint {
+  std::string path;      ///< the ring directory
+  std::string stem;      ///< of its trace's name: what stands before .json
+  std::int64_t pid = 0;  ///< by the name, as the process itself sees it; 0: not known
+  bool is_own = false;   ///< of the user who asks
+};
+
+/// The ring directories in `parent`, in the order of their names. `error` is why it cannot be read.
+std::vector<Endpoint> find_endpoints(const std::string& parent, std::string& error);
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_ANALYZER_LIVE_ENDPOINT_H

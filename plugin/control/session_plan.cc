@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is ordered for later, carried out by the drain thread.
+#include <ctime>
+
+#include "plugin/control/session.h"
+#include "plugin/record/clock.h"
+
+namespace ringside::control {
+
+// Under the mutex.
+PlanTime Session::plan_time() const {
+  constexpr std::int64_t kSecond_ns = 1'000'000'000;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return {static_cast<std::int64_t>(now.tv_sec) * kSecond_ns + now.tv_nsec,
+          static_cast<std::int64_t>(record::monotonic_ns()), operations_begun_};
+}
+
+// After the rings are read, so that a window's operations are not those of the window before.
+void Session::carry_out_plan() {
+  const std::uint64_t begun = writer_.begun();
+  const std::lock_guard lock(mutex_);
+  operations_begun_ = begun;
+  plan_new_ = false;
+  while (true) {
+    switch (plan_.take_due(plan_time())) {
+      case WindowPlan::Due::kStart:
+        start_with(plan_.taken_events().value_or(started_ ? choice_ : config_.events));
+        break;
+      case WindowPlan::Due::kStop:
+        end_window();
+        break;
+      default:
+        return;
+    }
+  }
+}
+
+}  // namespace ringside::control

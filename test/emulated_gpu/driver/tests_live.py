@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ringside ctl` and `ringside top` with a job that runs."""
+
+import json
+import time
+
+from harness import Job, check, print_facts
+
+RANKS = 4
+
+
+class Operator:
+    """Someone in a shell beside the job."""
+
+    def __init__(self, setup, job):
+        self.setup = setup
+        self.job = job
+
+    def ctl(self, *arguments):
+        out = self.setup.run_analyzer("ctl", *arguments, "--ring-dir", self.setup.rings, "--format",
+                                      "json", expected=(0, 3))
+        return json.loads(out)["processes"] if out else []
+
+    def wait_for(self, condition, text):
+        """Until it holds of the status of all processes; gives that."""
+        while True:
+            processes = self.ctl("status")
+            if condition(processes):
+                return processes
+            check(self.job.process.poll() is None and time.monotonic() < self.job.deadline,
+                  f"{text}: not so\n{json.dumps(processes, indent=1)}\n{self.job.log()[-2000:]}")
+            time.sleep(0.05)
+
+
+def all_are(state):
+    return lambda processes: [p["state"] for p in processes] == [state] * RANKS
+
+
+def windows_of(trace):
+    """Number: when it was opened and closed, and its operations."""
+    times = {}
+    for line in trace.lines:
+        if line["name"] == "ringside_window":
+            times[line["args"]["window"]] = (line["args"]["start_ns"], line["args"].get("end_ns"))
+    return {number: (*ends, {(o["func"], o["seq"]) for o in trace.operations
+                             if o["window"] == number and "seq" in o})
+            for number, ends in times.items()}
+
+
+def ctl(setup):
+    """Windows are opened and closed in four ranks from outside, before, while and after they are up."""
+    job = Job(setup, "--scenario", "train", "--iterations", "120", ranks=RANKS, timeout=90,
+              RINGSIDE_START="0")
+    operator = Operator(setup, job)
+    operator.wait_for(lambda processes: len(processes) == RANKS, "four sockets")
+    for _ in range(3):  # while communicators are made
+        operator.ctl("start")
+        operator.ctl("stop")
+    up = operator.wait_for(lambda processes: all(p["rank"] is not None for p in processes), "ranks")
+    check([p["rank"] for p in up] == list(range(RANKS)), f"ranks: {up}")
+    before = up[0]["windows"]
+    operator.ctl("start", "--at", "+1", "--operations", "30")
+    operator.wait_for(all_are("recording"), "windows at a moment")
+    operator.ctl("mark", "in the middle")
+    operator.wait_for(all_are("stopped"), "30 operations")
+    operator.ctl("start", "--seconds", "1", "--events", "coll,p2p")
+    dumped = operator.ctl("dump", "--output", setup.directory)
+    operator.wait_for(all_are("stopped"), "a second")
+    check(len(dumped) == RANKS, f"dumps: {dumped}")
+    setup.run_analyzer("lint", "--closed", *(process["dump_path"] for process in dumped))
+    job.wait()
+    check(not operator.ctl("status") and not list(setup.rings.iterdir()), "a socket is left")
+    found = [windows_of(trace) for trace in job.traces()]
+    for windows in found:
+        check(max(windows) == before + 2, f"windows {sorted(windows)}, not {before + 2}")
+    first, second = ([windows[number] for windows in found] for number in (before + 1, before + 2))
+    apart_ms = (max(w[0] for w in first) - min(w[0] for w in first)) / 1e6
+    common = set.intersection(*(w[2] for w in first))
+    lengths_s = [(w[1] - w[0]) / 1e9 for w in second]
+    check(apart_ms < 500, f"opened {apart_ms} ms apart")
+    check(len(common) >= 15 and all(len(w[2]) >= 15 for w in first), f"common: {len(common)}")
+    check(all(0.95 < length < 3 for length in lengths_s), f"lengths: {lengths_s}")
+    check(all(w[2] for w in second), "nothing is recorded in the second")
+    for path in (setup.directory / "traces").glob("*.json"):
+        check('"name":"in the middle"' in path.read_text(encoding="utf-8"), f"no mark in {path}")
+    job.summary()
+    print_facts(apart_ms=apart_ms, common=len(common), lengths_s=lengths_s)
+
+
+def top(setup):
+    """What four ranks are doing; then one is stuck, and the others wait."""
+    job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
+              "--stuck-at", "200", ranks=RANKS, timeout=60)
+    operator = Operator(setup, job)
+    operator.wait_for(lambda processes: [p["rank"] for p in processes] == list(range(RANKS)) and
+                      all(p["operations"] > 20 for p in processes), "operations")
+
+    def rows():
+        out = setup.run_analyzer("top", "--once", "--interval", "1", "--format", "json",
+                                 "--ring-dir", setup.rings)
+        return [row for row in json.loads(out)["rows"] if row.get("name") == "world"]
+
+    moving = rows()
+    print(setup.run_analyzer("top", "--once", "--interval", "1", "--ring-dir", setup.rings))
+    check([row["rank"] for row in moving] == list(range(RANKS)), f"rows: {moving}")
+    check(all(row["operations_per_s"] > 0 and row["busbw_bytes_per_s"] > 0 and row["dropped"] == 0
+              for row in moving), f"rates: {moving}")
+    check(len({row["communicator"] for row in moving}) == 1, f"communicators: {moving}")
+    while True:
+        waiting = rows()
+        if all(row["operations_per_s"] == 0 for row in waiting):
+            break
+        check(job.process.poll() is None and time.monotonic() < job.deadline, f"{waiting}")
+    print(setup.run_analyzer("top", "--once", "--interval", "1", "--ring-dir", setup.rings))
+    job.kill()
+    stuck = [row["rank"] for row in waiting if not row["in_flight_operations"]]
+    oldest = {(row["oldest_func"], row["oldest_seq"]) for row in waiting if "oldest_func" in row}
+    check(stuck == [1] and len(oldest) == 1, f"not three that wait for rank 1: {waiting}")
+    check(all(row["in_flight_bytes"] > 0 for row in waiting if row["rank"] != 1), f"{waiting}")
+    print_facts(rates=[row["operations_per_s"] for row in moving], oldest=oldest)
+
+
+TESTS = {"nccl-ctl": ctl, "nccl-top": top}
