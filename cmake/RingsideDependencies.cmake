@@ -12,6 +12,16 @@ if(RINGSIDE_BUILD_TESTS)
 endif()
 find_package(benchmark QUIET)
 
+# Charts of the report's page, inlined with their licence.
+find_file(RINGSIDE_D3 d3.min.js PATHS /usr/share PATH_SUFFIXES nodejs/d3/dist javascript/d3)
+find_file(RINGSIDE_D3_LICENCE copyright PATHS /usr/share/doc PATH_SUFFIXES node-d3)
+mark_as_advanced(RINGSIDE_D3 RINGSIDE_D3_LICENCE)
+if(RINGSIDE_D3 AND RINGSIDE_D3_LICENCE)
+  set(RINGSIDE_HAVE_D3 ON)
+else()
+  set(RINGSIDE_HAVE_D3 OFF)
+endif()
+
 # The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
 set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
 find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
@@ -52,6 +62,11 @@ function(ringside_print_summary)
     message(STATUS "  SQLite              : ${SQLite3_VERSION}")
   else()
     message(STATUS "  SQLite              : missing (libsqlite3-dev); no `ringside export --sqlite`")
+  endif()
+  if(RINGSIDE_HAVE_D3)
+    message(STATUS "  D3                  : ${RINGSIDE_D3}")
+  else()
+    message(STATUS "  D3                  : missing (node-d3); no `ringside report`")
   endif()
   if(RINGSIDE_BUILD_TESTS AND NOT nlohmann_json_FOUND)
     message(STATUS "  second loader       : missing (nlohmann-json3-dev); the loader is not compared")

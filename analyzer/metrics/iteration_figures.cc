@@ -70,6 +70,9 @@ class Measurer {
 
   void finish() {
     iteration_.busy_ns = busy_of(intervals_);
+    for (const auto& [rank, charge] : charges_) {
+      iteration_.waited_for.push_back({rank, charge.waited_ns});
+    }
     const auto most = std::max_element(
         charges_.begin(), charges_.end(),
         [](const auto& a, const auto& b) { return a.second.waited_ns < b.second.waited_ns; });
