@@ -11,6 +11,11 @@ function seriesColour(index) {
   return `var(--series-${index % kSeries})`;
 }
 
+// No two of the first 49 have the same colour and shape.
+function seriesShape(index) {
+  return kShapes[(index + Math.floor(index / kSeries)) % kShapes.length];
+}
+
 function showTip(text, x, y) {
   const tip = document.getElementById('tip');
   if (tip.textContent !== text) tip.textContent = text;

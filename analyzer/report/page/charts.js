@@ -3,6 +3,8 @@
 // The charts of the report. Each draws what the data have, and offers it as CSV.
 
 const kMostBars = 64;
+// From there on the heat map has its full colour.
+const kFullShare = 0.3;
 
 function column(table, key) {
   return table.columns.findIndex((one) => one[0] === key);
@@ -39,11 +41,11 @@ function drawLateMap(place, data, map) {
   const usual = d3.median(known);
   const isShare = map.ranks > 0 && known.length > 0;
   const most = Math.max(1, ...map.rows.flatMap((row) => row.cells_ns));
-  const share = (ns, c) => Math.min(1, ns / ((map.columns[c][3] || usual) * map.ranks));
+  const share = (ns, c) => ns / ((map.columns[c][3] || usual) * map.ranks);
   const short = (row) => (row.ranks > 1 ? `${row.ranks} others` : row.label);
   const name = (row) => (row.ranks > 1 || hosts === 1 ? short(row) : `${row.label} (${row.host})`);
   const cells = map.rows.flatMap((row, r) => row.cells_ns.map((ns, c) => ({
-    row: r, column: c, ns, part: isShare ? share(ns, c) : ns / most,
+    row: r, column: c, ns, share: share(ns, c), part: isShare ? Math.min(1, share(ns, c) / kFullShare) : ns / most,
   })));
   addHeatMap(place, {
     rows: map.rows.map((row) => ({ label: name(row), short: short(row), after: durationText(row.caused_wait_ns), strong: late.has(row.label) })),
@@ -53,10 +55,10 @@ function drawLateMap(place, data, map) {
     axis: map.columns_are === 'time' ? 'time since the first' : 'iteration',
     describe: (cell) => `${name(map.rows[cell.row])}\n${map.columns_are === 'time' ? 'from' : 'iteration'} `
       + `${columnText(map, map.columns[cell.column])}\nothers waited ${durationText(cell.ns)}`
-      + (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.part)} of the ranks’ time` : ''),
+      + (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.share)} of the ranks’ time` : ''),
   });
   place.append(element('div', { class: 'bar' },
-    heatLegend(isShare ? [[0, '0'], [0.02, '2 %'], [0.1, '10 %'], [0.3, '30 %'], [1, '100 % of the ranks’ time']]
+    heatLegend(isShare ? [[0, '0'], [0.01 / kFullShare, '1 %'], [0.1 / kFullShare, '10 %'], [1, '30 % of the ranks’ time, or more']]
       : [[0, '0'], [0.25, 'a quarter'], [1, `most: ${durationText(most)}`]]),
     element('a', { href: '#g-late-share' }, 'definition'), element('span', { class: 'push' }),
     csvButton('late', () => csvText(
@@ -124,9 +126,8 @@ function drawShares(place, data) {
       + `${part.text}: ${percentText(part.to - part.from)}, ${durationText(part.ns)}`, 'Where the time of each rank went');
     return 26 + bars.length * height;
   });
-  place.append(element('div', { class: 'bar' },
-    element('span', { class: 'note' }, rows.length > bars.length
-      ? `${rows.length} ranks: late ones have a bar of their own, the others are put together; the table has each.` : ''),
+  place.append(element('div', { class: 'bar' }, rows.length > bars.length ? element('span', { class: 'note' },
+    `${rows.length} ranks: late ones have a bar of their own, the others are put together; the table has each.`) : null,
     element('a', { href: '#g-shares' }, 'definitions')));
 }
 
@@ -135,6 +136,13 @@ function powerTicks([least, most], count) {
   const last = Math.floor(Math.log2(most));
   const step = Math.max(1, Math.ceil((last - first + 1) / count));
   return d3.range(first, last + 1, step).map((power) => 2 ** power);
+}
+
+// 1, 2 and 5 of each decade; of many decades their beginnings.
+function bandwidthTicks(scale) {
+  const leads = (value) => Number(value.toExponential(0)[0]);
+  const ticks = scale.ticks(20).filter((value) => [1, 2, 5].includes(leads(value)));
+  return ticks.length > 12 ? ticks.filter((value) => leads(value) === 1) : ticks;
 }
 
 // points: rows of the bandwidth table of one communicator or all; functions: their names, in order.
@@ -148,10 +156,8 @@ function drawBandwidth(place, points, functions) {
     const x = d3.scaleLog(sizes, [left + 14, width - right - 14]).base(2);
     const y = d3.scaleLog(wide(d3.min(points, (p) => Math.min(p.busbw_gb_s, p.busbw_p90_gb_s || Infinity)),
       d3.max(points, (p) => Math.max(p.busbw_gb_s, p.busbw_best_gb_s || 0)), 2), [height - bottom - 8, top]);
-    const exact = y.ticks(5);
     svg.append('g').attr('class', 'axis').attr('transform', `translate(${left},0)`)
-      .call(d3.axisLeft(y).tickValues(exact.length > 12 ? exact.filter((v) => /^0*\.?0*1/.test(String(v))) : exact)
-        .tickFormat((v) => String(Number(v.toPrecision(2)))).tickSize(-(width - left - right)));
+      .call(d3.axisLeft(y).tickValues(bandwidthTicks(y)).tickFormat((v) => String(Number(v.toPrecision(1)))).tickSize(-(width - left - right)));
     svg.append('g').attr('class', 'axis').attr('transform', `translate(0,${height - bottom})`)
       .call(d3.axisBottom(x).tickValues(powerTicks(sizes, narrow ? 5 : 12)).tickFormat(bytesText).tickSize(0).tickPadding(8));
     svg.append('text').attr('x', 0).attr('y', 10).text('GB/s');
@@ -174,7 +180,7 @@ function drawBandwidth(place, points, functions) {
     const ordered = points.map((p) => ({ ...p, row: functions.indexOf(p.function), column: Math.log2(Math.max(1, p.bytes)) }));
     const marks = svg.selectAll('.point').data(ordered).enter().append('path').attr('class', 'point')
       .attr('transform', (p) => `translate(${x(Math.max(1, p.bytes))},${y(p.busbw_gb_s)})`)
-      .attr('d', (p) => d3.symbol().type(kShapes[p.row % kShapes.length]).size(46)())
+      .attr('d', (p) => d3.symbol().type(seriesShape(p.row)).size(46)())
       .style('fill', (p) => seriesColour(p.row));
     makeRoving(svg, marks, (p) => `${p.function}, ${bytesText(p.bytes)}\n${p.communicator}, ${p.algorithm} ${p.protocol}\n`
       + `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred === 'yes' ? '?' : ''}`
@@ -188,7 +194,7 @@ function seriesLegend(functions) {
   return element('ul', { class: 'legend' }, ...functions.map((name, i) => {
     const item = element('li');
     d3.select(item).append('svg').attr('aria-hidden', 'true').attr('viewBox', '-7 -7 14 14').append('path')
-      .attr('d', d3.symbol().type(kShapes[i % kShapes.length]).size(60)()).style('fill', seriesColour(i));
+      .attr('d', d3.symbol().type(seriesShape(i)).size(60)()).style('fill', seriesColour(i));
     item.append(name);
     return item;
   }));
@@ -210,11 +216,12 @@ function drawMatrix(place, matrix, figure) {
       row: cell[0], column: cell[1], cell, part: cell[at] === null ? null : most > 0 ? cell[at] / most : 0,
     })),
     square: true,
+    kind: figure === 'throughput' ? 'flow' : 'cell',
     label: `Network ${figure} from rank to rank`,
     axis: 'to rank',
     describe: ({ cell }) => `rank ${blockText(matrix.blocks[cell[0]])} to ${blockText(matrix.blocks[cell[1]])}\n`
-      + `${bytesText(cell[2])}\nthroughput ${text === null ? '' : cell[3] === null ? 'not known' : gbsText(cell[3])}`
+      + `${bytesText(cell[2])}\nthroughput ${cell[3] === null ? 'not known' : gbsText(cell[3])}`
       + (cell[4] === null ? '' : `\nwaiting ${durationText(cell[4])}`),
   });
-  if (values.length > 0) place.append(element('div', { class: 'bar' }, heatLegend([[0.06, text(0.06 * most)], [0.4, text(0.4 * most)], [1, text(most)]])));
+  if (values.length > 0) place.append(element('div', { class: 'bar' }, heatLegend([[0.06, text(0.06 * most)], [0.4, text(0.4 * most)], [1, text(most)]], figure === 'throughput' ? 'flow' : 'cell')));
 }

@@ -38,13 +38,17 @@ function integerText(value) {
 function numberText(value, decimals) {
   const least = 10 ** -decimals;
   if (value > 0 && value < least / 2) return `<${least.toFixed(decimals)}`;
-  if (decimals > 4 && value !== 0) return value < 1e-3 ? value.toExponential(1) : value.toFixed(3);
-  return value.toFixed(decimals > 4 ? 0 : decimals);
+  if (decimals <= 4) return value.toFixed(decimals);
+  // A probability, which is never quite 0.
+  return value === 0 ? `<1e-${decimals}` : value < 1e-3 ? value.toExponential(1) : value.toFixed(3);
 }
 
-// Sentences of the data, as a sentence begins and with the sign for micro.
-function prose(text) {
-  return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/(\d) us\b/g, '$1 µs');
+// Sentences of the data: as a sentence begins, unless it begins with a name; with the sign for
+// micro; numbers keep to their units.
+function prose(text, beginsWithName) {
+  const begun = beginsWithName ? text : text.charAt(0).toUpperCase() + text.slice(1);
+  return begun.replace(/(\d) us\b/g, '$1 µs').replace(/(\d) (?=(?:[nµm]?s|%|GB\/s|[KMGT]?i?B)(?![\w]))/g, '$1\u00a0')
+    .replace(/\bseq (?=\d)/g, 'seq\u00a0').replace(/\brank (?=\d)/gi, (word) => `${word.slice(0, 4)}\u00a0`);
 }
 
 function gbsText(value) {

@@ -10,7 +10,7 @@ namespace ringside::report {
 namespace {
 
 // More of one kind say no more; all are in the tables.
-constexpr std::size_t kFindingsOfOneKind = 6;
+constexpr std::size_t kFindingsOfOneKind = 4;
 
 class Judge {
  public:
@@ -19,6 +19,10 @@ class Judge {
   Health judge(const Document& stragglers, const Document& network, const Document& match) {
     if (data_.hang) {
       take(*data_.hang, "stuck");
+      if (data_.hang->findings.empty()) {
+        add(Severity::kNote, "in-flight",
+            "operations were in flight when their traces ended; none is seen to be stuck", "stuck");
+      }
     }
     take(match, "mismatches");
     take(stragglers, "late");
@@ -103,6 +107,11 @@ class Judge {
     } else if (data_.summary.inputs.operations == 0) {
       health_.status = "unknown";
       health_.headline = "No operation was recorded";
+    } else if (std::any_of(
+                   health_.findings.begin(), health_.findings.end(),
+                   [](const PageFinding& one) { return one.finding.kind != "late-once"; })) {
+      health_.status = "unknown";
+      health_.headline = "No trouble found in what was recorded, which is not all";
     } else if (data_.stragglers.decided == 0) {
       health_.status = "ok";
       health_.headline = "No trouble found; who came late cannot be told";
@@ -114,7 +123,12 @@ class Judge {
 
   std::string headline(const PageFinding& first) const {
     if (first.section == "stuck") {
-      return data_.hang->sentences.empty() ? first.finding.text : data_.hang->sentences.front();
+      if (data_.hang->sentences.empty()) {
+        return first.finding.text;
+      }
+      // The first of several sentences in one text.
+      const std::string& text = data_.hang->sentences.front();
+      return text.substr(0, text.find(". "));
     }
     if (first.finding.kind == "straggler") {
       return late_headline();

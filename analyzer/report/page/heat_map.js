@@ -6,8 +6,9 @@
 const kLeastOpacity = 0.06;
 
 // rows: [{label, short, after, strong}]; columns: [{label}]; cells: [{row, column, part}] with part from 0 to
-// 1, or null where nothing is there; describe(cell): the hint.
-function addHeatMap(place, { rows, columns, cells, describe, label, axis, square }) {
+// 1, or null where nothing is there; describe(cell): the hint; kind: the class
+// that has the colour.
+function addHeatMap(place, { rows, columns, cells, describe, label, axis, square, kind = 'cell' }) {
   return addChart(place, label, (svg, width) => {
     const narrow = width < 520;
     const nameOf = (row) => (narrow && row.short) || row.label;
@@ -39,8 +40,8 @@ function addHeatMap(place, { rows, columns, cells, describe, label, axis, square
         .attr('dx', i === 0 && cellWidth < 20 ? -cellWidth / 2 : 0).text(column.label);
     });
     svg.append('text').attr('x', left).attr('y', 10).text(axis);
-    const marks = group.selectAll('.cell').data(cells.filter((cell) => cell.part !== null)).enter()
-      .append('rect').attr('class', 'cell')
+    const marks = group.selectAll('.mark').data(cells.filter((cell) => cell.part !== null)).enter()
+      .append('rect').attr('class', kind)
       .attr('x', (cell) => cell.column * cellWidth + gap / 2)
       .attr('y', (cell) => cell.row * cellHeight + gap / 2)
       .attr('width', Math.max(0.5, cellWidth - gap)).attr('height', cellHeight - gap)
@@ -50,11 +51,11 @@ function addHeatMap(place, { rows, columns, cells, describe, label, axis, square
   });
 }
 
-function heatLegend(steps) {
+function heatLegend(steps, kind = 'cell') {
   return element('ul', { class: 'legend' }, ...steps.map(([part, text]) => {
     const item = element('li');
     d3.select(item).append('svg').attr('aria-hidden', 'true').append('rect').attr('width', 14).attr('height', 14)
-      .attr('class', part > 0 ? 'cell' : 'empty')
+      .attr('class', part > 0 ? kind : 'empty')
       .attr('fill-opacity', part > 0 ? kLeastOpacity + (1 - kLeastOpacity) * Math.sqrt(part) : 1);
     item.append(text);
     return item;

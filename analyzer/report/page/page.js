@@ -14,23 +14,24 @@ function addLead(place, texts) {
   for (const text of texts) place.append(element('p', { class: 'lead' }, prose(text)));
 }
 
-function addNotes(place, texts) {
-  if (texts.length) place.append(element('ul', { class: 'notes' }, ...texts.map((text) => element('li', {}, prose(text)))));
+function addNotes(place, texts, beginWithNames) {
+  if (texts.length === 0) return;
+  place.append(element('ul', { class: 'notes' }, ...texts.map((text) => element('li', {}, prose(text, beginWithNames)))));
 }
 
 function addHealth(data) {
   const { status, headline, findings } = data.health;
-  const words = { error: '■ Something is wrong', warning: '▲ Needs attention', ok: '✓ Healthy, as far as these traces tell', unknown: '○ Nothing to judge' };
+  const words = { error: '■ Something is wrong', warning: '▲ Needs attention', ok: '✓ Healthy, as far as these traces tell', unknown: '○ Not all can be judged' };
   const line = sectionOf('status');
   line.textContent = words[status];
   line.className = status;
-  sectionOf('headline').textContent = prose(headline);
+  sectionOf('headline').textContent = prose(headline, (findings[0] || {}).section === 'mismatches');
   sectionOf('findings').replaceChildren(...findings.map((finding) => element('li', {},
     element('span', { class: `severity ${finding.severity}` }, severityMark(finding.severity)),
-    element('p', {}, `${prose(finding.text)} `, element('a', { href: `#${finding.section}` },
+    element('p', {}, `${prose(finding.text, finding.section === 'mismatches')} `, element('a', { href: `#${finding.section}` },
       `${kTitles[finding.section]} →`)))));
   const figures = [['ranks', 'ranks', 'ranks', integerText], ['hosts', 'hosts', 'ranks', integerText],
-    ['operations', 'operations recorded', 'operations', integerText], ['span_ns', 'time covered', 'shares', durationText],
+    ['operations', 'operations recorded', 'operations', integerText], ['span_ns', 'from first call to last end', 'shares', durationText],
     ['waiting_percent', 'of the ranks’ time is waiting', 'shares', (value) => percentText(value / 100)],
     ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText]];
   sectionOf('figures').replaceChildren(...figures.map(([key, text, definition, write]) => {
@@ -75,7 +76,7 @@ function addBandwidth(place, data) {
   if (points.length === 0) {
     addLead(place, ['No bandwidth is known: it needs times of the GPU or of the network.']);
   } else {
-    addLead(place, ['busbw of the median time; bars reach from the time that 90 of 100 operations keep to the best. Both axes are logarithmic.']);
+    addLead(place, ['Points are the busbw of the median time; bars reach from the time that 90 of 100 operations keep to the best. Both axes are logarithmic.']);
     const functions = [...new Set(points.map((p) => p.function))].sort();
     const names = [...new Set(points.map((p) => p.communicator))];
     const chart = element('div');
@@ -122,7 +123,7 @@ function addDocument(place, data, id, tables, otherwise) {
   const { sentences, notes } = data.sections[id] || { sentences: [], notes: [] };
   addLead(place, sentences.length ? sentences : [otherwise]);
   for (const key of tables) addTable(place, key, data.tables[key]);
-  addNotes(place, notes);
+  addNotes(place, notes, id === 'mismatches');
 }
 
 // Evidence of the gravest finding comes first.

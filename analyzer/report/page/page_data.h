@@ -54,7 +54,7 @@ struct PageFinding {
 
 /// What is wrong, gravest first.
 struct Health {
-  std::string status;    // "error", "warning", "ok" or "unknown": there is nothing to judge
+  std::string status;    // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
   std::string headline;  // a sentence
   std::vector<PageFinding> findings;
 };
@@ -65,6 +65,9 @@ Health judge_health(const PageData& data, const Document& stragglers, const Docu
 
 /// From its first call to its last end, of all ranks together.
 double ranks_time_ns(const PageData& data);
+
+/// Labels of communicators, with the hash or number where several have the same.
+std::vector<std::string> distinct_labels(const std::vector<match::Communicator>& communicators);
 
 /// Tables that are the page's own.
 Table bandwidth_table(const Summary& summary);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
+#include <map>
+#include <utility>
 
 #include "analyzer/report/page/page_data.h"
 
@@ -48,6 +49,23 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
 
 }  // namespace
 
+std::vector<std::string> distinct_labels(const std::vector<match::Communicator>& communicators) {
+  std::map<std::string, std::size_t> times;
+  for (const match::Communicator& communicator : communicators) {
+    ++times[label_of(communicator)];
+  }
+  std::vector<std::string> labels;
+  for (std::size_t i = 0; i < communicators.size(); ++i) {
+    std::string label = label_of(communicators[i]);
+    if (times[label] > 1) {
+      const std::string& hash = communicators[i].hash;
+      label += hash.empty() || hash == label ? " #" + std::to_string(i + 1) : ' ' + hash;
+    }
+    labels.push_back(std::move(label));
+  }
+  return labels;
+}
+
 Table bandwidth_table(const Summary& summary) {
   Table table = {"bandwidth",
                  "Operations of one kind",
@@ -71,10 +89,10 @@ Table bandwidth_table(const Summary& summary) {
                   {"by_least", "by least", Shown::kInteger},
                   {"ranks_inferred", "ranks inferred"}},
                  {}};
+  const auto labels = distinct_labels(summary.communicators);
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    const std::string label = label_of(summary.communicators[i]);
     for (const metrics::Row& row : summary.rows[i].rows) {
-      table.rows.push_back(bandwidth_row(label, row));
+      table.rows.push_back(bandwidth_row(labels[i], row));
     }
   }
   return table;

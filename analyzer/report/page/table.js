@@ -70,7 +70,7 @@ function tableRow(table, row) {
   return element('tr', {}, ...row.map((value, index) => {
     const column = table.columns[index];
     const text = cellText(value, column);
-    const kind = isNumeric(column) ? 'number' : text.length > 24 ? 'text' : '';
+    const kind = isNumeric(column) ? 'number' : text.length > 40 ? 'text' : '';
     return element('td', { class: `${kind}${text === kNone ? ' none' : ''}` || null }, text);
   }));
 }
