@@ -68,24 +68,18 @@ std::optional<report::Document> find_stuck(const ReportOptions& options, const A
 }
 
 std::string make_json(const ReportOptions& options, Analysis& analysis) {
+  // First: what is in flight is of no operation that was chosen.
+  std::optional<report::Document> stuck = find_stuck(options, analysis);
+  std::uint64_t not_chosen = 0;
+  if (match::chooses_operations(options.selection)) {
+    not_chosen = match::select_transfers(analysis.matches, analysis.traces);
+  }
   const report::Summary summary =
       report::make_summary(analysis.traces, analysis.problems, analysis.matches, analysis.alignment,
                            analysis.duplicates);
-  const model::Traces& traces = analysis.traces;
-  const match::Matches& matches = analysis.matches;
-  const align::Alignment& alignment = analysis.alignment;
-  report::PageData data{traces, matches, alignment, summary, {}, {}, {}, {}, {}, {}};
-  data.hang = find_stuck(options, analysis);
-  data.stragglers = metrics::find_stragglers(traces, matches, alignment);
-  data.iterations = metrics::find_iterations(traces, matches, alignment, 0);
-  data.shares = metrics::find_time_shares(traces, matches, alignment);
-  data.late_maps = metrics::find_late_maps(traces, matches, alignment, data.iterations);
-  // Last: it takes out the transfers of operations that were not chosen.
-  std::uint64_t not_chosen = 0;
-  if (match::chooses_operations(options.selection)) {
-    not_chosen = match::select_transfers(matches, analysis.traces);
-  }
-  data.network = metrics::find_network(traces);
+  report::PageData data =
+      report::make_page_data(analysis.traces, analysis.matches, analysis.alignment, summary);
+  data.hang = std::move(stuck);
   data.network.not_chosen = not_chosen;
   return report::page_json(data);
 }

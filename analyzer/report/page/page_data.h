@@ -39,6 +39,10 @@ struct PageData {
   std::optional<Document> hang;  // nothing where no operation is in flight
 };
 
+/// Measures all but `hang`.
+PageData make_page_data(const model::Traces& traces, const match::Matches& matches,
+                        const align::Alignment& alignment, const Summary& summary);
+
 /// The whole data of the page. docs/report.md describes it.
 std::string page_json(const PageData& data);
 

@@ -66,6 +66,17 @@ std::vector<std::string> distinct_labels(const std::vector<match::Communicator>&
   return labels;
 }
 
+PageData make_page_data(const model::Traces& traces, const match::Matches& matches,
+                        const align::Alignment& alignment, const Summary& summary) {
+  PageData data{traces, matches, alignment, summary, {}, {}, {}, {}, {}, {}};
+  data.stragglers = metrics::find_stragglers(traces, matches, alignment);
+  data.iterations = metrics::find_iterations(traces, matches, alignment, 0);
+  data.shares = metrics::find_time_shares(traces, matches, alignment);
+  data.late_maps = metrics::find_late_maps(traces, matches, alignment, data.iterations);
+  data.network = metrics::find_network(traces);
+  return data;
+}
+
 Table bandwidth_table(const Summary& summary) {
   Table table = {"bandwidth",
                  "Operations of one kind",
