@@ -86,8 +86,11 @@ class Measurer {
 
  private:
   void charge(const match::MatchedOperation& operation) {
-    if (!is_synchronising(traces_, operation) ||
-        match::ranks_seen(matches_, operation) < match::ranks_expected(matches_, operation)) {
+    if (!is_synchronising(traces_, operation) || match::ranks_expected(matches_, operation) < 2) {
+      return;
+    }
+    ++iteration_.synchronising;
+    if (match::ranks_seen(matches_, operation) < match::ranks_expected(matches_, operation)) {
       return;
     }
     const auto timing = timing_of(traces_, matches_, alignment_, operation);
@@ -96,6 +99,7 @@ class Measurer {
     }
     iteration_.waited_ns = iteration_.waited_ns.value_or(0);
     if (timing->is_decided()) {
+      ++iteration_.decided;
       const std::int64_t waited_ns = timing->waited_ns();
       const match::Part& last = matches_.parts[timing->arrivals.back().part];
       Charge& of_last = charges_[who_.of(operation.communicator, last.member)];

@@ -38,6 +38,8 @@ struct Iteration {
   std::string slowest_host;   // where it runs
   std::int64_t delay_ns = 0;  // by how much operations began later for it alone
   std::uint64_t operations = 0;       // of the reference rank, extra ones among them
+  std::uint64_t synchronising = 0;    // operations in which nobody ends before all have started
+  std::uint64_t decided = 0;          // of them, those in which somebody was surely last
   std::vector<WaitedFor> waited_for;  // by rank; the sum is waited_ns
 };
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -15,7 +16,7 @@ namespace {
 
 // What the others waited for a rank in one operation.
 struct Wait {
-  std::uint32_t rank = 0;
+  std::optional<std::uint32_t> rank;  // nothing: it is not sure who was last
   std::int64_t at_ns = 0;
   std::int64_t waited_ns = 0;
 };
@@ -37,7 +38,7 @@ std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return sum;
 }
 
-void add_rows(const model::Traces& traces, const GlobalRanks& who, Cells cells, LateMap& map) {
+void add_rows(const model::Traces& traces, const GlobalRanks& who, Cells& cells, LateMap& map) {
   for (auto& [rank, values] : cells) {
     const GlobalRank& one = who.all()[rank];
     const std::int64_t caused_wait_ns = sum_of(values);
@@ -90,13 +91,15 @@ LateMap by_iteration(const model::Traces& traces, const GlobalRanks& who,
   for (std::size_t i = 0; i < count; ++i) {
     if (i % per_column == 0) {
       map.columns.push_back({i + 1, std::min(i + per_column, count), start_of(run, i),
-                             duration_of(run, i, per_column)});
+                             duration_of(run, i, per_column), 0, 0});
     }
+    map.columns.back().operations += run.iterations[i].synchronising;
+    map.columns.back().decided += run.iterations[i].decided;
     for (const WaitedFor& one : run.iterations[i].waited_for) {
       add_to(cells, one.rank, i / per_column, columns, one.waited_ns);
     }
   }
-  add_rows(traces, who, std::move(cells), map);
+  add_rows(traces, who, cells, map);
   return map;
 }
 
@@ -117,13 +120,18 @@ LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32
   const std::size_t columns = column_of(*last) + 1;
   for (std::size_t i = 0; i < columns; ++i) {
     map.columns.push_back(
-        {0, 0, static_cast<std::int64_t>(i) * width_ns, length_ns > 0 ? width_ns : 0});
+        {0, 0, static_cast<std::int64_t>(i) * width_ns, length_ns > 0 ? width_ns : 0, 0, 0});
   }
   Cells cells;
   for (const Wait& wait : waits) {
-    add_to(cells, wait.rank, column_of(wait), columns, wait.waited_ns);
+    LateColumn& column = map.columns[column_of(wait)];
+    ++column.operations;
+    if (wait.rank) {
+      ++column.decided;
+      add_to(cells, *wait.rank, column_of(wait), columns, wait.waited_ns);
+    }
   }
-  add_rows(traces, who, std::move(cells), map);
+  add_rows(traces, who, cells, map);
   return map;
 }
 
@@ -138,12 +146,15 @@ std::map<std::uint32_t, std::vector<Wait>> find_waits(const model::Traces& trace
       continue;
     }
     const auto timing = timing_of(traces, matches, alignment, operation);
-    if (timing && !timing->is_impossible && timing->is_decided()) {
-      const match::Part& last = matches.parts[timing->arrivals.back().part];
-      waits[matches.communicators[operation.communicator].run].push_back(
-          {who.of(operation.communicator, last.member), timing->last_start_ns(),
-           timing->waited_ns()});
+    if (!timing || timing->is_impossible) {
+      continue;
     }
+    Wait wait{std::nullopt, timing->last_start_ns(), timing->waited_ns()};
+    if (timing->is_decided()) {
+      wait.rank =
+          who.of(operation.communicator, matches.parts[timing->arrivals.back().part].member);
+    }
+    waits[matches.communicators[operation.communicator].run].push_back(wait);
   }
   return waits;
 }
@@ -175,8 +186,13 @@ std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Ma
     if (found != runs.end()) {
       map = by_iteration(traces, who, *found);
     }
-    maps.push_back(map.rows.empty() ? by_time(traces, who, run, waits) : std::move(map));
-    maps.back().ranks = count_ranks(matches, who, run);
+    if (map.rows.empty()) {
+      map = by_time(traces, who, run, waits);
+    }
+    if (!map.rows.empty()) {
+      map.ranks = count_ranks(matches, who, run);
+      maps.push_back(std::move(map));
+    }
   }
   return maps;
 }

@@ -21,6 +21,8 @@ struct LateColumn {
   std::uint64_t last = 0;        // the same as `first`, unless there are too many for a column each
   std::int64_t start_ns = 0;     // since the first column began
   std::int64_t duration_ns = 0;  // 0: not known
+  std::uint64_t operations = 0;  // in which ranks wait for each other
+  std::uint64_t decided = 0;     // of them, those in which somebody was surely last
 };
 
 struct LateRow {

@@ -16,6 +16,10 @@
 namespace ringside::metrics {
 namespace {
 
+// Of an operation, from its first start to its last end, as a part of it: clocks that are less
+// certain tell nothing of the waiting in it.
+constexpr std::int64_t kTolerance = 10;
+
 // One operation on one rank; call <= start <= complete <= end.
 struct Stages {
   std::int64_t call_ns = 0;
@@ -75,8 +79,11 @@ std::optional<std::int64_t> completion(const model::Traces& traces, const match:
     return std::nullopt;
   }
   const auto timing = timing_of(traces, matches, alignment, operation);
-  const bool is_told =
-      timing && timing->has_ends && !timing->is_impossible && timing->uncertainty_ns;
+  if (!timing || !timing->has_ends || timing->is_impossible || !timing->uncertainty_ns) {
+    return std::nullopt;
+  }
+  const std::int64_t whole_ns = subtract_saturating(timing->last_end_ns, timing->first_start_ns());
+  const bool is_told = *timing->uncertainty_ns <= whole_ns / kTolerance;
   return is_told ? std::optional(timing->last_start_ns()) : std::nullopt;
 }
 

@@ -29,7 +29,7 @@ std::string bar(double share, std::size_t columns, bool is_utf8) {
   return text.append(kParts[eighths % 8]);
 }
 
-std::string padded(std::string text, std::size_t width) {
+std::string padded(const std::string& text, std::size_t width) {
   return text.size() < width ? std::string(width - text.size(), ' ') + text : text;
 }
 

@@ -49,24 +49,29 @@ function drawLateMap(place, data, map) {
   })));
   addHeatMap(place, {
     rows: map.rows.map((row) => ({ label: name(row), short: short(row), after: durationText(row.caused_wait_ns), strong: late.has(row.label) })),
-    columns: map.columns.map((one) => ({ label: columnText(map, one) })),
+    columns: map.columns.map((one) => ({ label: map.columns_are === 'time' ? columnText(map, one) : integerText(one[0]) })),
     cells,
     label: 'Time that others waited for each rank',
-    axis: map.columns_are === 'time' ? 'time since the first' : 'iteration',
+    axis: map.columns_are === 'time' ? 'time since the first'
+      : map.columns[0][1] > map.columns[0][0] ? `iteration, ${integerText(map.columns[0][1])} in each column` : 'iteration',
+    under: { label: 'sure', parts: map.columns.map(([, , , , operations, decided]) => (operations > 0 ? decided / operations : 0)) },
     describe: (cell) => `${name(map.rows[cell.row])}\n${map.columns_are === 'time' ? 'from' : 'iteration'} `
       + `${columnText(map, map.columns[cell.column])}\nothers waited ${durationText(cell.ns)}`
-      + (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.share)} of the ranks’ time` : ''),
+      + (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.share)} of the ranks’ time` : '')
+      + `\nsurely last in ${integerText(map.columns[cell.column][5])} of ${integerText(map.columns[cell.column][4])} operations`,
   });
   place.append(element('div', { class: 'bar' },
     heatLegend(isShare ? [[0, '0'], [0.01 / kFullShare, '1 %'], [0.1 / kFullShare, '10 %'], [1, '30 % of the ranks’ time, or more']]
       : [[0, '0'], [0.25, 'a quarter'], [1, `most: ${durationText(most)}`]]),
-    element('a', { href: '#g-late-share' }, 'definition'), element('span', { class: 'push' }),
+    element('a', { href: '#g-late-share' }, 'definitions'), element('span', { class: 'push' }),
     csvButton('late', () => csvText(
-      ['rank', 'host', 'ranks', map.columns_are === 'time' ? 'since_first_ns' : 'first_iteration', 'last_iteration', 'others_waited_ns'],
+      ['rank', 'host', 'ranks', map.columns_are === 'time' ? 'since_first_ns' : 'first_iteration', 'last_iteration', 'others_waited_ns',
+        'operations', 'surely_last'],
       cells.map((cell) => {
         const row = map.rows[cell.row];
         const [first, last, start] = map.columns[cell.column];
-        return [row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last, cell.ns];
+        return [row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last, cell.ns,
+          ...map.columns[cell.column].slice(4)];
       })))));
 }
 

@@ -67,6 +67,11 @@ function addTime(place, data) {
   } else {
     addLead(place, ['Each rank from its first call to its last end. Communication is exposed for at most transfer and waiting together.']);
     drawShares(place, data);
+    const undivided = d3.sum(objects(data.tables.shares), (row) => row.undivided);
+    if (undivided > 0) {
+      addNotes(place, [`of ${integerText(undivided)} of ${integerText(data.figures.operations)} operations it is not known when the last rank came: `
+        + 'their waiting is in transfer']);
+    }
   }
   addTable(place, 'shares', data.tables.shares, 'Each rank');
 }

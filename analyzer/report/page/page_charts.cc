@@ -86,6 +86,8 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
     json.integer({}, column.last);
     json.integer({}, column.start_ns);
     json.integer({}, column.duration_ns);
+    json.integer({}, column.operations);
+    json.integer({}, column.decided);
     json.end_row();
   }
   json.end_array();
