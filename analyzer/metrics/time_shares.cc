@@ -16,10 +16,6 @@
 namespace ringside::metrics {
 namespace {
 
-// Of an operation, from its first start to its last end, as a part of it: clocks that are less
-// certain tell nothing of the waiting in it.
-constexpr std::int64_t kTolerance = 10;
-
 // One operation on one rank; call <= start <= complete <= end.
 struct Stages {
   std::int64_t call_ns = 0;
@@ -71,10 +67,16 @@ void sweep(const std::vector<Stages>& operations, RankShares& rank) {
   }
 }
 
-// When the last rank had come; nothing where that cannot be told.
-std::optional<std::int64_t> completion(const model::Traces& traces, const match::Matches& matches,
-                                       const align::Alignment& alignment,
-                                       const match::MatchedOperation& operation) {
+// The last rank to come, as far as the clocks tell.
+struct Last {
+  std::uint32_t file = 0;
+  std::int64_t start_ns = 0;
+};
+
+// Nothing where that cannot be told.
+std::optional<Last> last_of(const model::Traces& traces, const match::Matches& matches,
+                            const align::Alignment& alignment,
+                            const match::MatchedOperation& operation) {
   if (match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
     return std::nullopt;
   }
@@ -82,9 +84,15 @@ std::optional<std::int64_t> completion(const model::Traces& traces, const match:
   if (!timing || !timing->has_ends || timing->is_impossible || !timing->uncertainty_ns) {
     return std::nullopt;
   }
-  const std::int64_t whole_ns = subtract_saturating(timing->last_end_ns, timing->first_start_ns());
-  const bool is_told = *timing->uncertainty_ns <= whole_ns / kTolerance;
-  return is_told ? std::optional(timing->last_start_ns()) : std::nullopt;
+  return Last{matches.parts[timing->arrivals.back().part].file, timing->last_start_ns()};
+}
+
+// Until when a rank surely waited: whoever was last, it came no sooner.
+std::optional<std::int64_t> sure_until(const align::Alignment& alignment, std::uint32_t file,
+                                       const Last& last) {
+  const auto uncertainty_ns = alignment.uncertainty_ns(file, last.file, last.start_ns);
+  return uncertainty_ns ? std::optional(subtract_saturating(last.start_ns, *uncertainty_ns))
+                        : std::nullopt;
 }
 
 // "rank 9" before "rank 10"; what has no number behind all others.
@@ -111,8 +119,7 @@ std::vector<RankShares> find_time_shares(const model::Traces& traces, const matc
   for (const match::MatchedOperation& operation : matches.operations) {
     const bool waits =
         is_synchronising(traces, operation) && match::ranks_expected(matches, operation) > 1;
-    const auto complete_ns =
-        waits ? completion(traces, matches, alignment, operation) : std::nullopt;
+    const auto last = waits ? last_of(traces, matches, alignment, operation) : std::nullopt;
     for (const match::Part& part : match::parts_of(matches, operation)) {
       const std::uint32_t number = who.of(operation.communicator, part.member);
       RankShares& rank = ranks[number];
@@ -122,6 +129,7 @@ std::vector<RankShares> find_time_shares(const model::Traces& traces, const matc
         ++rank.without_times;
         continue;
       }
+      const auto complete_ns = last ? sure_until(alignment, part.file, *last) : std::nullopt;
       rank.undivided += waits && !complete_ns ? 1 : 0;
       Stages& made = stages[number].emplace_back();
       made.start_ns = alignment.to_common_ns(part.file, *one.start_ns);

@@ -23,8 +23,8 @@ struct RankShares {
   std::uint64_t without_times = 0;  // of them, those whose execution is not known: in no share
   std::uint64_t undivided = 0;      // that synchronise, and whose waiting cannot be told: transfer
   std::int64_t span_ns = 0;         // from the first call to the last end
-  std::int64_t transfer_ns = 0;     // an operation ran, and all its ranks had come
-  std::int64_t waiting_ns = 0;      // an operation ran, and a rank had not come yet
+  std::int64_t transfer_ns = 0;     // an operation ran, and all its ranks may have come
+  std::int64_t waiting_ns = 0;      // an operation ran, and surely a rank had not come yet
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
 };

@@ -33,7 +33,17 @@ function columnText(map, [first, last, start]) {
   return first === last ? `${first}` : `${first}–${last}`;
 }
 
-function drawLateMap(place, data, map) {
+// Integers that came as text, as numbers: near enough to be drawn.
+function drawable(map) {
+  return {
+    ...map,
+    columns: map.columns.map((one) => one.map(Number)),
+    rows: map.rows.map((row) => ({ ...row, caused_wait_ns: Number(row.caused_wait_ns), cells_ns: row.cells_ns.map(Number) })),
+  };
+}
+
+function drawLateMap(place, data, given) {
+  const map = drawable(given);
   const late = lateRanks(data);
   const hosts = new Set(map.rows.map((row) => row.host)).size;
   // The end of the last column may not be known: it is drawn as if it were as long as the others.
@@ -69,9 +79,9 @@ function drawLateMap(place, data, map) {
         'operations', 'surely_last'],
       cells.map((cell) => {
         const row = map.rows[cell.row];
-        const [first, last, start] = map.columns[cell.column];
-        return [row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last, cell.ns,
-          ...map.columns[cell.column].slice(4)];
+        const [first, last, start] = given.columns[cell.column];
+        return [row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last,
+          given.rows[cell.row].cells_ns[cell.column], ...map.columns[cell.column].slice(4)];
       })))));
 }
 
@@ -89,7 +99,7 @@ function shareBars(rows, late) {
     const block = rest.slice(i, i + each);
     const bar = { rank: `${block[0].rank} to ${block[block.length - 1].rank.replace(/^rank /, '')}`, ranks: block.length };
     for (const key of ['span_ns', ...kShares.map(([name]) => name)]) {
-      bar[key] = block.reduce((sum, row) => sum + Number(row[key]), 0);
+      bar[key] = block.reduce((sum, row) => sum + row[key], 0);
     }
     bars.push(bar);
   }
@@ -98,6 +108,7 @@ function shareBars(rows, late) {
 
 function drawShares(place, data) {
   const rows = objects(data.tables.shares).filter((row) => row.span_ns > 0);
+  for (const row of rows) for (const key of ['span_ns', ...kShares.map(([name]) => name)]) row[key] = Number(row[key]);
   const bars = shareBars(rows, lateRanks(data));
   const colours = kShares.map(([key]) => `var(--${key.replace('_ns', '')})`);
   place.append(element('div', { class: 'bar' }, element('ul', { class: 'legend' }, ...kShares.map(([, text], i) => {
@@ -190,7 +201,7 @@ function drawBandwidth(place, points, functions) {
     makeRoving(svg, marks, (p) => `${p.function}, ${bytesText(p.bytes)}\n${p.communicator}, ${p.algorithm} ${p.protocol}\n`
       + `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred === 'yes' ? '?' : ''}`
       + (p.busbw_p90_gb_s ? `, ${gbsText(p.busbw_p90_gb_s)} to ${gbsText(p.busbw_best_gb_s)}` : '')
-      + `\nmedian of ${integerText(p.count)}: ${durationText(p.time_median_ns)}`, 'busbw against message size');
+      + `\nmedian of ${integerText(p.count)}: ${durationText(Number(p.time_median_ns))}`, 'busbw against message size');
     return height;
   });
 }

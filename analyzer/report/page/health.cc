@@ -92,7 +92,7 @@ class Judge {
       absent = std::max<std::uint64_t>(absent, match::ranks_without_trace(communicator).size());
     }
     if (absent > 0) {
-      add(Severity::kWarning, "no-trace",
+      add(Severity::kNote, "no-trace",
           counted(absent, "rank") + " without a trace: nothing is known of what they did",
           "completeness");
     }

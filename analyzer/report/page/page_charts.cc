@@ -84,8 +84,8 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
     json.begin_row();
     json.integer({}, column.first);
     json.integer({}, column.last);
-    json.integer({}, column.start_ns);
-    json.integer({}, column.duration_ns);
+    write_integer(json, column.start_ns);
+    write_integer(json, column.duration_ns);
     json.integer({}, column.operations);
     json.integer({}, column.decided);
     json.end_row();
@@ -97,10 +97,10 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
     json.text("label", row.label);
     json.text("host", row.host);
     json.integer("ranks", row.ranks);
-    json.integer("caused_wait_ns", row.caused_wait_ns);
+    write_integer(json, row.caused_wait_ns, "caused_wait_ns");
     json.begin_row("cells_ns");
     for (const std::int64_t cell_ns : row.cells_ns) {
-      json.integer({}, cell_ns);
+      write_integer(json, cell_ns);
     }
     json.end_row();
     json.end_object();

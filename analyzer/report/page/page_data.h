@@ -58,7 +58,8 @@ struct PageFinding {
 
 /// What is wrong, gravest first.
 struct Health {
-  std::string status;    // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
+  std::string
+      status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
   std::string headline;  // a sentence
   std::vector<PageFinding> findings;
 };
@@ -83,7 +84,7 @@ void write_late_maps(JsonWriter& json, const PageData& data);
 void write_matrices(JsonWriter& json, const metrics::Network& network);
 
 /// Integers that JavaScript's numbers cannot hold are written as text.
-void write_integer(JsonWriter& json, std::int64_t value);
+void write_integer(JsonWriter& json, std::int64_t value, std::string_view key = {});
 
 }  // namespace ringside::report
 

@@ -50,8 +50,8 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
   }
 }
 
-void write_table(JsonWriter& json, const Table& table) {
-  json.begin_object(table.key);
+void write_table(JsonWriter& json, const std::string& key, const Table& table) {
+  json.begin_object(key);
   json.text("title", table.title);
   json.begin_array("columns");
   for (const CellColumn& column : table.columns) {
@@ -171,13 +171,12 @@ void write_tables(JsonWriter& json, const std::vector<const Document*>& document
                   const std::vector<Table>& own) {
   json.begin_object("tables");
   for (const Table& table : own) {
-    write_table(json, table);
+    write_table(json, table.key, table);
   }
   for (const Document* const document : documents) {
-    for (Table table : document->tables) {
+    for (const Table& table : document->tables) {
       // The keys of two documents may be the same.
-      table.key = document->command + '_' + table.key;
-      write_table(json, table);
+      write_table(json, document->command + '_' + table.key, table);
     }
   }
   json.end_object();
@@ -185,11 +184,11 @@ void write_tables(JsonWriter& json, const std::vector<const Document*>& document
 
 }  // namespace
 
-void write_integer(JsonWriter& json, std::int64_t value) {
+void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
   if (value > kMostExact || value < -kMostExact) {
-    json.text({}, std::to_string(value));
+    json.text(key, std::to_string(value));
   } else {
-    json.integer({}, value);
+    json.integer(key, value);
   }
 }
 
