@@ -36,7 +36,8 @@ function addHealth(data) {
     ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText]];
   sectionOf('figures').replaceChildren(...figures.map(([key, text, definition, write]) => {
     const value = data.figures[key];
-    return element('div', {}, element('dt', {}, element('a', { href: `#g-${definition}` }, text)),
+    const title = value === 1 ? text.replace(/s$/, '') : text;
+    return element('div', {}, element('dt', {}, element('a', { href: `#g-${definition}` }, title)),
       element('dd', {}, value === null ? kNone : write(Number(value))));
   }));
 }
@@ -48,7 +49,8 @@ function addLate(place, data) {
   const chart = element('div');
   const show = (i) => { chart.replaceChildren(); drawLateMap(chart, data, maps[i]); };
   if (maps.length > 0) {
-    place.append(element('p', { class: 'lead' }, 'How long all others waited for each rank, the worst first.'));
+    addLead(place, ['How long all others waited for each rank, the worst first.'
+      + (maps.some((map) => map.columns_are === 'iterations') ? ' What is in no iteration is in the table only.' : '')]);
     if (maps.length > 1) place.append(chooser('Run', maps.map((map) => `${map.run}`), show));
     place.append(chart);
     show(0);
