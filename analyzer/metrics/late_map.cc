@@ -135,13 +135,17 @@ LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32
   return map;
 }
 
+using Maps = std::map<std::uint32_t, LateMap>;  // by run
+
+// By run, of those that have no map yet.
 std::map<std::uint32_t, std::vector<Wait>> find_waits(const model::Traces& traces,
                                                       const match::Matches& matches,
                                                       const align::Alignment& alignment,
-                                                      const GlobalRanks& who) {
-  std::map<std::uint32_t, std::vector<Wait>> waits;  // by run
+                                                      const GlobalRanks& who, const Maps& maps) {
+  std::map<std::uint32_t, std::vector<Wait>> waits;
   for (const match::MatchedOperation& operation : matches.operations) {
-    if (!is_synchronising(traces, operation) ||
+    const std::uint32_t run = matches.communicators[operation.communicator].run;
+    if (maps.contains(run) || !is_synchronising(traces, operation) ||
         match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
       continue;
     }
@@ -154,7 +158,7 @@ std::map<std::uint32_t, std::vector<Wait>> find_waits(const model::Traces& trace
       wait.rank =
           who.of(operation.communicator, matches.parts[timing->arrivals.back().part].member);
     }
-    waits[matches.communicators[operation.communicator].run].push_back(wait);
+    waits[run].push_back(wait);
   }
   return waits;
 }
@@ -178,23 +182,25 @@ std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Ma
                                     const align::Alignment& alignment,
                                     const std::vector<RunIterations>& runs) {
   const GlobalRanks who(traces, matches);
-  std::vector<LateMap> maps;
-  for (const auto& [run, waits] : find_waits(traces, matches, alignment, who)) {
-    const auto found = std::find_if(
-        runs.begin(), runs.end(), [run = run](const RunIterations& one) { return one.run == run; });
-    LateMap map;
-    if (found != runs.end()) {
-      map = by_iteration(traces, who, *found);
-    }
-    if (map.rows.empty()) {
-      map = by_time(traces, who, run, waits);
-    }
+  Maps maps;
+  const auto keep = [&](LateMap map) {
     if (!map.rows.empty()) {
-      map.ranks = count_ranks(matches, who, run);
-      maps.push_back(std::move(map));
+      map.ranks = count_ranks(matches, who, map.run);
+      maps.emplace(map.run, std::move(map));
     }
+  };
+  for (const RunIterations& run : runs) {
+    keep(by_iteration(traces, who, run));
   }
-  return maps;
+  for (const auto& [run, waits] : find_waits(traces, matches, alignment, who, maps)) {
+    keep(by_time(traces, who, run, waits));
+  }
+  std::vector<LateMap> in_order;
+  in_order.reserve(maps.size());
+  for (auto& [run, map] : maps) {
+    in_order.push_back(std::move(map));
+  }
+  return in_order;
 }
 
 }  // namespace ringside::metrics
