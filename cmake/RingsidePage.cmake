@@ -7,7 +7,7 @@
 function(ringside_embed_page target directory)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${directory}")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/page_text.cc")
-  set(scripts format.js table.js chart.js heat_map.js charts.js page.js)
+  set(scripts format.js table.js chart.js heat_map.js charts.js bandwidth_chart.js page.js)
   list(TRANSFORM scripts PREPEND "${source}/" OUTPUT_VARIABLE files)
   add_custom_command(
     OUTPUT "${output}"

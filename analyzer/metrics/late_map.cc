@@ -68,13 +68,17 @@ std::int64_t start_of(const RunIterations& run, std::size_t iteration) {
   return subtract_saturating(run.iterations[iteration].start_ns, run.iterations.front().start_ns);
 }
 
-// From the start of an iteration to that of the one so many later; the last ends by itself.
+// From the start of an iteration to that of the one so many later; the last ends by itself. 0 where
+// that is not known.
 std::int64_t duration_of(const RunIterations& run, std::size_t first, std::size_t count) {
   const std::size_t last = std::min(first + count, run.iterations.size()) - 1;
+  const bool is_last = last + 1 == run.iterations.size();
+  if (is_last && !run.iterations[last].duration_ns) {
+    return 0;
+  }
   const std::int64_t end_ns =
-      last + 1 < run.iterations.size()
-          ? start_of(run, last + 1)
-          : add_saturating(start_of(run, last), run.iterations[last].duration_ns.value_or(0));
+      is_last ? add_saturating(start_of(run, last), *run.iterations[last].duration_ns)
+              : start_of(run, last + 1);
   return std::max<std::int64_t>(subtract_saturating(end_ns, start_of(run, first)), 0);
 }
 

@@ -10,8 +10,8 @@
 namespace ringside::report {
 namespace {
 
-constexpr std::size_t kSizeWidth = 12;   // "1023.9 KiB"
-constexpr std::size_t kValueWidth = 10;  // "1234.56", and what is behind it
+constexpr std::size_t kSizeWidth = 12;  // "1023.9 KiB"
+constexpr std::size_t kHowWidth = 11;   // "RING SIMPLE"
 
 std::string bar(double share, std::size_t columns, bool is_utf8) {
   // Eighths of a column; what is there at all is seen.
@@ -52,15 +52,25 @@ double most_busbw(const Summary& summary) {
   return most_gb_s;
 }
 
-std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t width, bool is_utf8) {
+std::string value_text(const metrics::Row& row) {
   const double busbw_gb_s = *row.bandwidth.busbw_gb_s;
-  const std::size_t columns = width - kSizeWidth - kValueWidth - 12;
-  const std::string how = shortened(row.algorithm + ' ' + row.protocol, 11);
-  const std::string value = busbw_gb_s > 0 && busbw_gb_s < 0.005 ? "<0.01" : fixed(busbw_gb_s, 2);
+  return (busbw_gb_s > 0 && busbw_gb_s < 0.005 ? "<0.01" : fixed(busbw_gb_s, 2)) +
+         (row.busbw_inferred ? "?" : "");
+}
+
+std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t columns, bool is_utf8) {
+  const std::string how = shortened(row.algorithm + ' ' + row.protocol, kHowWidth);
   return padded(human_bytes(*row.bytes), kSizeWidth) + ' ' + how +
-         std::string(11 - how.size(), ' ') + ' ' +
-         bar(most_gb_s > 0 ? busbw_gb_s / most_gb_s : 0, columns, is_utf8) + ' ' + value +
-         (row.busbw_inferred ? "?" : "") + '\n';
+         std::string(kHowWidth - how.size(), ' ') + ' ' +
+         bar(most_gb_s > 0 ? *row.bandwidth.busbw_gb_s / most_gb_s : 0, columns, is_utf8) + ' ' +
+         value_text(row) + '\n';
+}
+
+// What the other columns, and the blanks between them, leave for the bars.
+std::size_t bar_columns(double most_gb_s, std::size_t width) {
+  const std::size_t others =
+      kSizeWidth + kHowWidth + std::max<std::size_t>(fixed(most_gb_s, 2).size(), 5) + 4;
+  return width > others ? width - others : 1;
 }
 
 }  // namespace
@@ -68,6 +78,7 @@ std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t width
 std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_utf8) {
   width = std::max(width, kLeastPlotWidth);
   const double most_gb_s = most_busbw(summary);
+  const std::size_t columns = bar_columns(most_gb_s, width);
   std::string text;
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     std::string_view function;
@@ -80,7 +91,7 @@ std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_ut
         text += '\n' + shortened(label_of(summary.communicators[i]) + ", " + row.function, width) +
                 '\n';
       }
-      text += line_of(row, most_gb_s, width, is_utf8);
+      text += line_of(row, most_gb_s, columns, is_utf8);
     }
   }
   return text.empty() ? "\nNo bandwidth is known: there is nothing to draw.\n"

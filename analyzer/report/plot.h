@@ -12,7 +12,7 @@
 namespace ringside::report {
 
 /// A bar for each row that has a busbw, from 0 to the greatest of all, by communicator and
-/// function. No line is longer than `width` (at least kLeastPlotWidth) columns. `is_utf8`: bars of
+/// function. Lines fit `width` columns (at least kLeastPlotWidth). `is_utf8`: bars of
 /// blocks, to an eighth of a column; else of '#'.
 std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_utf8);
 

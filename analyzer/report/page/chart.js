@@ -3,8 +3,10 @@
 // What all charts share: a drawing that follows the width of its place, a hint for the mark under
 // the pointer or chosen by the arrow keys, and shapes that tell series apart without colour.
 
-const kShapes = [d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond,
-  d3.symbolCross, d3.symbolStar, d3.symbolWye];
+const kShapes = [
+  d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross,
+  d3.symbolStar, d3.symbolWye
+];
 const kSeries = 7;
 
 function seriesColour(index) {
@@ -40,14 +42,20 @@ function addChart(place, label, draw) {
     if (width === drawn) return;
     drawn = width;
     frame.replaceChildren();
-    const svg = d3.select(frame).append('svg').attr('class', 'chart').attr('role', 'group')
-      .attr('aria-label', label);
+    const svg = d3.select(frame)
+                    .append('svg')
+                    .attr('class', 'chart')
+                    .attr('role', 'group')
+                    .attr('aria-label', label);
     const height = draw(svg, width);
     svg.attr('viewBox', `0 0 ${width} ${height}`);
   }
   redraw();
   new ResizeObserver(redraw).observe(frame);
-  return () => { drawn = 0; redraw(); };
+  return () => {
+    drawn = 0;
+    redraw();
+  };
 }
 
 // One stop of the tab key for all marks; arrows go from one to the next. `marks`: selection whose
@@ -83,19 +91,25 @@ function makeRoving(svg, marks, describe, label) {
     });
     return best;
   }
-  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-  svg.attr('tabindex', 0).attr('role', 'application').attr('aria-label', `${label}; arrow keys go through it`)
-    .on('keydown', () => {
-      const key = d3.event.key;
-      if (key === 'Escape') return choose(-1);
-      if (!(key in steps) || nodes.length === 0) return undefined;
-      d3.event.preventDefault();
-      return choose(at < 0 ? 0 : next(...steps[key]), true);
-    })
-    .on('blur', () => choose(-1));
+  const steps = {ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0]};
+  svg.attr('tabindex', 0)
+      .attr('role', 'application')
+      .attr('aria-label', `${label}; arrow keys go through it`)
+      .on('keydown',
+          () => {
+            const key = d3.event.key;
+            if (key === 'Escape') return choose(-1);
+            if (!(key in steps) || nodes.length === 0) return undefined;
+            d3.event.preventDefault();
+            return choose(at < 0 ? 0 : next(...steps[key]), true);
+          })
+      .on('blur', () => choose(-1));
   marks.classed('mark', true)
-    .on('pointerenter', function enter(datum) { showTip(describe(datum), d3.event.clientX, d3.event.clientY); })
-    .on('pointerleave', hideTip);
+      .on('pointerenter',
+          function enter(datum) {
+            showTip(describe(datum), d3.event.clientX, d3.event.clientY);
+          })
+      .on('pointerleave', hideTip);
 }
 
 // Cuts a text to what fits a width, at about seven pixels a character.

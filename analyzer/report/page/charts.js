@@ -12,20 +12,27 @@ function column(table, key) {
 
 // Rows of a table as objects.
 function objects(table) {
-  return table.rows.map((row) => Object.fromEntries(table.columns.map((one, i) => [one[0], row[i]])));
+  return table.rows.map(
+      (row) => Object.fromEntries(table.columns.map((one, i) => [one[0], row[i]])));
 }
 
 // Ranks that the findings call late: the definition of docs/metrics.md.
 function lateRanks(data) {
   const table = data.tables.stragglers_ranks;
   if (!table) return new Set();
-  return new Set(objects(table).filter((one) => one.chance < 1e-6 && one.share_percent >= 1).map((one) => one.rank));
+  return new Set(objects(table)
+                     .filter((one) => one.chance < 1e-6 && one.share_percent >= 1)
+                     .map((one) => one.rank));
 }
 
 function chooser(label, names, choose) {
-  return element('label', {}, `${label} `, element('select', {
-    onchange: (event) => choose(Number(event.target.value)),
-  }, ...names.map((name, i) => element('option', { value: i }, name))));
+  return element(
+      'label', {}, `${label} `,
+      element(
+          'select', {
+            onchange: (event) => choose(Number(event.target.value)),
+          },
+          ...names.map((name, i) => element('option', {value: i}, name))));
 }
 
 function columnText(map, [first, last, start]) {
@@ -38,7 +45,11 @@ function drawable(map) {
   return {
     ...map,
     columns: map.columns.map((one) => one.map(Number)),
-    rows: map.rows.map((row) => ({ ...row, caused_wait_ns: Number(row.caused_wait_ns), cells_ns: row.cells_ns.map(Number) })),
+    rows: map.rows.map((row) => ({
+                         ...row,
+                         caused_wait_ns: Number(row.caused_wait_ns),
+                         cells_ns: row.cells_ns.map(Number)
+                       })),
   };
 }
 
@@ -54,50 +65,93 @@ function drawLateMap(place, data, given) {
   const share = (ns, c) => ns / ((map.columns[c][3] || usual) * map.ranks);
   const short = (row) => (row.ranks > 1 ? `${row.ranks} others` : row.label);
   const name = (row) => (row.ranks > 1 || hosts === 1 ? short(row) : `${row.label} (${row.host})`);
-  const cells = map.rows.flatMap((row, r) => row.cells_ns.map((ns, c) => ({
-    row: r, column: c, ns, share: share(ns, c), part: isShare ? Math.min(1, share(ns, c) / kFullShare) : ns / most,
-  })));
+  const cells = map.rows.flatMap(
+      (row, r) =>
+          row.cells_ns.map((ns, c) => ({
+                             row: r,
+                             column: c,
+                             ns,
+                             share: share(ns, c),
+                             part: isShare ? Math.min(1, share(ns, c) / kFullShare) : ns / most,
+                           })));
   addHeatMap(place, {
-    rows: map.rows.map((row) => ({ label: name(row), short: short(row), after: durationText(row.caused_wait_ns), strong: late.has(row.label) })),
-    columns: map.columns.map((one) => ({ label: map.columns_are === 'time' ? columnText(map, one) : integerText(one[0]) })),
+    rows: map.rows.map((row) => ({
+                         label: name(row),
+                         short: short(row),
+                         after: durationText(row.caused_wait_ns),
+                         strong: late.has(row.label)
+                       })),
+    columns: map.columns.map(
+        (one) =>
+            ({label: map.columns_are === 'time' ? columnText(map, one) : integerText(one[0])})),
     cells,
     label: 'Time that others waited for each rank',
-    axis: map.columns_are === 'time' ? 'time since the first'
-      : map.columns[0][1] > map.columns[0][0] ? `iteration, ${integerText(map.columns[0][1])} in each column` : 'iteration',
-    under: { label: 'sure', parts: map.columns.map(([, , , , operations, decided]) => (operations > 0 ? decided / operations : 0)) },
-    describe: (cell) => `${name(map.rows[cell.row])}\n${map.columns_are === 'time' ? 'from' : 'iteration'} `
-      + `${columnText(map, map.columns[cell.column])}\nothers waited ${durationText(cell.ns)}`
-      + (isShare && map.columns[cell.column][3] > 0 ? `, ${percentText(cell.share)} of the ranks’ time` : '')
-      + `\nsurely last in ${integerText(map.columns[cell.column][5])} of ${integerText(map.columns[cell.column][4])} operations`,
+    axis: map.columns_are === 'time' ?
+        'time since the first' :
+        map.columns[0][1] > map.columns[0][0] ?
+        `iteration, ${integerText(map.columns[0][1])} in each column` :
+        'iteration',
+    under: {
+      label: 'sure',
+      parts: map.columns.map(
+          ([, , , , operations, decided]) => (operations > 0 ? decided / operations : 0))
+    },
+    describe: (cell) =>
+        `${name(map.rows[cell.row])}\n${map.columns_are === 'time' ? 'from' : 'iteration'} ` +
+        `${columnText(map, map.columns[cell.column])}\nothers waited ${durationText(cell.ns)}` +
+        (isShare && map.columns[cell.column][3] > 0 ?
+             `, ${percentText(cell.share)} of the ranks’ time` :
+             '') +
+        `\nsurely last in ${integerText(map.columns[cell.column][5])} of ${
+            integerText(map.columns[cell.column][4])} operations`,
   });
-  place.append(element('div', { class: 'bar' },
-    heatLegend(isShare ? [[0, '0'], [0.01 / kFullShare, '1 %'], [0.1 / kFullShare, '10 %'], [1, '30 % of the ranks’ time, or more']]
-      : [[0, '0'], [0.25, 'a quarter'], [1, `most: ${durationText(most)}`]]),
-    element('a', { href: '#g-late-share' }, 'definitions'), element('span', { class: 'push' }),
-    csvButton('late', () => csvText(
-      ['rank', 'host', 'ranks', map.columns_are === 'time' ? 'since_first_ns' : 'first_iteration', 'last_iteration', 'others_waited_ns',
-        'operations', 'surely_last'],
-      cells.map((cell) => {
-        const row = map.rows[cell.row];
-        const [first, last, start] = given.columns[cell.column];
-        return [row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last,
-          given.rows[cell.row].cells_ns[cell.column], ...map.columns[cell.column].slice(4)];
-      })))));
+  place.append(element(
+      'div', {class: 'bar'},
+      heatLegend(
+          isShare ?
+              [
+                [0, '0'], [0.01 / kFullShare, '1 %'], [0.1 / kFullShare, '10 %'],
+                [1, '30 % of the ranks’ time, or more']
+              ] :
+              [[0, '0'], [0.25, 'a quarter'], [1, `most: ${durationText(most)}`]]),
+      element('a', {href: '#g-late-share'}, 'definitions'), element('span', {class: 'push'}),
+      csvButton(
+          'late',
+          () => csvText(
+              [
+                'rank', 'host', 'ranks',
+                map.columns_are === 'time' ? 'since_first_ns' : 'first_iteration', 'last_iteration',
+                'others_waited_ns', 'operations', 'surely_last'
+              ],
+              cells.map((cell) => {
+                const row = map.rows[cell.row];
+                const [first, last, start] = given.columns[cell.column];
+                return [
+                  row.label, row.host, row.ranks, map.columns_are === 'time' ? start : first, last,
+                  given.rows[cell.row].cells_ns[cell.column], ...map.columns[cell.column].slice(4)
+                ];
+              })))));
 }
 
-const kShares = [['transfer_ns', 'transfer'], ['waiting_ns', 'waiting for others'],
-  ['enqueued_ns', 'enqueued'], ['outside_ns', 'outside NCCL']];
+const kShares = [
+  ['transfer_ns', 'transfer'], ['waiting_ns', 'waiting for others'], ['enqueued_ns', 'enqueued'],
+  ['outside_ns', 'outside NCCL']
+];
 
 // Late ranks for themselves, the others together where there are too many.
 function shareBars(rows, late) {
-  if (rows.length <= kMostBars) return rows.map((row) => ({ ...row, ranks: 1, isLate: late.has(row.rank) }));
+  if (rows.length <= kMostBars)
+    return rows.map((row) => ({...row, ranks: 1, isLate: late.has(row.rank)}));
   const alone = rows.filter((row) => late.has(row.rank)).slice(0, 8);
   const rest = rows.filter((row) => !alone.includes(row));
   const each = Math.ceil(rest.length / (kMostBars / 2));
-  const bars = alone.map((row) => ({ ...row, ranks: 1, isLate: true }));
+  const bars = alone.map((row) => ({...row, ranks: 1, isLate: true}));
   for (let i = 0; i < rest.length; i += each) {
     const block = rest.slice(i, i + each);
-    const bar = { rank: `${block[0].rank} to ${block[block.length - 1].rank.replace(/^rank /, '')}`, ranks: block.length };
+    const bar = {
+      rank: `${block[0].rank} to ${block[block.length - 1].rank.replace(/^rank /, '')}`,
+      ranks: block.length
+    };
     for (const key of ['span_ns', ...kShares.map(([name]) => name)]) {
       bar[key] = block.reduce((sum, row) => sum + row[key], 0);
     }
@@ -108,112 +162,82 @@ function shareBars(rows, late) {
 
 function drawShares(place, data) {
   const rows = objects(data.tables.shares).filter((row) => row.span_ns > 0);
-  for (const row of rows) for (const key of ['span_ns', ...kShares.map(([name]) => name)]) row[key] = Number(row[key]);
+  for (const row of rows)
+    for (const key of ['span_ns', ...kShares.map(([name]) => name)]) row[key] = Number(row[key]);
   const bars = shareBars(rows, lateRanks(data));
   const colours = kShares.map(([key]) => `var(--${key.replace('_ns', '')})`);
-  place.append(element('div', { class: 'bar' }, element('ul', { class: 'legend' }, ...kShares.map(([, text], i) => {
-    const item = element('li');
-    d3.select(item).append('svg').attr('aria-hidden', 'true').append('rect').attr('width', 14).attr('height', 14)
-      .style('fill', colours[i]);
-    item.append(text);
-    return item;
-  }))));
+  place.append(element(
+      'div', {class: 'bar'}, element('ul', {class: 'legend'}, ...kShares.map(([, text], i) => {
+        const item = element('li');
+        d3.select(item)
+            .append('svg')
+            .attr('aria-hidden', 'true')
+            .append('rect')
+            .attr('width', 14)
+            .attr('height', 14)
+            .style('fill', colours[i]);
+        item.append(text);
+        return item;
+      }))));
   addChart(place, 'Where the time of each rank went', (svg, width) => {
-    const left = Math.min(width < 520 ? 92 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
+    const left = Math.min(
+        width < 520 ? 92 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
     const height = bars.length > 24 ? 12 : 20;
     const x = d3.scaleLinear([0, 1], [left, width - 14]);
-    svg.append('g').attr('class', 'axis').attr('transform', 'translate(0,16)')
-      .call(d3.axisTop(x).ticks(width < 520 ? 4 : 10, '%').tickSize(-bars.length * height - 6));
+    svg.append('g')
+        .attr('class', 'axis')
+        .attr('transform', 'translate(0,16)')
+        .call(d3.axisTop(x).ticks(width < 520 ? 4 : 10, '%').tickSize(-bars.length * height - 6));
     const parts = bars.flatMap((bar, row) => {
-      let from = 0;
-      return kShares.map(([key, text], i) => {
-        const part = { row, column: i, bar, text, from, to: from + bar[key] / bar.span_ns, ns: bar[key] };
-        from = part.to;
-        return part;
-      });
-    }).filter((part) => part.to > part.from);
-    bars.forEach((bar, i) => svg.append('text').attr('x', left - 8).attr('y', 22 + (i + 0.5) * height).attr('dy', '.35em')
-      .attr('text-anchor', 'end').classed('strong', bar.isLate).text(fitText(bar.rank, left - 8)));
-    const marks = svg.selectAll('.part').data(parts).enter().append('rect').attr('class', 'part')
-      .attr('x', (part) => x(part.from)).attr('width', (part) => x(part.to) - x(part.from))
-      .attr('y', (part) => 22 + part.row * height).attr('height', height - (height > 14 ? 3 : 1))
-      .style('fill', (part) => colours[part.column]);
-    makeRoving(svg, marks, (part) => `${part.bar.rank}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n`
-      + `${part.text}: ${percentText(part.to - part.from)}, ${durationText(part.ns)}`, 'Where the time of each rank went');
+                        let from = 0;
+                        return kShares.map(([key, text], i) => {
+                          const part = {
+                            row,
+                            column: i,
+                            bar,
+                            text,
+                            from,
+                            to: from + bar[key] / bar.span_ns,
+                            ns: bar[key]
+                          };
+                          from = part.to;
+                          return part;
+                        });
+                      })
+                      .filter((part) => part.to > part.from);
+    bars.forEach(
+        (bar, i) => svg.append('text')
+                        .attr('x', left - 8)
+                        .attr('y', 22 + (i + 0.5) * height)
+                        .attr('dy', '.35em')
+                        .attr('text-anchor', 'end')
+                        .classed('strong', bar.isLate)
+                        .text(fitText(bar.rank, left - 8)));
+    const marks = svg.selectAll('.part')
+                      .data(parts)
+                      .enter()
+                      .append('rect')
+                      .attr('class', 'part')
+                      .attr('x', (part) => x(part.from))
+                      .attr('width', (part) => x(part.to) - x(part.from))
+                      .attr('y', (part) => 22 + part.row * height)
+                      .attr('height', height - (height > 14 ? 3 : 1))
+                      .style('fill', (part) => colours[part.column]);
+    makeRoving(
+        svg, marks,
+        (part) => `${part.bar.rank}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n` +
+            `${part.text}: ${percentText(part.to - part.from)}, ${durationText(part.ns)}`,
+        'Where the time of each rank went');
     return 26 + bars.length * height;
   });
-  place.append(element('div', { class: 'bar' }, rows.length > bars.length ? element('span', { class: 'note' },
-    `${rows.length} ranks: late ones have a bar of their own, the others are put together; the table has each.`) : null,
-    element('a', { href: '#g-shares' }, 'definitions')));
-}
-
-function powerTicks([least, most], count) {
-  const first = Math.ceil(Math.log2(least));
-  const last = Math.floor(Math.log2(most));
-  const step = Math.max(1, Math.ceil((last - first + 1) / count));
-  return d3.range(first, last + 1, step).map((power) => 2 ** power);
-}
-
-// 1, 2 and 5 of each decade; of many decades their beginnings.
-function bandwidthTicks(scale) {
-  const leads = (value) => Number(value.toExponential(0)[0]);
-  const ticks = scale.ticks(20).filter((value) => [1, 2, 5].includes(leads(value)));
-  return ticks.length > 12 ? ticks.filter((value) => leads(value) === 1) : ticks;
-}
-
-// points: rows of the bandwidth table of one communicator or all; functions: their names, in order.
-function drawBandwidth(place, points, functions) {
-  addChart(place, 'busbw against message size', (svg, width) => {
-    const narrow = width < 520;
-    const height = narrow ? 260 : 340;
-    const [left, right, top, bottom] = [52, 14, 12, 40];
-    const wide = (least, most, by) => (least === most ? [least / by, most * by] : [least, most]);
-    const sizes = wide(d3.min(points, (p) => Math.max(1, p.bytes)), d3.max(points, (p) => Math.max(1, p.bytes)), 2);
-    const x = d3.scaleLog(sizes, [left + 14, width - right - 14]).base(2);
-    const y = d3.scaleLog(wide(d3.min(points, (p) => Math.min(p.busbw_gb_s, p.busbw_p90_gb_s || Infinity)),
-      d3.max(points, (p) => Math.max(p.busbw_gb_s, p.busbw_best_gb_s || 0)), 2), [height - bottom - 8, top]);
-    svg.append('g').attr('class', 'axis').attr('transform', `translate(${left},0)`)
-      .call(d3.axisLeft(y).tickValues(bandwidthTicks(y)).tickFormat((v) => String(Number(v.toPrecision(1)))).tickSize(-(width - left - right)));
-    svg.append('g').attr('class', 'axis').attr('transform', `translate(0,${height - bottom})`)
-      .call(d3.axisBottom(x).tickValues(powerTicks(sizes, narrow ? 5 : 12)).tickFormat(bytesText).tickSize(0).tickPadding(8));
-    svg.append('text').attr('x', 0).attr('y', 10).text('GB/s');
-    svg.append('text').attr('x', width - right).attr('y', height - 4).attr('text-anchor', 'end').text('message per rank');
-    const lines = d3.nest().key((p) => `${p.communicator}\n${p.function}`).entries(points);
-    const line = d3.line().x((p) => x(Math.max(1, p.bytes))).y((p) => y(p.busbw_gb_s));
-    lines.forEach(({ values }) => {
-      // Of several rows of one size the line takes that of the most operations.
-      const bySize = d3.nest().key((p) => p.bytes).entries(values).map((one) => d3.greatest
-        ? d3.greatest(one.values, (p) => p.count) : one.values.reduce((a, b) => (b.count > a.count ? b : a)));
-      bySize.sort((a, b) => a.bytes - b.bytes);
-      svg.append('path').attr('fill', 'none').style('stroke', seriesColour(functions.indexOf(values[0].function)))
-        .attr('stroke-width', 1.5).attr('stroke-opacity', lines.length > 12 ? 0.35 : 0.9).attr('d', line(bySize));
-    });
-    const spread = points.filter((p) => p.busbw_p90_gb_s > 0 && p.busbw_best_gb_s > 0);
-    svg.selectAll('.spread').data(spread).enter().append('line')
-      .attr('x1', (p) => x(Math.max(1, p.bytes))).attr('x2', (p) => x(Math.max(1, p.bytes)))
-      .attr('y1', (p) => y(p.busbw_p90_gb_s)).attr('y2', (p) => y(p.busbw_best_gb_s))
-      .style('stroke', (p) => seriesColour(functions.indexOf(p.function))).attr('stroke-width', 5).attr('stroke-opacity', 0.3);
-    const ordered = points.map((p) => ({ ...p, row: functions.indexOf(p.function), column: Math.log2(Math.max(1, p.bytes)) }));
-    const marks = svg.selectAll('.point').data(ordered).enter().append('path').attr('class', 'point')
-      .attr('transform', (p) => `translate(${x(Math.max(1, p.bytes))},${y(p.busbw_gb_s)})`)
-      .attr('d', (p) => d3.symbol().type(seriesShape(p.row)).size(46)())
-      .style('fill', (p) => seriesColour(p.row));
-    makeRoving(svg, marks, (p) => `${p.function}, ${bytesText(p.bytes)}\n${p.communicator}, ${p.algorithm} ${p.protocol}\n`
-      + `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred === 'yes' ? '?' : ''}`
-      + (p.busbw_p90_gb_s ? `, ${gbsText(p.busbw_p90_gb_s)} to ${gbsText(p.busbw_best_gb_s)}` : '')
-      + `\nmedian of ${integerText(p.count)}: ${durationText(Number(p.time_median_ns))}`, 'busbw against message size');
-    return height;
-  });
-}
-
-function seriesLegend(functions) {
-  return element('ul', { class: 'legend' }, ...functions.map((name, i) => {
-    const item = element('li');
-    d3.select(item).append('svg').attr('aria-hidden', 'true').attr('viewBox', '-7 -7 14 14').append('path')
-      .attr('d', d3.symbol().type(seriesShape(i)).size(60)()).style('fill', seriesColour(i));
-    item.append(name);
-    return item;
-  }));
+  place.append(element(
+      'div', {class: 'bar'},
+      rows.length > bars.length ?
+          element(
+              'span', {class: 'note'},
+              `${rows.length} ranks: late ones have a bar of their own, the others are put together; the table has each.`) :
+          null,
+      element('a', {href: '#g-shares'}, 'definitions')));
 }
 
 function blockText([first, last]) {
@@ -224,20 +248,34 @@ function drawMatrix(place, matrix, figure) {
   const at = figure === 'throughput' ? 3 : 4;
   const values = matrix.cells.map((cell) => cell[at]).filter((value) => value !== null);
   const most = Math.max(0, ...values);
-  const text = (value) => (value === null ? 'not known' : figure === 'throughput' ? gbsText(value) : durationText(value));
+  const text = (value) =>
+      (value === null              ? 'not known' :
+           figure === 'throughput' ? gbsText(value) :
+                                     durationText(value));
   addHeatMap(place, {
-    rows: matrix.blocks.map((block) => ({ label: `from ${blockText(block)}` })),
-    columns: matrix.blocks.map((block) => ({ label: blockText(block) })),
+    rows: matrix.blocks.map((block) => ({label: `from ${blockText(block)}`})),
+    columns: matrix.blocks.map((block) => ({label: blockText(block)})),
     cells: matrix.cells.map((cell) => ({
-      row: cell[0], column: cell[1], cell, part: cell[at] === null ? null : most > 0 ? cell[at] / most : 0,
-    })),
+                              row: cell[0],
+                              column: cell[1],
+                              cell,
+                              part: cell[at] === null ? null :
+                                  most > 0            ? cell[at] / most :
+                                                        0,
+                            })),
     square: true,
     kind: figure === 'throughput' ? 'flow' : 'cell',
     label: `Network ${figure} from rank to rank`,
     axis: 'to rank',
-    describe: ({ cell }) => `rank ${blockText(matrix.blocks[cell[0]])} to ${blockText(matrix.blocks[cell[1]])}\n`
-      + `${bytesText(cell[2])}\nthroughput ${cell[3] === null ? 'not known' : gbsText(cell[3])}`
-      + (cell[4] === null ? '' : `\nwaiting ${durationText(cell[4])}`),
+    describe: ({cell}) =>
+        `rank ${blockText(matrix.blocks[cell[0]])} to ${blockText(matrix.blocks[cell[1]])}\n` +
+        `${bytesText(cell[2])}\nthroughput ${cell[3] === null ? 'not known' : gbsText(cell[3])}` +
+        (cell[4] === null ? '' : `\nwaiting ${durationText(cell[4])}`),
   });
-  if (values.length > 0) place.append(element('div', { class: 'bar' }, heatLegend([[0.06, text(0.06 * most)], [0.4, text(0.4 * most)], [1, text(most)]], figure === 'throughput' ? 'flow' : 'cell')));
+  if (values.length > 0)
+    place.append(element(
+        'div', {class: 'bar'},
+        heatLegend(
+            [[0.06, text(0.06 * most)], [0.4, text(0.4 * most)], [1, text(most)]],
+            figure === 'throughput' ? 'flow' : 'cell')));
 }

@@ -31,7 +31,7 @@ function bytesText(bytes) {
 }
 
 function integerText(value) {
-  return value.toLocaleString('en-US', { maximumFractionDigits: 0 });
+  return value.toLocaleString('en-US', {maximumFractionDigits: 0});
 }
 
 // What is there is never written as 0.
@@ -47,8 +47,10 @@ function numberText(value, decimals) {
 // micro; numbers keep to their units.
 function prose(text, beginsWithName) {
   const begun = beginsWithName ? text : text.charAt(0).toUpperCase() + text.slice(1);
-  return begun.replace(/(\d) us\b/g, '$1 µs').replace(/(\d) (?=(?:[nµm]?s|%|GB\/s|[KMGT]?i?B)(?![\w]))/g, '$1\u00a0')
-    .replace(/\bseq (?=\d)/g, 'seq\u00a0').replace(/\brank (?=\d)/gi, (word) => `${word.slice(0, 4)}\u00a0`);
+  return begun.replace(/(\d) us\b/g, '$1 µs')
+      .replace(/(\d) (?=(?:[nµm]?s|%|GB\/s|[KMGT]?i?B)(?![\w]))/g, '$1\u00a0')
+      .replace(/\bseq (?=\d)/g, 'seq\u00a0')
+      .replace(/\brank (?=\d)/gi, (word) => `${word.slice(0, 4)}\u00a0`);
 }
 
 function gbsText(value) {
@@ -79,15 +81,17 @@ function cellText(value, column) {
 }
 
 function severityMark(severity) {
-  return { error: '■ error', warning: '▲ warning', note: '○ note' }[severity] || severity;
+  return {error: '■ error', warning: '▲ warning', note: '○ note'}[severity] || severity;
 }
 
 // Makes an element; texts of traces come in as text, never as markup.
 function element(name, attributes, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes || {})) {
-    if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
-    else if (value !== null && value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith('on'))
+      made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined)
+      made.setAttribute(key, value);
   }
   made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
@@ -98,22 +102,28 @@ function csvText(columns, rows) {
     if (value === null || value === undefined) return '';
     let text = String(value);
     // A spreadsheet takes a text that begins so for a formula.
-    if (typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text)) text = `'${text}`;
+    if (typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+$/.test(text))
+      text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(quoted).join(',')).join('\n') + '\n';
 }
 
 function csvButton(name, make) {
-  return element('button', {
-    type: 'button', class: 'csv', 'data-csv': name, 'aria-label': `Download ${name} as CSV`,
-    onclick: () => {
-      const address = URL.createObjectURL(new Blob([make()], { type: 'text/csv' }));
-      const link = element('a', { href: address, download: `${name}.csv` });
-      document.body.append(link);
-      link.click();
-      link.remove();
-      setTimeout(() => URL.revokeObjectURL(address), 1000);
-    },
-  }, 'CSV');
+  return element(
+      'button', {
+        type: 'button',
+        class: 'csv',
+        'data-csv': name,
+        'aria-label': `Download ${name} as CSV`,
+        onclick: () => {
+          const address = URL.createObjectURL(new Blob([make()], {type: 'text/csv'}));
+          const link = element('a', {href: address, download: `${name}.csv`});
+          document.body.append(link);
+          link.click();
+          link.remove();
+          setTimeout(() => URL.revokeObjectURL(address), 1000);
+        },
+      },
+      'CSV');
 }

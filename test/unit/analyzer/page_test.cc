@@ -131,7 +131,7 @@ TEST_CASE("bars are to scale, to an eighth of a column") {
     row.bytes = 1024;
     row.bandwidth.busbw_gb_s = busbw_gb_s;
   }
-  const std::string plot = bandwidth_plot(summary, 50, true);
+  const std::string plot = bandwidth_plot(summary, 48, true);
   const auto blocks = [](std::size_t count) {
     std::string text;
     for (std::size_t i = 0; i < count; ++i) {
@@ -143,7 +143,7 @@ TEST_CASE("bars are to scale, to an eighth of a column") {
   CHECK(plot.find(' ' + blocks(16) + " 16.00\n") != std::string::npos);
   CHECK(plot.find(' ' + blocks(8) + " 8.00\n") != std::string::npos);
   CHECK(plot.find(" \u258f <0.01\n") != std::string::npos);
-  CHECK(bandwidth_plot(summary, 50, false).find(" ################ 16.00\n") != std::string::npos);
+  CHECK(bandwidth_plot(summary, 48, false).find(" ################ 16.00\n") != std::string::npos);
 }
 
 }  // namespace
