@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <unistd.h>
 
 #include "analyzer/cli/analysis.h"
@@ -48,16 +46,6 @@ constexpr char kMergeExample[] =
 
 // Above that a browser takes long to open it, or has not the memory.
 constexpr std::uint64_t kLarge_bytes = std::uint64_t{512} << 20;
-
-bool is_one_of(const std::string& output, const model::Traces& traces) {
-  const auto is_it = [&](const std::string& path) {
-    std::error_code error;
-    return std::filesystem::equivalent(output, path, error) && !error;
-  };
-  return std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-    return is_it(file.path) || std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
-  });
-}
 
 // False, after a message, if --around names nothing.
 bool choose_operations(const MergeOptions& options, Analysis& analysis) {
