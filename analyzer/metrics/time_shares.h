@@ -27,6 +27,9 @@ struct RankShares {
   std::int64_t waiting_ns = 0;      // an operation ran, and surely a rank had not come yet
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
+
+  /// False where nothing is known of it: waiting_ns is 0 then, and says nothing.
+  bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
 };
 
 /// Of each rank of the job that has operations, by number.

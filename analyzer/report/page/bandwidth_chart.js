@@ -57,13 +57,10 @@ function drawBandwidth(place, points, functions) {
     const line = d3.line().x((p) => x(Math.max(1, p.bytes))).y((p) => y(p.busbw_gb_s));
     lines.forEach(({values}) => {
       // Of several rows of one size the line takes that of the most operations.
-      const bySize =
-          d3.nest()
-              .key((p) => p.bytes)
-              .entries(values)
-              .map(
-                  (one) => d3.greatest ? d3.greatest(one.values, (p) => p.count) :
-                                         one.values.reduce((a, b) => (b.count > a.count ? b : a)));
+      const bySize = d3.nest()
+                         .key((p) => p.bytes)
+                         .entries(values)
+                         .map((one) => one.values.reduce((a, b) => (b.count > a.count ? b : a)));
       bySize.sort((a, b) => a.bytes - b.bytes);
       svg.append('path')
           .attr('fill', 'none')

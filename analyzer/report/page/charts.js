@@ -235,7 +235,8 @@ function drawShares(place, data) {
       rows.length > bars.length ?
           element(
               'span', {class: 'note'},
-              `${rows.length} ranks: late ones have a bar of their own, the others are put together; the table has each.`) :
+              `${rows.length} ranks: late ones have a bar of their own, the others are ` +
+                  'put together; the table has each.') :
           null,
       element('a', {href: '#g-shares'}, 'definitions')));
 }

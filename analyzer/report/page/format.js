@@ -70,14 +70,14 @@ function momentText(text) {
 
 // A cell of a table; `column`: [key, title, shown, unit, decimals].
 function cellText(value, column) {
-  const [, , shown, , decimals] = column;
+  const [key, , shown, , decimals] = column;
   if (value === null || value === '') return kNone;
   if (shown === 'moment') return momentText(value);
   if (typeof value === 'string') return value;
   if (shown === 'duration') return durationText(value);
   if (shown === 'bytes') return bytesText(value);
   if (shown === 'number') return numberText(value, decimals);
-  return integerText(value);
+  return key === 'pid' ? String(value) : integerText(value);
 }
 
 function severityMark(severity) {

@@ -87,6 +87,31 @@ class Judge {
               " not closed: the process was killed or still runs",
           "completeness");
     }
+    add_left_out();
+  }
+
+  // What is not in the traces, though nothing went wrong.
+  void add_left_out() {
+    const InputFacts& inputs = data_.summary.inputs;
+    if (inputs.sampled_out + inputs.rotated > 0 || !inputs.segments_missing.empty()) {
+      add(Severity::kNote, "left-out",
+          counted(inputs.sampled_out, "callback") + " sampled out, " +
+              counted(inputs.rotated, "callback") + " in segments that the plugin deleted, " +
+              counted(inputs.segments_missing.size(), "trace") + " with segments missing",
+          "completeness");
+    }
+    const auto& hosts = data_.alignment.hosts();
+    const auto unbounded =
+        std::count_if(hosts.begin(), hosts.end(), [&](const align::HostOffset& host) {
+          return hosts.size() > 1 &&
+                 !(data_.alignment.is_aligned() && (host.is_reference || host.is_bounded));
+        });
+    if (unbounded > 0) {
+      add(Severity::kNote, "clocks",
+          "the clocks of " + counted(static_cast<std::uint64_t>(unbounded), "host") +
+              " are not known: who was late cannot be told there",
+          "completeness");
+    }
     std::uint64_t absent = 0;
     for (const match::Communicator& communicator : data_.matches.communicators) {
       absent = std::max<std::uint64_t>(absent, match::ranks_without_trace(communicator).size());
@@ -156,7 +181,8 @@ class Judge {
     const auto waited_ns = static_cast<double>(late->caused_wait_ns);
     const double all_ns = ranks_time_ns(data_);
     return who + " is late: the others waited " + human_duration(waited_ns) + " for it" +
-           (all_ns > 0 ? ", " + fixed(100 * waited_ns / all_ns, 1) + " % of all ranks' time" : "");
+           (waited_ns < all_ns ? ", " + fixed(100 * waited_ns / all_ns, 1) + " % of all ranks' time"
+                               : "");
   }
 
   const PageData& data_;

@@ -103,9 +103,10 @@ function addTime(place, data) {
   if (!data.tables.shares.rows.some((row) => row[column(data.tables.shares, 'span_ns')] > 0)) {
     addLead(place, ['Of no operation is it known when it ran: there is nothing to draw.']);
   } else {
-    addLead(place, [
-      'Each rank from its first call to its last end. Communication is exposed for at most transfer and waiting together.'
-    ]);
+    addLead(
+        place,
+        ['Each rank from its first call to its last end. Communication is exposed for at most ' +
+         'transfer and waiting together.']);
     drawShares(place, data);
     const undivided = d3.sum(objects(data.tables.shares), (row) => row.undivided);
     if (undivided > 0) {
@@ -127,9 +128,10 @@ function addBandwidth(place, data) {
   if (points.length === 0) {
     addLead(place, ['No bandwidth is known: it needs times of the GPU or of the network.']);
   } else {
-    addLead(place, [
-      'Points are the busbw of the median time; bars reach from the time that 90 of 100 operations keep to the best. Both axes are logarithmic.'
-    ]);
+    addLead(
+        place,
+        ['Points are the busbw of the median time; bars reach from the time that 90 of 100 ' +
+         'operations keep to the best. Both axes are logarithmic.']);
     const functions = [...new Set(points.map((p) => p.function))].sort();
     const names = [...new Set(points.map((p) => p.communicator))];
     const chart = element('div');
@@ -258,7 +260,8 @@ function main() {
       'No iterations were looked for: there are no operations.');
   addDocument(
       sectionOf('stuck'), data, 'stuck', ['hang_stuck', 'hang_waits', 'hang_network', 'hang_ranks'],
-      'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, tell what a job is stuck in.');
+      'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
+          'tell what a job is stuck in.');
   addDocument(
       sectionOf('mismatches'), data, 'mismatches', ['match_sides', 'match_verdicts'],
       'All operations match.');

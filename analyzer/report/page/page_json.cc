@@ -117,10 +117,12 @@ void write_figures(JsonWriter& json, const PageData& data) {
   const InputFacts& inputs = data.summary.inputs;
   std::int64_t span_ns = 0;
   double waiting_ns = 0;
+  bool knows_waiting = false;
   const double all_ns = ranks_time_ns(data);
   for (const metrics::RankShares& rank : data.shares) {
     span_ns = std::max(span_ns, rank.span_ns);
     waiting_ns += static_cast<double>(rank.waiting_ns);
+    knows_waiting = knows_waiting || rank.knows_waiting();
   }
   std::optional<double> best_gb_s;
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
@@ -136,8 +138,9 @@ void write_figures(JsonWriter& json, const PageData& data) {
   json.integer("operations", inputs.operations);
   write_figure(json, "span_ns",
                span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt);
-  write_figure(json, "waiting_percent",
-               all_ns > 0 ? std::optional(100 * waiting_ns / all_ns) : std::nullopt);
+  write_figure(
+      json, "waiting_percent",
+      all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt);
   write_figure(json, "best_busbw_gb_s", best_gb_s);
   json.end_object();
   write_texts(json, "jobs", {inputs.jobs.begin(), inputs.jobs.end()});

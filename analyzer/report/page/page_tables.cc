@@ -124,9 +124,9 @@ Table shares_table(const std::vector<metrics::RankShares>& shares) {
                   {"undivided", "waiting unknown", Shown::kInteger}},
                  {}};
   for (const metrics::RankShares& rank : shares) {
-    table.rows.push_back({rank.label, rank.host, rank.span_ns, rank.transfer_ns, rank.waiting_ns,
-                          rank.enqueued_ns, rank.outside_ns, rank.operations, rank.without_times,
-                          rank.undivided});
+    table.rows.push_back({rank.label, rank.host, rank.span_ns, rank.transfer_ns,
+                          rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(), rank.enqueued_ns,
+                          rank.outside_ns, rank.operations, rank.without_times, rank.undivided});
   }
   return table;
 }
