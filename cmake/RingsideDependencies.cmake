@@ -16,6 +16,16 @@ find_package(benchmark QUIET)
 find_path(RINGSIDE_MICROHTTPD_INCLUDE microhttpd.h)
 mark_as_advanced(RINGSIDE_MICROHTTPD_INCLUDE)
 
+# Charts of the report's page, inlined with their licence.
+find_file(RINGSIDE_D3 d3.min.js PATHS /usr/share PATH_SUFFIXES nodejs/d3/dist javascript/d3)
+find_file(RINGSIDE_D3_LICENCE copyright PATHS /usr/share/doc PATH_SUFFIXES node-d3)
+mark_as_advanced(RINGSIDE_D3 RINGSIDE_D3_LICENCE)
+if(RINGSIDE_D3 AND RINGSIDE_D3_LICENCE)
+  set(RINGSIDE_HAVE_D3 ON)
+else()
+  set(RINGSIDE_HAVE_D3 OFF)
+endif()
+
 # The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
 set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
 find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
@@ -61,6 +71,11 @@ function(ringside_print_summary)
     message(STATUS "  metrics by HTTP     : yes")
   else()
     message(STATUS "  metrics by HTTP     : missing (libmicrohttpd-dev); RINGSIDE_METRICS_LISTEN does nothing")
+  endif()
+  if(RINGSIDE_HAVE_D3)
+    message(STATUS "  D3                  : ${RINGSIDE_D3}")
+  else()
+    message(STATUS "  D3                  : missing (node-d3); no `ringside report`")
   endif()
   if(RINGSIDE_BUILD_TESTS AND NOT nlohmann_json_FOUND)
     message(STATUS "  second loader       : missing (nlohmann-json3-dev); the loader is not compared")

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/analysis.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -135,6 +138,16 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   align_clocks(options, *analysis);
   match_chosen(options, *analysis);
   return analysis;
+}
+
+bool is_one_of(const std::string& path, const model::Traces& traces) {
+  const auto is_it = [&](const std::string& trace) {
+    std::error_code error;
+    return std::filesystem::equivalent(path, trace, error) && !error;
+  };
+  return std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
+    return is_it(file.path) || std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
+  });
 }
 
 ExitStatus print_document(report::Document document, const Analysis& analysis,

@@ -59,6 +59,9 @@ void match_chosen(const AnalysisOptions& options, Analysis& analysis);
 /// there is no trace.
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
 
+/// Whether that file is one of the traces, by whatever name: it must not be written over.
+bool is_one_of(const std::string& path, const model::Traces& traces);
+
 /// Adds what limits every analysis, and prints the document.
 ExitStatus print_document(report::Document document, const Analysis& analysis,
                           const AnalysisOptions& options, ExitStatus status);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <optional>
-#include <system_error>
 #include <unistd.h>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/merge/bundle.h"
+#include "analyzer/merge/kineto_plan.h"
 #include "analyzer/merge/merged_file.h"
 #include "analyzer/merge/output_file.h"
 #include "analyzer/merge/plan.h"
@@ -25,6 +24,7 @@ struct MergeOptions : AnalysisOptions {
   bool no_arrows = false;
   std::optional<std::size_t> top_slowest;
   std::string around;
+  std::vector<std::string> kineto;
   double margin_s = 0.01;
 };
 
@@ -39,22 +39,13 @@ constexpr char kMergeExample[] =
     "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
     "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
     "  ringside merge traces/ -o all.pftrace --format perfetto smaller, for Perfetto only\n"
+    "  ringside merge traces/ -o all.json --kineto profiles/   with what torch.profiler recorded\n"
     "  ringside merge traces/ -o all.tar --format bundle       as they are, for Perfetto 58 or "
     "newer\n"
     "\n";
 
 // Above that a browser takes long to open it, or has not the memory.
 constexpr std::uint64_t kLarge_bytes = std::uint64_t{512} << 20;
-
-bool is_one_of(const std::string& output, const model::Traces& traces) {
-  const auto is_it = [&](const std::string& path) {
-    std::error_code error;
-    return std::filesystem::equivalent(output, path, error) && !error;
-  };
-  return std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-    return is_it(file.path) || std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
-  });
-}
 
 // False, after a message, if --around names nothing.
 bool choose_operations(const MergeOptions& options, Analysis& analysis) {
@@ -154,12 +145,66 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
   return status;
 }
 
+// Files, and what profilers write into directories: NAME.pt.trace.json, and any other .json or
+// .json.gz. In the order of their names.
+std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
+  std::vector<std::string> paths;
+  for (const std::string& one : given) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(one, error)) {
+      paths.push_back(one);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(one, error)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(".json") || name.ends_with(".json.gz")) {
+        paths.push_back(entry.path().string());
+      }
+    }
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+// False, after a message, if there is none where some were asked for.
+bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::Plan& plan) {
+  if (options.kineto.empty()) {
+    return true;
+  }
+  model::Problems problems;
+  merge::add_kineto(analysis.traces, analysis.alignment, kineto_paths(options.kineto), plan,
+                    problems);
+  print_problems(problems, {});
+  if (plan.kineto.empty()) {
+    std::fprintf(stderr, "ringside merge: no trace of PyTorch's profiler to merge in %s\n",
+                 options.kineto.front().c_str());
+    return false;
+  }
+  return true;
+}
+
+std::string kineto_text(const merge::Plan& plan, const merge::MergedLines& lines) {
+  std::uint64_t kernels = 0;
+  std::uint64_t linked = 0;
+  for (const merge::KinetoPlan& planned : plan.kineto) {
+    kernels += planned.kernels;
+    linked += planned.linked;
+  }
+  return report::counted(plan.kineto.size(), "trace") + " of PyTorch's profiler, " +
+         report::counted(lines.kineto_events, "event") + "; " + std::to_string(linked) + " of " +
+         report::counted(kernels, "NCCL kernel") + " found among the operations\n";
+}
+
 ExitStatus run_merge(const MergeOptions& options) {
   const bool is_bundle = options.format == "bundle";
   if (is_bundle && !fits_bundle(options)) {
     std::fprintf(stderr,
                  "ringside merge: a bundle has the traces as they are; choose a part by --rank and "
                  "--host only\n");
+    return kExitUsage;
+  }
+  if (!options.kineto.empty() && options.format != "json") {
+    std::fprintf(stderr, "ringside merge: --kineto needs --format json\n");
     return kExitUsage;
   }
   merge::OutputFile output(options.output, options.force);
@@ -182,8 +227,11 @@ ExitStatus run_merge(const MergeOptions& options) {
   plan_options.is_part = options.top_slowest || !options.around.empty() ||
                          match::chooses_operations(options.selection);
   plan_options.has_arrows = !options.no_arrows;
-  const merge::Plan plan =
+  merge::Plan plan =
       merge::make_plan(analysis->traces, analysis->matches, analysis->alignment, plan_options);
+  if (!take_kineto(options, *analysis, plan)) {
+    return kExitNoInput;
+  }
   if (is_bundle) {
     return run_bundle(*analysis, plan, output);
   }
@@ -203,7 +251,10 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (const ExitStatus status = finish_output(output); status != kExitOk) {
     return status;
   }
-  const std::string text = merged_text(options, *analysis, plan, lines, output.bytes());
+  std::string text = merged_text(options, *analysis, plan, lines, output.bytes());
+  if (!plan.kineto.empty()) {
+    text += kineto_text(plan, lines);
+  }
   std::fputs(text.c_str(), stderr);
   return kExitOk;
 }
@@ -228,6 +279,10 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
   command->add_flag("--no-steps", options->no_steps, "Without the rows of the network's steps");
+  command
+      ->add_option("--kineto", options->kineto,
+                   "With these traces of PyTorch's profiler: files, or directories of them")
+      ->type_name("PATH");
   command->add_flag("--no-arrows", options->no_arrows, "Without arrows between ranks");
   constexpr const char* kGroup = "Choose a part";
   command

@@ -79,6 +79,7 @@ ExitStatus run(int argc, char** argv) {
   add_critical_path(app, chosen);
   add_iterations(app, chosen);
   add_compare(app, chosen);
+  add_report(app, chosen);
   add_merge(app, chosen);
   add_export(app, chosen);
   add_recover(app, chosen);

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <utility>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/report/plot.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::cli {
@@ -13,6 +21,7 @@ namespace {
 
 struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
+  bool has_plot = false;
   std::string fail_on;
   std::vector<Condition> conditions;
 };
@@ -21,6 +30,7 @@ constexpr char kSummaryExample[] =
     "Examples:\n"
     "  ringside summary traces/                          all traces of a directory\n"
     "  ringside summary --format json traces/ > out.json for a script\n"
+    "  ringside summary --plot --func AllReduce traces/  busbw against message size, drawn\n"
     "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
     "  ringside summary --min-bytes 64mb --fail-on \"busbw<200,straggler>5%,mismatch\" traces/\n"
     "                                                    fail if it is slow, late or wrong\n"
@@ -40,6 +50,32 @@ std::string render(const report::Summary& summary, const SummaryOptions& options
                                       : report::summary_as_table(summary, options.align_report);
 }
 
+bool is_utf8_terminal() {
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
+    if (value != nullptr && *value != '\0') {
+      const std::string_view text(value);
+      return text.find("UTF-8") != text.npos || text.find("utf8") != text.npos;
+    }
+  }
+  return false;
+}
+
+// COLUMNS, else that of the terminal.
+std::size_t terminal_width() {
+  constexpr std::size_t kOtherwise = 80;
+  constexpr std::size_t kMost = 1000;
+  std::size_t width = 0;
+  if (const char* const text = std::getenv("COLUMNS")) {  // NOLINT(concurrency-mt-unsafe)
+    std::from_chars(text, text + std::strlen(text), width);
+  }
+  winsize size{};
+  if (width == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) {
+    width = size.ws_col;
+  }
+  return width == 0 ? kOtherwise : std::min(width, kMost);
+}
+
 // Says which conditions hold; what cannot be judged is no success either.
 ExitStatus judge(const SummaryOptions& options, const Analysis& analysis,
                  const report::Summary& summary) {
@@ -57,6 +93,10 @@ ExitStatus judge(const SummaryOptions& options, const Analysis& analysis,
 }
 
 ExitStatus run_summary(const SummaryOptions& options) {
+  if (options.has_plot && options.format != "table") {
+    std::fprintf(stderr, "ringside summary: --plot is for --format table\n");
+    return kExitUsage;
+  }
   const auto analysis = analyse(options);
   if (analysis == nullptr) {
     return kExitNoInput;
@@ -64,7 +104,11 @@ ExitStatus run_summary(const SummaryOptions& options) {
   const report::Summary summary =
       report::make_summary(analysis->traces, analysis->problems, analysis->matches,
                            analysis->alignment, analysis->duplicates);
-  if (!print(render(summary, options))) {
+  std::string text = render(summary, options);
+  if (options.has_plot) {
+    text += report::bandwidth_plot(summary, terminal_width(), is_utf8_terminal());
+  }
+  if (!print(text)) {
     return kExitInternal;
   }
   if (const ExitStatus status = judge(options, *analysis, summary); status != kExitOk) {
@@ -87,6 +131,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   command->remove_option(command->get_option("--table"));
   command->add_flag("--strict", options->is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
+  command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)
       ->check([options](const std::string& text) {
         std::string error;

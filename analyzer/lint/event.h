@@ -28,7 +28,8 @@ struct Event {
   std::optional<std::int64_t> ts_ns;
   std::optional<std::int64_t> dur_ns;
   JsonScan scan;
-  bool is_merged = false;  // of a file of `ringside merge`
+  bool is_merged = false;   // of a file of `ringside merge`
+  bool is_foreign = false;  // of another profiler's process, in such a file
 };
 
 inline std::optional<std::int64_t> integer_at(const simdjson::dom::object& object,

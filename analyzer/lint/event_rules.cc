@@ -27,7 +27,7 @@ struct MetadataLine {
   std::array<std::string_view, 4> keys;  // that args must have; unused ones are empty
 };
 
-constexpr std::array<MetadataLine, 14> kMetadata = {{
+constexpr std::array<MetadataLine, 15> kMetadata = {{
     {"process_name", {"name"}},
     {"process_sort_index", {"sort_index"}},
     {"thread_name", {"name"}},
@@ -41,6 +41,7 @@ constexpr std::array<MetadataLine, 14> kMetadata = {{
     {schema::kLineEnd, {"ts_ns", "operations"}},
     {schema::kLineMerged, {"format_version", "base_time_s", "processes", "part"}},
     {schema::kLineMergedHost, {"host", "is_reference"}},
+    {schema::kLineMergedForeign, {"from", "file"}},
     {schema::kLineMergedEnd, {"lines", "lines_left_out"}},
 }};
 
@@ -151,6 +152,12 @@ void check_category(const Event& event, Findings& findings) {
 }  // namespace
 
 void check_event(const Event& event, Findings& findings) {
+  if (event.is_foreign) {
+    require(event, {"ph", "pid", "tid", "ts", "name"}, findings);
+    check_ids(event, findings);
+    check_times(event, findings);
+    return;
+  }
   check_keys(event, findings);
   check_ids(event, findings);
   check_times(event, findings);

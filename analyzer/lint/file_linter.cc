@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -42,6 +43,11 @@ class FileLinter {
     fill(event);
     if (event.phase == "M" && event.name == schema::kLineMerged && event.line == 1) {
       event.is_merged = is_merged_ = true;
+    }
+    if (is_merged_ && event.phase == "M" && event.name == schema::kLineMergedForeign) {
+      foreign_.insert(event.pid);
+    } else {
+      event.is_foreign = foreign_.contains(event.pid);
     }
     const char* const end = is_merged_ ? schema::kLineMergedEnd : schema::kLineEnd;
     container_.take_event(event.phase == "M" && event.name == end);
@@ -118,7 +124,7 @@ class FileLinter {
     if (event.line == 1) {
       check_first_event(event, findings_);
     }
-    if (!event.scan.big_integer.empty()) {
+    if (!event.scan.big_integer.empty() && !event.is_foreign) {
       findings_.add(event.line, Rule::kBigInteger,
                     std::string(event.scan.big_integer) + " is beyond 2^53 and not a string");
     }
@@ -140,9 +146,12 @@ class FileLinter {
                      integer_at(*event.arguments, "segment").value_or(1) > 1) ||
                     (event.name == schema::kLineEnd && has(*event.arguments, "next_segment"));
     }
+    flows_.take(event, findings_);
+    if (event.is_foreign) {
+      return;  // what another profiler writes is as it is
+    }
     slices_.take(event);
     asyncs_.take(event);
-    flows_.take(event, findings_);
     references_[is_merged_ ? event.pid : 0].take(event, findings_);
   }
 
@@ -155,9 +164,10 @@ class FileLinter {
   std::map<std::int64_t, ReferenceRules> references_;  // by pid in a merged file
   std::uint64_t events_ = 0;
   bool is_merged_ = false;
-  std::int64_t open_traces_ = 0;  // in a merged file, that have begun and not ended
-  bool is_segment_ = false;       // one of several
-  bool lacks_lines_ = false;      // that the account counts
+  std::set<std::int64_t> foreign_;  // pids of another profiler's processes
+  std::int64_t open_traces_ = 0;    // in a merged file, that have begun and not ended
+  bool is_segment_ = false;         // one of several
+  bool lacks_lines_ = false;        // that the account counts
 };
 
 }  // namespace

@@ -26,6 +26,7 @@ class Adder {
         matches_(matches),
         alignment_(alignment),
         has_arrows_(has_arrows),
+        arrows_(plan.arrows),
         processes_(traces.files.size()),
         first_(plan.processes.data()) {
     for (ProcessPlan& process : plan.processes) {
@@ -136,9 +137,9 @@ class Adder {
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   bool has_arrows_;
+  std::uint64_t& arrows_;
   std::vector<ProcessPlan*> processes_;  // by file
   const ProcessPlan* first_;
-  std::uint64_t arrows_ = 0;
 };
 
 std::string communicator_text(const match::Communicator& communicator) {

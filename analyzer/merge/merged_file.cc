@@ -5,6 +5,7 @@
 
 #include "analyzer/load/line_reader.h"
 #include "analyzer/merge/host_counters.h"
+#include "analyzer/merge/kineto_lines.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
@@ -46,6 +47,7 @@ class Writer {
       lines_.written += process.written();
     }
     write_counters_of_hosts();
+    write_kineto();
     const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
                                   ",\"lines_left_out\":" + std::to_string(lines_.damaged);
     put(metadata(schema::kLineMergedEnd, arguments) + "\n]\n");
@@ -125,6 +127,24 @@ class Writer {
       };
       lines_.written += 2 + counters_.append(host, plan_.free_pid + host, keeps, text_);
       put(text_);
+    }
+  }
+
+  void write_kineto() {
+    auto free_pid = plan_.free_pid + static_cast<std::uint32_t>(alignment_.hosts().size());
+    for (std::uint32_t i = 0; i < plan_.kineto.size(); ++i) {
+      const std::string& path = plan_.kineto[i].path;
+      KinetoLines kineto(traces_, alignment_, plan_, i + 1, free_pid);
+      if (const auto error = kineto.write([this](std::string_view lines) { put(lines); })) {
+        problems_.add_file(path, *error);
+      }
+      free_pid = kineto.free_pid();
+      lines_.written += kineto.written();
+      lines_.kineto_events += kineto.written();
+      if (lines_.damaged == 0 && kineto.damaged() != 0) {
+        lines_.first_damaged = path + ": an event without a time, or with one that has no place";
+      }
+      lines_.damaged += kineto.damaged();
     }
   }
 

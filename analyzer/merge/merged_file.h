@@ -20,6 +20,7 @@ namespace ringside::merge {
 
 struct MergedLines {
   std::uint64_t written = 0;
+  std::uint64_t kineto_events = 0;
   std::uint64_t damaged = 0;  // left out: cannot be read, or have no place on the time line
   std::string first_damaged;  // "path:line: reason"
 };

@@ -6,6 +6,7 @@
 #define RINGSIDE_ANALYZER_MERGE_PLAN_H
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -37,6 +38,7 @@ struct ArrowEnd {
   std::int64_t at_ns = 0;
   std::uint64_t arrow = 0;  // from 1; one that begins may end several times
   bool begins = false;
+  bool is_of_kernel = false;  // from a kernel in a trace of PyTorch's
 };
 
 struct Mark {
@@ -55,12 +57,28 @@ struct ProcessPlan {
   std::vector<Mark> marks;
 };
 
+/// A kernel in a trace of PyTorch's profiler that is an operation.
+struct KinetoLink {
+  std::uint64_t arrow = 0;
+  std::string arguments;  // JSON members, for the kernel's
+};
+
+struct KinetoPlan {
+  std::string path;
+  std::uint32_t process = 0;  // index into Plan::processes
+  std::uint64_t kernels = 0;  // of NCCL
+  std::uint64_t linked = 0;
+  std::map<std::size_t, KinetoLink> links;  // by event
+};
+
 struct Plan {
   bool is_part = false;
   std::int64_t base_time_s = 0;        // of the merged file's time line
   std::vector<ProcessPlan> processes;  // in the order of the ranks
   std::uint32_t free_pid = 0;          // this one and greater ones are no process's
-  std::uint64_t operations = 0;        // matched ones that are kept
+  std::vector<KinetoPlan> kineto;
+  std::uint64_t arrows = 0;
+  std::uint64_t operations = 0;  // matched ones that are kept
   /// Where a part is kept: the times of these operations, in order, none overlapping another.
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
 };

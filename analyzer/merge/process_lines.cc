@@ -182,7 +182,11 @@ void ProcessLines::append_additions(std::string& output) {
     std::string members = ",\"bind_id\":";
     append_hex(kArrowBit | end.arrow, members);
     members += end.begins ? ",\"flow_out\":true" : ",\"flow_in\":true";
-    append_async('n', end.at_ns, end.begins ? "releases" : "released", members, output);
+    append_async('n', end.at_ns,
+                 end.is_of_kernel ? "kernel"
+                 : end.begins     ? "releases"
+                                  : "released",
+                 members, output);
   }
 }
 

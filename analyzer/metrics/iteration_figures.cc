@@ -70,6 +70,9 @@ class Measurer {
 
   void finish() {
     iteration_.busy_ns = busy_of(intervals_);
+    for (const auto& [rank, charge] : charges_) {
+      iteration_.waited_for.push_back({rank, charge.waited_ns});
+    }
     const auto most = std::max_element(
         charges_.begin(), charges_.end(),
         [](const auto& a, const auto& b) { return a.second.waited_ns < b.second.waited_ns; });
@@ -83,8 +86,11 @@ class Measurer {
 
  private:
   void charge(const match::MatchedOperation& operation) {
-    if (!is_synchronising(traces_, operation) ||
-        match::ranks_seen(matches_, operation) < match::ranks_expected(matches_, operation)) {
+    if (!is_synchronising(traces_, operation) || match::ranks_expected(matches_, operation) < 2) {
+      return;
+    }
+    ++iteration_.synchronising;
+    if (match::ranks_seen(matches_, operation) < match::ranks_expected(matches_, operation)) {
       return;
     }
     const auto timing = timing_of(traces_, matches_, alignment_, operation);
@@ -93,6 +99,7 @@ class Measurer {
     }
     iteration_.waited_ns = iteration_.waited_ns.value_or(0);
     if (timing->is_decided()) {
+      ++iteration_.decided;
       const std::int64_t waited_ns = timing->waited_ns();
       const match::Part& last = matches_.parts[timing->arrivals.back().part];
       Charge& of_last = charges_[who_.of(operation.communicator, last.member)];

@@ -19,8 +19,8 @@ namespace ringside::metrics {
 /// The middle of one value of each rank; nothing of none. Sorts them.
 std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values);
 
-/// Fills in busy_ns, waited_ns, slowest and delay_ns. `operations`: those of the iteration, indices
-/// into Matches::operations.
+/// Fills in busy_ns, waited_ns, waited_for, synchronising, decided, slowest and delay_ns.
+/// `operations`: those of the iteration, indices into Matches::operations.
 void measure_iteration(const model::Traces& traces, const match::Matches& matches,
                        const align::Alignment& alignment, const GlobalRanks& who,
                        const std::vector<std::uint32_t>& operations, Iteration& iteration);

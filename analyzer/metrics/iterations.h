@@ -17,6 +17,12 @@
 
 namespace ringside::metrics {
 
+/// What all others waited for one rank in an iteration, where it was surely the last to come.
+struct WaitedFor {
+  std::uint32_t rank = 0;  // index into GlobalRanks::all()
+  std::int64_t waited_ns = 0;
+};
+
 struct Iteration {
   std::int64_t start_ns = 0;  // its first call on the reference rank: epoch, common clock
   /// From a rank's first call to that of its next operation after the iteration: median over the
@@ -31,7 +37,10 @@ struct Iteration {
   std::string slowest;        // the rank that most of that was for; empty if nobody was surely last
   std::string slowest_host;   // where it runs
   std::int64_t delay_ns = 0;  // by how much operations began later for it alone
-  std::uint64_t operations = 0;  // of the reference rank, extra ones among them
+  std::uint64_t operations = 0;       // of the reference rank, extra ones among them
+  std::uint64_t synchronising = 0;    // operations in which nobody ends before all have started
+  std::uint64_t decided = 0;          // of them, those in which somebody was surely last
+  std::vector<WaitedFor> waited_for;  // by rank; the sum is waited_ns
 };
 
 /// What was looked at, of the operations of the reference rank.

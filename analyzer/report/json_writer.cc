@@ -28,7 +28,9 @@ void JsonWriter::raw(std::string_view key, std::string_view value) {
   if (!is_first_) {
     output_ += ',';
   }
-  if (depth_ > 0) {
+  if (is_in_row_) {
+    output_ += is_first_ ? "" : " ";
+  } else if (depth_ > 0) {
     output_ += '\n';
     output_.append(2 * depth_, ' ');
   }
@@ -54,6 +56,16 @@ void JsonWriter::end(char bracket) {
   }
   output_ += bracket;
   is_first_ = false;
+}
+
+void JsonWriter::begin_row(std::string_view key) {
+  raw(key, "[");
+  is_in_row_ = is_first_ = true;
+}
+
+void JsonWriter::end_row() {
+  output_ += ']';
+  is_in_row_ = is_first_ = false;
 }
 
 void JsonWriter::text(std::string_view key, std::string_view value) {

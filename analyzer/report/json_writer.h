@@ -17,6 +17,9 @@ class JsonWriter {
   void end_object() { end('}'); }
   void begin_array(std::string_view key = {}) { begin(key, '['); }
   void end_array() { end(']'); }
+  /// An array on one line, of values only.
+  void begin_row(std::string_view key = {});
+  void end_row();
 
   void text(std::string_view key, std::string_view value);
   template <std::integral Integer>
@@ -40,6 +43,7 @@ class JsonWriter {
   std::string output_;
   std::size_t depth_ = 0;
   bool is_first_ = true;
+  bool is_in_row_ = false;
 };
 
 }  // namespace ringside::report

@@ -26,9 +26,11 @@ inline constexpr char kLineWindow[] = "ringside_window";
 inline constexpr char kLineAccount[] = "ringside_account";
 inline constexpr char kLineEnd[] = "ringside_end";
 
-// Metadata lines that only a merged file has: its first line, one of each host, its last.
+// Metadata lines that only a merged file has: its first line, one of each host, one of each process
+// of another profiler's trace, its last.
 inline constexpr char kLineMerged[] = "ringside_merged";
 inline constexpr char kLineMergedHost[] = "ringside_merged_host";
+inline constexpr char kLineMergedForeign[] = "ringside_merged_foreign";
 inline constexpr char kLineMergedEnd[] = "ringside_merged_end";
 
 /// In an account: callbacks in segments that the plugin deleted to keep its bound.

@@ -13,6 +13,7 @@ import lint_inputs
 import match_inputs
 import merge_inputs
 import network_inputs
+import report_inputs
 import summary_inputs
 
 CASES = pathlib.Path(__file__).parent / "cases"
@@ -30,7 +31,7 @@ def write_case(name, command, files):
 
 def main():
     for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
-                   hang_inputs, network_inputs, iterations_inputs, merge_inputs):
+                   hang_inputs, network_inputs, iterations_inputs, merge_inputs, report_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

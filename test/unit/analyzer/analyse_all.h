@@ -21,6 +21,8 @@
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
+#include "analyzer/report/page/page_data.h"
+#include "analyzer/report/plot.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/time_report.h"
@@ -58,7 +60,9 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
       bytes += report::render(document, format).size();
     }
   }
-  return bytes;
+  report::PageData page = report::make_page_data(traces, matches, alignment, summary);
+  page.hang = *documents.begin();
+  return bytes + report::page_json(page).size() + report::bandwidth_plot(summary, 0, true).size();
 }
 
 }  // namespace ringside

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/load/inputs.h"
+#include "analyzer/load/trace_loader.h"
+#include "analyzer/merge/output_file.h"
+#include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/hang_selection.h"
+#include "analyzer/report/hang_report.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/page/page_data.h"
+
+namespace ringside::cli {
+namespace {
+
+struct ReportOptions : AnalysisOptions {
+  std::string output;
+  bool force = false;
+};
+
+constexpr char kReportExample[] =
+    "One HTML file that opens from disk in any browser and needs no network: what is wrong, who "
+    "was\n"
+    "late, where the time went, how fast it was. docs/report.md says what is where.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside report -o report.html traces/\n"
+    "  ringside report -o minute.html --from 60 --to 120 traces/\n"
+    "  ringside report -o - --format json traces/    its data alone, for a script\n"
+    "\n";
+
+bool is_any_in_flight(const model::Traces& traces) {
+  return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
+    for (const model::Operation& operation : file.operations) {
+      if (operation.in_flight) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+// As `ringside hang` does it, which takes other files of a run: those that tell of the latest
+// moment.
+std::optional<report::Document> find_stuck(const ReportOptions& options, const Analysis& analysis) {
+  constexpr std::int64_t kLeastAge_ns = 1'000'000'000;
+  constexpr std::size_t kRows = 200;
+  Analysis again;
+  const Analysis* used = &analysis;
+  if (!analysis.duplicates.empty()) {
+    const load::Inputs inputs = load::find_inputs(options.inputs, again.problems);
+    again.traces = load::load_traces(inputs.paths, again.problems, 0, load::kRangeBytes);
+    metrics::keep_latest_files(again.traces);
+    match::select_files(options.selection, again.traces);
+    align_clocks(options, again);
+    used = &again;
+  }
+  if (!is_any_in_flight(used->traces)) {
+    return std::nullopt;
+  }
+  metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);
+  metrics::choose_communicators(options.selection, hang);
+  return report::make_hang_report(used->traces, used->alignment, hang, kRows);
+}
+
+std::string make_json(const ReportOptions& options, Analysis& analysis) {
+  // First: what is in flight is of no operation that was chosen.
+  std::optional<report::Document> stuck = find_stuck(options, analysis);
+  std::uint64_t not_chosen = 0;
+  if (match::chooses_operations(options.selection)) {
+    not_chosen = match::select_transfers(analysis.matches, analysis.traces);
+  }
+  const report::Summary summary =
+      report::make_summary(analysis.traces, analysis.problems, analysis.matches, analysis.alignment,
+                           analysis.duplicates);
+  report::PageData data =
+      report::make_page_data(analysis.traces, analysis.matches, analysis.alignment, summary);
+  data.hang = std::move(stuck);
+  data.network.not_chosen = not_chosen;
+  return report::page_json(data);
+}
+
+ExitStatus run_report(const ReportOptions& options) {
+  const bool is_page = options.format == "html";
+  if (is_page && !report::page_html({})) {
+    std::fprintf(stderr,
+                 "ringside report: this ringside was built without D3, which draws the charts; "
+                 "build it with\nnode-d3, or take the data alone with --format json\n");
+    return kExitUsage;
+  }
+  merge::OutputFile output(options.output, options.force);
+  if (!output.error().empty()) {
+    std::fprintf(stderr, "ringside report: %s\n", output.error().c_str());
+    return kExitUsage;
+  }
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return kExitNoInput;
+  }
+  if (is_one_of(options.output, analysis->traces)) {
+    std::fprintf(stderr, "ringside report: %s is one of the traces\n", options.output.c_str());
+    return kExitUsage;
+  }
+  const std::string json = make_json(options, *analysis);
+  output.write(is_page ? *report::page_html(json) : json);
+  if (!output.finish()) {
+    std::fprintf(stderr, "ringside report: %s\n", output.error().c_str());
+    return kExitInternal;
+  }
+  if (options.output != "-") {
+    std::fprintf(stderr, "%s: %s\n", options.output.c_str(),
+                 report::human_bytes(output.bytes()).c_str());
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ReportOptions>();
+  CLI::App* const command =
+      app.add_subcommand("report", "Write a page that shows all of this, to open in a browser");
+  options->format = "html";
+  add_analysis_options(*command, *options);
+  for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
+    command->remove_option(command->get_option(of_documents));
+  }
+  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command->add_option("--format", options->format, "html, or json: the data of the page alone")
+      ->check(CLI::IsMember({"html", "json"}))
+      ->capture_default_str();
+  command->add_flag("--force", options->force, "Replace what is there");
+  set_command(*command, kReportExample, options, chosen, run_report);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/late_map.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/saturating.h"
+#include "analyzer/metrics/timing.h"
+
+namespace ringside::metrics {
+namespace {
+
+// What the others waited for a rank in one operation.
+struct Wait {
+  std::optional<std::uint32_t> rank;  // nothing: it is not sure who was last
+  std::int64_t at_ns = 0;
+  std::int64_t waited_ns = 0;
+};
+
+using Cells = std::map<std::uint32_t, std::vector<std::int64_t>>;  // by rank
+
+void add_to(Cells& cells, std::uint32_t rank, std::size_t column, std::size_t columns,
+            std::int64_t waited_ns) {
+  auto& row = cells[rank];
+  row.resize(columns);
+  row[column] = add_saturating(row[column], waited_ns);
+}
+
+std::int64_t sum_of(const std::vector<std::int64_t>& values) {
+  std::int64_t sum = 0;
+  for (const std::int64_t value : values) {
+    sum = add_saturating(sum, value);
+  }
+  return sum;
+}
+
+void add_rows(const model::Traces& traces, const GlobalRanks& who, Cells& cells, LateMap& map) {
+  for (auto& [rank, values] : cells) {
+    const GlobalRank& one = who.all()[rank];
+    const std::int64_t caused_wait_ns = sum_of(values);
+    map.rows.push_back(
+        {one.label, traces.files[one.file].process.host, 1, caused_wait_ns, std::move(values)});
+  }
+  std::stable_sort(map.rows.begin(), map.rows.end(), [](const LateRow& a, const LateRow& b) {
+    return a.caused_wait_ns > b.caused_wait_ns;
+  });
+  if (map.rows.size() <= kLateRows + 1) {
+    return;
+  }
+  LateRow others{"", "", 0, 0, std::vector<std::int64_t>(map.columns.size())};
+  for (std::size_t i = kLateRows; i < map.rows.size(); ++i) {
+    ++others.ranks;
+    others.caused_wait_ns = add_saturating(others.caused_wait_ns, map.rows[i].caused_wait_ns);
+    for (std::size_t column = 0; column < others.cells_ns.size(); ++column) {
+      others.cells_ns[column] =
+          add_saturating(others.cells_ns[column], map.rows[i].cells_ns[column]);
+    }
+  }
+  map.rows.resize(kLateRows);
+  map.rows.push_back(std::move(others));
+}
+
+std::int64_t start_of(const RunIterations& run, std::size_t iteration) {
+  return subtract_saturating(run.iterations[iteration].start_ns, run.iterations.front().start_ns);
+}
+
+// From the start of an iteration to that of the one so many later; the last ends by itself. 0 where
+// that is not known.
+std::int64_t duration_of(const RunIterations& run, std::size_t first, std::size_t count) {
+  const std::size_t last = std::min(first + count, run.iterations.size()) - 1;
+  const bool is_last = last + 1 == run.iterations.size();
+  if (is_last && !run.iterations[last].duration_ns) {
+    return 0;
+  }
+  const std::int64_t end_ns =
+      is_last ? add_saturating(start_of(run, last), *run.iterations[last].duration_ns)
+              : start_of(run, last + 1);
+  return std::max<std::int64_t>(subtract_saturating(end_ns, start_of(run, first)), 0);
+}
+
+// Empty if nobody waited in any of the iterations.
+LateMap by_iteration(const model::Traces& traces, const GlobalRanks& who,
+                     const RunIterations& run) {
+  LateMap map;
+  map.run = run.run;
+  map.has_iterations = true;
+  const std::size_t count = run.iterations.size();
+  const std::size_t per_column = (count + kLateColumns - 1) / kLateColumns;
+  const std::size_t columns = per_column == 0 ? 0 : (count + per_column - 1) / per_column;
+  Cells cells;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % per_column == 0) {
+      map.columns.push_back({i + 1, std::min(i + per_column, count), start_of(run, i),
+                             duration_of(run, i, per_column), 0, 0});
+    }
+    map.columns.back().operations += run.iterations[i].synchronising;
+    map.columns.back().decided += run.iterations[i].decided;
+    for (const WaitedFor& one : run.iterations[i].waited_for) {
+      add_to(cells, one.rank, i / per_column, columns, one.waited_ns);
+    }
+  }
+  add_rows(traces, who, cells, map);
+  return map;
+}
+
+LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32_t run,
+                const std::vector<Wait>& waits) {
+  LateMap map;
+  map.run = run;
+  const auto [first, last] = std::minmax_element(
+      waits.begin(), waits.end(), [](const Wait& a, const Wait& b) { return a.at_ns < b.at_ns; });
+  const std::int64_t length_ns =
+      std::max<std::int64_t>(subtract_saturating(last->at_ns, first->at_ns), 0);
+  const std::int64_t zero_ns = first->at_ns;
+  const std::int64_t width_ns = length_ns / static_cast<std::int64_t>(kLateColumns) + 1;
+  const auto column_of = [&](const Wait& wait) {
+    return static_cast<std::size_t>(std::min(subtract_saturating(wait.at_ns, zero_ns), length_ns) /
+                                    width_ns);
+  };
+  const std::size_t columns = column_of(*last) + 1;
+  for (std::size_t i = 0; i < columns; ++i) {
+    map.columns.push_back(
+        {0, 0, static_cast<std::int64_t>(i) * width_ns, length_ns > 0 ? width_ns : 0, 0, 0});
+  }
+  Cells cells;
+  for (const Wait& wait : waits) {
+    LateColumn& column = map.columns[column_of(wait)];
+    ++column.operations;
+    if (wait.rank) {
+      ++column.decided;
+      add_to(cells, *wait.rank, column_of(wait), columns, wait.waited_ns);
+    }
+  }
+  add_rows(traces, who, cells, map);
+  return map;
+}
+
+using Maps = std::map<std::uint32_t, LateMap>;  // by run
+
+// By run, of those that have no map yet.
+std::map<std::uint32_t, std::vector<Wait>> find_waits(const model::Traces& traces,
+                                                      const match::Matches& matches,
+                                                      const align::Alignment& alignment,
+                                                      const GlobalRanks& who, const Maps& maps) {
+  std::map<std::uint32_t, std::vector<Wait>> waits;
+  for (const match::MatchedOperation& operation : matches.operations) {
+    const std::uint32_t run = matches.communicators[operation.communicator].run;
+    if (maps.contains(run) || !is_synchronising(traces, operation) ||
+        match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
+      continue;
+    }
+    const auto timing = timing_of(traces, matches, alignment, operation);
+    if (!timing || timing->is_impossible) {
+      continue;
+    }
+    Wait wait{std::nullopt, timing->last_start_ns(), timing->waited_ns()};
+    if (timing->is_decided()) {
+      wait.rank =
+          who.of(operation.communicator, matches.parts[timing->arrivals.back().part].member);
+    }
+    waits[run].push_back(wait);
+  }
+  return waits;
+}
+
+std::uint64_t count_ranks(const match::Matches& matches, const GlobalRanks& who,
+                          std::uint32_t run) {
+  std::set<std::uint32_t> ranks;
+  for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
+    for (std::uint32_t member = 0;
+         matches.communicators[c].run == run && member < matches.communicators[c].members.size();
+         ++member) {
+      ranks.insert(who.of(c, member));
+    }
+  }
+  return ranks.size();
+}
+
+}  // namespace
+
+std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Matches& matches,
+                                    const align::Alignment& alignment,
+                                    const std::vector<RunIterations>& runs) {
+  const GlobalRanks who(traces, matches);
+  Maps maps;
+  const auto keep = [&](LateMap map) {
+    if (!map.rows.empty()) {
+      map.ranks = count_ranks(matches, who, map.run);
+      maps.emplace(map.run, std::move(map));
+    }
+  };
+  for (const RunIterations& run : runs) {
+    keep(by_iteration(traces, who, run));
+  }
+  for (const auto& [run, waits] : find_waits(traces, matches, alignment, who, maps)) {
+    keep(by_time(traces, who, run, waits));
+  }
+  std::vector<LateMap> in_order;
+  in_order.reserve(maps.size());
+  for (auto& [run, map] : maps) {
+    in_order.push_back(std::move(map));
+  }
+  return in_order;
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whom the others waited for, and when: ranks by iterations, or by time where nothing repeats. What
+// does not fit is put together, never left out.
+#ifndef RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
+#define RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/iterations.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::metrics {
+
+struct LateColumn {
+  std::uint64_t first = 0;       // iterations, from 1; 0: a block of time
+  std::uint64_t last = 0;        // the same as `first`, unless there are too many for a column each
+  std::int64_t start_ns = 0;     // since the first column began
+  std::int64_t duration_ns = 0;  // 0: not known
+  std::uint64_t operations = 0;  // in which ranks wait for each other
+  std::uint64_t decided = 0;     // of them, those in which somebody was surely last
+};
+
+struct LateRow {
+  std::string label;  // "rank 3"
+  std::string host;
+  std::uint64_t ranks = 1;  // more than one: those that have no row of their own
+  std::int64_t caused_wait_ns = 0;
+  std::vector<std::int64_t> cells_ns;  // what all others waited for it, by column
+};
+
+/// Of one run.
+struct LateMap {
+  std::uint32_t run = 0;  // index into Runs::runs
+  bool has_iterations = false;
+  std::uint64_t ranks = 0;          // of the run
+  std::vector<LateColumn> columns;  // kLateColumns at most
+  std::vector<LateRow> rows;        // most first, at most kLateRows; then the others together
+};
+
+inline constexpr std::size_t kLateColumns = 60;
+inline constexpr std::size_t kLateRows = 32;
+
+/// Of each run in which ranks wait for each other in some operation whose last is surely known;
+/// iterations are those of `runs` that hold such an operation, else columns are of equal time.
+std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Matches& matches,
+                                    const align::Alignment& alignment,
+                                    const std::vector<RunIterations>& runs);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_LATE_MAP_H

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the report's page is made of, and its data as JSON. The page draws what is in the JSON and
+// computes no figure; what does not fit is put together or counted here, so that the page of a
+// large job stays small.
+#ifndef RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
+#define RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/late_map.h"
+#include "analyzer/metrics/network.h"
+#include "analyzer/metrics/stragglers.h"
+#include "analyzer/metrics/time_shares.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/summary.h"
+
+namespace ringside::report {
+
+/// Refers to what was loaded and matched, which must outlive it.
+struct PageData {
+  const model::Traces& traces;
+  const match::Matches& matches;
+  const align::Alignment& alignment;
+  const Summary& summary;
+  metrics::Stragglers stragglers;
+  std::vector<metrics::RunIterations> iterations;
+  std::vector<metrics::RankShares> shares;
+  std::vector<metrics::LateMap> late_maps;
+  metrics::Network network;
+  std::optional<Document> hang;  // nothing where no operation is in flight
+};
+
+/// Measures all but `hang`.
+PageData make_page_data(const model::Traces& traces, const match::Matches& matches,
+                        const align::Alignment& alignment, const Summary& summary);
+
+/// The whole data of the page. docs/report.md describes it.
+std::string page_json(const PageData& data);
+
+/// The page itself: one HTML file that needs nothing else. `json` is of page_json(). Nothing if
+/// this build has no library for charts.
+std::optional<std::string> page_html(std::string_view json);
+
+/// A finding, and the id of the section of the page that has its evidence.
+struct PageFinding {
+  Finding finding;
+  std::string section;
+};
+
+/// What is wrong, gravest first.
+struct Health {
+  std::string
+      status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
+  std::string headline;  // a sentence
+  std::vector<PageFinding> findings;
+};
+
+/// `documents` of stragglers, network and match, as those commands make them.
+Health judge_health(const PageData& data, const Document& stragglers, const Document& network,
+                    const Document& match);
+
+/// From its first call to its last end, of all ranks together.
+double ranks_time_ns(const PageData& data);
+
+/// Labels of communicators, with the hash or number where several have the same.
+std::vector<std::string> distinct_labels(const std::vector<match::Communicator>& communicators);
+
+/// Tables that are the page's own.
+Table bandwidth_table(const Summary& summary);
+Table shares_table(const std::vector<metrics::RankShares>& shares);
+Table traces_table(const PageData& data);
+
+/// Writes key "late_maps" and key "matrices".
+void write_late_maps(JsonWriter& json, const PageData& data);
+void write_matrices(JsonWriter& json, const metrics::Network& network);
+
+/// Integers that JavaScript's numbers cannot hold are written as text.
+void write_integer(JsonWriter& json, std::int64_t value, std::string_view key = {});
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H

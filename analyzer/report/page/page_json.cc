@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "analyzer/report/align_report.h"
+#include "analyzer/report/iterations_report.h"
+#include "analyzer/report/match_report.h"
+#include "analyzer/report/network_report.h"
+#include "analyzer/report/page/page_data.h"
+#include "analyzer/report/stragglers_report.h"
+#include "analyzer/report/summary_text.h"
+
+#ifndef RINGSIDE_VERSION
+#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
+#endif
+
+namespace ringside::report {
+namespace {
+
+// Raised when the page of an older version would misread the data; docs/report.md lists the keys.
+constexpr std::uint64_t kSchemaVersion = 1;
+// Of one table: what is more is counted. `ringside export` has all.
+constexpr std::size_t kRows = 2048;
+constexpr std::size_t kMismatchesDescribed = 20;
+constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
+
+const char* shown_name(Shown shown) {
+  constexpr std::array<const char*, 6> kNames = {"text",  "integer",  "number",
+                                                 "bytes", "duration", "moment"};
+  return kNames[static_cast<std::size_t>(shown)];
+}
+
+void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
+  if (const auto* text = std::get_if<std::string>(&cell)) {
+    json.text({}, *text);
+  } else if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {
+    write_integer(json, *signed_value);
+  } else if (const auto* unsigned_value = std::get_if<std::uint64_t>(&cell)) {
+    if (*unsigned_value > static_cast<std::uint64_t>(kMostExact)) {
+      json.text({}, std::to_string(*unsigned_value));
+    } else {
+      json.integer({}, *unsigned_value);
+    }
+  } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
+    json.number({}, *number, column.shown == Shown::kNumber ? std::max(column.decimals, 3) : 0);
+  } else {
+    json.null({});
+  }
+}
+
+void write_table(JsonWriter& json, const std::string& key, const Table& table) {
+  json.begin_object(key);
+  json.text("title", table.title);
+  json.begin_array("columns");
+  for (const CellColumn& column : table.columns) {
+    json.begin_row();
+    json.text({}, column.key);
+    json.text({}, column.title);
+    json.text({}, shown_name(column.shown));
+    json.text({}, column.unit);
+    json.integer({}, column.decimals);
+    json.end_row();
+  }
+  json.end_array();
+  const std::size_t count = std::min(table.rows.size(), kRows);
+  json.begin_array("rows");
+  for (std::size_t i = 0; i < count; ++i) {
+    json.begin_row();
+    for (std::size_t column = 0; column < table.rows[i].size(); ++column) {
+      write_cell(json, table.columns[column], table.rows[i][column]);
+    }
+    json.end_row();
+  }
+  json.end_array();
+  json.integer("left_out", table.left_out + table.rows.size() - count);
+  json.end_object();
+}
+
+void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
+  json.begin_array(key);
+  for (const std::string& text : texts) {
+    json.text({}, text);
+  }
+  json.end_array();
+}
+
+void write_health(JsonWriter& json, const Health& health) {
+  constexpr std::array<const char*, 3> kSeverities = {"note", "warning", "error"};
+  json.begin_object("health");
+  json.text("status", health.status);
+  json.text("headline", health.headline);
+  json.begin_array("findings");
+  for (const auto& [finding, section] : health.findings) {
+    json.begin_object();
+    json.text("severity", kSeverities[static_cast<std::size_t>(finding.severity)]);
+    json.text("kind", finding.kind);
+    json.text("text", finding.text);
+    json.text("section", section);
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+}
+
+void write_figure(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
+  if (value && std::isfinite(*value)) {
+    json.number(key, *value, 3);
+  } else {
+    json.null(key);
+  }
+}
+
+// What the page shows in large.
+void write_figures(JsonWriter& json, const PageData& data) {
+  const InputFacts& inputs = data.summary.inputs;
+  std::int64_t span_ns = 0;
+  double waiting_ns = 0;
+  const double all_ns = ranks_time_ns(data);
+  for (const metrics::RankShares& rank : data.shares) {
+    span_ns = std::max(span_ns, rank.span_ns);
+    waiting_ns += static_cast<double>(rank.waiting_ns);
+  }
+  std::optional<double> best_gb_s;
+  for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
+    for (const metrics::Row& row : communicator.rows) {
+      if (row.bandwidth.busbw_gb_s && !row.busbw_inferred) {
+        best_gb_s = std::max(best_gb_s, row.bandwidth.busbw_gb_s);
+      }
+    }
+  }
+  json.begin_object("figures");
+  json.integer("ranks", inputs.ranks);
+  json.integer("hosts", inputs.hosts.size());
+  json.integer("operations", inputs.operations);
+  write_figure(json, "span_ns",
+               span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt);
+  write_figure(json, "waiting_percent",
+               all_ns > 0 ? std::optional(100 * waiting_ns / all_ns) : std::nullopt);
+  write_figure(json, "best_busbw_gb_s", best_gb_s);
+  json.end_object();
+  write_texts(json, "jobs", {inputs.jobs.begin(), inputs.jobs.end()});
+}
+
+struct Section {
+  const char* id;
+  const Document* document;
+};
+
+void write_sections(JsonWriter& json, const std::vector<Section>& sections) {
+  json.begin_object("sections");
+  for (const auto& [id, document] : sections) {
+    json.begin_object(id);
+    write_texts(json, "sentences", document->sentences);
+    write_texts(json, "notes", document->notes);
+    json.end_object();
+  }
+  json.end_object();
+}
+
+// What the traces hold and lack, in the words of `ringside summary`.
+Document completeness_of(const PageData& data) {
+  Document document;
+  document.sentences = input_lines(data.summary);
+  document.notes = clock_notes(data.alignment);
+  return document;
+}
+
+void write_tables(JsonWriter& json, const std::vector<const Document*>& documents,
+                  const std::vector<Table>& own) {
+  json.begin_object("tables");
+  for (const Table& table : own) {
+    write_table(json, table.key, table);
+  }
+  for (const Document* const document : documents) {
+    for (const Table& table : document->tables) {
+      // The keys of two documents may be the same.
+      write_table(json, document->command + '_' + table.key, table);
+    }
+  }
+  json.end_object();
+}
+
+}  // namespace
+
+void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
+  if (value > kMostExact || value < -kMostExact) {
+    json.text(key, std::to_string(value));
+  } else {
+    json.integer(key, value);
+  }
+}
+
+double ranks_time_ns(const PageData& data) {
+  double sum_ns = 0;
+  for (const metrics::RankShares& rank : data.shares) {
+    sum_ns += static_cast<double>(rank.span_ns);
+  }
+  return sum_ns;
+}
+
+std::string page_json(const PageData& data) {
+  const Document stragglers = stragglers_document(data.stragglers, data.matches);
+  Document network = make_network_report(data.traces, data.network, kRows, false);
+  std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
+  const Document match = match_document(data.traces, data.matches, kMismatchesDescribed);
+  const Document communicators = communicators_document(data.traces, data.matches);
+  const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
+  const Document completeness = completeness_of(data);
+  std::vector<const Document*> documents = {&stragglers, &network, &match, &communicators,
+                                            &iterations};
+  std::vector<Section> sections = {{"late", &stragglers},       {"network", &network},
+                                   {"mismatches", &match},      {"communicators", &communicators},
+                                   {"iterations", &iterations}, {"completeness", &completeness}};
+  if (data.hang) {
+    documents.push_back(&*data.hang);
+    sections.push_back({"stuck", &*data.hang});
+  }
+  JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", kSchemaVersion);
+  json.begin_object("tool");
+  json.text("name", "ringside");
+  json.text("version", RINGSIDE_VERSION);
+  json.text("command", "report");
+  json.end_object();
+  write_health(json, judge_health(data, stragglers, network, match));
+  write_figures(json, data);
+  write_sections(json, sections);
+  write_late_maps(json, data);
+  write_matrices(json, data.network);
+  write_tables(json, documents,
+               {bandwidth_table(data.summary), shares_table(data.shares), traces_table(data),
+                alignment_table(data.alignment)});
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace ringside::report

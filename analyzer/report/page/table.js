@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Tables that sort by a click on a title and filter by a word.
+
+const kRowsAtFirst = 20;
+
+// Where the figure of a column is defined; by its key.
+const kDefinitions = {
+  bytes: 'message',
+  time_median_ns: 'time',
+  time_p99_ns: 'time',
+  wall_median_ns: 'wall',
+  wait_median_ns: 'wait',
+  algbw_gb_s: 'algbw',
+  busbw_gb_s: 'busbw',
+  busbw_p90_gb_s: 'busbw',
+  busbw_best_gb_s: 'busbw',
+  times_from: 'times-from',
+  by_least: 'time',
+  ranks_inferred: 'busbw',
+  span_ns: 'shares',
+  transfer_ns: 'shares',
+  waiting_ns: 'shares',
+  enqueued_ns: 'shares',
+  outside_ns: 'shares',
+  undivided: 'shares',
+  expected: 'chance',
+  chance: 'chance',
+  caused_wait_ns: 'others-waited',
+  share_percent: 'waiting',
+  delay_ns: 'delay',
+  median_margin_ns: 'delay',
+  most_margin_ns: 'delay',
+  throughput_gb_s: 'throughput',
+  step_median_gb_s: 'throughput',
+  gpu_wait_percent: 'link-wait',
+  peer_wait_percent: 'link-wait',
+  transfer_percent: 'link-wait',
+  flush_percent: 'link-wait',
+  slow_factor: 'slower',
+  duration_ns: 'iteration',
+  busy_ns: 'busy',
+  wait_ns: 'waiting',
+  verdict: 'verdict',
+  waited_ns: 'waited',
+  uncertainty_ns: 'uncertainty',
+  most_uncertainty_ns: 'uncertainty',
+  offset_ns: 'uncertainty',
+  drift_ppb: 'uncertainty',
+  dropped: 'dropped',
+  operations: 'operations',
+  nranks: 'ranks',
+  iteration: 'iteration',
+  matched: 'verdict',
+  missing: 'verdict',
+};
+
+// The same key, but another figure.
+const kDefinitionsOfTable = {
+  traces: {bytes: null},
+  network_links: {bytes: null},
+  stragglers_ranks: {waited_ns: 'wait'},
+  stragglers_hosts: {waited_ns: 'wait'},
+};
+
+function definitionOf(tableKey, key) {
+  const own = kDefinitionsOfTable[tableKey] || {};
+  return key in own ? own[key] : kDefinitions[key];
+}
+
+function isNumeric(column) {
+  return column[2] !== 'text';
+}
+
+// Absent values are last in either direction.
+function compareCells(a, b, direction) {
+  const absent = (value) => value === null || value === '';
+  if (absent(a) || absent(b)) return absent(a) - absent(b);
+  if (typeof a === 'number' && typeof b === 'number') return direction * (a - b);
+  const exact = /^-?\d+$/;
+  if (exact.test(a) && exact.test(b)) {
+    const [left, right] = [BigInt(a), BigInt(b)];
+    return direction * (left < right ? -1 : left > right ? 1 : 0);
+  }
+  return direction * String(a).localeCompare(String(b), 'en', {numeric: true});
+}
+
+function tableHead(key, table, state, sortBy) {
+  const cells = table.columns.map((column, index) => {
+    const [name, title, , unit] = column;
+    const definition = definitionOf(key, name);
+    const head = element(
+        'th', {scope: 'col', class: isNumeric(column) ? 'number' : null},
+        element('button', {type: 'button', onclick: () => sortBy(index)}, title));
+    if (definition) {
+      head.append(element(
+          'a', {
+            class: 'def',
+            href: `#g-${definition}`,
+            title: `What ${title} means`,
+            'aria-label': `What ${title} means`
+          },
+          '?'));
+    }
+    if (unit) head.append(element('small', {}, unit));
+    return head;
+  });
+  state.heads = cells;
+  return element('thead', {}, element('tr', {}, ...cells));
+}
+
+function tableRow(table, row) {
+  return element('tr', {}, ...row.map((value, index) => {
+    const column = table.columns[index];
+    const text = cellText(value, column);
+    const kind = isNumeric(column) ? 'number' : text.length > 40 ? 'text' : '';
+    return element('td', {class: `${kind}${text === kNone ? ' none' : ''}` || null}, text);
+  }));
+}
+
+// Appends the table under its title. Columns in which nothing is known are left out of sight, not
+// of the CSV.
+function addTable(place, key, given, title) {
+  if (!given || given.rows.length === 0) return false;
+  const seen =
+      given.columns.map((column, i) => given.rows.some((row) => row[i] !== null && row[i] !== ''));
+  const pick = (row) => row.filter((value, i) => seen[i]);
+  const table = {columns: pick(given.columns), rows: given.rows.map(pick)};
+  const state = {sort: -1, direction: 1, all: false, word: '', heads: []};
+  const body = element('tbody');
+  const count = element('span', {class: 'note', 'aria-live': 'polite'});
+  const more = element('button', {
+    type: 'button',
+    onclick: () => {
+      state.all = true;
+      draw();
+    }
+  });
+
+  function draw() {
+    let rows = table.rows;
+    if (state.word) {
+      rows = rows.filter(
+          (row) => row.some(
+              (value, i) => cellText(value, table.columns[i]).toLowerCase().includes(state.word)));
+    }
+    if (state.sort >= 0) {
+      rows = [...rows].sort((a, b) => compareCells(a[state.sort], b[state.sort], state.direction));
+    }
+    const shown = state.all ? rows : rows.slice(0, kRowsAtFirst);
+    body.replaceChildren(...shown.map((row) => tableRow(table, row)));
+    state.heads.forEach((head, i) => {
+      if (i === state.sort)
+        head.setAttribute('aria-sort', state.direction > 0 ? 'ascending' : 'descending');
+      else
+        head.removeAttribute('aria-sort');
+    });
+    more.hidden = shown.length === rows.length;
+    more.textContent = `Show all ${integerText(rows.length)} rows`;
+    const left = given.left_out ? `; ${integerText(given.left_out)} more are not in this page` : '';
+    count.textContent = (state.word ? `${integerText(rows.length)} of ` : '') +
+        `${integerText(table.rows.length)} ${table.rows.length === 1 ? 'row' : 'rows'}${left}`;
+  }
+
+  function sortBy(index) {
+    // Numbers begin with the greatest.
+    const first = isNumeric(table.columns[index]) ? -1 : 1;
+    state.direction = state.sort === index ? -state.direction : first;
+    state.sort = index;
+    draw();
+  }
+
+  const filter = table.rows.length > 8 ? element('input', {
+    type: 'search',
+    placeholder: 'Filter',
+    'aria-label': `Filter ${title || given.title}`,
+    oninput: (event) => {
+      state.word = event.target.value.trim().toLowerCase();
+      draw();
+    },
+  }) :
+                                         null;
+  place.append(
+      element('h3', {}, title || given.title),
+      element(
+          'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title || given.title},
+          element('table', {'data-table': key}, tableHead(key, table, state, sortBy), body)),
+      element(
+          'div', {class: 'bar'}, count, more, filter,
+          csvButton(key, () => csvText(given.columns.map((column) => column[0]), given.rows))));
+  draw();
+  return true;
+}

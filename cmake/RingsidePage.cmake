@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+# Puts the report's page, with all that it needs, into a source file.
+
+# ringside_embed_page(TARGET DIRECTORY): page.html of DIRECTORY, with its styles, its scripts, D3 and
+# D3's licence in place of the names in double braces, becomes part of TARGET: what is before the
+# data, and what is behind it.
+function(ringside_embed_page target directory)
+  set(source "${CMAKE_CURRENT_SOURCE_DIR}/${directory}")
+  set(output "${CMAKE_CURRENT_BINARY_DIR}/page_text.cc")
+  set(scripts format.js table.js chart.js heat_map.js charts.js bandwidth_chart.js page.js)
+  list(TRANSFORM scripts PREPEND "${source}/" OUTPUT_VARIABLE files)
+  add_custom_command(
+    OUTPUT "${output}"
+    COMMAND ${CMAKE_COMMAND} "-DSOURCE=${source}" "-DSCRIPTS=${scripts}" "-DD3=${RINGSIDE_D3}"
+            "-DLICENCE=${RINGSIDE_D3_LICENCE}" "-DOUTPUT=${output}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake"
+    DEPENDS ${files} "${source}/page.html" "${source}/page.css" "${RINGSIDE_D3}"
+            "${RINGSIDE_D3_LICENCE}" "${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake"
+    VERBATIM)
+  target_sources(${target} PRIVATE "${output}")
+endfunction()

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens the page of `ringside report` in Chromium: what is drawn, sort, filter, download, keyboard,
+themes, narrow screens, paper; no error, no request, and nothing that a trace names is run.
+
+usage: check_browser.py RINGSIDE_GENERATE RINGSIDE
+Exit status 77: there is no Chromium, no driver or no Selenium for Python.
+"""
+import base64
+import csv
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "diff"))
+import report_inputs  # noqa: E402
+
+SKIPPED = 77
+SYSTEM_PYTHON = "/usr/bin/python3"
+
+
+def load_selenium():
+    try:
+        from selenium import webdriver  # pylint: disable=import-outside-toplevel
+        return webdriver
+    except ImportError:
+        # The distribution's package is for the distribution's interpreter.
+        if os.path.exists(SYSTEM_PYTHON) and "RINGSIDE_AGAIN" not in os.environ:
+            os.environ["RINGSIDE_AGAIN"] = "1"
+            os.execv(SYSTEM_PYTHON, [SYSTEM_PYTHON, *sys.argv])
+        print("skipped: python3-selenium is missing")
+        sys.exit(SKIPPED)
+
+
+def start(webdriver, profile):
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    driver = shutil.which("chromedriver")
+    if not browser or not driver:
+        print("skipped: chromium or chromium-driver is missing")
+        sys.exit(SKIPPED)
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                     "--window-size=1200,900", f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    service = __import__("selenium.webdriver.chrome.service", fromlist=["Service"]).Service(driver)
+    return webdriver.Chrome(service=service, options=options)
+
+
+class Page:
+    def __init__(self, driver, path):
+        self.driver = driver
+        driver.get(path.as_uri())
+
+    def run(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def count(self, selector):
+        return self.run("return document.querySelectorAll(arguments[0]).length", selector)
+
+    def text(self, selector):
+        return self.run("return document.querySelector(arguments[0]).textContent", selector)
+
+    def column(self, table, index):
+        return self.run("return [...document.querySelectorAll(`table[data-table='${arguments[0]}'] tbody tr`)]"
+                        ".map((row) => row.cells[arguments[1]].textContent)", table, index)
+
+    def click(self, selector, index=0):
+        self.run("document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, index)
+
+    def press(self, key, code=0, text=None):
+        for kind in ("keyDown", "keyUp"):
+            event = {"type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code}
+            if text and kind == "keyDown":
+                event["text"] = text
+            self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", event)
+
+    def set_media(self, media="", scheme="light"):
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "media": media, "features": [{"name": "prefers-color-scheme", "value": scheme}]})
+
+    def background(self):
+        return self.run("return getComputedStyle(document.body).backgroundColor")
+
+    def focus_by_tab(self, selector, most=60):
+        """Goes there with the tab key alone."""
+        for _ in range(most):
+            self.press("Tab", 9)
+            if self.run("return document.activeElement.matches(arguments[0])", selector):
+                return
+        raise AssertionError(f"the tab key does not reach {selector}")
+
+
+def check_drawn(page):
+    assert "rank 5" in page.text("h1").lower().replace("\u00a0", " "), page.text("h1")
+    assert page.text("#status").endswith("Needs attention")
+    assert page.run("return document.querySelector('#sections section').id") == "late"
+    top = page.run("return document.querySelector('#late svg').getBoundingClientRect().top")
+    assert top < 900, f"the late rank is drawn {top} px below the top"
+    assert page.run("return document.querySelector('#late svg text.strong').textContent").startswith("rank 5")
+    for section in ("late", "time", "bandwidth", "network"):
+        assert page.count(f"#{section} svg.chart .mark") > 0, section
+    lost = page.run("return [...document.querySelectorAll('a[href^=\"#\"]')].map((a) => a.getAttribute('href').slice(1))"
+                    ".filter((id) => !document.getElementById(id))")
+    assert not lost, f"links that lead nowhere: {lost}"
+
+
+def check_table(page):
+    heads = page.run("return [...document.querySelectorAll(\"table[data-table='stragglers_ranks'] th button\")]"
+                     ".map((button) => button.textContent)")
+    pid = heads.index("pid")
+    button = f"table[data-table='stragglers_ranks'] th:nth-child({pid + 1}) button"
+    page.click(button)
+    down = page.column("stragglers_ranks", pid)
+    page.click(button)
+    up = page.column("stragglers_ranks", pid)
+    assert len(up) == 12 and down == up[::-1] and up == sorted(up), (up, down)
+    assert page.run("return document.querySelector(arguments[0]).parentNode.getAttribute('aria-sort')", button) == "ascending"
+    page.run("const input = document.querySelector('#late input[type=search]'); input.value = 'RANK 1';"
+             "input.dispatchEvent(new Event('input'))")
+    assert sorted(page.column("stragglers_ranks", 0)) == ["rank 1", "rank 10", "rank 11"]
+
+
+def check_download(page, directory):
+    page.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(directory)})
+    buttons = page.run("return [...document.querySelectorAll('button.csv')].map((button) => button.dataset.csv)")
+    assert {"late", "shares", "bandwidth", "network", "stragglers_ranks"} <= set(buttons), buttons
+    page.click("button.csv[data-csv='shares']")
+    target = directory / "shares.csv"
+    for _ in range(100):
+        if target.exists() and not list(directory.glob("*.crdownload")):
+            break
+        time.sleep(0.05)
+    with open(target, newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    table = json.loads(page.text("#data"))["tables"]["shares"]
+    assert [list(row.values()) for row in rows] == [["" if v is None else str(v) for v in row] for row in table["rows"]]
+    assert len(rows) == 12
+
+
+def check_keyboard(page):
+    page.run("window.scrollTo(0, 0); document.activeElement.blur()")
+    page.focus_by_tab("#theme")
+    light = page.background()
+    for _ in range(2):
+        page.press("Enter", 13, "\r")
+    assert page.text("#theme") == "Theme: dark" and page.background() != light
+    page.press("Enter", 13, "\r")
+    page.focus_by_tab("#late svg")
+    page.press("ArrowRight", 39)
+    page.press("ArrowRight", 39)
+    tip = page.text("#tip")
+    assert "others waited" in tip and "iteration" in tip, tip
+    assert page.count("#late .mark.active") == 1
+    page.press("Escape", 27)
+    assert page.run("return document.getElementById('tip').hidden")
+    page.focus_by_tab("table[data-table='stragglers_ranks'] th button")
+    page.press("Enter", 13, "\r")
+    assert page.count("table[data-table='stragglers_ranks'] th[aria-sort]") == 1
+
+
+def check_media(page):
+    page.set_media(scheme="dark")
+    assert page.background() == "rgb(20, 22, 26)"
+    page.set_media("print", "dark")
+    assert page.background() == "rgb(255, 255, 255)", "ink on dark paper"
+    assert page.run("return getComputedStyle(document.getElementById('theme')).display") == "none"
+    paper = base64.b64decode(page.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
+    assert paper.startswith(b"%PDF") and len(paper) > 10_000
+    page.set_media()
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True})
+    time.sleep(0.3)
+    assert page.run("return document.documentElement.scrollWidth") <= 390, "the page is wider than a phone"
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def check_hostile(page):
+    assert report_inputs.HOSTILE in page.run("return document.body.innerText")
+    assert page.count("script") == 3, "a trace has brought a script"
+    assert page.count("td b, td i, td u, h1 b, p b") == 0
+    assert "<b>node</b>" in page.text("h1")
+
+
+def check_quiet(driver, path):
+    """No error, no dialog, and of all that was loaded only the page itself."""
+    assert driver.get_log("browser") == []
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        assert message["method"] != "Page.javascriptDialogOpening", message
+        if message["method"] == "Network.requestWillBeSent":
+            address = message["params"]["request"]["url"]
+            assert address == path.as_uri() or address.startswith(("blob:", "data:", "about:", "chrome:")), address
+
+
+def report(ringside, traces, page):
+    subprocess.run([ringside, "report", "-o", page, traces], check=True, stderr=subprocess.DEVNULL, timeout=60)
+    return page
+
+
+def main():
+    webdriver = load_selenium()
+    generate, ringside = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        driver = start(webdriver, directory / "profile")
+        try:
+            subprocess.run([generate, directory / "job", "--hosts", "3", "--ranks-per-host", "4", "--steps",
+                            "--iterations", "40", "--straggler", "5:600:12", "--pattern",
+                            "AllReduce:4096,AllGather:65536,AllReduce:1048576"],
+                           check=True, stdout=subprocess.DEVNULL, timeout=60)
+            late = report(ringside, directory / "job", directory / "late.html")
+            page = Page(driver, late)
+            for check in (check_drawn, check_table, check_keyboard, check_media):
+                check(page)
+            check_download(page, directory)
+            check_quiet(driver, late)
+            for path, text in report_inputs.hostile(operations=30).items():
+                (directory / "traces").mkdir(exist_ok=True)
+                (directory / path).write_text(text, encoding="utf-8")
+            hostile = report(ringside, directory / "traces", directory / "hostile.html")
+            check_hostile(Page(driver, hostile))
+            check_quiet(driver, hostile)
+        finally:
+            driver.quit()
+    print("the page works")
+
+
+if __name__ == "__main__":
+    main()

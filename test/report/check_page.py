@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the page of `ringside report` with its data: the same input gives the same bytes, nothing
+that a trace names gets out of the data, nothing is asked of a network, and a large job is put
+together.
+
+usage: check_page.py RINGSIDE_GENERATE RINGSIDE
+"""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "diff"))
+import report_inputs  # noqa: E402
+
+ISLAND = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
+
+
+def write(directory, files):
+    for path, text in files.items():
+        target = directory / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text, encoding="utf-8")
+    return directory / "traces"
+
+
+def report(ringside, traces, *options):
+    return subprocess.run([ringside, "report", *options, "-o", "-", str(traces)], check=True,
+                          capture_output=True, timeout=60).stdout.decode()
+
+
+def check_hostile(ringside, directory):
+    traces = write(directory, report_inputs.hostile(operations=30))
+    page = report(ringside, traces)
+    data = report(ringside, traces, "--format", "json")
+    assert page == report(ringside, traces), "two runs differ"
+    islands = ISLAND.findall(page)
+    assert len(islands) == 1
+    assert "<" not in islands[0]
+    assert json.loads(islands[0]) == json.loads(data)
+    assert report_inputs.HOSTILE in data.replace('\\"', '"'), "the name is not in the data at all"
+    assert "alert(1)</script>" not in page
+    around = ISLAND.sub("", page)
+    # The library names the namespaces of SVG and XHTML, the licence and a comment the author's site.
+    fetched = re.findall(r'(?:src|href|action)\s*=\s*["\']?(?:https?:)?//|@import|url\(|fetch\("http', around)
+    assert not fetched, fetched
+    assert around.count("Redistribution and use in source and binary forms") == 1, "no licence"
+
+
+def check_large(generate, ringside, directory):
+    subprocess.run([generate, directory / "job", "--operations-only", "--hosts", "2", "--ranks-per-host",
+                    "64", "--pattern", "AllReduce:1048576,AllGather:65536", "--iterations", "80",
+                    "--straggler", "77:400"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    data = json.loads(report(ringside, directory / "job", "--format", "json"))
+    assert data["figures"]["ranks"] == 128
+    assert data["health"]["headline"].startswith("rank 77 (host1) is late"), data["health"]
+    (late,) = data["late_maps"]
+    assert len(late["columns"]) <= 60
+    assert late["columns"][0][0] == 1 and late["columns"][-1][1] == 80, late["columns"]
+    rows = late["rows"]
+    assert rows[0]["label"] == "rank 77" and len(rows) <= 33
+    for row in rows:
+        assert sum(row["cells_ns"]) == row["caused_wait_ns"]
+    # What all caused together is what the command says of all ranks.
+    told = json.loads(subprocess.run([ringside, "stragglers", "--top", "0", "--format", "json", directory / "job"],
+                                     check=True, capture_output=True, timeout=60).stdout)
+    causes = {row["rank"]: row["caused_wait_ns"] for row in told["tables"]["ranks"]["rows"]}
+    assert causes["rank 77"] == rows[0]["caused_wait_ns"]
+    assert sum(causes.values()) == sum(row["caused_wait_ns"] for row in rows)
+    shares = data["tables"]["shares"]
+    names = [column[0] for column in shares["columns"]]
+    assert len(shares["rows"]) == 128
+    for row in shares["rows"]:
+        one = dict(zip(names, row))
+        assert one["span_ns"] == sum(one[f"{part}_ns"] for part in ("transfer", "waiting", "enqueued", "outside"))
+    waiting = {row[0]: dict(zip(names, row))["waiting_ns"] for row in shares["rows"]}
+    assert min(waiting, key=waiting.get) == "rank 77", "the late rank waits least"
+
+
+def main():
+    generate, ringside = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as directory:
+        check_hostile(ringside, pathlib.Path(directory) / "hostile")
+        check_large(generate, ringside, pathlib.Path(directory))
+    print("the page is as it should be")
+
+
+if __name__ == "__main__":
+    main()
