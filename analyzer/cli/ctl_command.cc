@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -51,9 +51,11 @@ std::int64_t now_realtime_ns() {
 std::string dump_path(const std::string& output, const live::Endpoint& endpoint,
                       std::int64_t now_ns) {
   constexpr std::int64_t kMilli_ns = 1'000'000;
-  return std::filesystem::is_directory(output) ? output + "/" + endpoint.stem + ".dump." +
-                                                     std::to_string(now_ns / kMilli_ns) + ".json"
-                                               : output;
+  std::error_code error;
+  return std::filesystem::is_directory(output, error)
+             ? output + "/" + endpoint.stem + ".dump." + std::to_string(now_ns / kMilli_ns) +
+                   ".json"
+             : output;
 }
 
 ExitStatus run_ctl(const CtlOptions& options) {

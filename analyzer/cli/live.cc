@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/live.h"
 
-#include <cstdio>
 #include <filesystem>
-#include <string_view>
 
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/launch.h"
-#include "analyzer/launch/text.h"
 
 namespace ringside::cli {
 

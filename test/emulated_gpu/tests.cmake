@@ -56,8 +56,8 @@ add_nccl_test(nccl-hang-watch 120)
 # not all of them have been seen (run_test.py ... nccl-hang-watch-stopped).
 
 add_nccl_test(nccl-run 120)
-add_nccl_test(nccl-ctl 120)
-add_nccl_test(nccl-top 120)
+add_nccl_test(nccl-ctl 180)
+add_nccl_test(nccl-top 180)
 add_nccl_test(nccl-run-killed 120)
 
 # The emulation itself, without Ringside.

@@ -27,7 +27,7 @@ import time
 
 import expected
 import run_hang
-from control_case import Case, Failure, answer, ask, connect, require, wait_for
+from control_case import Case, Failure, ask, connect, require, wait_for
 
 NOBODY = 65534
 STATUS = {"version": 1, "verb": "status"}

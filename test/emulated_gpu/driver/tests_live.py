@@ -49,7 +49,7 @@ def windows_of(trace):
 
 def ctl(setup):
     """Windows are opened and closed in four ranks from outside, before, while and after they are up."""
-    job = Job(setup, "--scenario", "train", "--iterations", "120", ranks=RANKS, timeout=90,
+    job = Job(setup, "--scenario", "train", "--iterations", "400", ranks=RANKS, timeout=120,
               RINGSIDE_START="0")
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: len(processes) == RANKS, "four sockets")
@@ -90,13 +90,13 @@ def ctl(setup):
 def top(setup):
     """What four ranks are doing; then one is stuck, and the others wait."""
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
-              "--stuck-at", "200", ranks=RANKS, timeout=60)
+              "--stuck-at", "600", ranks=RANKS, timeout=100)
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: [p["rank"] for p in processes] == list(range(RANKS)) and
                       all(p["operations"] > 20 for p in processes), "operations")
 
     def rows():
-        out = setup.run_analyzer("top", "--once", "--interval", "1", "--format", "json",
+        out = setup.run_analyzer("top", "--once", "--interval", "0.5", "--format", "json",
                                  "--ring-dir", setup.rings)
         return [row for row in json.loads(out)["rows"] if row.get("name") == "world"]
 
