@@ -13,6 +13,7 @@ namespace {
 
 struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
+  std::string group_by;
   std::string fail_on;
   std::vector<Condition> conditions;
 };
@@ -63,7 +64,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   }
   const report::Summary summary =
       report::make_summary(analysis->traces, analysis->problems, analysis->matches,
-                           analysis->alignment, analysis->duplicates);
+                           analysis->alignment, analysis->duplicates, options.group_by == "range");
   if (!print(render(summary, options))) {
     return kExitInternal;
   }
@@ -85,6 +86,11 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
+  command
+      ->add_option("--group-by", options->group_by,
+                   "range: rows also by the application's range (ringside_push) they were called "
+                   "in")
+      ->check(CLI::IsMember({"range"}));
   command->add_flag("--strict", options->is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)

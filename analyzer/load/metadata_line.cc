@@ -66,6 +66,34 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
+Failure read_mark(EventParser& parser, const Event& event, Part& part) {
+  model::Mark mark;
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint32_t> tid;
+  std::optional<std::int64_t> start_ns;
+  std::optional<std::string> name;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "mark") return take_integer(value, number);
+    if (key == "name") return take_text(value, name.emplace());
+    if (key == "tid") return take_integer(value, tid);
+    if (key == "range") return value.get_bool().get(mark.is_range);
+    if (key == "start_ns") return take_integer(value, start_ns);
+    if (key == "end_ns") return take_integer(value, mark.end_ns);
+    return simdjson::SUCCESS;
+  });
+  if (failure) {
+    return failure;
+  }
+  if (!number || !name || !tid || !start_ns) {
+    return "one of mark, name, tid and start_ns of a mark is missing";
+  }
+  mark.name = part.names.id(*name);
+  mark.tid = *tid;
+  mark.start_ns = *start_ns;
+  part.file.marks[*number] = mark;
+  return std::nullopt;
+}
+
 error_code add(std::uint64_t callbacks, std::uint64_t& sum) {
   sum += callbacks;
   return sum < callbacks ? simdjson::NUMBER_OUT_OF_RANGE : simdjson::SUCCESS;
@@ -245,6 +273,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
 Failure read_metadata(EventParser& parser, const Event& event, Part& part) {
   if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, part);
   if (event.name == schema::kLineWindow) return read_window(parser, event, part);
+  if (event.name == schema::kLineMark) return read_mark(parser, event, part);
   if (event.name == schema::kLineAccount) return read_account(parser, event, part);
   if (event.name == schema::kLineClock) return read_clock(parser, event, part);
   if (event.name == schema::kLineEnd) return read_end(parser, event, part);

@@ -42,6 +42,7 @@ constexpr std::array<std::string_view, kOperationKeys> kKeys = {"op",
                                                                 "gpu_polled",
                                                                 "in_flight",
                                                                 "window",
+                                                                "tid",
                                                                 "enqueue_start_ns",
                                                                 "enqueue_end_ns",
                                                                 "start_ns",
@@ -166,6 +167,8 @@ error_code OperationReader::operator()(std::string_view text, Value& value) {
       return take_integer(value, operation.group);
     case OperationKey::kWindow:
       return take_integer(value, operation.window);
+    case OperationKey::kTid:
+      return take_integer(value, operation.tid);
     case OperationKey::kChannels:
       return take_integer(value, operation.channels);
     case OperationKey::kGpuRejected:

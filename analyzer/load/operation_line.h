@@ -45,6 +45,7 @@ enum class OperationKey : std::uint8_t {
   kGpuPolled,
   kInFlight,
   kWindow,
+  kTid,
   kEnqueueStart,
   kEnqueueEnd,
   kStart,

@@ -49,7 +49,8 @@ bool is_chosen(const Selection& selection, const Communicator& communicator) {
 
 bool chooses_operations(const Selection& selection) {
   return !selection.communicators.empty() || !selection.functions.empty() ||
-         selection.least_bytes > 0 || selection.from_s || selection.to_s;
+         selection.least_bytes > 0 || selection.from_s || selection.to_s ||
+         !selection.from_mark.name.empty() || !selection.to_mark.name.empty();
 }
 
 std::size_t select_files(const Selection& selection, model::Traces& traces) {
@@ -63,7 +64,7 @@ std::size_t select_files(const Selection& selection, model::Traces& traces) {
 
 void select_operations(const Selection& selection, const model::Traces& traces,
                        const align::Alignment& alignment, Matches& matches) {
-  const bool has_times = selection.from_s || selection.to_s;
+  const bool has_times = selection.from_s || selection.to_s || selection.from_ns || selection.to_ns;
   std::vector<std::int64_t> called;
   std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
   if (has_times) {
@@ -80,7 +81,9 @@ void select_operations(const Selection& selection, const model::Traces& traces,
     const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
     if (is_chosen(selection, communicator) && is_chosen_function(selection, traces, operation) &&
         bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
-        at_s <= selection.to_s.value_or(at_s)) {
+        at_s <= selection.to_s.value_or(at_s) &&
+        (!selection.from_ns || called[i] >= *selection.from_ns) &&
+        (!selection.to_ns || called[i] <= *selection.to_ns)) {
       matches.operations[kept++] = operation;
     }
   }

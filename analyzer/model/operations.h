@@ -90,6 +90,7 @@ class Operations {
     NameId algo;
     NameId proto;
     NameId stream;
+    std::uint32_t tid;
     Kind kind;
     bool graph;
     bool gpu_polled;

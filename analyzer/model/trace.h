@@ -58,6 +58,15 @@ struct Window {
   std::optional<std::int64_t> end_ns;
 };
 
+/// What the application marked on one of its threads: a moment, or a range.
+struct Mark {
+  NameId name = kNoName;
+  std::uint32_t tid = 0;
+  bool is_range = false;
+  std::int64_t start_ns = 0;
+  std::optional<std::int64_t> end_ns;  // of a range that has ended
+};
+
 /// The last account of a file, summed over event types where not said otherwise.
 struct Account {
   std::uint64_t produced = 0;
@@ -77,6 +86,7 @@ struct TraceFile {
   std::deque<Step> steps;
   std::vector<ClockReading> clocks;         // in the order of the file
   std::map<std::uint64_t, Window> windows;  // by number
+  std::map<std::uint64_t, Mark> marks;      // by number
   std::optional<std::int64_t> last_ns;      // of ringside_end, else of the last account
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be

@@ -91,10 +91,11 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
                      const match::Matches& matches, const align::Alignment& alignment,
-                     std::vector<std::string> duplicates) {
+                     std::vector<std::string> duplicates, bool by_range) {
   Summary summary;
+  summary.by_range = by_range;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(traces, matches, alignment);
+  summary.rows = metrics::make_rows(traces, matches, alignment, by_range);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
   summary.alignment = &alignment;

@@ -47,6 +47,7 @@ struct InputFacts {
 
 struct Summary {
   InputFacts inputs;
+  bool by_range = false;  // rows are of one range of the application each
   const model::Problems* problems = nullptr;
   const align::Alignment* alignment = nullptr;
   std::vector<match::Run> runs;
@@ -57,7 +58,7 @@ struct Summary {
 /// Sums up what was loaded and matched. The summary refers to all that it is made of.
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
                      const match::Matches& matches, const align::Alignment& alignment,
-                     std::vector<std::string> duplicates);
+                     std::vector<std::string> duplicates, bool by_range = false);
 
 std::uint64_t dropped_total(const InputFacts& inputs);
 

@@ -24,6 +24,7 @@ std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
 }
 
 void Assembler::start_call(const RecordView& view) {
+  take_marks_of(view.tid, view.ts_ns);
   CallEvent made;
   Call& call = made.call;
   call.type = view.type;
@@ -55,6 +56,7 @@ void Assembler::start_call(const RecordView& view) {
 
 void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
+  take_marks_of(call.tid, view.ts_ns);
   std::vector<record::EventId>& open = calls_[call.tid].open;
   call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
   if (call.nests) {
@@ -92,7 +94,7 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   made.kind = OperationKind::kApi;
   made.context = call.call.context;
   made.rank = communicator(call.call.context).rank;
-  made.tid = call.call.tid;
+  made.tid = made.call_tid = call.call.tid;
   made.func = call.call.func;
   made.datatype = call.call.datatype;
   made.count = call.call.count;

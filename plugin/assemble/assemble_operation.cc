@@ -70,6 +70,7 @@ std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
 }
 
 void Assembler::start_operation(const RecordView& view) {
+  take_marks_of(view.tid, view.ts_ns);
   const record::CollPayload& coll = view.payload.coll;
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
@@ -81,7 +82,7 @@ void Assembler::start_operation(const RecordView& view) {
               : view.type == EventType::kP2p ? OperationKind::kP2p
                                              : OperationKind::kCopyEngine;
   made.context = view.context;
-  made.tid = view.tid;
+  made.tid = made.call_tid = view.tid;
   made.func = names_.text(view.ring, coll.func);
   made.datatype = names_.text(view.ring, coll.datatype);
   made.algo = names_.text(view.ring, coll.algo);
@@ -128,6 +129,7 @@ void Assembler::start_operation(const RecordView& view) {
     made.stream = called.call.stream;
     made.user_tag = made.user_tag != 0 ? made.user_tag : called.user_tag;
     if (!called.call.captured) {
+      made.call_tid = called.call.tid;
       made.enqueue_start_ns = std::min(called.call.start_ns, start_ns);
       open.call_start_ns = called.call.start_ns;
     }

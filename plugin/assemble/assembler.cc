@@ -2,6 +2,7 @@
 #include "plugin/assemble/assembler.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "plugin/record/encode.h"
@@ -221,6 +222,7 @@ void Assembler::settle(std::int64_t now_ns) {
 }
 
 void Assembler::close(std::int64_t now_ns) {
+  take_marks(std::numeric_limits<std::int64_t>::max());
   // No event comes any more for whom the orphans could wait.
   for (Orphan& orphan : orphans_) {
     orphan.deadline_ns = now_ns;

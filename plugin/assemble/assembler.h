@@ -89,6 +89,12 @@ class Assembler {
   void set_next_operation(std::uint64_t number) { next_operation_ = number; }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
 
+  /// What the application marks; of each thread in the order of time. Ranges wait until
+  /// take_marks(), or a later record of their thread, so that both are in order.
+  void mark(UserMark mark);
+  /// All records that are older have been given.
+  void take_marks(std::int64_t until_ns);
+
   /// Finishes what is finished at this time. To be called now and then.
   void settle(std::int64_t now_ns);
 
@@ -117,6 +123,8 @@ class Assembler {
   };
   struct ThreadCalls {
     std::vector<record::EventId> open;
+    std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
+    std::uint64_t ranges_left_out = 0;    ///< begun within these, when there were too many
     std::int64_t last_ns = 0;
   };
 
@@ -137,6 +145,12 @@ class Assembler {
   bool group_of(const CallEvent& call) const;
   Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
 
+  // assemble_marks.cc
+  void take_marks_of(std::int32_t tid, std::int64_t until_ns);
+  void take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns);
+  void begin_range(UserMark&& mark);
+  void end_range(const UserMark& mark);
+
   // assemble_operation.cc
   void start_operation(const RecordView& view);
   void settle_operations(std::int64_t now_ns);
@@ -153,13 +167,15 @@ class Assembler {
   const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
-  void write_row(Sink& sink, const Event& event, std::int64_t now_ns);
-  void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
+  void write_row(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  void write_open_call(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  std::int64_t end_of_open_ns(std::int32_t tid, record::EventId id, std::int64_t start_ns,
+                              std::int64_t now_ns) const;
   void keep_limits(std::int64_t now_ns);
   void give_up_oldest(std::int64_t now_ns);
   bool can_be_given_up(const Event& event) const;
   void give_up(record::EventId id, std::int64_t now_ns);
-  void give_up_call(Event& event, std::int64_t now_ns);
+  void give_up_call(record::EventId id, Event& event, std::int64_t now_ns);
 
   // assemble_in_flight.cc
   void note_end(const OpenOperation& open);
@@ -196,6 +212,9 @@ class Assembler {
   record::EventId searched_until_ = 0;    // by give_up_oldest
   std::size_t kernels_held_ = 0;          // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
+  std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
+  std::uint64_t marks_ = 0;                                               // numbers given
+  std::size_t open_ranges_ = 0;
   std::vector<record::EventId> childless_calls_;
   std::deque<Orphan> orphans_;
   std::map<std::string, GpuClock> gpu_clocks_;

@@ -51,7 +51,8 @@ struct Event {
   record::EventType type = record::EventType::kUnknown;
   std::uint32_t joined = 0;  ///< states and stops
   std::uint64_t operation = 0;
-  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>
+  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
+               Mark>
       data;
 
   Tally tally() const { return {type, 1, joined}; }

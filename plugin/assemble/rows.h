@@ -60,6 +60,7 @@ struct Operation {
   OperationKind kind = OperationKind::kColl;
   std::uint32_t context = 0;
   std::int32_t tid = 0;
+  std::int32_t call_tid = 0;  ///< of the user's call, where that is known; else tid
   std::string_view func, datatype, algo, proto, variant;
   bool has_seq = false;
   bool has_root = false;
@@ -152,11 +153,27 @@ struct CopyEngineRow : Row {
   bool flag = false;
 };
 
+/// What the application says on one of its threads (ringside_mark, ringside_push, ringside_pop).
+struct UserMark {
+  enum class What : std::uint8_t { kMark, kPush, kPop };
+  What what = What::kMark;
+  std::int64_t ts_ns = 0;
+  std::int32_t tid = 0;
+  std::string text, source;
+};
+
+/// A moment, or a range of a thread.
 struct Mark {
   std::int64_t ts_ns = 0;
   std::int32_t tid = 0;
   bool whole_process = false;
   std::string text;
+  std::string source;
+  std::uint64_t number = 0;  ///< of the application's, from 1; 0: the plugin's own
+  bool is_range = false;
+  bool in_flight = false;              ///< has not ended; end_ns is when it was written
+  bool nests = true;                   ///< ends in order on its thread
+  std::int64_t end_ns = kUnknownTime;  ///< of a range; not known when it begins
 };
 
 }  // namespace ringside::assemble

@@ -265,11 +265,34 @@ int Session::stop() {
 }
 
 int Session::mark(const char* text) {
+  return note_mark(assemble::UserMark::What::kMark, text, nullptr);
+}
+
+int Session::push(const char* text, const char* source) {
+  return note_mark(assemble::UserMark::What::kPush, text, source);
+}
+
+int Session::pop() {
+  return note_mark(assemble::UserMark::What::kPop, nullptr, nullptr);
+}
+
+int Session::note_mark(assemble::UserMark::What what, const char* text, const char* source) {
   constexpr std::size_t kMost_bytes = 1000;
-  std::string cut(text, strnlen(text, kMost_bytes));
-  const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  const auto cut = [](const char* whole) {
+    return whole != nullptr ? std::string(whole, strnlen(whole, kMost_bytes)) : std::string();
+  };
+  MarkNote made;
+  made.mark.what = what;
+  made.mark.text = cut(text);
+  made.mark.source = cut(source);
+  made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
   const std::lock_guard lock(mutex_);
-  note(MarkNote{std::move(cut), record::g_recorder.ticks(), tid});
+  if (!thread_running_ && notes_.size() >= TraceWriter::kMostEarlyMarks) {
+    return RINGSIDE_ERROR_DISABLED;  // nobody takes notes: a program that marks on must not grow
+  }
+  // Under the mutex, so that notes are in the order of time.
+  made.ticks = record::g_recorder.ticks();
+  note(std::move(made));
   return RINGSIDE_OK;
 }
 

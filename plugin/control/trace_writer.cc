@@ -133,6 +133,10 @@ void TraceWriter::create_file() {
   for (const WindowTimes& window : windows_) {
     trace_.window(window.number, window.start_ns, window.end_ns, window.events);
   }
+  for (assemble::UserMark& mark : early_marks_) {
+    assembler_.mark(std::move(mark));
+  }
+  early_marks_ = {};
   has_file_.store(file_.is_open() && !in_memory, std::memory_order_release);
 }
 
@@ -181,8 +185,12 @@ void TraceWriter::apply(const WindowNote& note) {
 }
 
 void TraceWriter::apply(const MarkNote& note) {
+  assemble::UserMark mark = note.mark;
+  mark.ts_ns = clock_.ns(note.ticks);
   if (file_tried_) {
-    trace_.mark({clock_.ns(note.ticks), note.tid, false, note.text});
+    assembler_.mark(std::move(mark));
+  } else if (early_marks_.size() < kMostEarlyMarks) {
+    early_marks_.push_back(std::move(mark));
   }
 }
 

@@ -41,13 +41,15 @@ struct WindowNote {
   std::uint32_t types;
 };
 struct MarkNote {
-  std::string text;
-  std::uint64_t ticks;
-  std::int32_t tid;
+  assemble::UserMark mark;  ///< its ts_ns is not known yet
+  std::uint64_t ticks = 0;
 };
 
 class TraceWriter {
  public:
+  /// Marks that are kept until there is a trace.
+  static constexpr std::size_t kMostEarlyMarks = 1U << 16;
+
   explicit TraceWriter(const Config& config);
 
   /// Keeps a journal in this zeroed memory, and the flight recorder's segments in this directory,
@@ -69,7 +71,11 @@ class TraceWriter {
   void apply(const MarkNote& note);
 
   /// Takes the rings' records up to these ticks; how many there were.
-  std::uint64_t read_rings(std::uint64_t until_ticks) { return reader_.read(until_ticks); }
+  std::uint64_t read_rings(std::uint64_t until_ticks) {
+    const std::uint64_t taken = reader_.read(until_ticks);
+    assembler_.take_marks(clock_.ns(until_ticks));
+    return taken;
+  }
   bool rings_fill_fast() const { return reader_.fills_fast(); }
 
   /// Finishes and writes what is due.
@@ -147,6 +153,7 @@ class TraceWriter {
   bool file_tried_ = false;
   bool notice_taken_ = false;
   std::vector<WindowTimes> windows_;
+  std::vector<assemble::UserMark> early_marks_;  // from before there is a trace
   std::atomic<bool> has_file_{false};
   std::atomic<bool> trouble_{false};
   std::atomic<int> last_error_{0};

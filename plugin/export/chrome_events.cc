@@ -182,7 +182,7 @@ void ChromeTrace::operation_args(const assemble::Operation& operation,
       line_.member_true(key);
     }
   }
-  line_.member("window", operation.window);
+  line_.member("window", operation.window).member("tid", operation.call_tid);
   const std::pair<std::string_view, std::int64_t> times[] = {
       {"enqueue_start_ns", operation.enqueue_start_ns},
       {"enqueue_end_ns", operation.enqueue_end_ns},
@@ -207,17 +207,7 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
   row_name_.append(enqueue || record::is_call(call.type) ? call.func : "");
   const std::int64_t end_ns = std::max(call.end_ns, call.start_ns);
   if (call.nests) {
-    line_.clear();
-    line_.raw("{\"ph\":\"X\",\"cat\":\"api\",\"pid\":")
-        .integer(pid_)
-        .raw(",\"tid\":")
-        .integer(call.tid)
-        .raw(",\"ts\":")
-        .microseconds(call.start_ns)
-        .raw(",\"dur\":")
-        .microseconds(end_ns - call.start_ns)
-        .raw(",\"name\":")
-        .string(row_name_);
+    begin_slice(schema::kCategoryApi, row_name_, call.tid, call.start_ns, end_ns);
   } else {
     begin_async('b', schema::kCategoryApi, row_name_, call.id, call.tid, call.start_ns);
   }
@@ -255,6 +245,23 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
     line_.raw("},\n");
     file_.add(line_.text(), {});
   }
+}
+
+JsonText& ChromeTrace::begin_slice(std::string_view category, std::string_view name,
+                                   std::int32_t tid, std::int64_t start_ns, std::int64_t end_ns) {
+  line_.clear();
+  return line_.raw("{\"ph\":\"X\",\"cat\":\"")
+      .raw(category)
+      .raw("\",\"pid\":")
+      .integer(pid_)
+      .raw(",\"tid\":")
+      .integer(tid)
+      .raw(",\"ts\":")
+      .microseconds(start_ns)
+      .raw(",\"dur\":")
+      .microseconds(end_ns - start_ns)
+      .raw(",\"name\":")
+      .string(name);
 }
 
 void ChromeTrace::counter(std::string_view name, std::string_view unit, std::int64_t ts_ns,

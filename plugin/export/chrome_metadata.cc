@@ -202,23 +202,7 @@ void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64
     return;
   }
   const bool ended = end_ns != assemble::kUnknownTime;
-  mark({ended ? end_ns : start_ns, pid_, true, ended ? "ringside stop" : "ringside start"});
-}
-
-void ChromeTrace::mark(const assemble::Mark& mark) {
-  line_.clear();
-  line_.raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
-      .raw(mark.whole_process ? "p" : "t")
-      .raw("\",\"pid\":")
-      .integer(pid_)
-      .raw(",\"tid\":")
-      .integer(mark.tid)
-      .raw(",\"ts\":")
-      .microseconds(mark.ts_ns)
-      .raw(",\"name\":")
-      .string(mark.text)
-      .raw(",\"args\":{");
-  end_line({});
+  mark_process(ended ? end_ns : start_ns, ended ? "ringside stop" : "ringside start");
 }
 
 void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final) {

@@ -191,10 +191,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   outcome.operations = replayed.operations;
   outcome.in_flight = replayed.in_flight;
   outcome.records = replayed.records;
-  const auto pid = static_cast<std::int32_t>(journal.pid);
-  trace.mark({replayed.death_ns, pid, true,
-              outcome.is_running ? "ringside recover: the process lives"
-                                 : "the process died (ringside recover)"});
+  trace.mark_process(replayed.death_ns, outcome.is_running ? "ringside recover: the process lives"
+                                                           : "the process died (ringside recover)");
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, 0, true);

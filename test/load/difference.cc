@@ -69,6 +69,7 @@ std::string describe(const model::Operation& operation, const model::NameTable& 
       .add("gpu_polled", operation.gpu_polled)
       .add("gpu_rejected", operation.gpu_rejected)
       .add("stream", names.text(operation.stream))
+      .add("tid", operation.tid)
       .add("enqueue_start_ns", operation.enqueue_start_ns)
       .add("enqueue_end_ns", operation.enqueue_end_ns)
       .add("start_ns", operation.start_ns)
@@ -181,6 +182,16 @@ void describe(const model::TraceFile& file, const model::NameTable& names, Lines
                         .add("number", number)
                         .add("start_ns", window.start_ns)
                         .add("end_ns", window.end_ns)
+                        .text());
+  }
+  for (const auto& [number, mark] : file.marks) {
+    lines.push_back(Text("mark")
+                        .add("number", number)
+                        .add("name", names.text(mark.name))
+                        .add("tid", mark.tid)
+                        .add("is_range", mark.is_range)
+                        .add("start_ns", mark.start_ns)
+                        .add("end_ns", mark.end_ns)
                         .text());
   }
   for (const model::ClockReading& reading : file.clocks) {

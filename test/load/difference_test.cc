@@ -76,7 +76,7 @@ std::vector<Change> all_changes() {
                            &Operation::seq, &Operation::count, &Operation::bytes, &Operation::root,
                            &Operation::peer, &Operation::group, &Operation::window,
                            &Operation::channels, &Operation::graph, &Operation::gpu_polled,
-                           &Operation::gpu_rejected, &Operation::enqueue_start_ns,
+                           &Operation::gpu_rejected, &Operation::tid, &Operation::enqueue_start_ns,
                            &Operation::enqueue_end_ns, &Operation::start_ns, &Operation::end_ns);
   for (const auto name : {&Operation::func, &Operation::datatype, &Operation::algo,
                           &Operation::proto, &Operation::stream}) {
@@ -119,6 +119,10 @@ std::vector<Change> all_changes() {
   add_changes<Window>(
       changes, [](model::TraceFile& file) -> Window& { return file.windows[1]; }, &Window::start_ns,
       &Window::end_ns);
+  using model::Mark;
+  add_changes<Mark>(
+      changes, [](model::TraceFile& file) -> Mark& { return file.marks[1]; }, &Mark::tid,
+      &Mark::is_range, &Mark::start_ns, &Mark::end_ns);
   using model::Account;
   add_changes<Account>(
       changes, [](model::TraceFile& file) -> Account& { return file.account; }, &Account::produced,
@@ -136,6 +140,7 @@ std::vector<Change> all_changes() {
   change([](TraceFile& file) { file.account.dropped["Coll dropped_kill"] = 1; });
   change([](TraceFile& file) { file.contexts[2]; });
   change([](TraceFile& file) { file.windows[2]; });
+  change([](TraceFile& file) { file.marks[2]; });
   change([](TraceFile& file) { file.operations.push_back({}); });
   change([](TraceFile& file) { file.proxies.emplace_back(); });
   change([](TraceFile& file) { file.steps.clear(); });
