@@ -234,6 +234,35 @@ error_code take_nullable_text(Value& value, std::string& text) {
   return is_null ? simdjson::SUCCESS : take_text(value, text);
 }
 
+error_code take_sampling(Value& value, model::Sampling& sampling) {
+  simdjson::ondemand::object object;
+  if (const auto error = value.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    Value number;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    if (const auto error = field.value().get(number)) return error;
+    error_code error = simdjson::SUCCESS;
+    if (key == "coll_of") {
+      error = take_integer(number, sampling.coll_of);
+    } else if (key == "p2p_of") {
+      error = take_integer(number, sampling.p2p_of);
+    } else if (key == "window_ns") {
+      error = take_integer(number, sampling.window_ns);
+    } else if (key == "period_ns") {
+      error = take_integer(number, sampling.period_ns);
+    } else if (key == "min_bytes") {
+      error = take_integer(number, sampling.min_bytes);
+    }
+    if (error != simdjson::SUCCESS) {
+      return error;
+    }
+  }
+  return simdjson::SUCCESS;
+}
+
 }  // namespace
 
 Failure read_process(EventParser& parser, const Event& event, model::Process& process) {
@@ -254,6 +283,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "start_ns") return take_integer(value, process.start_ns);
     if (key == "nccl_version") return take_nullable_text(value, process.nccl_version);
     if (key == "abi") return take_integer(value, process.abi);
+    if (key == "sampling") return take_sampling(value, process.sampling);
     return simdjson::SUCCESS;
   });
   if (failure) {

@@ -44,6 +44,8 @@ enum class OperationKey : std::uint8_t {
   kSymmetric,
   kGpuPolled,
   kInFlight,
+  kSampledOut,
+  kSampleOf,
   kWindow,
   kTid,
   kEnqueueStart,

@@ -57,7 +57,8 @@ bool chooses_operations(const Selection& selection);
 /// Takes out the files of ranks and hosts that were not chosen. Returns how many were taken out.
 std::size_t select_files(const Selection& selection, model::Traces& traces);
 
-/// Takes out the matched operations that were not chosen.
+/// Takes out the matched operations that were not chosen, and those that sampling left out and that
+/// are in the traces only since they were in flight: they are of use to find out what is stuck.
 void select_operations(const Selection& selection, const model::Traces& traces,
                        const align::Alignment& alignment, Matches& matches);
 

@@ -150,6 +150,15 @@ Bandwidth median_bandwidth(std::string_view function, const std::vector<Sized>& 
   return {median_of(&Bandwidth::algbw_gb_s), median_of(&Bandwidth::busbw_gb_s)};
 }
 
+// How many operations one that was kept stands for.
+double weight_of(const model::Sampling& sampling, const model::Operation& operation) {
+  const bool has_windows = sampling.window_ns > 0 && sampling.period_ns > sampling.window_ns;
+  const double of_time = has_windows ? static_cast<double>(sampling.period_ns) /
+                                           static_cast<double>(sampling.window_ns)
+                                     : 1;
+  return static_cast<double>(std::max<std::uint64_t>(operation.sample_of, 1)) * of_time;
+}
+
 class Summer {
  public:
   Summer(const model::Traces& traces, const match::Matches& matches,
@@ -238,6 +247,9 @@ class Summer {
     row.ranks_inferred = operation.way != match::Way::kPair &&
                          matches_.communicators[operation.communicator].nranks_inferred;
     ++row.count;
+    const double weight = weight_of(traces_.files[part.file].process.sampling, first);
+    row.count_scaled += weight;
+    row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined.is_rejected ? 1 : 0;
     std::int64_t time_ns = 0;

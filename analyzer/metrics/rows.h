@@ -36,6 +36,9 @@ struct Row {
   model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // the weakest of the ranks' sources
 
   std::uint64_t count = 0;
+  /// How many there are to be thought of for these, in sampled traces; else `count`.
+  double count_scaled = 0;
+  bool is_sampled = false;
   std::uint64_t partial = 0;       // of them, those not recorded on all ranks
   std::uint32_t ranks = 0;         // that take part
   std::uint32_t ranks_seen = 0;    // the least number that recorded one of the operations

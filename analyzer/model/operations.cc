@@ -28,6 +28,7 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
   return {.count = pack(operation.count),
           .bytes = pack(operation.bytes),
           .window = operation.window,
+          .sample_of = operation.sample_of,
           .context = operation.context,
           .root = pack(operation.root),
           .peer = pack(operation.peer),
@@ -41,7 +42,8 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .tid = operation.tid,
           .kind = operation.kind,
           .graph = operation.graph,
-          .gpu_polled = operation.gpu_polled};
+          .gpu_polled = operation.gpu_polled,
+          .sampled_out = operation.sampled_out};
 }
 
 // A multiplication spreads each word over all bits above it; the fold brings them down again.
@@ -185,6 +187,8 @@ Operation Operations::operator[](std::size_t index) const {
   operation.channels = shape.channels;
   operation.graph = shape.graph;
   operation.gpu_polled = shape.gpu_polled;
+  operation.sample_of = shape.sample_of;
+  operation.sampled_out = shape.sampled_out;
   operation.gpu_rejected = shape.gpu_rejected;
   operation.stream = shape.stream;
   operation.tid = shape.tid;

@@ -80,6 +80,7 @@ class Operations {
     std::uint64_t count;
     std::uint64_t bytes;
     std::uint64_t window;
+    std::uint64_t sample_of;
     std::uint32_t context;
     std::uint32_t root;
     std::uint32_t peer;
@@ -94,6 +95,7 @@ class Operations {
     Kind kind;
     bool graph;
     bool gpu_polled;
+    bool sampled_out;
 
     bool operator==(const Shape&) const = default;
   };

@@ -18,6 +18,17 @@
 
 namespace ringside::model {
 
+/// Which operations a trace has (RINGSIDE_SAMPLE); as it is made, all.
+struct Sampling {
+  std::uint64_t coll_of = 1;  // one collective of so many
+  std::uint64_t p2p_of = 1;   // one send or receive of so many
+  std::int64_t window_ns = 0;
+  std::int64_t period_ns = 0;  // those called in the first window_ns of each; 0: at any time
+  std::uint64_t min_bytes = 0;
+
+  bool operator==(const Sampling&) const = default;
+};
+
 /// The first line of a trace.
 struct Process {
   std::string run_id;
@@ -33,6 +44,7 @@ struct Process {
   std::int64_t start_ns = 0;
   std::string nccl_version;  // empty if not known
   std::int64_t abi = 0;
+  Sampling sampling;
 };
 
 struct Context {

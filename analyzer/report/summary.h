@@ -35,6 +35,7 @@ struct InputFacts {
   std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
   std::uint64_t produced = 0;                    // callbacks
   std::uint64_t sampled_out = 0;                 // callbacks
+  std::set<std::string> samplings;               // what each trace has, in words; empty: all
   std::uint64_t rotated = 0;                     // callbacks
   std::uint64_t rotated_files = 0;               // traces that lack their oldest part
   std::uint64_t rotated_kept_bytes = 0;          // the most that one of these has

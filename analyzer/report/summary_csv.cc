@@ -42,6 +42,8 @@ std::string summary_as_csv(const Summary& summary) {
       "partial,ranks,ranks_seen,time_median_us,time_p99_us,algbw_gb_s,busbw_gb_s,times_from,wall_"
       "median_us,"
       "wait_median_us,by_least,excluded,bytes_min,bytes_max";
+  const bool is_sampled = !summary.inputs.samplings.empty();
+  text += is_sampled ? ",count_scaled" : "";
   text += summary.by_range ? ",range\n" : "\n";
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     const match::Communicator& communicator = summary.communicators[i];
@@ -64,6 +66,7 @@ std::string summary_as_csv(const Summary& summary) {
               ',' + median_us(row.wall) + ',' + median_us(row.wait) + ',' +
               std::to_string(row.by_least) + ',' + std::to_string(row.excluded) + ',' +
               optional_integer(row.bytes_min) + ',' + optional_integer(row.bytes_max) +
+              (is_sampled ? ',' + fixed(row.count_scaled, 0) : std::string()) +
               (summary.by_range ? ',' + quoted(row.range) : std::string()) + '\n';
     }
   }

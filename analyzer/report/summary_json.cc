@@ -150,6 +150,9 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
   json.text("algorithm", row.algorithm);
   json.text("protocol", row.protocol);
   json.integer("count", row.count);
+  if (row.is_sampled) {
+    json.number("count_scaled", row.count_scaled, 0);
+  }
   json.integer("partial", row.partial);
   json.integer("ranks", row.ranks);
   json.integer("ranks_seen", row.ranks_seen);

@@ -41,6 +41,9 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   if (inputs.sampled_out > 0) {
     lines.push_back("Sampled: " + counted(inputs.sampled_out, "callback") + " left out on purpose");
   }
+  for (const std::string& sampling : inputs.samplings) {
+    lines.push_back("Sampled: the traces have " + sampling + "; counts with ~ are scaled");
+  }
   if (inputs.rotated > 0) {
     lines.push_back("Rotated: " + std::to_string(inputs.rotated) + " of " +
                     counted(inputs.produced, "callback") +
@@ -90,6 +93,10 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
 std::string ranks_cell(const metrics::Row& row) {
   const std::string ranks = std::to_string(row.ranks) + (row.ranks_inferred ? "?" : "");
   return row.ranks_seen < row.ranks ? std::to_string(row.ranks_seen) + '/' + ranks : ranks;
+}
+
+std::string count_cell(const metrics::Row& row) {
+  return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
 }
 
 std::string number_cell(const std::optional<double>& value, int decimals,
@@ -251,7 +258,7 @@ TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range) {
         datatype_cell(row.datatype),
         word_cell(row.algorithm),
         word_cell(row.protocol),
-        std::to_string(row.count),
+        count_cell(row),
         ranks_cell(row),
         number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
         number_cell(p99_us, 1),

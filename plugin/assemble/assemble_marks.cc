@@ -72,7 +72,7 @@ void Assembler::begin_range(UserMark&& mark) {
   made.number = ++marks_;
   made.is_range = true;
   const record::EventId id = kRangeId | made.number;
-  events_.insert(id, Event{record::EventType::kUnknown, 0, 0, made});
+  events_.insert(id, Event{record::EventType::kUnknown, 0, 0, false, made});
   thread.open.push_back(id);
   thread.ranges.push_back(id);
   ++open_ranges_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
+#include "plugin/assemble/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -79,6 +80,8 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
       write_row(sink, id, event, now_ns);
     } else if (called->call.end_ns == kUnknownTime) {
       write_open_call(sink, id, event, now_ns);
+    } else if (called->is_held) {
+      sink.call(called->call, event.tally());
     }
   }
   for (const Unfinished& entry : unfinished_) {
@@ -90,6 +93,16 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     Operation operation = build(*state, kernels);
     operation.in_flight = state->open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
                           (state->expects_kernels && operation.state != OperationState::kCompleted);
+    // What was seen to end is over, but for the wait for what may come late.
+    if (operation.sampled_out && !operation.in_flight) {
+      if (&sink == &sink_) {
+        leave_out(operation.number | kWrittenOperation, state->tally);
+        for (std::size_t i = 0; i < kernels.size(); ++i) {
+          leave_out(kernels[i].id, state->kernels[i].tally);
+        }
+      }
+      continue;
+    }
     Tally tally = state->tally;
     if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
       tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
@@ -207,6 +220,9 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
 void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
   const auto& called = std::get<CallEvent>(event.data);
   const bool ended = called.call.end_ns != kUnknownTime;
+  if (called.is_held) {
+    let_go(event);
+  }
   if (!ended) {
     write_open_call(sink_, id, event, now_ns);
   }

@@ -32,10 +32,11 @@ void Assembler::open_communicator(const Communicator& opened) {
     communicators_.resize(opened.context + 1);
   }
   communicators_[opened.context] = opened;
+  begin_sampling(communicators_[opened.context]);
   if (opened.context < gpu_clock_of_.size()) {
     gpu_clock_of_[opened.context] = nullptr;  // its GPU is known now
   }
-  sink_.communicator(opened);
+  sink_.communicator(communicators_[opened.context]);
 }
 
 void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {

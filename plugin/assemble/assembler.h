@@ -22,8 +22,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plugin/assemble/event.h"
@@ -32,6 +34,7 @@
 #include "plugin/assemble/in_flight.h"
 #include "plugin/assemble/name_table.h"
 #include "plugin/assemble/record_view.h"
+#include "plugin/assemble/sampling.h"
 #include "plugin/assemble/sink.h"
 
 namespace ringside::assemble {
@@ -41,6 +44,7 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> consumed{};
   std::array<std::uint64_t, record::kAccountTypes> stale{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
+  std::array<std::uint64_t, record::kAccountTypes> sampled_out{};
 };
 
 /// How much is kept at most; together some 250 MB.
@@ -65,10 +69,22 @@ class Assembler {
   /// From here on operations that begin belong to this window.
   void open_window(std::uint32_t number, std::int64_t start_ns);
 
+  /// Leaves out what the sampling does not choose, from the first operation on. `base_ns` is the
+  /// start of the trace's time line since the epoch.
+  void set_sampling(const Sampling& sampling, std::int64_t base_ns) {
+    sampling_ = sampling;
+    base_ns_ = base_ns;
+  }
+  /// From then on sends and receives are no longer counted as their peers count them (some were
+  /// not recorded): all are kept, until there are communicators that are newer than the next
+  /// expect().
+  void lose_places(std::int64_t ts_ns);
+
   /// What is asked for (bits of record::EventType), so that operations wait for their descendants.
   void expect(std::uint32_t types) {
     expect_kernels_ = (types & record::bit(record::EventType::kKernelCh)) != 0;
     expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
+    expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
   }
 
   /// Takes a record. Returns the number of the operation that it belongs to; 0 if there is none, or
@@ -145,6 +161,25 @@ class Assembler {
   bool group_of(const CallEvent& call) const;
   Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
 
+  // assemble_sampling.cc
+  void begin_sampling(Communicator& of);
+  bool chooses(const RecordView& view, Operation& operation);
+  std::optional<std::uint64_t> place_in_lane(const RecordView& view, const Operation& operation);
+  void tell_calls(Event* group, Event* call, bool is_first_of_call, bool is_kept);
+  bool holds_back(record::EventId id, const CallEvent& called);
+  void let_go(Event& event);
+  void write_call(const Event& event);
+  void leave_out(std::uint64_t row, const Tally& tally);
+  /// Of a row that is not a call's.
+  template <typename Write>
+  void write_or_leave_out(const Event& event, std::uint64_t row, Write write) {
+    if (event.sampled_out) {
+      leave_out(row, event.tally());
+    } else {
+      write();
+    }
+  }
+
   // assemble_marks.cc
   void take_marks_of(std::int32_t tid, std::int64_t until_ns);
   void take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns);
@@ -196,6 +231,15 @@ class Assembler {
   OpenOperation* open_operation(std::uint64_t number) { return operations_.find(number); }
 
   Sink& sink_;
+  Sampling sampling_;
+  std::int64_t base_ns_ = 0;
+  /// Sends and receives of a communicator, each lane counted from its creation on.
+  struct Places {
+    std::int64_t until_ns = 0;  ///< they are counted as the peers count them
+    std::map<std::pair<std::int32_t, bool>, std::uint64_t> next;  // by peer and direction
+  };
+  std::unordered_map<std::uint32_t, Places> places_;  // by context
+  bool expect_p2p_ = false;
   const AssemblerLimits limits_;
   NameTable names_;
   std::vector<Communicator> communicators_;

@@ -35,6 +35,8 @@ struct Communicator {
   int rank = 0;
   int nranks = 0;
   int nnodes = 0;
+  /// Asked for, but not done, since the ranks would not choose the same.
+  bool coll_unsampled = false, p2p_unsampled = false;
   int gpu_index = -1;  ///< -1: not known
   std::string gpu_uuid;
   std::string gpu_pci;
@@ -69,6 +71,8 @@ struct Operation {
   bool symmetric = false;
   bool gpu_polled = false;
   bool in_flight = false;
+  bool sampled_out = false;     ///< shown because it is in flight
+  std::uint64_t sample_of = 1;  ///< it is one of so many, by its number
   std::uint64_t seq = 0, count = 0, bytes = 0, stream = 0, user_tag = 0, group = 0;
   std::int32_t root_or_peer = 0;
   std::int32_t rank = 0;

@@ -130,6 +130,9 @@ bool Session::cycle(bool final) {
   } else {
     look_for_hangs();
   }
+  if (const std::string notice = writer_.take_sampling_notice(); !notice.empty()) {
+    log_.warn(notice);
+  }
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
   }

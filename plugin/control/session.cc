@@ -118,6 +118,8 @@ void Session::apply_gate() {
     note(WindowNote{++windows_, ticks, true, wanted_});
   } else if (before != 0 && wanted_ == 0) {
     note(WindowNote{windows_, ticks, false, before});
+  } else if (before != wanted_) {
+    note(TypesNote{ticks, wanted_});
   }
   record::g_recorder.set_gate(wanted_);
   set_mask(wanted_);
@@ -197,7 +199,9 @@ void Session::announce(const record::CommunicatorInit& init) {
       nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
-      (started_ ? "" : " (not started)") + ", " + kept_where() +
+      (started_ ? "" : " (not started)") +
+      (config_.sampling.is_on() ? ", sampled " + config_.sample_text : std::string()) + ", " +
+      kept_where() +
       (ring_directory_.is_open()
            ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
        : config_.ring_directory.empty()

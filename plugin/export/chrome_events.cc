@@ -102,7 +102,8 @@ void ChromeTrace::operation(const assemble::Operation& operation,
   file_.add(line_.text(), {});
   begin_async('b', schema::kCategoryOperation, operation.func, operation.number, operation.tid,
               inner_start_ns);
-  if (operation.kind != assemble::OperationKind::kApi) {
+  // The enqueue of one that was sampled out is not in the trace.
+  if (operation.kind != assemble::OperationKind::kApi && !operation.sampled_out) {
     line_.member_hex("bind_id", (run_id_ << 32) | operation.number).member_true("flow_in");
   }
   operation_args(operation, communicator);
@@ -176,11 +177,15 @@ void ChromeTrace::operation_args(const assemble::Operation& operation,
   const std::pair<std::string_view, bool> flags[] = {{"graph", operation.captured},
                                                      {"symmetric", operation.symmetric},
                                                      {"gpu_polled", operation.gpu_polled},
-                                                     {"in_flight", operation.in_flight}};
+                                                     {"in_flight", operation.in_flight},
+                                                     {"sampled_out", operation.sampled_out}};
   for (const auto& [key, value] : flags) {
     if (value) {
       line_.member_true(key);
     }
+  }
+  if (operation.sample_of > 1) {
+    line_.member("sample_of", operation.sample_of);
   }
   line_.member("window", operation.window).member("tid", operation.call_tid);
   const std::pair<std::string_view, std::int64_t> times[] = {

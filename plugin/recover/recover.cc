@@ -85,8 +85,9 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
     of.dropped_write = before.dropped_write[type] + added.dropped[type];
     of.dropped_memory = before.dropped_memory[type];
     of.rotated = before.rotated[type];
-    const std::uint64_t known =
-        of.rotated + of.written + of.merged + of.filtered + of.stale + of.dropped();
+    of.sampled_out = before.sampled_out[type];
+    const std::uint64_t known = of.rotated + of.written + of.merged + of.filtered + of.sampled_out +
+                                of.stale + of.dropped();
     if (known > of.produced) {
       missing += known - of.produced;
       of.produced = known;

@@ -161,6 +161,8 @@ bool LineReader::read_operation(const std::string& arguments) {
       !take(*args, "bytes", operation.bytes) || !take(*args, "root", operation.root) ||
       !take(*args, "peer", operation.peer) || !take(*args, "group", operation.group) ||
       !take(*args, "window", operation.window) || !take(*args, "tid", operation.tid) ||
+      !take(*args, "sample_of", operation.sample_of) ||
+      !take(*args, "sampled_out", operation.sampled_out) ||
       !take(*args, "channels", operation.channels) || !take(*args, "graph", operation.graph) ||
       !take(*args, "gpu_polled", operation.gpu_polled) ||
       !take(*args, "gpu_rejected", operation.gpu_rejected) ||

@@ -156,6 +156,23 @@ bool read_end(const Members& args, model::TraceFile& file) {
   return true;
 }
 
+bool read_sampling(const Members& args, model::Sampling& sampling) {
+  for (const Member& member : args) {
+    if (member.key != "sampling") {
+      continue;
+    }
+    const auto members = members_of(member.value);
+    if (!members || !take(*members, "coll_of", sampling.coll_of) ||
+        !take(*members, "p2p_of", sampling.p2p_of) ||
+        !take(*members, "window_ns", sampling.window_ns) ||
+        !take(*members, "period_ns", sampling.period_ns) ||
+        !take(*members, "min_bytes", sampling.min_bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool read_process(const std::string& arguments, model::Process& process) {
@@ -170,7 +187,8 @@ bool read_process(const std::string& arguments, model::Process& process) {
       !take(*args, "job", process.job) || !take(*args, "host", process.host) ||
       !take(*args, "boot_id", process.boot_id) || !take(*args, "pid", process.pid) ||
       !take(*args, "launcher_rank", process.launcher_rank) ||
-      !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi)) {
+      !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi) ||
+      !read_sampling(*args, process.sampling)) {
     return false;
   }
   for (const Member& member : *args) {

@@ -15,9 +15,11 @@ import tests_faults
 import tests_hang
 import tests_launch
 import tests_operations
+import tests_sampling
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
-         **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS}
+         **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
+         **tests_sampling.TESTS}
 
 
 def main():
