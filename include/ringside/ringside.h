@@ -100,7 +100,8 @@ RINGSIDE_API int ringside_status(ringside_status_info* info);
 RINGSIDE_API const char* ringside_version(void);
 
 /* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling
- * thread. Before NCCL is up the first 65,536 markers and ends of ranges are kept. */
+ * thread. Before NCCL is up 65,536 markers, beginnings and ends of ranges are kept; what is more
+ * returns RINGSIDE_ERROR_DISABLED. */
 RINGSIDE_API int ringside_mark(const char* text);
 
 /*
