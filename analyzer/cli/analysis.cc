@@ -20,6 +20,27 @@
 namespace ringside::cli {
 namespace {
 
+// Seconds, or a mark of the application.
+void add_moment(CLI::App& command, const char* name, const char* help, const char* group,
+                std::optional<double>& seconds, match::NamedMoment& mark) {
+  command
+      .add_option_function<std::string>(
+          name,
+          [name, &seconds, &mark](const std::string& text) {
+            double number = 0;
+            if (const auto moment = match::parse_moment(text)) {
+              mark = *moment;
+            } else if (CLI::detail::lexical_cast(text, number)) {
+              seconds = number;
+            } else {
+              throw CLI::ValidationError(name, text + " is neither a number nor mark:TEXT");
+            }
+          },
+          help)
+      ->type_name("SECONDS|mark:TEXT")
+      ->group(group);
+}
+
 void add_selection(CLI::App& command, match::Selection& selection) {
   constexpr const char* kGroup = "Choose a part";
   command
@@ -44,12 +65,12 @@ void add_selection(CLI::App& command, match::Selection& selection) {
       .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
       ->transform(CLI::AsSizeValue(false))
       ->group(kGroup);
-  command
-      .add_option("--from", selection.from_s,
-                  "Only operations called so many seconds after the first, or later")
-      ->group(kGroup);
-  command.add_option("--to", selection.to_s, "Only operations called by then, in seconds")
-      ->group(kGroup);
+  add_moment(command, "--from",
+             "Only operations called so many seconds after the first, or later; or since a mark of "
+             "the application",
+             kGroup, selection.from_s, selection.from_mark);
+  add_moment(command, "--to", "Only operations called by then", kGroup, selection.to_s,
+             selection.to_mark);
 }
 
 // Where the clocks are not bounded, as far as CLOCK_REALTIME of two hosts may be apart.
@@ -117,10 +138,16 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
                                         : align::Alignment::estimate(analysis.traces);
 }
 
-void match_chosen(const AnalysisOptions& options, Analysis& analysis) {
+bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
+  match::Selection selection = options.selection;
+  const std::string trouble = match::find_moments(analysis.traces, analysis.alignment, selection);
+  if (!trouble.empty()) {
+    std::fprintf(stderr, "ringside: %s\n", trouble.c_str());
+    return false;
+  }
   analysis.matches = match::match_operations(analysis.traces, clock_of(analysis.alignment));
-  match::select_operations(options.selection, analysis.traces, analysis.alignment,
-                           analysis.matches);
+  match::select_operations(selection, analysis.traces, analysis.alignment, analysis.matches);
+  return true;
 }
 
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
@@ -136,8 +163,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
     return nullptr;
   }
   align_clocks(options, *analysis);
-  match_chosen(options, *analysis);
-  return analysis;
+  return match_chosen(options, *analysis) ? std::move(analysis) : nullptr;
 }
 
 bool is_one_of(const std::string& path, const model::Traces& traces) {

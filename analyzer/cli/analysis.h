@@ -52,8 +52,9 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis);
 /// none is left.
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis);
 void align_clocks(const AnalysisOptions& options, Analysis& analysis);
-/// Matches, and takes out the operations that were not chosen.
-void match_chosen(const AnalysisOptions& options, Analysis& analysis);
+/// Matches, and takes out the operations that were not chosen. False, after a message on stderr, if
+/// --from or --to name a mark that is not there.
+bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 
 /// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if
 /// there is no trace.

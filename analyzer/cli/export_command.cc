@@ -80,9 +80,7 @@ ExitStatus run_export(const ExportOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const match::Selection& chosen = options.selection;
-  const bool is_part = !chosen.communicators.empty() || !chosen.functions.empty() ||
-                       chosen.least_bytes > 0 || chosen.from_s || chosen.to_s;
+  const bool is_part = match::chooses_operations(options.selection);
   const report::ExportInput input{analysis->traces, analysis->matches, analysis->alignment,
                                   is_part};
   for (report::ExportSink* const sink : {database.get(), csv.get()}) {

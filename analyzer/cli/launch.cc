@@ -34,6 +34,10 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
       .add_option("--events", options.plan.events,
                   "What to record, as RINGSIDE_EVENTS has it: default, all, coll,p2p,proxy, ...")
       ->check([](const std::string& text) { return launch::trouble_with_events(text); });
+  command
+      .add_option("--sample", options.plan.sample,
+                  "Record some operations only, as RINGSIDE_SAMPLE has it: coll:1/16,p2p:1/4, ...")
+      ->check([](const std::string& text) { return launch::trouble_with_sample(text); });
   command.add_flag("--start-off", options.plan.start_off,
                    "Record nothing until the program calls ringside_start()");
 }

@@ -30,7 +30,9 @@ ExitStatus run_network(const AnalysisOptions& options) {
   align_clocks(options, analysis);
   std::uint64_t not_chosen = 0;
   if (match::chooses_operations(options.selection)) {
-    match_chosen(options, analysis);
+    if (!match_chosen(options, analysis)) {
+      return kExitNoInput;
+    }
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
   const bool is_for_people = options.format == "table" || options.format == "markdown";

@@ -22,6 +22,7 @@ namespace {
 struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
   bool has_plot = false;
+  std::string group_by;
   std::string fail_on;
   std::vector<Condition> conditions;
 };
@@ -103,7 +104,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   }
   const report::Summary summary =
       report::make_summary(analysis->traces, analysis->problems, analysis->matches,
-                           analysis->alignment, analysis->duplicates);
+                           analysis->alignment, analysis->duplicates, options.group_by == "range");
   std::string text = render(summary, options);
   if (options.has_plot) {
     text += report::bandwidth_plot(summary, terminal_width(), is_utf8_terminal());
@@ -129,6 +130,11 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
+  command
+      ->add_option("--group-by", options->group_by,
+                   "range: rows also by the application's range (ringside_push) they were called "
+                   "in")
+      ->check(CLI::IsMember({"range"}));
   command->add_flag("--strict", options->is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");

@@ -99,6 +99,12 @@ std::string timed_name() {
   return text.data();
 }
 
+std::string trouble_with_sample(const std::string& sample) {
+  return control::parse_sampling(sample)
+             ? std::string()
+             : "'" + sample + "' is not a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K";
+}
+
 std::string trouble_with_events(const std::string& events) {
   std::string unknown;
   if (control::parse_events(events, unknown)) {
@@ -132,6 +138,9 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
   plan.task = task_of(get);
   if (!options.events.empty()) {
     plan.choices.push_back({"RINGSIDE_EVENTS", options.events});
+  }
+  if (!options.sample.empty()) {
+    plan.choices.push_back({"RINGSIDE_SAMPLE", options.sample});
   }
   if (options.start_off) {
     plan.choices.push_back({"RINGSIDE_START", "0"});

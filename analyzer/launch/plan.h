@@ -22,6 +22,7 @@ struct PlanOptions {
   std::string directory;
   std::string plugin;
   std::string events;  ///< a list that RINGSIDE_EVENTS takes
+  std::string sample;  ///< a list that RINGSIDE_SAMPLE takes
   bool start_off = false;
 };
 
@@ -51,6 +52,9 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
 
 /// What is wrong with a list of events; "" if nothing is.
 std::string trouble_with_events(const std::string& events);
+
+/// What is wrong with a choice of samples; "" if nothing is.
+std::string trouble_with_sample(const std::string& sample);
 
 /// ringside-<date>-<time>, by the local clock.
 std::string timed_name();

@@ -37,6 +37,7 @@ constexpr std::array<MetadataLine, 15> kMetadata = {{
     {schema::kLineClock, {"ts_ns", "realtime_ns", "monotonic_ns", "uncertainty_ns"}},
     {schema::kLineGpuClock, {"context", "gpu_ref", "ts_ref_ns", "drift_ppb"}},
     {schema::kLineWindow, {"window", "start_ns"}},
+    {schema::kLineMark, {"mark", "name", "tid", "start_ns"}},
     {schema::kLineAccount, {"ts_ns", "by_type"}},
     {schema::kLineEnd, {"ts_ns", "operations"}},
     {schema::kLineMerged, {"format_version", "base_time_s", "processes", "part"}},
@@ -143,7 +144,8 @@ void check_category(const Event& event, Findings& findings) {
   if (!event.category.empty() && !is_known) {
     findings.add(event.line, Rule::kCategory, "unknown cat \"" + std::string(event.category) + '"');
   }
-  if (event.phase == "X" && is_known && event.category != schema::kCategoryApi) {
+  if (event.phase == "X" && is_known && event.category != schema::kCategoryApi &&
+      event.category != schema::kCategoryMark) {
     findings.add(event.line, Rule::kSliceCategory,
                  "an X slice in cat \"" + std::string(event.category) + '"');
   }

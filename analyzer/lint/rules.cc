@@ -38,7 +38,7 @@ constexpr std::array<Entry, kRuleCount> kRules = {{
     {Rule::kCounterArgs, "counter-args",
      "the args of a counter are one number or more, nothing else"},
     {Rule::kInstantScope, "instant-scope", "the scope s of an instant is g, p or t"},
-    {Rule::kSliceCategory, "slice-category", "only category api has X slices"},
+    {Rule::kSliceCategory, "slice-category", "only the categories api and mark have X slices"},
     {Rule::kSliceOverlap, "slice-overlap",
      "X slices of a thread nest or do not touch the same time"},
     {Rule::kSliceOverlapRounded, "slice-overlap-rounded",

@@ -66,6 +66,34 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
+Failure read_mark(EventParser& parser, const Event& event, Part& part) {
+  model::Mark mark;
+  std::optional<std::uint64_t> number;
+  std::optional<std::uint32_t> tid;
+  std::optional<std::int64_t> start_ns;
+  std::optional<std::string> name;
+  auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
+    if (key == "mark") return take_integer(value, number);
+    if (key == "name") return take_text(value, name.emplace());
+    if (key == "tid") return take_integer(value, tid);
+    if (key == "range") return value.get_bool().get(mark.is_range);
+    if (key == "start_ns") return take_integer(value, start_ns);
+    if (key == "end_ns") return take_integer(value, mark.end_ns);
+    return simdjson::SUCCESS;
+  });
+  if (failure) {
+    return failure;
+  }
+  if (!number || !name || !tid || !start_ns) {
+    return "one of mark, name, tid and start_ns of a mark is missing";
+  }
+  mark.name = part.names.id(*name);
+  mark.tid = *tid;
+  mark.start_ns = *start_ns;
+  part.file.marks[*number] = mark;
+  return std::nullopt;
+}
+
 error_code add(std::uint64_t callbacks, std::uint64_t& sum) {
   sum += callbacks;
   return sum < callbacks ? simdjson::NUMBER_OUT_OF_RANGE : simdjson::SUCCESS;
@@ -206,6 +234,35 @@ error_code take_nullable_text(Value& value, std::string& text) {
   return is_null ? simdjson::SUCCESS : take_text(value, text);
 }
 
+error_code take_sampling(Value& value, model::Sampling& sampling) {
+  simdjson::ondemand::object object;
+  if (const auto error = value.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    Value number;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    if (const auto error = field.value().get(number)) return error;
+    error_code error = simdjson::SUCCESS;
+    if (key == "coll_of") {
+      error = take_integer(number, sampling.coll_of);
+    } else if (key == "p2p_of") {
+      error = take_integer(number, sampling.p2p_of);
+    } else if (key == "window_ns") {
+      error = take_integer(number, sampling.window_ns);
+    } else if (key == "period_ns") {
+      error = take_integer(number, sampling.period_ns);
+    } else if (key == "min_bytes") {
+      error = take_integer(number, sampling.min_bytes);
+    }
+    if (error != simdjson::SUCCESS) {
+      return error;
+    }
+  }
+  return simdjson::SUCCESS;
+}
+
 }  // namespace
 
 Failure read_process(EventParser& parser, const Event& event, model::Process& process) {
@@ -226,6 +283,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "start_ns") return take_integer(value, process.start_ns);
     if (key == "nccl_version") return take_nullable_text(value, process.nccl_version);
     if (key == "abi") return take_integer(value, process.abi);
+    if (key == "sampling") return take_sampling(value, process.sampling);
     return simdjson::SUCCESS;
   });
   if (failure) {
@@ -245,6 +303,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
 Failure read_metadata(EventParser& parser, const Event& event, Part& part) {
   if (event.name == schema::kLineCommunicator) return read_communicator(parser, event, part);
   if (event.name == schema::kLineWindow) return read_window(parser, event, part);
+  if (event.name == schema::kLineMark) return read_mark(parser, event, part);
   if (event.name == schema::kLineAccount) return read_account(parser, event, part);
   if (event.name == schema::kLineClock) return read_clock(parser, event, part);
   if (event.name == schema::kLineEnd) return read_end(parser, event, part);

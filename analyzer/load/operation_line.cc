@@ -41,7 +41,10 @@ constexpr std::array<std::string_view, kOperationKeys> kKeys = {"op",
                                                                 "symmetric",
                                                                 "gpu_polled",
                                                                 "in_flight",
+                                                                "sampled_out",
+                                                                "sample_of",
                                                                 "window",
+                                                                "tid",
                                                                 "enqueue_start_ns",
                                                                 "enqueue_end_ns",
                                                                 "start_ns",
@@ -166,6 +169,12 @@ error_code OperationReader::operator()(std::string_view text, Value& value) {
       return take_integer(value, operation.group);
     case OperationKey::kWindow:
       return take_integer(value, operation.window);
+    case OperationKey::kSampleOf:
+      return take_integer(value, operation.sample_of);
+    case OperationKey::kSampledOut:
+      return value.get_bool().get(operation.sampled_out);
+    case OperationKey::kTid:
+      return take_integer(value, operation.tid);
     case OperationKey::kChannels:
       return take_integer(value, operation.channels);
     case OperationKey::kGpuRejected:

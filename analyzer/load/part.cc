@@ -13,13 +13,17 @@ void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
   }
 }
 
-void append_operations(model::TraceFile& next, const model::NameTable& next_names,
-                       model::NameTable& names, model::TraceFile& file) {
+void append_named(model::TraceFile& next, const model::NameTable& next_names,
+                  model::NameTable& names, model::TraceFile& file) {
   std::vector<model::NameId> ids;
   for (model::NameId id = 0; id < next_names.size(); ++id) {
     ids.push_back(names.id(next_names.text(id)));
   }
   file.operations.append(std::move(next.operations), ids);
+  for (auto& [number, mark] : next.marks) {
+    mark.name = ids[mark.name];
+    file.marks[number] = mark;
+  }
 }
 
 void append_rows(Part& next, Part& whole) {
@@ -84,7 +88,7 @@ void append_metadata(Part& next, model::TraceFile& file) {
 void append_part(Part&& next, const std::string& path, model::NameTable& names, Part& whole,
                  model::Problems& problems) {
   model::TraceFile& file = whole.file;
-  append_operations(next.file, next.names, names, file);
+  append_named(next.file, next.names, names, file);
   append_rows(next, whole);
   append_metadata(next, file);
   for (const model::Problem& problem : next.problems.lines()) {

@@ -47,6 +47,9 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   for (const auto& [number, window] : next.windows) {
     whole.windows[number] = window;
   }
+  for (const auto& [number, mark] : next.marks) {
+    whole.marks[number] = mark;
+  }
   if (next.account.produced > 0) {
     whole.account = std::move(next.account);  // it counts from the start of the process
   }

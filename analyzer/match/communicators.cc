@@ -28,8 +28,13 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   const model::Account& account = file.account;
   const bool has_all_segments =
       account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
+  // What all ranks leave out by its number or size is absent nowhere in between; at the edges of
+  // windows of time they differ.
+  const model::Sampling& sampling = file.process.sampling;
+  const bool is_sampled = account.sampled_out > 0 || !(sampling == model::Sampling{});
+  const bool is_sampled_alike = !(sampling == model::Sampling{}) && sampling.period_ns == 0;
   member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
-                       account.sampled_out == 0 &&
+                       (!is_sampled || is_sampled_alike) &&
                        file.operations_written.value_or(0) <= file.operations.size();
   if (!file.windows.empty() && context.created_ns) {
     const model::Window& first = file.windows.begin()->second;
@@ -41,8 +46,8 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
         !file.next_segment && file.operations_written == file.operations.size() &&
         (!last.end_ns || (context.finalized_ns && *context.finalized_ns <= *last.end_ns));
   }
-  member.is_complete =
-      member.is_lossless && member.is_from_start && member.is_to_end && file.windows.size() == 1;
+  member.is_complete = member.is_lossless && !is_sampled && member.is_from_start &&
+                       member.is_to_end && file.windows.size() == 1;
 }
 
 std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& runs) {

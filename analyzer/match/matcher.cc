@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <tuple>
 
@@ -98,6 +99,33 @@ void count_occurrences(const model::Operations& operations, std::span<Entry> ent
   }
 }
 
+// Sampled sends and receives say their place in the lane; what was not sampled has all places, in
+// order. Where the plugin lost count, the rest has no place any more, and pairs among itself.
+void take_places(const model::Operations& operations, std::span<Entry> entries) {
+  constexpr std::uint32_t kNoPlace = std::uint32_t{1} << 31;
+  for (std::size_t first = 0; first < entries.size();) {
+    std::size_t last = first;
+    bool has_places = false;
+    bool ascend = true;
+    std::optional<std::uint64_t> before;
+    for (; last < entries.size() && entries[last].series() == entries[first].series(); ++last) {
+      const auto place =
+          entries[last].way == Way::kPair ? operations[entries[last].operation].seq : std::nullopt;
+      if (place) {
+        ascend = ascend && *place < kNoPlace && (!before || *before < *place);
+        has_places = true;
+        before = place;
+      }
+    }
+    for (std::size_t i = first; has_places && ascend && i < last; ++i) {
+      const auto place = operations[entries[i].operation].seq;
+      entries[i].occurrence =
+          place ? static_cast<std::uint32_t>(*place) : kNoPlace + entries[i].occurrence % kNoPlace;
+    }
+    first = last;
+  }
+}
+
 std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_context,
                            const Communicator& communicator, std::uint64_t& unpaired) {
   std::vector<Entry> entries;
@@ -123,6 +151,9 @@ std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_cont
       entry.operation = i;
     }
     count_occurrences(operations, std::span(entries).subspan(first));
+    if (traces.files[member.file].process.sampling.p2p_of > 1) {
+      take_places(operations, std::span(entries).subspan(first));
+    }
   }
   return entries;
 }

@@ -15,6 +15,14 @@ bool has(const std::vector<T>& chosen, const U& value) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
+// There only since it is in flight: the other ranks have it by chance.
+bool is_sampled_out(const model::Traces& traces, const Matches& matches,
+                    const MatchedOperation& operation) {
+  const auto parts = parts_of(matches, operation);
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](const Part& part) { return operation_of(traces, part).sampled_out; });
+}
+
 // When the first rank called it.
 std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
                        const align::Alignment& alignment, const MatchedOperation& operation) {
@@ -49,7 +57,8 @@ bool is_chosen(const Selection& selection, const Communicator& communicator) {
 
 bool chooses_operations(const Selection& selection) {
   return !selection.communicators.empty() || !selection.functions.empty() ||
-         selection.least_bytes > 0 || selection.from_s || selection.to_s;
+         selection.least_bytes > 0 || selection.from_s || selection.to_s ||
+         !selection.from_mark.name.empty() || !selection.to_mark.name.empty();
 }
 
 std::size_t select_files(const Selection& selection, model::Traces& traces) {
@@ -63,7 +72,7 @@ std::size_t select_files(const Selection& selection, model::Traces& traces) {
 
 void select_operations(const Selection& selection, const model::Traces& traces,
                        const align::Alignment& alignment, Matches& matches) {
-  const bool has_times = selection.from_s || selection.to_s;
+  const bool has_times = selection.from_s || selection.to_s || selection.from_ns || selection.to_ns;
   std::vector<std::int64_t> called;
   std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
   if (has_times) {
@@ -78,9 +87,11 @@ void select_operations(const Selection& selection, const model::Traces& traces,
     const Communicator& communicator = matches.communicators[operation.communicator];
     const auto bytes = operation_of(traces, matches.parts[operation.first_part]).bytes.value_or(0);
     const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
-    if (is_chosen(selection, communicator) && is_chosen_function(selection, traces, operation) &&
-        bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
-        at_s <= selection.to_s.value_or(at_s)) {
+    if (!is_sampled_out(traces, matches, operation) && is_chosen(selection, communicator) &&
+        is_chosen_function(selection, traces, operation) && bytes >= selection.least_bytes &&
+        at_s >= selection.from_s.value_or(0) && at_s <= selection.to_s.value_or(at_s) &&
+        (!selection.from_ns || called[i] >= *selection.from_ns) &&
+        (!selection.to_ns || called[i] <= *selection.to_ns)) {
       matches.operations[kept++] = operation;
     }
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -12,6 +13,7 @@
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
+#include "analyzer/match/ranges.h"
 
 namespace ringside::metrics {
 namespace {
@@ -24,6 +26,7 @@ constexpr std::size_t kExamples = 5;
 // What makes two operations one row. Names are compared as text, so that the order is the reader's.
 struct Key {
   std::uint32_t communicator = 0;
+  std::string range;
   std::string_view function;
   std::optional<std::uint64_t> bytes;
   std::string_view datatype;
@@ -32,7 +35,8 @@ struct Key {
   TimesFrom times_from = TimesFrom::kGpu;
 
   auto tied() const {
-    return std::tie(communicator, function, bytes, datatype, algorithm, protocol, times_from);
+    return std::tie(communicator, range, function, bytes, datatype, algorithm, protocol,
+                    times_from);
   }
   bool operator<(const Key& other) const { return tied() < other.tied(); }
 };
@@ -146,14 +150,27 @@ Bandwidth median_bandwidth(std::string_view function, const std::vector<Sized>& 
   return {median_of(&Bandwidth::algbw_gb_s), median_of(&Bandwidth::busbw_gb_s)};
 }
 
+// How many operations one that was kept stands for.
+double weight_of(const model::Sampling& sampling, const model::Operation& operation) {
+  const bool has_windows = sampling.window_ns > 0 && sampling.period_ns > sampling.window_ns;
+  const double of_time = has_windows ? static_cast<double>(sampling.period_ns) /
+                                           static_cast<double>(sampling.window_ns)
+                                     : 1;
+  return static_cast<double>(std::max<std::uint64_t>(operation.sample_of, 1)) * of_time;
+}
+
 class Summer {
  public:
   Summer(const model::Traces& traces, const match::Matches& matches,
-         const align::Alignment& alignment)
+         const align::Alignment& alignment, bool by_range)
       : traces_(traces),
         matches_(matches),
         alignment_(alignment),
-        result_(matches.communicators.size()) {}
+        result_(matches.communicators.size()) {
+    if (by_range) {
+      ranges_.emplace(traces);
+    }
+  }
 
   std::vector<CommunicatorRows> sum() {
     judgements_ = match::judge_all(traces_, matches_);
@@ -213,13 +230,15 @@ class Summer {
     const model::Operation& first = match::operation_of(traces_, part);
     const std::string_view function = function_of(traces_, operation);
     const bool has_any_size = operation.pattern == match::Pattern::kAlltoAllv;
-    const Key key{operation.communicator,
-                  function,
-                  has_any_size ? std::nullopt : joined.bytes,
-                  traces_.names.text(first.datatype),
-                  traces_.names.text(first.algo),
-                  traces_.names.text(first.proto),
-                  joined.times_from};
+    const Key key{
+        operation.communicator,
+        ranges_ ? ranges_->text(ranges_->of(traces_, matches_, operation)) : std::string(),
+        function,
+        has_any_size ? std::nullopt : joined.bytes,
+        traces_.names.text(first.datatype),
+        traces_.names.text(first.algo),
+        traces_.names.text(first.proto),
+        joined.times_from};
     auto& [row, times, sized] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
@@ -228,6 +247,9 @@ class Summer {
     row.ranks_inferred = operation.way != match::Way::kPair &&
                          matches_.communicators[operation.communicator].nranks_inferred;
     ++row.count;
+    const double weight = weight_of(traces_.files[part.file].process.sampling, first);
+    row.count_scaled += weight;
+    row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined.is_rejected ? 1 : 0;
     std::int64_t time_ns = 0;
@@ -245,6 +267,7 @@ class Summer {
 
   Row finish(const Key& key, Collected&& collected) const {
     Row row = std::move(collected.row);
+    row.range = key.range;
     row.function = key.function;
     row.bytes = row.bytes_min = row.bytes_max = key.bytes;
     sum_up_sizes(collected.sized, row);
@@ -274,6 +297,7 @@ class Summer {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
+  std::optional<match::Ranges> ranges_;
   std::vector<match::Judgement> judgements_;
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
@@ -297,8 +321,8 @@ bool least_flatters(std::string_view function) {
 }
 
 std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment) {
-  return Summer(traces, matches, alignment).sum();
+                                        const align::Alignment& alignment, bool by_range) {
+  return Summer(traces, matches, alignment, by_range).sum();
 }
 
 }  // namespace ringside::metrics

@@ -24,6 +24,7 @@ namespace ringside::metrics {
 /// sizes follow the data), datatype, algorithm, protocol and the source of their times.
 /// docs/metrics.md defines each figure.
 struct Row {
+  std::string range;  // of the application, in which they were called; empty if not asked for
   std::string function;
   /// The message. AlltoAllv of all sizes are one row: the middle one, of two the lower.
   std::optional<std::uint64_t> bytes;
@@ -35,6 +36,9 @@ struct Row {
   model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // the weakest of the ranks' sources
 
   std::uint64_t count = 0;
+  /// How many there are to be thought of for these, in sampled traces; else `count`.
+  double count_scaled = 0;
+  bool is_sampled = false;
   std::uint64_t partial = 0;       // of them, those not recorded on all ranks
   std::uint32_t ranks = 0;         // that take part
   std::uint32_t ranks_seen = 0;    // the least number that recorded one of the operations
@@ -71,9 +75,10 @@ std::string_view function_of(const model::Traces& traces, const match::MatchedOp
 bool least_flatters(std::string_view function);
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
-/// disagree, and those not seen to finish, are counted and not in any row.
+/// disagree, and those not seen to finish, are counted and not in any row. `by_range`: operations
+/// of a row were called in the same range, too, and rows are sorted by it first.
 std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment);
+                                        const align::Alignment& alignment, bool by_range = false);
 
 }  // namespace ringside::metrics
 

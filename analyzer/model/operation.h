@@ -45,6 +45,9 @@ struct Operation {
   bool gpu_polled = false;             // its GPU times are those of callbacks
   std::uint32_t gpu_rejected = 0;      // channels whose stamps cannot be true
   NameId stream = kNoName;
+  std::uint64_t sample_of = 1;                   // it was chosen, by its number, as one of so many
+  bool sampled_out = false;                      // it was not, and is there because it is in flight
+  std::uint32_t tid = 0;                         // of the thread that called it; 0: not told
   std::optional<std::int64_t> enqueue_start_ns;  // on the file's own time line, as are the others
   std::optional<std::int64_t> enqueue_end_ns;
   std::optional<std::int64_t> start_ns;

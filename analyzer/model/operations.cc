@@ -28,6 +28,7 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
   return {.count = pack(operation.count),
           .bytes = pack(operation.bytes),
           .window = operation.window,
+          .sample_of = operation.sample_of,
           .context = operation.context,
           .root = pack(operation.root),
           .peer = pack(operation.peer),
@@ -38,9 +39,11 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .algo = operation.algo,
           .proto = operation.proto,
           .stream = operation.stream,
+          .tid = operation.tid,
           .kind = operation.kind,
           .graph = operation.graph,
-          .gpu_polled = operation.gpu_polled};
+          .gpu_polled = operation.gpu_polled,
+          .sampled_out = operation.sampled_out};
 }
 
 // A multiplication spreads each word over all bits above it; the fold brings them down again.
@@ -62,8 +65,8 @@ std::uint64_t Operations::hash(const Shape& shape) {
   mix(both(shape.gpu_rejected, shape.func));
   mix(both(shape.datatype, shape.algo));
   mix(both(shape.proto, shape.stream));
-  mix(std::uint64_t{static_cast<std::uint8_t>(shape.kind)} << 2 | std::uint64_t{shape.graph} << 1 |
-      std::uint64_t{shape.gpu_polled});
+  mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 2 |
+                          std::uint32_t{shape.graph} << 1 | std::uint32_t{shape.gpu_polled}));
   return hash;
 }
 
@@ -184,8 +187,11 @@ Operation Operations::operator[](std::size_t index) const {
   operation.channels = shape.channels;
   operation.graph = shape.graph;
   operation.gpu_polled = shape.gpu_polled;
+  operation.sample_of = shape.sample_of;
+  operation.sampled_out = shape.sampled_out;
   operation.gpu_rejected = shape.gpu_rejected;
   operation.stream = shape.stream;
+  operation.tid = shape.tid;
   operation.enqueue_start_ns = unpack(row.enqueue_start_ns);
   operation.enqueue_end_ns = unpack(row.enqueue_end_ns);
   operation.start_ns = unpack(row.start_ns);

@@ -80,6 +80,7 @@ class Operations {
     std::uint64_t count;
     std::uint64_t bytes;
     std::uint64_t window;
+    std::uint64_t sample_of;
     std::uint32_t context;
     std::uint32_t root;
     std::uint32_t peer;
@@ -90,9 +91,11 @@ class Operations {
     NameId algo;
     NameId proto;
     NameId stream;
+    std::uint32_t tid;
     Kind kind;
     bool graph;
     bool gpu_polled;
+    bool sampled_out;
 
     bool operator==(const Shape&) const = default;
   };

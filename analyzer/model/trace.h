@@ -18,6 +18,17 @@
 
 namespace ringside::model {
 
+/// Which operations a trace has (RINGSIDE_SAMPLE); as it is made, all.
+struct Sampling {
+  std::uint64_t coll_of = 1;  // one collective of so many
+  std::uint64_t p2p_of = 1;   // one send or receive of so many
+  std::int64_t window_ns = 0;
+  std::int64_t period_ns = 0;  // those called in the first window_ns of each; 0: at any time
+  std::uint64_t min_bytes = 0;
+
+  bool operator==(const Sampling&) const = default;
+};
+
 /// The first line of a trace.
 struct Process {
   std::string run_id;
@@ -33,6 +44,7 @@ struct Process {
   std::int64_t start_ns = 0;
   std::string nccl_version;  // empty if not known
   std::int64_t abi = 0;
+  Sampling sampling;
 };
 
 struct Context {
@@ -58,6 +70,15 @@ struct Window {
   std::optional<std::int64_t> end_ns;
 };
 
+/// What the application marked on one of its threads: a moment, or a range.
+struct Mark {
+  NameId name = kNoName;
+  std::uint32_t tid = 0;
+  bool is_range = false;
+  std::int64_t start_ns = 0;
+  std::optional<std::int64_t> end_ns;  // of a range that has ended
+};
+
 /// The last account of a file, summed over event types where not said otherwise.
 struct Account {
   std::uint64_t produced = 0;
@@ -77,6 +98,7 @@ struct TraceFile {
   std::deque<Step> steps;
   std::vector<ClockReading> clocks;         // in the order of the file
   std::map<std::uint64_t, Window> windows;  // by number
+  std::map<std::uint64_t, Mark> marks;      // by number
   std::optional<std::int64_t> last_ns;      // of ringside_end, else of the last account
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be

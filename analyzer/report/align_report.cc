@@ -90,13 +90,19 @@ std::vector<std::string> limits(const model::Traces& traces, const align::Alignm
   std::vector<std::string> notes = clock_notes(alignment);
   std::size_t lossy = 0;
   std::size_t open = 0;
+  std::size_t sampled = 0;
   for (const model::TraceFile& file : traces.files) {
     lossy += file.account.dropped.empty() ? 0 : 1;
     open += file.closed ? 0 : 1;
+    sampled += file.process.sampling == model::Sampling{} ? 0 : 1;
   }
   if (lossy > 0) {
     notes.push_back("records were dropped in " + counted(lossy, "trace") +
                     " (ringside summary says how many)");
+  }
+  if (sampled > 0) {
+    notes.push_back(counted(sampled, "trace is", "traces are") +
+                    " sampled (RINGSIDE_SAMPLE): all is said of the operations that were kept");
   }
   if (open > 0) {
     notes.push_back(counted(open, "trace") + " not closed: its process was killed or still runs");

@@ -57,6 +57,31 @@ void add_segments(const model::TraceFile& file, InputFacts& facts) {
   }
 }
 
+std::string words_of(const model::Sampling& sampling) {
+  std::vector<std::string> words;
+  if (sampling.coll_of > 1) {
+    words.push_back("1 of " + std::to_string(sampling.coll_of) + " collectives");
+  }
+  if (sampling.p2p_of > 1) {
+    words.push_back("1 of " + std::to_string(sampling.p2p_of) + " sends and receives");
+  }
+  if (sampling.period_ns > 0) {
+    const auto seconds = [](std::int64_t duration_ns) {
+      return fixed(static_cast<double>(duration_ns) / 1e9, 3) + " s";
+    };
+    words.push_back("those called in the first " + seconds(sampling.window_ns) + " of each " +
+                    seconds(sampling.period_ns));
+  }
+  if (sampling.min_bytes > 0) {
+    words.push_back("messages of " + human_bytes(sampling.min_bytes) + " or more");
+  }
+  std::string text;
+  for (const std::string& word : words) {
+    text += (text.empty() ? "" : ", ") + word;
+  }
+  return text;
+}
+
 void add_file(const model::TraceFile& file, InputFacts& facts) {
   facts.files.push_back(&file);
   facts.operations += file.operations.size();
@@ -81,6 +106,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   }
   facts.produced += file.account.produced;
   facts.sampled_out += file.account.sampled_out;
+  if (const std::string words = words_of(file.process.sampling); !words.empty()) {
+    facts.samplings.insert(words);
+  }
   add_segments(file, facts);
   if (file.operations_written && *file.operations_written > file.operations.size()) {
     facts.lines_lost += *file.operations_written - file.operations.size();
@@ -91,10 +119,11 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
                      const match::Matches& matches, const align::Alignment& alignment,
-                     std::vector<std::string> duplicates) {
+                     std::vector<std::string> duplicates, bool by_range) {
   Summary summary;
+  summary.by_range = by_range;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(traces, matches, alignment);
+  summary.rows = metrics::make_rows(traces, matches, alignment, by_range);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
   summary.alignment = &alignment;

@@ -35,6 +35,7 @@ struct InputFacts {
   std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
   std::uint64_t produced = 0;                    // callbacks
   std::uint64_t sampled_out = 0;                 // callbacks
+  std::set<std::string> samplings;               // what each trace has, in words; empty: all
   std::uint64_t rotated = 0;                     // callbacks
   std::uint64_t rotated_files = 0;               // traces that lack their oldest part
   std::uint64_t rotated_kept_bytes = 0;          // the most that one of these has
@@ -47,6 +48,7 @@ struct InputFacts {
 
 struct Summary {
   InputFacts inputs;
+  bool by_range = false;  // rows are of one range of the application each
   const model::Problems* problems = nullptr;
   const align::Alignment* alignment = nullptr;
   std::vector<match::Run> runs;
@@ -57,7 +59,7 @@ struct Summary {
 /// Sums up what was loaded and matched. The summary refers to all that it is made of.
 Summary make_summary(const model::Traces& traces, const model::Problems& problems,
                      const match::Matches& matches, const align::Alignment& alignment,
-                     std::vector<std::string> duplicates);
+                     std::vector<std::string> duplicates, bool by_range = false);
 
 std::uint64_t dropped_total(const InputFacts& inputs);
 

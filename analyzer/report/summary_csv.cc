@@ -41,7 +41,10 @@ std::string summary_as_csv(const Summary& summary) {
       "communicator,name,nranks,nranks_inferred,function,bytes,datatype,algorithm,protocol,count,"
       "partial,ranks,ranks_seen,time_median_us,time_p99_us,algbw_gb_s,busbw_gb_s,times_from,wall_"
       "median_us,"
-      "wait_median_us,by_least,excluded,bytes_min,bytes_max\n";
+      "wait_median_us,by_least,excluded,bytes_min,bytes_max";
+  const bool is_sampled = !summary.inputs.samplings.empty();
+  text += is_sampled ? ",count_scaled" : "";
+  text += summary.by_range ? ",range\n" : "\n";
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     const match::Communicator& communicator = summary.communicators[i];
     const std::string id = communicator.hash.empty() ? label_of(communicator)
@@ -62,7 +65,9 @@ std::string summary_as_csv(const Summary& summary) {
               optional_number(row.bandwidth.busbw_gb_s, 6) + ',' + times_from_name(row.times_from) +
               ',' + median_us(row.wall) + ',' + median_us(row.wait) + ',' +
               std::to_string(row.by_least) + ',' + std::to_string(row.excluded) + ',' +
-              optional_integer(row.bytes_min) + ',' + optional_integer(row.bytes_max) + '\n';
+              optional_integer(row.bytes_min) + ',' + optional_integer(row.bytes_max) +
+              (is_sampled ? ',' + fixed(row.count_scaled, 0) : std::string()) +
+              (summary.by_range ? ',' + quoted(row.range) : std::string()) + '\n';
     }
   }
   return text;

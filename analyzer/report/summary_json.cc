@@ -137,8 +137,11 @@ void write_distribution(JsonWriter& json, std::string_view key,
   json.end_object();
 }
 
-void write_row(JsonWriter& json, const metrics::Row& row) {
+void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
   json.begin_object();
+  if (by_range) {
+    json.text("range", row.range);
+  }
   json.text("function", row.function);
   optional_integer(json, "bytes", row.bytes);
   optional_integer(json, "bytes_min", row.bytes_min);
@@ -147,6 +150,9 @@ void write_row(JsonWriter& json, const metrics::Row& row) {
   json.text("algorithm", row.algorithm);
   json.text("protocol", row.protocol);
   json.integer("count", row.count);
+  if (row.is_sampled) {
+    json.number("count_scaled", row.count_scaled, 0);
+  }
   json.integer("partial", row.partial);
   json.integer("ranks", row.ranks);
   json.integer("ranks_seen", row.ranks_seen);
@@ -202,7 +208,7 @@ const char* identity_name(match::Identity identity) {
 }
 
 void write_communicator(JsonWriter& json, const match::Communicator& communicator,
-                        const metrics::CommunicatorRows& rows) {
+                        const metrics::CommunicatorRows& rows, bool by_range) {
   json.begin_object();
   json.text("label", label_of(communicator));
   json.text("hash", communicator.hash);
@@ -238,7 +244,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
   texts(json, "examples", rows.examples);
   json.begin_array("rows");
   for (const metrics::Row& row : rows.rows) {
-    write_row(json, row);
+    write_row(json, row, by_range);
   }
   json.end_array();
   json.end_object();
@@ -260,7 +266,7 @@ std::string summary_as_json(const Summary& summary) {
   write_clocks(json, *summary.alignment);
   json.begin_array("communicators");
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    write_communicator(json, summary.communicators[i], summary.rows[i]);
+    write_communicator(json, summary.communicators[i], summary.rows[i], summary.by_range);
   }
   json.end_array();
   json.end_object();

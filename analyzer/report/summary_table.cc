@@ -31,7 +31,7 @@ std::string summary_as_table(const Summary& summary, bool with_clocks) {
       text += "  " + line + '\n';
     }
     if (!summary.rows[i].rows.empty()) {
-      text += make_table(summary.rows[i]).aligned(2);
+      text += make_table(summary.rows[i], summary.by_range).aligned(2);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
@@ -60,7 +60,8 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
       text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
     }
     if (!summary.rows[i].rows.empty()) {
-      text += (lines.empty() ? "" : "\n") + make_table(summary.rows[i]).markdown();
+      text +=
+          (lines.empty() ? "" : "\n") + make_table(summary.rows[i], summary.by_range).markdown();
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";

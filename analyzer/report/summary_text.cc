@@ -41,6 +41,9 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   if (inputs.sampled_out > 0) {
     lines.push_back("Sampled: " + counted(inputs.sampled_out, "callback") + " left out on purpose");
   }
+  for (const std::string& sampling : inputs.samplings) {
+    lines.push_back("Sampled: the traces have " + sampling + "; counts with ~ are scaled");
+  }
   if (inputs.rotated > 0) {
     lines.push_back("Rotated: " + std::to_string(inputs.rotated) + " of " +
                     counted(inputs.produced, "callback") +
@@ -90,6 +93,10 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
 std::string ranks_cell(const metrics::Row& row) {
   const std::string ranks = std::to_string(row.ranks) + (row.ranks_inferred ? "?" : "");
   return row.ranks_seen < row.ranks ? std::to_string(row.ranks_seen) + '/' + ranks : ranks;
+}
+
+std::string count_cell(const metrics::Row& row) {
+  return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
 }
 
 std::string number_cell(const std::optional<double>& value, int decimals,
@@ -227,21 +234,17 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   return lines;
 }
 
-TextTable make_table(const metrics::CommunicatorRows& rows) {
-  TextTable table({{"function", "", false},
-                   {"message", "per rank", true},
-                   {"datatype", "", false},
-                   {"algorithm", "", false},
-                   {"protocol", "", false},
-                   {"count", "", true},
-                   {"ranks", "", true},
-                   {"median", "us", true},
-                   {"p99", "us", true},
-                   {"wall", "us", true},
-                   {"wait", "us", true},
-                   {"algbw", "GB/s", true},
-                   {"busbw", "GB/s", true},
-                   {"times", "from", false}});
+TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range) {
+  std::vector<Column> columns = {
+      {"function", "", false},  {"message", "per rank", true}, {"datatype", "", false},
+      {"algorithm", "", false}, {"protocol", "", false},       {"count", "", true},
+      {"ranks", "", true},      {"median", "us", true},        {"p99", "us", true},
+      {"wall", "us", true},     {"wait", "us", true},          {"algbw", "GB/s", true},
+      {"busbw", "GB/s", true},  {"times", "from", false}};
+  if (by_range) {
+    columns.insert(columns.begin(), {"range", "", false});
+  }
+  TextTable table(std::move(columns));
   for (const metrics::Row& row : rows.rows) {
     const auto median_us = [](const std::optional<metrics::Distribution>& of) {
       return of ? std::optional<double>(of->median_ns / 1000) : std::nullopt;
@@ -249,15 +252,25 @@ TextTable make_table(const metrics::CommunicatorRows& rows) {
     const auto p99_us = row.busy
                             ? std::optional<double>(static_cast<double>(row.busy->p99_ns) / 1000)
                             : std::nullopt;
-    table.add_row({row.function, size_cell(row), datatype_cell(row.datatype),
-                   word_cell(row.algorithm), word_cell(row.protocol), std::to_string(row.count),
-                   ranks_cell(row),
-                   number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
-                   number_cell(p99_us, 1), number_cell(median_us(row.wall), 1),
-                   number_cell(median_us(row.wait), 1),
-                   bandwidth_cell(row.bandwidth.algbw_gb_s, row.algbw_inferred),
-                   bandwidth_cell(row.bandwidth.busbw_gb_s, row.busbw_inferred),
-                   times_from_name(row.times_from)});
+    std::vector<std::string> cells = {
+        row.function,
+        size_cell(row),
+        datatype_cell(row.datatype),
+        word_cell(row.algorithm),
+        word_cell(row.protocol),
+        count_cell(row),
+        ranks_cell(row),
+        number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
+        number_cell(p99_us, 1),
+        number_cell(median_us(row.wall), 1),
+        number_cell(median_us(row.wait), 1),
+        bandwidth_cell(row.bandwidth.algbw_gb_s, row.algbw_inferred),
+        bandwidth_cell(row.bandwidth.busbw_gb_s, row.busbw_inferred),
+        times_from_name(row.times_from)};
+    if (by_range) {
+      cells.insert(cells.begin(), word_cell(row.range));
+    }
+    table.add_row(std::move(cells));
   }
   return table;
 }

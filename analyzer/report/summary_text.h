@@ -22,7 +22,7 @@ std::string communicator_title(const match::Communicator& communicator);
 std::vector<std::string> communicator_lines(const match::Communicator& communicator,
                                             const metrics::CommunicatorRows& rows);
 
-TextTable make_table(const metrics::CommunicatorRows& rows);
+TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range);
 
 /// What the figures mean: one line each.
 std::vector<std::string> footer_lines(const Summary& summary);

@@ -21,7 +21,9 @@ int main(int argument_count, char** arguments) {
   if (!check(ringside_start(NULL), "ringside_start")) return 1;
   if (!check(ringside_mark("training begins"), "ringside_mark")) return 1;
 
+  if (!check(ringside_push("step", "linked.c:24"), "ringside_push")) return 1;
   /* The work with NCCL would be here. */
+  if (!check(ringside_pop(), "ringside_pop")) return 1;
 
   memset(&info, 0, sizeof info);
   info.struct_size = sizeof info;

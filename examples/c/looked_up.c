@@ -19,7 +19,10 @@ int main(int argument_count, char** arguments) {
   const ringside_start_options options = {sizeof options, "coll,p2p"};
   int result = profiler.start(&options);
 
+  /* A library that is older than ranges answers with an error, and nothing else happens. */
+  profiler.push("step", "looked_up.c:23");
   /* The work with NCCL would be here. */
+  profiler.pop();
 
   if (result == RINGSIDE_OK) result = profiler.stop();
   if (result == RINGSIDE_OK) result = profiler.dump(arguments[1]);

@@ -6,7 +6,8 @@
 
     import ringside_ctypes as ringside
     with ringside.profile():        # records what is called in here
-        train_one_step()
+        with ringside.named_range("step"):
+            train_one_step()
     ringside.dump("step.json")      # everything so far, as a complete trace
 
 Without the plugin, `ringside.available()` is False, and `profile()` does nothing.
@@ -56,6 +57,9 @@ class Status(ctypes.Structure):
         ("bytes_written", ctypes.c_uint64),
         ("trouble", ctypes.c_int32),
         ("trace_path", ctypes.c_char * 1024),
+        ("bytes_kept", ctypes.c_uint64),
+        ("rotated", ctypes.c_uint64),
+        ("flight_recorder", ctypes.c_int32),
     ]
 
 
@@ -73,6 +77,8 @@ def _open():
         library.ringside_dump.argtypes = [ctypes.c_char_p]
         library.ringside_status.argtypes = [ctypes.POINTER(Status)]
         library.ringside_mark.argtypes = [ctypes.c_char_p]
+        if hasattr(library, "ringside_push"):  # a library may be older
+            library.ringside_push.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         library.ringside_version.restype = ctypes.c_char_p
         return library
     return None
@@ -115,6 +121,25 @@ def mark(text):
     _call("ringside_mark", text.encode())
 
 
+@contextlib.contextmanager
+def named_range(text):
+    """A range of the calling thread, as long as the `with` block; ranges nest.
+
+    The trace tells the line of the program beside it. Without Ringside, or with one that is older than
+    ranges, it does nothing.
+    """
+    has_ranges = available() and hasattr(_library, "ringside_push")
+    if has_ranges:
+        caller = sys._getframe(2)
+        source = f"{caller.f_code.co_filename}:{caller.f_lineno}"
+        _call("ringside_push", text.encode(), source.encode())
+    try:
+        yield
+    finally:
+        if has_ranges:
+            _call("ringside_pop")
+
+
 def status():
     """What the profiler is doing."""
     info = Status(struct_size=ctypes.sizeof(Status))
@@ -140,7 +165,7 @@ def main():
         sys.exit(f"usage: {sys.argv[0]} DUMP_FILE")
     if not available():
         sys.exit("NCCL_PROFILER_PLUGIN does not name libnccl-profiler-ringside.so")
-    with profile("coll,p2p"):
+    with profile("coll,p2p"), named_range("step"):
         mark("the work with NCCL would be here")
         recording = bool(status().started)
     dump(sys.argv[1])

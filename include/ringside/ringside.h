@@ -41,8 +41,9 @@ enum {
   RINGSIDE_ERROR_IO = -3,     /* a file could not be created or written; errno says why */
   RINGSIDE_ERROR_DISABLED =
       -4, /* this process records nothing: the child of a fork, or no memory at load */
-  RINGSIDE_ERROR_TIMEOUT = -5,  /* the drain thread did not answer within ten seconds */
-  RINGSIDE_ERROR_NOT_FOUND = -6 /* ringside_open() only: no such library, or it is not Ringside */
+  RINGSIDE_ERROR_TIMEOUT = -5, /* the drain thread did not answer within ten seconds */
+  RINGSIDE_ERROR_NOT_FOUND =
+      -6 /* ringside_open() only: no such library, it is not Ringside, or it lacks a function */
 };
 
 /* How to start. A NULL pointer to it, or a NULL events, means the configured events
@@ -99,8 +100,20 @@ RINGSIDE_API int ringside_status(ringside_status_info* info);
 RINGSIDE_API const char* ringside_version(void);
 
 /* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling
- * thread. */
+ * thread. Before NCCL is up 65,536 markers, beginnings and ends of ranges are kept; what is more
+ * returns RINGSIDE_ERROR_DISABLED. */
 RINGSIDE_API int ringside_mark(const char* text);
+
+/*
+ * Begins a range of the calling thread, and ends the innermost one that it has begun. Ranges nest,
+ * are slices of the thread in the trace, and what is called in one can be looked at by its name
+ * (`ringside summary --group-by range`, `--from mark:TEXT`). text as in ringside_mark. source, a
+ * line of the program as in "train.py:17", is told beside it; NULL: none. 256 ranges of a thread
+ * nest, 4,096 of the process are open together; what begins beyond that is left out. ringside_pop
+ * without a range does nothing.
+ */
+RINGSIDE_API int ringside_push(const char* text, const char* source);
+RINGSIDE_API int ringside_pop(void);
 
 /*
  * The same functions, looked up in the library that NCCL_PROFILER_PLUGIN names, for programs that
@@ -114,6 +127,8 @@ typedef struct ringside_functions {
   int (*status)(ringside_status_info* info);
   const char* (*version)(void);
   int (*mark)(const char* text);
+  int (*push)(const char* text, const char* source);
+  int (*pop)(void);
 } ringside_functions;
 
 #ifdef __cplusplus
@@ -139,28 +154,45 @@ static inline void* ringside_open_library(const char* name) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
+/* What stands for push and pop where the library is older than they are. */
+static inline int ringside_no_push(const char* text, const char* source) {
+  (void)text;
+  (void)source;
+  return RINGSIDE_ERROR_NOT_FOUND;
+}
+static inline int ringside_no_pop(void) {
+  return RINGSIDE_ERROR_NOT_FOUND;
+}
+
 /*
  * Fills functions. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded or has not Ringside's
- * functions; then all members are NULL. The library stays loaded.
+ * functions; then all members are NULL. The library stays loaded. With one that is older than push
+ * and pop, these two do nothing but return RINGSIDE_ERROR_NOT_FOUND.
  */
 static inline int ringside_open(ringside_functions* functions) {
   static const char* const names[] = {"ringside_start",  "ringside_stop",    "ringside_dump",
-                                      "ringside_status", "ringside_version", "ringside_mark"};
-  void* found[sizeof names / sizeof names[0]];
+                                      "ringside_status", "ringside_version", "ringside_mark",
+                                      "ringside_push",   "ringside_pop"};
+  enum { count = sizeof names / sizeof names[0], needed = 6 };
+  void* found[count];
   void* library;
   size_t i;
   if (functions == NULL) return RINGSIDE_ERROR_ARGUMENT;
   memset(functions, 0, sizeof *functions);
   library = ringside_open_library(getenv("NCCL_PROFILER_PLUGIN"));
   if (library == NULL) return RINGSIDE_ERROR_NOT_FOUND;
-  for (i = 0; i < sizeof names / sizeof names[0]; i++) {
+  for (i = 0; i < count; i++) {
     found[i] = dlsym(library, names[i]);
-    if (found[i] == NULL) {
+    if (found[i] == NULL && i < needed) {
       dlclose(library);
       return RINGSIDE_ERROR_NOT_FOUND;
     }
   }
   memcpy(functions, found, sizeof *functions);
+  if (functions->push == NULL || functions->pop == NULL) {
+    functions->push = ringside_no_push;
+    functions->pop = ringside_no_pop;
+  }
   return RINGSIDE_OK;
 }
 #endif /* RINGSIDE_NO_OPEN */

@@ -23,6 +23,7 @@ inline constexpr char kLineCommunicator[] = "ringside_communicator";
 inline constexpr char kLineClock[] = "ringside_clock";
 inline constexpr char kLineGpuClock[] = "ringside_gpu_clock";
 inline constexpr char kLineWindow[] = "ringside_window";
+inline constexpr char kLineMark[] = "ringside_mark";
 inline constexpr char kLineAccount[] = "ringside_account";
 inline constexpr char kLineEnd[] = "ringside_end";
 

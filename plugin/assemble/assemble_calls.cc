@@ -24,6 +24,7 @@ std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
 }
 
 void Assembler::start_call(const RecordView& view) {
+  take_marks_of(view.tid, view.ts_ns);
   CallEvent made;
   Call& call = made.call;
   call.type = view.type;
@@ -42,7 +43,7 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  events_.insert(view.id, Event{view.type, 0, 0, made});
+  events_.insert(view.id, Event{view.type, 0, 0, false, made});
   calls_[view.tid].open.push_back(view.id);
   if (record::is_call(view.type)) {
     if (call.captured) {
@@ -55,6 +56,7 @@ void Assembler::start_call(const RecordView& view) {
 
 void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
+  take_marks_of(call.tid, view.ts_ns);
   std::vector<record::EventId>& open = calls_[call.tid].open;
   call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
   if (call.nests) {
@@ -65,8 +67,7 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
   call.end_ns =
       call.nests ? call_boundary(call.tid, view.ts_ns) : std::max(view.ts_ns, call.start_ns);
   if (record::is_coll_like(call.type)) {
-    // The enqueue of an operation: its callbacks are accounted for with the operation's line.
-    sink_.call(call, Tally{});
+    write_call(event);
     if (OpenOperation* operation = open_operation(call.operation)) {
       operation->operation.enqueue_end_ns = call.end_ns;
       operation->last_activity_ns = view.ts_ns;
@@ -74,8 +75,18 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
     }
     return;
   }
-  sink_.call(call, event.tally());
-  if (!record::is_call(call.type)) {
+  auto& called = std::get<CallEvent>(event.data);
+  called.is_held = sampling_.is_on() && holds_back(view.id, called);
+  if (!called.is_held) {
+    write_call(event);
+  }
+  for (const record::EventId launch : called.launches) {
+    if (Event* const held = events_.find(launch)) {
+      let_go(*held);
+      events_.erase(launch);
+    }
+  }
+  if (!record::is_call(call.type) && !called.is_held) {
     events_.erase(view.id);
   }
 }
@@ -92,7 +103,7 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   made.kind = OperationKind::kApi;
   made.context = call.call.context;
   made.rank = communicator(call.call.context).rank;
-  made.tid = call.call.tid;
+  made.tid = made.call_tid = call.call.tid;
   made.func = call.call.func;
   made.datatype = call.call.datatype;
   made.count = call.call.count;
@@ -129,6 +140,9 @@ void Assembler::settle_calls(std::int64_t now_ns) {
     }
     if (now_ns - call.group_gone_ns < kChildWait_ns) {
       return false;
+    }
+    if (call.is_held) {
+      let_go(*found);
     }
     sink_.operation(call_operation(call, next_operation_++, false), communicator(call.call.context),
                     Tally{});

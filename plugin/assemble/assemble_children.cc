@@ -30,11 +30,12 @@ std::int64_t between(std::int64_t from_ns, std::int64_t to_ns) {
 }  // namespace
 
 void Assembler::start_child(const RecordView& view) {
-  Event event{view.type, 0, 0, ControlRow{}};
+  Event event{view.type, 0, 0, false, ControlRow{}};
   Event* const above = events_.find(view.payload.step.parent);
   event.operation = above != nullptr ? above->operation : given_operation_;
   joined_operation_ = event.operation;
   OpenOperation* const operation = open_operation(event.operation);
+  event.sampled_out = above != nullptr && above->sampled_out;
 
   Row common;
   common.id = row_id(view.id);
@@ -222,10 +223,10 @@ void Assembler::stop_child(const RecordView& view, Event& event) {
     sink_.control(*control, event.tally());
   } else if (auto* net = std::get_if<NetRow>(&event.data)) {
     net->end_ns = view.ts_ns;
-    sink_.net(*net, event.tally());
+    write_or_leave_out(event, net->id, [&] { sink_.net(*net, event.tally()); });
   } else if (auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
     engine->end_ns = view.ts_ns;
-    sink_.copy_engine(*engine, event.tally());
+    write_or_leave_out(event, engine->id, [&] { sink_.copy_engine(*engine, event.tally()); });
   }
 }
 
@@ -249,7 +250,7 @@ void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts
     lower(operation->proxy_first_ns, row.start_ns);
     operation->proxy_last_ns = std::max(operation->proxy_last_ns, ts_ns);
   }
-  sink_.proxy_op(row, event.tally());
+  write_or_leave_out(event, row.id, [&] { sink_.proxy_op(row, event.tally()); });
 }
 
 void Assembler::split_time(StepEvent& step, std::int64_t until_ns) {
@@ -287,7 +288,7 @@ void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_n
     above.step_bytes += row.bytes;
     std::erase(above.steps, step.id);
   }
-  sink_.step(row, event.tally());
+  write_or_leave_out(event, row.id, [&] { sink_.step(row, event.tally()); });
 }
 
 void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns) {
@@ -301,8 +302,10 @@ void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t 
     ++kernels_held_;
     return;
   }
-  place_kernel(kernel, kUnknownTime);
-  sink_.kernel(kernel, event.tally());
+  write_or_leave_out(event, kernel.id, [&] {
+    place_kernel(kernel, kUnknownTime);
+    sink_.kernel(kernel, event.tally());
+  });
 }
 
 // Puts a kernel's stamps on the time line, or, where they cannot be true, the callbacks' times.

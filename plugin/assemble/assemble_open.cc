@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
+#include "plugin/assemble/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -13,7 +14,7 @@ using record::EventId;
 using record::EventType;
 
 // Of an event that is not a call.
-void Assembler::write_row(Sink& sink, const Event& event, std::int64_t now_ns) {
+void Assembler::write_row(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
   const Tally tally = event.tally();
   const auto in_flight = [](auto row) {
     row.in_flight = true;
@@ -36,18 +37,30 @@ void Assembler::write_row(Sink& sink, const Event& event, std::int64_t now_ns) {
     sink.net(in_flight(*net), tally);
   } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
     sink.copy_engine(in_flight(*engine), tally);
+  } else if (const auto* range = std::get_if<Mark>(&event.data)) {
+    Mark open = in_flight(*range);
+    open.end_ns = end_of_open_ns(open.tid, id, open.ts_ns, now_ns);
+    sink.mark(open);
   }
 }
 
-// Of a call that has not ended. An enqueue's callbacks are accounted for with its operation.
-void Assembler::write_open_call(Sink& sink, const Event& event, std::int64_t now_ns) {
-  Call call = std::get<CallEvent>(event.data).call;
-  // Calls within calls end within them, also once Perfetto has rounded (kLeastGap_ns).
-  const std::vector<EventId>& open = calls_[call.tid].open;
-  const auto own =
-      std::find_if(open.begin(), open.end(), [&](EventId id) { return row_id(id) == call.id; });
+// Calls and ranges within others end within them, also once Perfetto has rounded (kLeastGap_ns).
+std::int64_t Assembler::end_of_open_ns(std::int32_t tid, EventId id, std::int64_t start_ns,
+                                       std::int64_t now_ns) const {
+  const auto thread = calls_.find(tid);
+  if (thread == calls_.end()) {
+    return std::max(now_ns, start_ns);
+  }
+  const std::vector<EventId>& open = thread->second.open;
+  const auto own = std::find(open.begin(), open.end(), id);
   const auto inner = own != open.end() ? open.end() - own - 1 : 0;
-  call.end_ns = std::max(now_ns, call.start_ns) + inner * kLeastGap_ns;
+  return std::max(now_ns, start_ns) + inner * kLeastGap_ns;
+}
+
+// Of a call that has not ended. An enqueue's callbacks are accounted for with its operation.
+void Assembler::write_open_call(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
+  Call call = std::get<CallEvent>(event.data).call;
+  call.end_ns = end_of_open_ns(call.tid, id, call.start_ns, now_ns);
   call.in_flight = true;
   sink.call(call, call.operation == 0 ? event.tally() : Tally{});
 }
@@ -64,9 +77,11 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     const Event& event = *events_.find(id);
     const auto* called = std::get_if<CallEvent>(&event.data);
     if (called == nullptr) {
-      write_row(sink, event, now_ns);
+      write_row(sink, id, event, now_ns);
     } else if (called->call.end_ns == kUnknownTime) {
-      write_open_call(sink, event, now_ns);
+      write_open_call(sink, id, event, now_ns);
+    } else if (called->is_held) {
+      sink.call(called->call, event.tally());
     }
   }
   for (const Unfinished& entry : unfinished_) {
@@ -78,6 +93,16 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     Operation operation = build(*state, kernels);
     operation.in_flight = state->open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
                           (state->expects_kernels && operation.state != OperationState::kCompleted);
+    // What was seen to end is over, but for the wait for what may come late.
+    if (operation.sampled_out && !operation.in_flight) {
+      if (&sink == &sink_) {
+        leave_out(operation.number | kWrittenOperation, state->tally);
+        for (std::size_t i = 0; i < kernels.size(); ++i) {
+          leave_out(kernels[i].id, state->kernels[i].tally);
+        }
+      }
+      continue;
+    }
     Tally tally = state->tally;
     if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
       tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
@@ -127,6 +152,9 @@ void Assembler::keep_limits(std::int64_t now_ns) {
 
 // What has been written and is only remembered has bounds of its own.
 bool Assembler::can_be_given_up(const Event& event) const {
+  if (std::holds_alternative<Mark>(event.data)) {
+    return false;
+  }
   const auto* const called = std::get_if<CallEvent>(&event.data);
   if (called == nullptr) {
     return true;
@@ -171,7 +199,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
     return;
   }
   if (std::holds_alternative<CallEvent>(event->data)) {
-    give_up_call(*event, now_ns);
+    give_up_call(id, *event, now_ns);
     // An operation that was enqueued stays known for its late events, as all finished ones do.
     if (!record::is_coll_like(event->type) ||
         std::get<CallEvent>(event->data).call.end_ns == kUnknownTime) {
@@ -185,15 +213,18 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
   }
-  write_row(sink_, *event, now_ns);
+  write_row(sink_, id, *event, now_ns);
   events_.erase(id);
 }
 
-void Assembler::give_up_call(Event& event, std::int64_t now_ns) {
+void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
   const auto& called = std::get<CallEvent>(event.data);
   const bool ended = called.call.end_ns != kUnknownTime;
+  if (called.is_held) {
+    let_go(event);
+  }
   if (!ended) {
-    write_open_call(sink_, event, now_ns);
+    write_open_call(sink_, id, event, now_ns);
   }
   if (record::is_coll_like(event.type)) {
     if (OpenOperation* const operation = open_operation(event.operation);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
+#include "plugin/assemble/journal_format.h"
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/record/encode.h"
 
@@ -70,6 +71,7 @@ std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
 }
 
 void Assembler::start_operation(const RecordView& view) {
+  take_marks_of(view.tid, view.ts_ns);
   const record::CollPayload& coll = view.payload.coll;
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
@@ -81,7 +83,7 @@ void Assembler::start_operation(const RecordView& view) {
               : view.type == EventType::kP2p ? OperationKind::kP2p
                                              : OperationKind::kCopyEngine;
   made.context = view.context;
-  made.tid = view.tid;
+  made.tid = made.call_tid = view.tid;
   made.func = names_.text(view.ring, coll.func);
   made.datatype = names_.text(view.ring, coll.datatype);
   made.algo = names_.text(view.ring, coll.algo);
@@ -110,15 +112,19 @@ void Assembler::start_operation(const RecordView& view) {
   made.bytes = made.count * size.value_or(0);
 
   std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
-  const Event* const group = events_.find(
+  Event* const group = events_.find(
       view.has_extra && view.extra.parent_group != 0 ? view.extra.parent_group : coll.parent);
   if (group != nullptr && group->type == EventType::kGroup) {
     made.group = std::get<CallEvent>(group->data).call.id;
   }
   made.enqueue_start_ns = start_ns;
   Event* const parent = events_.find(coll.parent);
+  Event* call = nullptr;
+  bool is_first_of_call = true;
   if (parent != nullptr && record::is_call(parent->type)) {
+    call = parent;
     auto& called = std::get<CallEvent>(parent->data);
+    is_first_of_call = !called.has_child;
     called.has_child = true;
     called.child = number;
     open.call = coll.parent;
@@ -128,6 +134,7 @@ void Assembler::start_operation(const RecordView& view) {
     made.stream = called.call.stream;
     made.user_tag = made.user_tag != 0 ? made.user_tag : called.user_tag;
     if (!called.call.captured) {
+      made.call_tid = called.call.tid;
       made.enqueue_start_ns = std::min(called.call.start_ns, start_ns);
       open.call_start_ns = called.call.start_ns;
     }
@@ -135,6 +142,10 @@ void Assembler::start_operation(const RecordView& view) {
     made.datatype = "bytes";
   }
   made.window = window_at(made.enqueue_start_ns);
+  if (sampling_.is_on()) {
+    made.sampled_out = !chooses(view, made);
+    tell_calls(group, call, is_first_of_call, !made.sampled_out);
+  }
   open.event = view.id;
   open.tally = {view.type, 1, 0};
   open.last_activity_ns = view.ts_ns;
@@ -151,7 +162,7 @@ void Assembler::start_operation(const RecordView& view) {
   enqueue.call.func = made.func;
   enqueue.call.captured = made.captured;
   enqueue.call.start_ns = start_ns;
-  events_.insert(view.id, Event{view.type, 0, number, enqueue});
+  events_.insert(view.id, Event{view.type, 0, number, made.sampled_out, enqueue});
   unfinished_.push_back({number, made.enqueue_start_ns, kUnknownTime});
   calls_[view.tid].open.push_back(view.id);
 }
@@ -270,11 +281,20 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   std::vector<KernelRow> kernels;
   Operation made = build(open, kernels);
   made.in_flight = open.open_children > 0 || made.enqueue_end_ns == kUnknownTime;
-  sink_.operation(made, communicator(made.context), open.tally);
-  for (std::size_t i = 0; i < kernels.size(); ++i) {
-    sink_.kernel(kernels[i], open.kernels[i].tally);
+  const bool is_left_out = made.sampled_out && !made.in_flight;
+  if (is_left_out) {
+    leave_out(made.number | kWrittenOperation, open.tally);
+  } else {
+    sink_.operation(made, communicator(made.context), open.tally);
+    ++operations_written_;
   }
-  ++operations_written_;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    if (is_left_out) {
+      leave_out(kernels[i].id, open.kernels[i].tally);
+    } else {
+      sink_.kernel(kernels[i], open.kernels[i].tally);
+    }
+  }
   note_kernel_order(open);
   if (made.state == OperationState::kCompleted) {
     note_end(open);

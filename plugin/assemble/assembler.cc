@@ -2,6 +2,7 @@
 #include "plugin/assemble/assembler.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 
 #include "plugin/record/encode.h"
@@ -31,10 +32,11 @@ void Assembler::open_communicator(const Communicator& opened) {
     communicators_.resize(opened.context + 1);
   }
   communicators_[opened.context] = opened;
+  begin_sampling(communicators_[opened.context]);
   if (opened.context < gpu_clock_of_.size()) {
     gpu_clock_of_[opened.context] = nullptr;  // its GPU is known now
   }
-  sink_.communicator(opened);
+  sink_.communicator(communicators_[opened.context]);
 }
 
 void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
@@ -221,6 +223,7 @@ void Assembler::settle(std::int64_t now_ns) {
 }
 
 void Assembler::close(std::int64_t now_ns) {
+  take_marks(std::numeric_limits<std::int64_t>::max());
   // No event comes any more for whom the orphans could wait.
   for (Orphan& orphan : orphans_) {
     orphan.deadline_ns = now_ns;

@@ -22,8 +22,10 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plugin/assemble/event.h"
@@ -32,6 +34,7 @@
 #include "plugin/assemble/in_flight.h"
 #include "plugin/assemble/name_table.h"
 #include "plugin/assemble/record_view.h"
+#include "plugin/assemble/sampling.h"
 #include "plugin/assemble/sink.h"
 
 namespace ringside::assemble {
@@ -41,6 +44,7 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> consumed{};
   std::array<std::uint64_t, record::kAccountTypes> stale{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
+  std::array<std::uint64_t, record::kAccountTypes> sampled_out{};
 };
 
 /// How much is kept at most; together some 250 MB.
@@ -65,10 +69,22 @@ class Assembler {
   /// From here on operations that begin belong to this window.
   void open_window(std::uint32_t number, std::int64_t start_ns);
 
+  /// Leaves out what the sampling does not choose, from the first operation on. `base_ns` is the
+  /// start of the trace's time line since the epoch.
+  void set_sampling(const Sampling& sampling, std::int64_t base_ns) {
+    sampling_ = sampling;
+    base_ns_ = base_ns;
+  }
+  /// From then on sends and receives are no longer counted as their peers count them (some were
+  /// not recorded): all are kept, until there are communicators that are newer than the next
+  /// expect().
+  void lose_places(std::int64_t ts_ns);
+
   /// What is asked for (bits of record::EventType), so that operations wait for their descendants.
   void expect(std::uint32_t types) {
     expect_kernels_ = (types & record::bit(record::EventType::kKernelCh)) != 0;
     expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
+    expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
   }
 
   /// Takes a record. Returns the number of the operation that it belongs to; 0 if there is none, or
@@ -88,6 +104,12 @@ class Assembler {
   std::uint64_t next_operation() const { return next_operation_; }
   void set_next_operation(std::uint64_t number) { next_operation_ = number; }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
+
+  /// What the application marks; of each thread in the order of time. Ranges wait until
+  /// take_marks(), or a later record of their thread, so that both are in order.
+  void mark(UserMark mark);
+  /// All records that are older have been given.
+  void take_marks(std::int64_t until_ns);
 
   /// Finishes what is finished at this time. To be called now and then.
   void settle(std::int64_t now_ns);
@@ -120,6 +142,8 @@ class Assembler {
   };
   struct ThreadCalls {
     std::vector<record::EventId> open;
+    std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
+    std::uint64_t ranges_left_out = 0;    ///< begun within these, when there were too many
     std::int64_t last_ns = 0;
   };
 
@@ -140,6 +164,31 @@ class Assembler {
   bool group_of(const CallEvent& call) const;
   Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
 
+  // assemble_sampling.cc
+  void begin_sampling(Communicator& of);
+  bool chooses(const RecordView& view, Operation& operation);
+  std::optional<std::uint64_t> place_in_lane(const RecordView& view, const Operation& operation);
+  void tell_calls(Event* group, Event* call, bool is_first_of_call, bool is_kept);
+  bool holds_back(record::EventId id, const CallEvent& called);
+  void let_go(Event& event);
+  void write_call(const Event& event);
+  void leave_out(std::uint64_t row, const Tally& tally);
+  /// Of a row that is not a call's.
+  template <typename Write>
+  void write_or_leave_out(const Event& event, std::uint64_t row, Write write) {
+    if (event.sampled_out) {
+      leave_out(row, event.tally());
+    } else {
+      write();
+    }
+  }
+
+  // assemble_marks.cc
+  void take_marks_of(std::int32_t tid, std::int64_t until_ns);
+  void take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns);
+  void begin_range(UserMark&& mark);
+  void end_range(const UserMark& mark);
+
   // assemble_operation.cc
   void start_operation(const RecordView& view);
   void settle_operations(std::int64_t now_ns);
@@ -156,13 +205,15 @@ class Assembler {
   const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
-  void write_row(Sink& sink, const Event& event, std::int64_t now_ns);
-  void write_open_call(Sink& sink, const Event& event, std::int64_t now_ns);
+  void write_row(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  void write_open_call(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  std::int64_t end_of_open_ns(std::int32_t tid, record::EventId id, std::int64_t start_ns,
+                              std::int64_t now_ns) const;
   void keep_limits(std::int64_t now_ns);
   void give_up_oldest(std::int64_t now_ns);
   bool can_be_given_up(const Event& event) const;
   void give_up(record::EventId id, std::int64_t now_ns);
-  void give_up_call(Event& event, std::int64_t now_ns);
+  void give_up_call(record::EventId id, Event& event, std::int64_t now_ns);
 
   // assemble_in_flight.cc
   void note_end(const OpenOperation& open);
@@ -183,6 +234,15 @@ class Assembler {
   OpenOperation* open_operation(std::uint64_t number) { return operations_.find(number); }
 
   Sink& sink_;
+  Sampling sampling_;
+  std::int64_t base_ns_ = 0;
+  /// Sends and receives of a communicator, each lane counted from its creation on.
+  struct Places {
+    std::int64_t until_ns = 0;  ///< they are counted as the peers count them
+    std::map<std::pair<std::int32_t, bool>, std::uint64_t> next;  // by peer and direction
+  };
+  std::unordered_map<std::uint32_t, Places> places_;  // by context
+  bool expect_p2p_ = false;
   const AssemblerLimits limits_;
   NameTable names_;
   std::vector<Communicator> communicators_;
@@ -199,6 +259,9 @@ class Assembler {
   record::EventId searched_until_ = 0;    // by give_up_oldest
   std::size_t kernels_held_ = 0;          // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
+  std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
+  std::uint64_t marks_ = 0;                                               // numbers given
+  std::size_t open_ranges_ = 0;
   std::vector<record::EventId> childless_calls_;
   std::deque<Orphan> orphans_;
   std::map<std::string, GpuClock> gpu_clocks_;

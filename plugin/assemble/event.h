@@ -26,6 +26,9 @@ struct CallEvent {
   std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first seen to have ended
   bool has_child = false;                     ///< a Coll, P2p or CeColl came for it
   std::uint64_t child = 0;                    ///< the number of the last such operation
+  bool is_held = false;                       ///< it has ended, and waits for what its child is
+  std::uint64_t kept = 0, left_out = 0;       ///< operations enqueued within a group
+  std::vector<record::EventId> launches;      ///< of a group, that are held
 };
 
 struct ProxyOpEvent {
@@ -51,7 +54,9 @@ struct Event {
   record::EventType type = record::EventType::kUnknown;
   std::uint32_t joined = 0;  ///< states and stops
   std::uint64_t operation = 0;
-  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>
+  bool sampled_out = false;
+  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
+               Mark>
       data;
 
   Tally tally() const { return {type, 1, joined}; }

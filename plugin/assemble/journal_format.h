@@ -43,7 +43,7 @@
 namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 1;
+inline constexpr std::uint32_t kJournalVersion = 2;
 inline constexpr char kJournalName[] = "journal";
 /// Of the directory that holds it and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -61,7 +61,8 @@ struct Checkpoint {
   // Two readings of the clock: ticks are converted along the line through them.
   std::array<std::uint64_t, 2> clock_ticks;
   std::array<std::int64_t, 2> clock_ns;
-  TypeCounts written, merged, dropped_write, dropped_memory, stale, dropped_no_ring, rotated;
+  TypeCounts written, merged, dropped_write, dropped_memory, stale, dropped_no_ring, rotated,
+      sampled_out;
 };
 
 struct JournalHeader {

@@ -50,6 +50,11 @@ class JournalSink final : public Sink {
     trace_.copy_engine(row, tally);
     written(row.id);
   }
+  void leave_out(std::uint64_t row) override {
+    trace_.leave_out(row);
+    written(row);
+  }
+  void mark(const Mark& mark) override { trace_.mark(mark); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const Communicator& communicator) override {
     trace_.communicator(communicator);

@@ -35,6 +35,8 @@ struct Communicator {
   int rank = 0;
   int nranks = 0;
   int nnodes = 0;
+  /// Asked for, but not done, since the ranks would not choose the same.
+  bool coll_unsampled = false, p2p_unsampled = false;
   int gpu_index = -1;  ///< -1: not known
   std::string gpu_uuid;
   std::string gpu_pci;
@@ -60,6 +62,7 @@ struct Operation {
   OperationKind kind = OperationKind::kColl;
   std::uint32_t context = 0;
   std::int32_t tid = 0;
+  std::int32_t call_tid = 0;  ///< of the user's call, where that is known; else tid
   std::string_view func, datatype, algo, proto, variant;
   bool has_seq = false;
   bool has_root = false;
@@ -68,6 +71,8 @@ struct Operation {
   bool symmetric = false;
   bool gpu_polled = false;
   bool in_flight = false;
+  bool sampled_out = false;     ///< shown because it is in flight
+  std::uint64_t sample_of = 1;  ///< it is one of so many, by its number
   std::uint64_t seq = 0, count = 0, bytes = 0, stream = 0, user_tag = 0, group = 0;
   std::int32_t root_or_peer = 0;
   std::int32_t rank = 0;
@@ -152,11 +157,27 @@ struct CopyEngineRow : Row {
   bool flag = false;
 };
 
+/// What the application says on one of its threads (ringside_mark, ringside_push, ringside_pop).
+struct UserMark {
+  enum class What : std::uint8_t { kMark, kPush, kPop };
+  What what = What::kMark;
+  std::int64_t ts_ns = 0;
+  std::int32_t tid = 0;
+  std::string text, source;
+};
+
+/// A moment, or a range of a thread.
 struct Mark {
   std::int64_t ts_ns = 0;
   std::int32_t tid = 0;
   bool whole_process = false;
   std::string text;
+  std::string source;
+  std::uint64_t number = 0;  ///< of the application's, from 1; 0: the plugin's own
+  bool is_range = false;
+  bool in_flight = false;              ///< has not ended; end_ns is when it was written
+  bool nests = true;                   ///< ends in order on its thread
+  std::int64_t end_ns = kUnknownTime;  ///< of a range; not known when it begins
 };
 
 }  // namespace ringside::assemble

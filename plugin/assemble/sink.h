@@ -28,6 +28,12 @@ class Sink {
   virtual void control(const ControlRow& row, const Tally& tally) = 0;
   virtual void net(const NetRow& row, const Tally& tally) = 0;
   virtual void copy_engine(const CopyEngineRow& row, const Tally& tally) = 0;
+  /// A moment; a range when it begins (its end is not known yet), and again when it ends.
+  virtual void mark(const Mark& mark) = 0;
+
+  /// A row that sampling leaves out, by its id; of operations' own lines by journal_format.h's
+  /// name.
+  virtual void leave_out(std::uint64_t) {}
 
   virtual void thread(std::int32_t tid, std::string_view name) = 0;
   virtual void communicator(const Communicator& communicator) = 0;

@@ -74,4 +74,15 @@ int ringside_mark(const char* text) {
   return with_session([&](Session& session) { return session.mark(text); });
 }
 
+int ringside_push(const char* text, const char* source) {
+  if (text == nullptr) {
+    return RINGSIDE_ERROR_ARGUMENT;
+  }
+  return with_session([&](Session& session) { return session.push(text, source); });
+}
+
+int ringside_pop(void) {
+  return with_session([](Session& session) { return session.pop(); });
+}
+
 }  // extern "C"

@@ -148,6 +148,15 @@ Config read_config(const std::function<const char*(const char*)>& get) {
                   "default");
     }
   }
+  if (const std::string sample = or_empty(get("RINGSIDE_SAMPLE")); !sample.empty()) {
+    if (const auto sampling = parse_sampling(sample)) {
+      config.sampling = *sampling;
+      config.sample_text = sample;
+    } else {
+      reader.warn("RINGSIDE_SAMPLE", sample,
+                  "a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K", "everything");
+    }
+  }
   reader.integer("RINGSIDE_RING_BYTES", record::RingPool::kLeastBytes, record::RingPool::kMostBytes,
                  true, config.ring_bytes);
   auto drain_ms = static_cast<std::uint64_t>(config.drain_ms);
@@ -199,6 +208,7 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
   return {{"RINGSIDE_DIR", directory},
           {"RINGSIDE_START", start ? "1" : "0"},
           {"RINGSIDE_EVENTS", events_text},
+          {"RINGSIDE_SAMPLE", sample_text},
           {"RINGSIDE_RING_BYTES", std::to_string(ring_bytes)},
           {"RINGSIDE_DRAIN_MS", std::to_string(drain_ms)},
           {"RINGSIDE_MAX_BYTES", std::to_string(max_bytes)},

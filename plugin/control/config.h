@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "plugin/assemble/sampling.h"
 #include "plugin/control/events.h"
 
 namespace ringside::control {
@@ -19,6 +22,8 @@ struct Config {
   bool start = true;
   EventChoice events;
   std::string events_text = "default";
+  assemble::Sampling sampling;
+  std::string sample_text;  ///< as it was given; empty: everything is kept
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
   std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
@@ -47,6 +52,10 @@ struct Config {
   /// The values in force, by variable.
   std::vector<std::pair<std::string, std::string>> listed() const;
 };
+
+/// What RINGSIDE_SAMPLE asks for: comma-separated "coll:1/16", "p2p:1/4", "window:1s/60s",
+/// "min:64K". Nothing if it cannot be understood.
+std::optional<assemble::Sampling> parse_sampling(std::string_view text);
 
 /// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
 Config read_config(const std::function<const char*(const char*)>& get);

@@ -131,6 +131,9 @@ bool Session::cycle(bool final) {
     look_for_hangs();
     write_metrics_file();
   }
+  if (const std::string notice = writer_.take_sampling_notice(); !notice.empty()) {
+    log_.warn(notice);
+  }
   if (const std::string notice = writer_.take_notice(); !notice.empty()) {
     log_.warn(notice);
   }

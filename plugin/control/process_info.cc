@@ -71,6 +71,7 @@ exporting::ProcessFacts read_process_facts(const Config& config) {
     }
   }
   facts.config = config.listed();
+  facts.sampling = config.sampling;
   constexpr std::size_t kMostVariables = 100;
   for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);

@@ -78,6 +78,11 @@ void SegmentSink::copy_engine(const assemble::CopyEngineRow& row, const assemble
   trace_.copy_engine(row, tally);
 }
 
+void SegmentSink::mark(const assemble::Mark& mark) {
+  before_event(0);
+  trace_.mark(mark);
+}
+
 void SegmentSink::thread(std::int32_t tid, std::string_view name) {
   threads_.emplace_back(tid, name);
   if (threads_.size() > kMostThreads) {

@@ -49,6 +49,7 @@ class SegmentSink final : public assemble::Sink {
   void control(const assemble::ControlRow& row, const assemble::Tally& tally) override;
   void net(const assemble::NetRow& row, const assemble::Tally& tally) override;
   void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override;
+  void mark(const assemble::Mark& mark) override;
   void thread(std::int32_t tid, std::string_view name) override;
   void communicator(const assemble::Communicator& communicator) override;
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;

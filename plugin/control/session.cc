@@ -123,6 +123,8 @@ void Session::apply_gate() {
     note(WindowNote{++windows_, ticks, true, wanted_});
   } else if (before != 0 && wanted_ == 0) {
     note(WindowNote{windows_, ticks, false, before});
+  } else if (before != wanted_) {
+    note(TypesNote{ticks, wanted_});
   }
   record::g_recorder.set_gate(wanted_);
   set_mask(wanted_);
@@ -207,7 +209,9 @@ void Session::announce(const record::CommunicatorInit& init) {
       nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
   say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
-      (started_ ? "" : " (not started)") + ", " + kept_where() +
+      (started_ ? "" : " (not started)") +
+      (config_.sampling.is_on() ? ", sampled " + config_.sample_text : std::string()) + ", " +
+      kept_where() +
       (ring_directory_.is_open()
            ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
        : config_.ring_directory.empty()
@@ -290,11 +294,34 @@ void Session::end_window() {
 }
 
 int Session::mark(const char* text) {
+  return note_mark(assemble::UserMark::What::kMark, text, nullptr);
+}
+
+int Session::push(const char* text, const char* source) {
+  return note_mark(assemble::UserMark::What::kPush, text, source);
+}
+
+int Session::pop() {
+  return note_mark(assemble::UserMark::What::kPop, nullptr, nullptr);
+}
+
+int Session::note_mark(assemble::UserMark::What what, const char* text, const char* source) {
   constexpr std::size_t kMost_bytes = 1000;
-  std::string cut(text, strnlen(text, kMost_bytes));
-  const auto tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  const auto cut = [](const char* whole) {
+    return whole != nullptr ? std::string(whole, strnlen(whole, kMost_bytes)) : std::string();
+  };
+  MarkNote made;
+  made.mark.what = what;
+  made.mark.text = cut(text);
+  made.mark.source = cut(source);
+  made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
   const std::lock_guard lock(mutex_);
-  note(MarkNote{std::move(cut), record::g_recorder.ticks(), tid});
+  if (!thread_running_ && notes_.size() >= TraceWriter::kMostEarlyMarks) {
+    return RINGSIDE_ERROR_DISABLED;  // nobody takes notes: a program that marks on must not grow
+  }
+  // Under the mutex, so that notes are in the order of time.
+  made.ticks = record::g_recorder.ticks();
+  note(std::move(made));
   return RINGSIDE_OK;
 }
 

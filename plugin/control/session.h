@@ -58,6 +58,8 @@ class Session {
   int start(const char* events);
   int stop();
   int mark(const char* text);
+  int push(const char* text, const char* source);
+  int pop();
   int dump(const char* path);
   void status(ringside_status_info& info);
 
@@ -90,6 +92,7 @@ class Session {
   void note(Told told) {
     notes_.push_back([told = std::move(told)](TraceWriter& writer) { writer.apply(told); });
   }
+  int note_mark(assemble::UserMark::What what, const char* text, const char* source);
   void make_ring_directory();
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;

@@ -94,6 +94,25 @@ int TraceWriter::dump(const std::string& path) {
   return 0;
 }
 
+std::string TraceWriter::take_sampling_notice() {
+  if (!config_.sampling.is_on()) {
+    return {};
+  }
+  for (const assemble::Communicator& of : assembler_.communicators()) {
+    if (of.coll_unsampled && !coll_unsampled_told_) {
+      coll_unsampled_told_ = true;
+      return "RINGSIDE_SAMPLE: collectives are all kept, since up to its version 2.25 NCCL numbers "
+             "them only while they are recorded: ranks might choose different ones";
+    }
+    if (of.p2p_unsampled && !p2p_unsampled_told_) {
+      p2p_unsampled_told_ = true;
+      return "RINGSIDE_SAMPLE: of some communicators sends and receives are all kept, since they "
+             "were not all recorded from its creation on: its ranks might choose different ones";
+    }
+  }
+  return {};
+}
+
 std::string TraceWriter::take_notice() {
   if (notice_taken_ || (!file_.lacks_zlib() && !file_.is_anonymous())) {
     return {};

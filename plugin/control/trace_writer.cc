@@ -60,6 +60,7 @@ TraceWriter::TraceWriter(const Config& config)
       assembler_(sink_),
       reader_(record::g_recorder.rings(), clock_, assembler_) {
   facts_.base_time_s = clock_.base_time_s();
+  assembler_.set_sampling(config.sampling, facts_.base_time_s * 1'000'000'000);
   facts_.start_ns = now_ns_ = clock_.ns(reading_.ticks);
   facts_.clock = clock_name(record::g_recorder.clock_source());
 }
@@ -133,6 +134,10 @@ void TraceWriter::create_file() {
   for (const WindowTimes& window : windows_) {
     trace_.window(window.number, window.start_ns, window.end_ns, window.events);
   }
+  for (assemble::UserMark& mark : early_marks_) {
+    assembler_.mark(std::move(mark));
+  }
+  early_marks_ = {};
   has_file_.store(file_.is_open() && !in_memory, std::memory_order_release);
 }
 
@@ -173,6 +178,7 @@ void TraceWriter::apply(const WindowNote& note) {
     }
   } else {
     windows_.back().end_ns = ts_ns;
+    assembler_.lose_places(ts_ns);
   }
   if (!file_tried_) {
     return;  // create_file writes the windows that are there
@@ -181,9 +187,19 @@ void TraceWriter::apply(const WindowNote& note) {
   trace_.window(window.number, window.start_ns, window.end_ns, window.events);
 }
 
+void TraceWriter::apply(const TypesNote& note) {
+  if ((note.types & record::bit(record::EventType::kP2p)) == 0) {
+    assembler_.lose_places(clock_.ns(note.ticks));
+  }
+}
+
 void TraceWriter::apply(const MarkNote& note) {
+  assemble::UserMark mark = note.mark;
+  mark.ts_ns = clock_.ns(note.ticks);
   if (file_tried_) {
-    trace_.mark({clock_.ns(note.ticks), note.tid, false, note.text});
+    assembler_.mark(std::move(mark));
+  } else if (early_marks_.size() < kMostEarlyMarks) {
+    early_marks_.push_back(std::move(mark));
   }
 }
 
@@ -222,13 +238,27 @@ exporting::Account TraceWriter::account() {
     of.merged = file.merged[type] - deleted.merged[type];
     of.dropped_write = file.dropped[type];
     of.dropped_memory = counts.dropped_memory[type];
+    of.sampled_out = counts.sampled_out[type];
     of.held = counts.consumed[type] - of.written - of.merged - of.rotated - of.dropped_write -
-              counts.stale[type] - counts.dropped_memory[type];
+              of.sampled_out - counts.stale[type] - counts.dropped_memory[type];
   }
   for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
     made.by_thread.push_back({thread.tid, thread.produced, thread.dropped});
   }
   return made;
+}
+
+std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
+  const std::uint64_t taken = reader_.read(until_ticks);
+  const std::int64_t until_ns = clock_.ns(until_ticks);
+  assembler_.take_marks(until_ns);
+  // Of a send that was lost, its lane does not know.
+  if (config_.sampling.p2p_of > 1 && !places_lost_ && dropped_by_rings() > 0) {
+    places_lost_ = true;
+    assembler_.lose_places(read_until_ns_);
+  }
+  read_until_ns_ = until_ns;
+  return taken;
 }
 
 std::uint64_t TraceWriter::dropped_by_rings() {
@@ -275,6 +305,7 @@ void TraceWriter::checkpoint() {
   made.dropped_write = file_.counts().dropped;
   made.dropped_memory = assembler_.counts().dropped_memory;
   made.stale = assembler_.counts().stale;
+  made.sampled_out = assembler_.counts().sampled_out;
   const exporting::WriteCounts& deleted = file_.deleted();
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     made.written[type] = file_.counts().written[type] - deleted.written[type];

@@ -42,14 +42,21 @@ struct WindowNote {
   bool opens;
   std::uint32_t types;
 };
-struct MarkNote {
-  std::string text;
+/// Other events are asked for while recording goes on.
+struct TypesNote {
   std::uint64_t ticks;
-  std::int32_t tid;
+  std::uint32_t types;
+};
+struct MarkNote {
+  assemble::UserMark mark;  ///< its ts_ns is not known yet
+  std::uint64_t ticks = 0;
 };
 
 class TraceWriter {
  public:
+  /// Marks that are kept until there is a trace.
+  static constexpr std::size_t kMostEarlyMarks = 1U << 16;
+
   explicit TraceWriter(const Config& config);
 
   /// Keeps a journal in this zeroed memory, and the flight recorder's segments in this directory,
@@ -68,10 +75,11 @@ class TraceWriter {
   void apply(const OpenNote& note);
   void apply(const CloseNote& note);
   void apply(const WindowNote& note);
+  void apply(const TypesNote& note);
   void apply(const MarkNote& note);
 
   /// Takes the rings' records up to these ticks; how many there were.
-  std::uint64_t read_rings(std::uint64_t until_ticks) { return reader_.read(until_ticks); }
+  std::uint64_t read_rings(std::uint64_t until_ticks);
   bool rings_fill_fast() const { return reader_.fills_fast(); }
 
   /// Finishes and writes what is due.
@@ -99,6 +107,8 @@ class TraceWriter {
   /// Their sums by communicator, as members of an answer of the control socket (docs/control.md).
   std::string live_members();
 
+  /// What is asked for in RINGSIDE_SAMPLE and cannot be done, each once; empty if there is nothing.
+  std::string take_sampling_notice();
   /// What to warn of, once; empty if there is nothing.
   std::string take_notice();
 
@@ -153,13 +163,18 @@ class TraceWriter {
   assemble::RingReader reader_;
   std::optional<assemble::Journal> journal_;
   std::int64_t now_ns_ = 0;
+  std::int64_t read_until_ns_ = 0;
+  bool places_lost_ = false;
   std::int64_t next_settle_ns_ = 0;
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;
   bool file_tried_ = false;
   bool notice_taken_ = false;
+  bool coll_unsampled_told_ = false;
+  bool p2p_unsampled_told_ = false;
   std::vector<WindowTimes> windows_;
+  std::vector<assemble::UserMark> early_marks_;  // from before there is a trace
   std::atomic<bool> has_file_{false};
   std::atomic<bool> trouble_{false};
   std::atomic<int> last_error_{0};

@@ -16,6 +16,7 @@ namespace ringside::exporting {
 struct TypeAccount {
   std::uint64_t produced = 0, written = 0, merged = 0, filtered = 0, stale = 0, held = 0;
   std::uint64_t rotated = 0;  ///< written or merged once, in segments that are deleted
+  std::uint64_t sampled_out = 0;
   std::uint64_t in_rings = 0;
   std::uint64_t dropped_ring_full = 0, dropped_no_ring = 0, dropped_parent = 0;
   std::uint64_t dropped_write = 0, dropped_memory = 0, dropped_kill = 0;

@@ -102,7 +102,8 @@ void ChromeTrace::operation(const assemble::Operation& operation,
   file_.add(line_.text(), {});
   begin_async('b', schema::kCategoryOperation, operation.func, operation.number, operation.tid,
               inner_start_ns);
-  if (operation.kind != assemble::OperationKind::kApi) {
+  // The enqueue of one that was sampled out is not in the trace.
+  if (operation.kind != assemble::OperationKind::kApi && !operation.sampled_out) {
     line_.member_hex("bind_id", (run_id_ << 32) | operation.number).member_true("flow_in");
   }
   operation_args(operation, communicator);
@@ -176,13 +177,17 @@ void ChromeTrace::operation_args(const assemble::Operation& operation,
   const std::pair<std::string_view, bool> flags[] = {{"graph", operation.captured},
                                                      {"symmetric", operation.symmetric},
                                                      {"gpu_polled", operation.gpu_polled},
-                                                     {"in_flight", operation.in_flight}};
+                                                     {"in_flight", operation.in_flight},
+                                                     {"sampled_out", operation.sampled_out}};
   for (const auto& [key, value] : flags) {
     if (value) {
       line_.member_true(key);
     }
   }
-  line_.member("window", operation.window);
+  if (operation.sample_of > 1) {
+    line_.member("sample_of", operation.sample_of);
+  }
+  line_.member("window", operation.window).member("tid", operation.call_tid);
   const std::pair<std::string_view, std::int64_t> times[] = {
       {"enqueue_start_ns", operation.enqueue_start_ns},
       {"enqueue_end_ns", operation.enqueue_end_ns},
@@ -207,17 +212,7 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
   row_name_.append(enqueue || record::is_call(call.type) ? call.func : "");
   const std::int64_t end_ns = std::max(call.end_ns, call.start_ns);
   if (call.nests) {
-    line_.clear();
-    line_.raw("{\"ph\":\"X\",\"cat\":\"api\",\"pid\":")
-        .integer(pid_)
-        .raw(",\"tid\":")
-        .integer(call.tid)
-        .raw(",\"ts\":")
-        .microseconds(call.start_ns)
-        .raw(",\"dur\":")
-        .microseconds(end_ns - call.start_ns)
-        .raw(",\"name\":")
-        .string(row_name_);
+    begin_slice(schema::kCategoryApi, row_name_, call.tid, call.start_ns, end_ns);
   } else {
     begin_async('b', schema::kCategoryApi, row_name_, call.id, call.tid, call.start_ns);
   }
@@ -255,6 +250,23 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
     line_.raw("},\n");
     file_.add(line_.text(), {});
   }
+}
+
+JsonText& ChromeTrace::begin_slice(std::string_view category, std::string_view name,
+                                   std::int32_t tid, std::int64_t start_ns, std::int64_t end_ns) {
+  line_.clear();
+  return line_.raw("{\"ph\":\"X\",\"cat\":\"")
+      .raw(category)
+      .raw("\",\"pid\":")
+      .integer(pid_)
+      .raw(",\"tid\":")
+      .integer(tid)
+      .raw(",\"ts\":")
+      .microseconds(start_ns)
+      .raw(",\"dur\":")
+      .microseconds(end_ns - start_ns)
+      .raw(",\"name\":")
+      .string(name);
 }
 
 void ChromeTrace::counter(std::string_view name, std::string_view unit, std::int64_t ts_ns,

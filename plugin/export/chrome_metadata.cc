@@ -76,6 +76,14 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   }
   line_.member("abi", facts.abi_version).member_string("clock", facts.clock);
   string_list(line_.key("events"), facts.events);
+  if (facts.sampling.is_on()) {
+    line_.key("sampling").raw("{\"coll_of\":").integer(facts.sampling.coll_of);
+    line_.member("p2p_of", facts.sampling.p2p_of)
+        .member("window_ns", facts.sampling.window_ns)
+        .member("period_ns", facts.sampling.period_ns)
+        .member("min_bytes", facts.sampling.min_bytes)
+        .raw("}");
+  }
   string_map(line_.key("config"), facts.config);
   string_map(line_.key("environment"), facts.environment);
   end_line({});
@@ -159,6 +167,16 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
     line_.member_string("uuid", communicator.gpu_uuid).member_string("pci", communicator.gpu_pci);
     line_.raw("}");
   }
+  std::vector<std::string_view> unsampled;
+  if (communicator.coll_unsampled) {
+    unsampled.emplace_back("coll");
+  }
+  if (communicator.p2p_unsampled) {
+    unsampled.emplace_back("p2p");
+  }
+  if (!unsampled.empty()) {
+    string_list(line_.key("unsampled"), unsampled);
+  }
   line_.member("created_ns", communicator.created_ns);
   if (communicator.finalized_ns != assemble::kUnknownTime) {
     line_.member("finalized_ns", communicator.finalized_ns);
@@ -202,23 +220,7 @@ void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64
     return;
   }
   const bool ended = end_ns != assemble::kUnknownTime;
-  mark({ended ? end_ns : start_ns, pid_, true, ended ? "ringside stop" : "ringside start"});
-}
-
-void ChromeTrace::mark(const assemble::Mark& mark) {
-  line_.clear();
-  line_.raw("{\"ph\":\"i\",\"cat\":\"mark\",\"s\":\"")
-      .raw(mark.whole_process ? "p" : "t")
-      .raw("\",\"pid\":")
-      .integer(pid_)
-      .raw(",\"tid\":")
-      .integer(mark.tid)
-      .raw(",\"ts\":")
-      .microseconds(mark.ts_ns)
-      .raw(",\"name\":")
-      .string(mark.text)
-      .raw(",\"args\":{");
-  end_line({});
+  mark_process(ended ? end_ns : start_ns, ended ? "ringside stop" : "ringside start");
 }
 
 void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final) {
@@ -238,6 +240,7 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
         {"written", of.written},
         {"merged", of.merged},
         {"filtered", of.filtered},
+        {"sampled_out", of.sampled_out},
         {"stale", of.stale},
         {schema::kReasonRotated, of.rotated},
         {"held", of.held},

@@ -40,7 +40,8 @@ class ChromeTrace final : public assemble::Sink {
   void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
               const std::vector<std::string_view>& events, bool repeated = false);
   void account(const Account& account, std::int64_t ts_ns, bool final);
-  void mark(const assemble::Mark& mark);
+  /// What happened to the process as a whole.
+  void mark_process(std::int64_t ts_ns, std::string_view text);
 
   void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
                  const assemble::Tally& tally) override;
@@ -51,6 +52,7 @@ class ChromeTrace final : public assemble::Sink {
   void control(const assemble::ControlRow& row, const assemble::Tally& tally) override;
   void net(const assemble::NetRow& row, const assemble::Tally& tally) override;
   void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override;
+  void mark(const assemble::Mark& mark) override;
   void thread(std::int32_t tid, std::string_view name) override;
   void communicator(const assemble::Communicator& communicator) override;
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) override;
@@ -79,8 +81,12 @@ class ChromeTrace final : public assemble::Sink {
 
   JsonText& metadata(std::string_view name, std::string_view before = {});
   void name_row(std::uint32_t context, std::string_view what, int channel);
+  JsonText& begin_slice(std::string_view category, std::string_view name, std::int32_t tid,
+                        std::int64_t start_ns, std::int64_t end_ns);
   JsonText& begin_async(char phase, std::string_view category, std::string_view name,
                         std::uint64_t id, std::int32_t tid, std::int64_t ts_ns);
+  void instant(const assemble::Mark& mark);
+  void range(const assemble::Mark& mark);
   void end_line(const assemble::Tally& tally);
   void end_row(std::string_view category, std::string_view name, const assemble::Row& row,
                const assemble::Tally& tally);

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/assemble/sampling.h"
+
 namespace ringside::exporting {
 
 struct ProcessFacts {
@@ -27,6 +29,7 @@ struct ProcessFacts {
   int abi_version = 0;
   std::string_view clock;
   std::vector<std::string_view> events;
+  assemble::Sampling sampling;
   std::vector<std::pair<std::string, std::string>> config;
   std::vector<std::pair<std::string, std::string>> environment;
 };

@@ -85,8 +85,9 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
     of.dropped_write = before.dropped_write[type] + added.dropped[type];
     of.dropped_memory = before.dropped_memory[type];
     of.rotated = before.rotated[type];
-    const std::uint64_t known =
-        of.rotated + of.written + of.merged + of.filtered + of.stale + of.dropped();
+    of.sampled_out = before.sampled_out[type];
+    const std::uint64_t known = of.rotated + of.written + of.merged + of.filtered + of.sampled_out +
+                                of.stale + of.dropped();
     if (known > of.produced) {
       missing += known - of.produced;
       of.produced = known;
@@ -191,10 +192,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   outcome.operations = replayed.operations;
   outcome.in_flight = replayed.in_flight;
   outcome.records = replayed.records;
-  const auto pid = static_cast<std::int32_t>(journal.pid);
-  trace.mark({replayed.death_ns, pid, true,
-              outcome.is_running ? "ringside recover: the process lives"
-                                 : "the process died (ringside recover)"});
+  trace.mark_process(replayed.death_ns, outcome.is_running ? "ringside recover: the process lives"
+                                                           : "the process died (ringside recover)");
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, 0, true);

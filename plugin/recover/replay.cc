@@ -67,6 +67,7 @@ class MissingOnly final : public assemble::Sink {
       trace_.copy_engine(row, tally);
     }
   }
+  void mark(const assemble::Mark& mark) override { trace_.mark(mark); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const assemble::Communicator& communicator) override {
     trace_.communicator(communicator);

@@ -88,6 +88,7 @@ class Nothing final : public assemble::Sink {
   void control(const assemble::ControlRow&, const assemble::Tally&) override {}
   void net(const assemble::NetRow&, const assemble::Tally&) override {}
   void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally&) override {}
+  void mark(const assemble::Mark&) override {}
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator&) override {}
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}

@@ -10,6 +10,7 @@ import export_inputs
 import hang_inputs
 import iterations_inputs
 import lint_inputs
+import marked_inputs
 import match_inputs
 import merge_inputs
 import network_inputs
@@ -31,7 +32,8 @@ def write_case(name, command, files):
 
 def main():
     for module in (summary_inputs, match_inputs, compare_inputs, export_inputs, lint_inputs,
-                   hang_inputs, network_inputs, iterations_inputs, merge_inputs, report_inputs):
+                   hang_inputs, network_inputs, iterations_inputs, merge_inputs, report_inputs,
+                   marked_inputs):
         for name, (command, files) in module.cases().items():
             write_case(name, command, files)
 

@@ -195,6 +195,8 @@ void call(const Profiler& profiler, Input& input, Handles& handles) {
         ringside_stop();
       } else if (what < 20) {
         ringside_mark("mark \" \n");
+        ringside_push("range", "a\\b:1");
+        ringside_pop();
       } else {
         ringside_start(nullptr);
       }

@@ -65,6 +65,17 @@ void Application::do_action(const Action& action) {
         expect("ringside_mark", as<int(const char*)>(mark)(text), 0);
       }
       break;
+    case Action::What::kPush:
+      if (void* push = function("ringside_push")) {
+        expect("ringside_push", as<int(const char*, const char*)>(push)(text, "application.cc:1"),
+               0);
+      }
+      break;
+    case Action::What::kPop:
+      if (void* pop = function("ringside_pop")) {
+        expect("ringside_pop", as<int()>(pop)(), 0);
+      }
+      break;
     case Action::What::kFork:
       fork_and_exit();
       break;

@@ -77,6 +77,7 @@ Options parse_options(int argc, char** argv) {
   std::vector<std::string> windows;
   std::vector<std::string> dumps;
   std::vector<std::string> marks;
+  std::vector<std::string> ranges;
   std::vector<std::string> sleeps;
   std::vector<std::int64_t> forks;
   CLI::App app(kDescription);
@@ -113,6 +114,9 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--dump-at", dumps, "N:PATH ringside_dump after N calls; empty path: NULL")
       ->allow_extra_args(false);
   app.add_option("--mark-at", marks, "N:TEXT ringside_mark after N calls")->allow_extra_args(false);
+  app.add_option("--range-at", ranges,
+                 "FROM:TO:TEXT ringside_push after FROM calls, ringside_pop after TO calls")
+      ->allow_extra_args(false);
   app.add_option("--fork-at", forks,
                  "N fork after N calls; the child tries the C API and exits normally")
       ->allow_extra_args(false);
@@ -136,6 +140,12 @@ Options parse_options(int argc, char** argv) {
     for (const auto& mark : marks) {
       const auto [after, text] = split(mark);
       options.actions.push_back({Action::What::kMark, after, text});
+    }
+    for (const auto& range : ranges) {
+      const auto [from, rest] = split(range);
+      const auto [to, text] = split(rest);
+      options.actions.push_back({Action::What::kPush, from, text});
+      options.actions.push_back({Action::What::kPop, to, ""});
     }
     for (const auto& sleep : sleeps) {
       const auto [after, text] = split(sleep);

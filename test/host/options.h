@@ -10,7 +10,7 @@ namespace ringside::host {
 
 /// Something that the application does when so many of NCCL's calls have been made.
 struct Action {
-  enum class What { kStart, kStop, kDump, kMark, kFork, kSleep };
+  enum class What { kStart, kStop, kDump, kMark, kPush, kPop, kFork, kSleep };
   What what = What::kStart;
   std::int64_t after_calls = 0;
   std::string text;  // path, marker or seconds

@@ -52,6 +52,8 @@ def status(place):
         require("ringside run --help" in err, f"{wrong}: {err}")
     _, err = run("run", "--events", "coll,nonsense", "--", "touch", "began", status=2)
     require("'nonsense' is no event" in err, err)
+    _, err = run("run", "--sample", "coll:16", "--", "touch", "began", status=2)
+    require("'coll:16' is not a list such as coll:1/16" in err, err)
     _, err = run("run", "--plugin", "nowhere.so", "--", "touch", "began", status=125)
     require("nowhere.so" in err, err)
     _, err = run("run", "--dir", "plain/below", "--", "touch", "began", status=125)

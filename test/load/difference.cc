@@ -69,6 +69,9 @@ std::string describe(const model::Operation& operation, const model::NameTable& 
       .add("gpu_polled", operation.gpu_polled)
       .add("gpu_rejected", operation.gpu_rejected)
       .add("stream", names.text(operation.stream))
+      .add("sample_of", operation.sample_of)
+      .add("sampled_out", operation.sampled_out)
+      .add("tid", operation.tid)
       .add("enqueue_start_ns", operation.enqueue_start_ns)
       .add("enqueue_end_ns", operation.enqueue_end_ns)
       .add("start_ns", operation.start_ns)
@@ -124,6 +127,11 @@ std::string describe(const model::Process& process) {
       .add("start_ns", process.start_ns)
       .add("nccl_version", process.nccl_version)
       .add("abi", process.abi)
+      .add("coll_of", process.sampling.coll_of)
+      .add("p2p_of", process.sampling.p2p_of)
+      .add("window_ns", process.sampling.window_ns)
+      .add("period_ns", process.sampling.period_ns)
+      .add("min_bytes", process.sampling.min_bytes)
       .text();
 }
 
@@ -181,6 +189,16 @@ void describe(const model::TraceFile& file, const model::NameTable& names, Lines
                         .add("number", number)
                         .add("start_ns", window.start_ns)
                         .add("end_ns", window.end_ns)
+                        .text());
+  }
+  for (const auto& [number, mark] : file.marks) {
+    lines.push_back(Text("mark")
+                        .add("number", number)
+                        .add("name", names.text(mark.name))
+                        .add("tid", mark.tid)
+                        .add("is_range", mark.is_range)
+                        .add("start_ns", mark.start_ns)
+                        .add("end_ns", mark.end_ns)
                         .text());
   }
   for (const model::ClockReading& reading : file.clocks) {

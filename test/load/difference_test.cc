@@ -71,13 +71,13 @@ void add_changes_of_operation(std::vector<Change>& changes, Members... members) 
 std::vector<Change> all_changes() {
   std::vector<Change> changes;
   using model::Operation;
-  add_changes_of_operation(changes, &Operation::id, &Operation::context, &Operation::kind,
-                           &Operation::times_from, &Operation::state, &Operation::in_flight,
-                           &Operation::seq, &Operation::count, &Operation::bytes, &Operation::root,
-                           &Operation::peer, &Operation::group, &Operation::window,
-                           &Operation::channels, &Operation::graph, &Operation::gpu_polled,
-                           &Operation::gpu_rejected, &Operation::enqueue_start_ns,
-                           &Operation::enqueue_end_ns, &Operation::start_ns, &Operation::end_ns);
+  add_changes_of_operation(
+      changes, &Operation::id, &Operation::context, &Operation::kind, &Operation::times_from,
+      &Operation::state, &Operation::in_flight, &Operation::seq, &Operation::count,
+      &Operation::bytes, &Operation::root, &Operation::peer, &Operation::group, &Operation::window,
+      &Operation::channels, &Operation::graph, &Operation::gpu_polled, &Operation::gpu_rejected,
+      &Operation::tid, &Operation::sample_of, &Operation::sampled_out, &Operation::enqueue_start_ns,
+      &Operation::enqueue_end_ns, &Operation::start_ns, &Operation::end_ns);
   for (const auto name : {&Operation::func, &Operation::datatype, &Operation::algo,
                           &Operation::proto, &Operation::stream}) {
     changes.emplace_back([name](model::TraceFile& file, model::NameTable& names) {
@@ -105,6 +105,11 @@ std::vector<Change> all_changes() {
       &Process::dump, &Process::segment, &Process::segment_start_ns, &Process::job, &Process::host,
       &Process::boot_id, &Process::pid, &Process::launcher_rank, &Process::base_time_s,
       &Process::start_ns, &Process::nccl_version, &Process::abi);
+  using model::Sampling;
+  add_changes<Sampling>(
+      changes, [](model::TraceFile& file) -> Sampling& { return file.process.sampling; },
+      &Sampling::coll_of, &Sampling::p2p_of, &Sampling::window_ns, &Sampling::period_ns,
+      &Sampling::min_bytes);
   using model::Context;
   add_changes<Context>(
       changes, [](model::TraceFile& file) -> Context& { return file.contexts[1]; }, &Context::comm,
@@ -119,6 +124,10 @@ std::vector<Change> all_changes() {
   add_changes<Window>(
       changes, [](model::TraceFile& file) -> Window& { return file.windows[1]; }, &Window::start_ns,
       &Window::end_ns);
+  using model::Mark;
+  add_changes<Mark>(
+      changes, [](model::TraceFile& file) -> Mark& { return file.marks[1]; }, &Mark::tid,
+      &Mark::is_range, &Mark::start_ns, &Mark::end_ns);
   using model::Account;
   add_changes<Account>(
       changes, [](model::TraceFile& file) -> Account& { return file.account; }, &Account::produced,
@@ -136,6 +145,7 @@ std::vector<Change> all_changes() {
   change([](TraceFile& file) { file.account.dropped["Coll dropped_kill"] = 1; });
   change([](TraceFile& file) { file.contexts[2]; });
   change([](TraceFile& file) { file.windows[2]; });
+  change([](TraceFile& file) { file.marks[2]; });
   change([](TraceFile& file) { file.operations.push_back({}); });
   change([](TraceFile& file) { file.proxies.emplace_back(); });
   change([](TraceFile& file) { file.steps.clear(); });

@@ -129,7 +129,7 @@ bool LineReader::read(const Event& event) {
     return begin_row(event);
   }
   if (event.phase == "M") {
-    return read_metadata(event.name, *event.arguments, file_);
+    return read_metadata(event.name, *event.arguments, names_, file_);
   }
   if (event.phase == "b" && event.category == "op") {
     return read_operation(*event.arguments);
@@ -160,8 +160,11 @@ bool LineReader::read_operation(const std::string& arguments) {
       !take(*args, "seq", operation.seq) || !take(*args, "count", operation.count) ||
       !take(*args, "bytes", operation.bytes) || !take(*args, "root", operation.root) ||
       !take(*args, "peer", operation.peer) || !take(*args, "group", operation.group) ||
-      !take(*args, "window", operation.window) || !take(*args, "channels", operation.channels) ||
-      !take(*args, "graph", operation.graph) || !take(*args, "gpu_polled", operation.gpu_polled) ||
+      !take(*args, "window", operation.window) || !take(*args, "tid", operation.tid) ||
+      !take(*args, "sample_of", operation.sample_of) ||
+      !take(*args, "sampled_out", operation.sampled_out) ||
+      !take(*args, "channels", operation.channels) || !take(*args, "graph", operation.graph) ||
+      !take(*args, "gpu_polled", operation.gpu_polled) ||
       !take(*args, "gpu_rejected", operation.gpu_rejected) ||
       !take(*args, "in_flight", operation.in_flight) ||
       !take(*args, "enqueue_start_ns", operation.enqueue_start_ns) ||

@@ -36,6 +36,24 @@ bool read_window(const Members& args, model::TraceFile& file) {
   return true;
 }
 
+bool read_mark(const Members& args, model::NameTable& names, model::TraceFile& file) {
+  std::optional<std::uint64_t> number;
+  std::optional<std::string> name;
+  std::optional<std::uint32_t> tid;
+  std::optional<std::int64_t> start_ns;
+  model::Mark mark;
+  if (!take(args, "mark", number) || !take(args, "name", name) || !take(args, "tid", tid) ||
+      !take(args, "range", mark.is_range) || !take(args, "start_ns", start_ns) ||
+      !take(args, "end_ns", mark.end_ns) || !number || !name || !tid || !start_ns) {
+    return false;
+  }
+  mark.name = names.id(*name);
+  mark.tid = *tid;
+  mark.start_ns = *start_ns;
+  file.marks[*number] = mark;
+  return true;
+}
+
 // Adds to a sum that must stay in 64 bits.
 bool add(std::uint64_t number, std::uint64_t& sum) {
   sum += number;
@@ -138,6 +156,23 @@ bool read_end(const Members& args, model::TraceFile& file) {
   return true;
 }
 
+bool read_sampling(const Members& args, model::Sampling& sampling) {
+  for (const Member& member : args) {
+    if (member.key != "sampling") {
+      continue;
+    }
+    const auto members = members_of(member.value);
+    if (!members || !take(*members, "coll_of", sampling.coll_of) ||
+        !take(*members, "p2p_of", sampling.p2p_of) ||
+        !take(*members, "window_ns", sampling.window_ns) ||
+        !take(*members, "period_ns", sampling.period_ns) ||
+        !take(*members, "min_bytes", sampling.min_bytes)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool read_process(const std::string& arguments, model::Process& process) {
@@ -152,7 +187,8 @@ bool read_process(const std::string& arguments, model::Process& process) {
       !take(*args, "job", process.job) || !take(*args, "host", process.host) ||
       !take(*args, "boot_id", process.boot_id) || !take(*args, "pid", process.pid) ||
       !take(*args, "launcher_rank", process.launcher_rank) ||
-      !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi)) {
+      !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi) ||
+      !read_sampling(*args, process.sampling)) {
     return false;
   }
   for (const Member& member : *args) {
@@ -168,10 +204,11 @@ bool read_process(const std::string& arguments, model::Process& process) {
   return true;
 }
 
-bool read_metadata(const std::string& name, const std::string& arguments, model::TraceFile& file) {
+bool read_metadata(const std::string& name, const std::string& arguments, model::NameTable& names,
+                   model::TraceFile& file) {
   const bool is_ours = name == "ringside_communicator" || name == "ringside_window" ||
-                       name == "ringside_account" || name == "ringside_clock" ||
-                       name == "ringside_end";
+                       name == "ringside_mark" || name == "ringside_account" ||
+                       name == "ringside_clock" || name == "ringside_end";
   if (!is_ours) {
     return true;
   }
@@ -181,6 +218,7 @@ bool read_metadata(const std::string& name, const std::string& arguments, model:
   }
   if (name == "ringside_communicator") return read_communicator(*args, file);
   if (name == "ringside_window") return read_window(*args, file);
+  if (name == "ringside_mark") return read_mark(*args, names, file);
   if (name == "ringside_account") return read_account(*args, file);
   if (name == "ringside_clock") return read_clock(*args, file);
   return read_end(*args, file);

@@ -14,7 +14,8 @@ namespace ringside::plain {
 bool read_process(const std::string& arguments, model::Process& process);
 
 /// Any other; false if it is bad, and has changed nothing then.
-bool read_metadata(const std::string& name, const std::string& arguments, model::TraceFile& file);
+bool read_metadata(const std::string& name, const std::string& arguments, model::NameTable& names,
+                   model::TraceFile& file);
 
 }  // namespace ringside::plain
 

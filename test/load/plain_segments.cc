@@ -56,6 +56,9 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
   for (const auto& [number, window] : next.windows) {
     whole.windows[number] = window;
   }
+  for (const auto& [number, mark] : next.marks) {
+    whole.marks[number] = mark;
+  }
   if (next.account.produced > 0) whole.account = next.account;
   if (next.last_ns) whole.last_ns = next.last_ns;
   // Every segment counts its own operations. Where one does not say, or the sum does not fit, the

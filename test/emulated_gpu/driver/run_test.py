@@ -16,10 +16,11 @@ import tests_hang
 import tests_launch
 import tests_live
 import tests_operations
+import tests_sampling
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
-         **tests_live.TESTS}
+         **tests_live.TESTS, **tests_sampling.TESTS}
 
 
 def main():

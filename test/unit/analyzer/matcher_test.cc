@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/match/untrusted.h"
+#include "analyzer/match/verdict.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -248,6 +249,50 @@ TEST_CASE("NCCL releases up to 2.25 count only while recording") {
   CHECK(counts("x", 2));
   CHECK_FALSE(counts("", 3));
   CHECK_FALSE(counts("", 0));
+}
+
+TEST_CASE("sampled sends and receives pair by their places, also with a rank that has all") {
+  TraceBuilder builder;
+  builder.add_file(0).process.sampling.p2p_of = 4;
+  for (const std::uint64_t place : {1U, 7U, 11U}) {
+    builder.add_transfer("Send", 1).seq = place;
+  }
+  builder.add_file(1);
+  for (int place = 0; place < 12; ++place) {
+    builder.add_transfer("Recv", 0);
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 12);
+  for (const MatchedOperation& operation : matches.operations) {
+    const bool is_kept = operation.number == 1 || operation.number == 7 || operation.number == 11;
+    CHECK(operation.part_count == (is_kept ? 2 : 1));
+  }
+}
+
+TEST_CASE("places that cannot be right are not believed") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank).process.sampling.p2p_of = 4;
+    builder.add_transfer(rank == 0 ? "Send" : "Recv", 1 - rank).seq = 5;
+    builder.add_transfer(rank == 0 ? "Send" : "Recv", 1 - rank).seq = 5;
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 2);
+  CHECK(matches.operations[0].part_count == 2);
+  CHECK(matches.operations[1].part_count == 2);
+}
+
+TEST_CASE("in sampled traces what a rank lacks is not recorded, never missing") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank).process.sampling.coll_of = 16;
+    builder.add("AllReduce", 8).sample_of = 16;
+  }
+  builder.add("AllReduce", 23).sample_of = 16;
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 2);
+  CHECK(judge(builder.traces(), matches, matches.operations[0]).verdict == Verdict::kMatched);
+  CHECK(judge(builder.traces(), matches, matches.operations[1]).verdict == Verdict::kNotRecorded);
 }
 
 }  // namespace

@@ -97,5 +97,29 @@ TEST_CASE("only what finished, and on which the ranks agree, is in a row") {
   CHECK_FALSE(rows[0].rows[0].busy);
 }
 
+TEST_CASE("counts of sampled traces are scaled by what each operation stands for") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank).process.sampling.coll_of = 16;
+    builder.add("AllReduce", 8).sample_of = 16;
+    builder.add("AllReduce", 23).sample_of = 16;
+    builder.add("AllGather", 3);  // of a kind that was not sampled
+  }
+  auto rows = rows_of(builder.traces());
+  REQUIRE(rows[0].rows.size() == 2);
+  CHECK_FALSE(rows[0].rows[0].is_sampled);
+  CHECK(rows[0].rows[0].count_scaled == approx(1));
+  CHECK(rows[0].rows[1].is_sampled);
+  CHECK(rows[0].rows[1].count == 2);
+  CHECK(rows[0].rows[1].count_scaled == approx(32));
+  for (model::TraceFile& file : builder.traces().files) {
+    file.process.sampling.window_ns = 1;
+    file.process.sampling.period_ns = 60;
+  }
+  rows = rows_of(builder.traces());
+  CHECK(rows[0].rows[0].count_scaled == approx(60));
+  CHECK(rows[0].rows[1].count_scaled == approx(1920));
+}
+
 }  // namespace
 }  // namespace ringside::metrics

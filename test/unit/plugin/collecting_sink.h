@@ -19,6 +19,7 @@ class CollectingSink final : public assemble::Sink {
   std::vector<assemble::KernelRow> kernels;
   std::vector<assemble::ControlRow> controls;
   std::vector<assemble::Communicator> communicators;
+  std::vector<assemble::Mark> marks;
   std::uint64_t starts = 0;  ///< of all tallies
   std::uint64_t joined = 0;
 
@@ -51,6 +52,7 @@ class CollectingSink final : public assemble::Sink {
   void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally& tally) override {
     add(tally);
   }
+  void mark(const assemble::Mark& row) override { marks.push_back(row); }
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator& row) override { communicators.push_back(row); }
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}

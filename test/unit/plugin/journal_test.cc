@@ -103,7 +103,7 @@ TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet")
       journal.checkpoint({}, kAll);
     }
   }
-  REQUIRE(counter > 500);
+  REQUIRE(counter > 400);
   journal.written(row(30));
   journal.written(31 | assemble::kWrittenOperation);
   journal.make_room(

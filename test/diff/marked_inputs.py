@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the cases with ranges of the application, and with sampled traces."""
+
+from trace_writer import Trace
+
+THREAD = 7  # that calls NCCL
+
+
+def mark(trace, number, name, start_ns, end_ns=None, *, is_range=True, tid=THREAD):
+    args = {"mark": number, "name": name, "tid": tid, "start_ns": start_ns}
+    if is_range:
+        args["range"] = True
+    if end_ns is not None:
+        args["end_ns"] = end_ns
+    trace.meta("ringside_mark", args)
+
+
+def tell_thread(trace):
+    for event in trace.events:
+        if event.get("cat") == "op" and "args" in event:
+            event["args"]["tid"] = THREAD
+
+
+def marked(unended=False):
+    """Three steps of two phases on two ranks; an operation before the first, and one behind."""
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank).communicator()
+        trace.operation("AllReduce", 1, seq=0)
+        begin, number, seq = trace.time_ns - 100_000, 1, 0
+        for step in range(3):
+            start = trace.time_ns - 50_000
+            trace.operation("AllGather", 4096, seq=step, datatype="bytes")
+            middle = trace.time_ns - 50_000
+            for _ in range(2):
+                seq += 1
+                trace.operation("AllReduce", 1 << 20, seq=seq, dur_us=100 + 10 * step)
+            end = trace.time_ns - 60_000
+            mark(trace, number + 1, "step", start, end)
+            mark(trace, number + 2, "forward, \"a\"", start, middle)
+            mark(trace, number + 3, "backward", middle, end)
+            number += 3
+        mark(trace, 1, "train", begin, None if unended else trace.time_ns)
+        mark(trace, number + 1, "saved", trace.time_ns - 10_000, is_range=False, tid=9)
+        trace.operation("Reduce", 1024, seq=0, root=0)
+        tell_thread(trace)
+        files[f"ringside.{rank}.json"] = trace.text()
+    return files
+
+
+def sampled(has_windows=False):
+    """1 of 4 collectives of two ranks, or of ten seconds of every minute; one is in flight."""
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank)
+        trace.events[0]["args"]["sampling"] = {
+            "coll_of": 4, "p2p_of": 1, "window_ns": 10_000_000_000 if has_windows else 0,
+            "period_ns": 60_000_000_000 if has_windows else 0, "min_bytes": 4096}
+        trace.communicator()
+        for seq in (1, 7, 10):
+            trace.operation("AllReduce", 1 << 20, seq=seq)
+        trace.operation("Broadcast", 4096, kind="api", root=0, times_from="enqueue")
+        if rank == 1:
+            trace.operation("AllReduce", 1 << 20, seq=11, state="started", in_flight=True)
+        for event in trace.events:
+            if event.get("cat") == "op" and event.get("args", {}).get("kind") == "coll":
+                event["args"]["sample_of"] = 4
+                if event["args"]["seq"] == 11:
+                    event["args"]["sampled_out"] = True
+        trace.account["Coll"] = {"produced": 24, "written": 3 + rank, "merged": 3,
+                                 "sampled_out": 18 - rank}
+        files[f"ringside.{rank}.json"] = trace.text()
+    return files
+
+
+def cases():
+    return {
+        "summary-by-range": ("summary --group-by range .", marked()),
+        "summary-by-range-open": ("summary --group-by range .", marked(unended=True)),
+        "summary-by-range-csv": ("summary --group-by range --format csv .", marked()),
+        "summary-by-range-json": ("summary --group-by range --format json .", marked()),
+        "summary-from-range": ("summary --from mark:step#2 --to mark:step#2 .", marked()),
+        "summary-from-mark": ("summary --from mark:saved .", marked()),
+        "summary-from-no-mark": ("summary --from mark:nowhere .", marked()),
+        "summary-from-no-number": ("summary --to mark:step#4 .", marked()),
+        "usage-from": ("summary --from soon .", {}),
+        "summary-sampled": ("summary .", sampled()),
+        "summary-sampled-windows": ("summary .", sampled(has_windows=True)),
+        "summary-sampled-csv": ("summary --format csv .", sampled()),
+        "summary-sampled-json": ("summary --format json .", sampled()),
+        "match-sampled": ("match .", sampled()),
+    }

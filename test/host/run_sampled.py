@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Plays recordings of several ranks to plugins that sample: all ranks have the same operations, chosen
+by the documented formula, with all that belongs to them; the account adds up; the analyzer scales."""
+import argparse
+import collections
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import expected
+from run_replay import Failure, Run, require
+
+WORD = (1 << 64) - 1
+
+
+def is_kept(name, number, of):
+    """docs/trace-format.md, Sampling."""
+    hashed = 0xCBF29CE484222325
+    for byte in name.encode():
+        hashed = ((hashed ^ byte) * 0x100000001B3) & WORD
+    hashed = (hashed + number // of + 0x9E3779B97F4A7C15) & WORD
+    hashed = ((hashed ^ (hashed >> 30)) * 0xBF58476D1CE4E5B9) & WORD
+    hashed = ((hashed ^ (hashed >> 27)) * 0x94D049BB133111EB) & WORD
+    return number % of == (hashed ^ (hashed >> 31)) % of
+
+
+def check_account(trace):
+    left_out = 0
+    for name, numbers in trace.account["by_type"].items():
+        parts = sum(number for key, number in numbers.items() if key != "produced")
+        require(parts == numbers["produced"], f"account of {name} does not add up: {numbers}")
+        require(not numbers.get("held") and not any(key.startswith("dropped") for key in numbers),
+                f"account of {name}: {numbers}")
+        left_out += numbers.get("sampled_out", 0)
+    require(left_out > 0, "nothing is counted as sampled out")
+
+
+def identities(operations):
+    """What all ranks of a communicator tell alike of a collective."""
+    return collections.Counter((args["comm"], args["func"], args["seq"], args["bytes"])
+                               for args in operations if args["kind"] == "coll")
+
+
+def pairs(operations, func):
+    """Sends by source and destination, or receives, with their places."""
+    found = collections.Counter()
+    for args in operations:
+        if args["func"] == func and args["kind"] == "p2p":
+            ends = (args["rank"], args["peer"])
+            found[(args["comm"], *(ends if func == "Send" else ends[::-1]), args["seq"])] += 1
+    return found
+
+
+def rows_refer_to(trace):
+    """Operations that have rows: proxy operations, steps, channels."""
+    return {event["args"]["op"] for category in ("proxy", "step", "gpu")
+            for event in trace.begins(category) if "op" in event["args"]}
+
+
+def chosen(trace):
+    """Without what is there only since it is in flight: a send to itself of which NCCL tells no end."""
+    return [args for args in trace.operations.values() if not args.get("sampled_out")]
+
+
+def sampled(run, whole, coll_of, p2p_of):
+    for file in run.trace_files():
+        file.unlink()
+    run.host(RINGSIDE_SAMPLE=f"coll:1/{coll_of},p2p:1/{p2p_of}")
+    run.lint()
+    traces = list(run.traces_by_pid().values())
+    require(len(traces) == len(run.files), f"{len(traces)} traces")
+    colls = collections.Counter()
+    for trace in traces:
+        require(trace.first["sampling"]["coll_of"] == coll_of, "the first line lacks the rate")
+        check_account(trace)
+        operations = chosen(trace)
+        require(rows_refer_to(trace) <= set(trace.operations), "rows of an operation left out")
+        for args in operations:
+            if args["kind"] == "coll":
+                require(is_kept(args["func"], args["seq"], coll_of), f"{args} is not to be kept")
+                require(args.get("sample_of", 1) == coll_of, "sample_of is wrong")
+            elif args["kind"] == "p2p":
+                require(is_kept("SendRecv", args["seq"], p2p_of), f"{args} is not to be kept")
+        colls += identities(operations)
+    # Over all ranks: what one of them lacks comes less often.
+    wanted = collections.Counter({key: times for key, times in whole.items()
+                                  if is_kept(key[1], key[2], coll_of)})
+    require(colls and colls == wanted, f"{colls} instead of {wanted}")
+    everything = [args for trace in traces for args in chosen(trace)]
+    sends, receives = pairs(everything, "Send"), pairs(everything, "Recv")
+    require(sends == receives and sends, f"sends {sends}, receives {receives}")
+    summary = json.loads(analyse(run))
+    for communicator in summary["communicators"]:
+        verdicts = communicator["verdicts"]
+        require(verdicts["matched"] == communicator["operations"], f"verdicts are {verdicts}")
+        for row in communicator["rows"]:
+            if row["function"] == "AllReduce":
+                require(row["count_scaled"] == row["count"] * coll_of, f"not scaled: {row}")
+
+
+def analyse(run):
+    done = subprocess.run([run.options.ringside, "summary", "--format", "json", str(run.traces)],
+                          capture_output=True, text=True, timeout=100, check=False)
+    require(done.returncode == 0, f"summary: {done.returncode} {done.stderr}")
+    return done.stdout
+
+
+def same_on_all_ranks(run):
+    run.host()
+    whole = collections.Counter()
+    for trace in run.traces_by_pid().values():
+        whole += identities(trace.operations.values())
+    for coll_of, p2p_of in ((2, 2), (16, 4)):
+        sampled(run, whole, coll_of, p2p_of)
+
+
+def says_what_it_cannot(run):
+    """NCCL's numbers do not begin together, or the sends were not all recorded."""
+    run.files = run.files[:1]
+    old = run.options.abi <= 3
+    recording = expected.Recording(run.files[0])
+    # Some sends before the first window ends, and some behind that on the same communicator.
+    sends = [event.number for event in recording.of_type("P2p")]
+    places = [event.number - 1 for event in recording.of_type("Group" if old else "GroupApi")]
+    at = max(i for i, place in enumerate(places) if place < sends[len(sends) // 2])
+    stop, start = places[at - 1], places[at]
+    end = len(recording.calls)
+    run.host("--window", f"0:{stop}", "--window", f"{start}:{end}", RINGSIDE_START="0",
+             RINGSIDE_SAMPLE="coll:1/1000,p2p:1/1000")
+    run.lint()
+    (trace,) = run.traces_by_pid().values()
+    unsampled = set()
+    for line in trace.by_name["ringside_communicator"]:
+        unsampled.update(line.get("unsampled", []))
+    require(unsampled == ({"coll", "p2p"} if old else {"p2p"}), f"unsampled are {unsampled}")
+    (begin,) = [line["start_ns"] for line in trace.by_name["ringside_window"]
+                if line["window"] == 2 and "end_ns" not in line]
+    late = [args for args in trace.operations.values()
+            if args["kind"] == "p2p" and args["window"] == 2
+            and trace.communicators[args["context"]]["created_ns"] < begin]
+    require(late and not any("seq" in args for args in late), "sends of the second window are sampled")
+    colls = sum(args["kind"] == "coll" for args in trace.operations.values())
+    require((colls > 10) == old, f"{colls} collectives are kept")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--host", required=True)
+    parser.add_argument("--plugin", required=True)
+    parser.add_argument("--ringside", required=True)
+    parser.add_argument("--partly", action="store_true", help="where it cannot be done")
+    parser.add_argument("recording")
+    options = parser.parse_args()
+    options.timing = False
+    options.abi = int(pathlib.Path(options.recording).name.split("-")[1][1])
+    directory = tempfile.mkdtemp(prefix="ringside-sampled-")
+    try:
+        (says_what_it_cannot if options.partly else same_on_all_ranks)(Run(options, directory))
+    except Failure as failure:
+        print(f"{failure}\nfiles are in {directory}")
+        return 1
+    shutil.rmtree(directory)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which operations sampling keeps, and that all that belongs to the others is left out and counted.
+#include "plugin/assemble/sampling.h"
+
+#include <set>
+
+#include "plugin/control/config.h"
+#include "test/unit/catch.h"
+#include "test/unit/plugin/assembler_script.h"
+
+using namespace ringside;
+using assemble::Sampling;
+using record::EventId;
+using record::EventState;
+using record::EventType;
+using record::RecordKind;
+using test::kSecond;
+using test::Script;
+
+namespace {
+
+struct SampledScript : Script {
+  explicit SampledScript(const Sampling& sampling, int abi = 6) : Script(abi, false) {
+    assembler.set_sampling(sampling, 0);
+    assembler.open_window(1, 0);
+    assembler.expect(record::bit(EventType::kP2p));
+    assemble::Communicator communicator;
+    communicator.context = 1;
+    communicator.abi_version = abi;
+    assembler.open_communicator(communicator);
+  }
+
+  // As NCCL calls it: the user's call, its enqueue after it, a proxy operation with a step.
+  void collective(std::uint64_t seq) {
+    const EventId group = start(EventType::kGroupApi, 0);
+    const EventId call = start(EventType::kCollApi, group);
+    stop(call);
+    stop(start(EventType::kKernelLaunch, group));
+    const EventId coll = enqueue(EventType::kColl, call, seq, "AllReduce", 0);
+    stop(group);
+    proxy(coll);
+  }
+  void send(std::int32_t peer) { proxy(enqueue(EventType::kP2p, 0, 0, "Send", peer)); }
+
+  EventId enqueue(EventType type, EventId parent, std::uint64_t seq, const char* func,
+                  std::int32_t peer) {
+    const EventId id = record::make_event_id(type, false, 0, ++counter);
+    assemble::RecordView made = view(RecordKind::kStart, id, 10);
+    made.has_extra = true;
+    made.payload.coll = {parent,
+                         seq,
+                         100,
+                         peer,
+                         record::known_name_code(func),
+                         record::known_name_code("ncclFloat32"),
+                         0,
+                         0};
+    assembler.record(made);
+    stop(id);
+    return id;
+  }
+  void proxy(EventId parent) {
+    const EventId op = start(EventType::kProxyOp, parent, 11);
+    const EventId step = start(EventType::kProxyStep, op, 11);
+    state(step, EventState::kStepSendWait, 4096);
+    stop(step, 11);
+    stop(op, 11);
+  }
+  std::uint64_t consumed() const { return sum(assembler.counts().consumed); }
+  std::uint64_t left_out() const { return sum(assembler.counts().sampled_out); }
+
+ private:
+  static std::uint64_t sum(const std::array<std::uint64_t, record::kAccountTypes>& counts) {
+    std::uint64_t total = 0;
+    for (const std::uint64_t count : counts) {
+      total += count;
+    }
+    return total;
+  }
+};
+
+Sampling one_of(std::uint64_t coll_of, std::uint64_t p2p_of = 1) {
+  Sampling sampling;
+  sampling.coll_of = coll_of;
+  sampling.p2p_of = p2p_of;
+  return sampling;
+}
+
+}  // namespace
+
+TEST_CASE("of each block of numbers one is kept, and not always the same") {
+  std::set<std::uint64_t> places;
+  for (std::uint64_t block = 0; block < 100; ++block) {
+    int kept = 0;
+    for (std::uint64_t i = 0; i < 16; ++i) {
+      if (assemble::keeps_number("AllReduce", block * 16 + i, 16)) {
+        ++kept;
+        places.insert(i);
+      }
+    }
+    CHECK(kept == 1);
+  }
+  CHECK(places.size() == 16);
+  // The choice is part of the trace format: another plugin of the job may be older.
+  // These are by another program (docs/trace-format.md has the formula).
+  for (const std::uint64_t kept : {8, 23, 32, 51}) {
+    CHECK(assemble::keeps_number("AllReduce", kept, 16));
+  }
+  for (const std::uint64_t kept : {1, 7, 11, 13}) {
+    CHECK(assemble::keeps_number(assemble::kSampledPair, kept, 4));
+  }
+  CHECK(assemble::keeps_number("AllReduce", 7, 1));
+}
+
+TEST_CASE("what belongs to an operation that is left out is left out with it") {
+  SampledScript script(one_of(8));
+  constexpr std::uint64_t kOperations = 64;
+  for (std::uint64_t seq = 0; seq < kOperations; ++seq) {
+    script.collective(seq);
+  }
+  script.assembler.settle(script.now + 10 * kSecond);
+  const auto& sink = script.sink;
+  REQUIRE(sink.operations.size() == kOperations / 8);
+  for (const assemble::Operation& operation : sink.operations) {
+    CHECK(assemble::keeps_number("AllReduce", operation.seq, 8));
+    CHECK(operation.sample_of == 8);
+    CHECK(operation.times_from == assemble::TimesFrom::kProxy);
+  }
+  CHECK(sink.proxy_ops.size() == kOperations / 8);
+  CHECK(sink.steps.size() == kOperations / 8);
+  CHECK(sink.calls.size() == 4 * kOperations / 8);  // group, call, enqueue, launch
+  CHECK(sink.starts + sink.joined + script.left_out() == script.consumed());
+  CHECK(script.left_out() == script.consumed() / 8 * 7);
+}
+
+TEST_CASE("the account adds up when the process ends right behind the last operation") {
+  SampledScript script(one_of(4));
+  for (std::uint64_t seq = 0; seq < 10; ++seq) {
+    script.collective(seq);
+  }
+  script.assembler.close(script.now);
+  CHECK(script.sink.starts + script.sink.joined + script.left_out() == script.consumed());
+}
+
+TEST_CASE("calls that wait for what is chosen are written when nothing comes any more") {
+  SampledScript script(one_of(4));
+  const EventId group = script.start(EventType::kGroupApi, 0);
+  script.stop(script.start(EventType::kCollApi, group));
+  script.stop(script.start(EventType::kKernelLaunch, group));
+  CHECK(script.sink.calls.empty());
+  test::CollectingSink dump;
+  script.assembler.write_in_flight(dump, script.now);
+  CHECK(dump.calls.size() == 3);
+  script.assembler.close(script.now);
+  CHECK(script.sink.calls.size() == 3);
+  CHECK(script.sink.operations.size() == 1);  // of kind api
+  CHECK(script.sink.starts + script.sink.joined == script.consumed());
+}
+
+TEST_CASE("what is in flight is shown, chosen or not") {
+  SampledScript script(one_of(1000));
+  const EventId coll = script.enqueue(EventType::kColl, 0, 3, "AllReduce", 0);
+  REQUIRE_FALSE(assemble::keeps_number("AllReduce", 3, 1000));
+  script.start(EventType::kProxyOp, coll, 11);
+  const auto stuck = script.assembler.in_flight_since(script.now + 10 * kSecond);
+  REQUIRE(stuck.size() == 1);
+  test::CollectingSink dump;
+  script.assembler.write_in_flight(dump, script.now);
+  REQUIRE(dump.operations.size() == 1);
+  CHECK(dump.operations[0].sampled_out);
+  CHECK(dump.operations[0].in_flight);
+  CHECK(dump.proxy_ops.size() == 1);
+}
+
+TEST_CASE("sends are chosen by their place in their lane, as the receives are") {
+  SampledScript script(one_of(1, 4));
+  for (int i = 0; i < 40; ++i) {
+    script.send(1);
+    if (i % 3 == 0) {
+      script.send(2);
+    }
+  }
+  script.assembler.settle(script.now + 10 * kSecond);
+  std::map<std::int32_t, std::set<std::uint64_t>> places;
+  for (const assemble::Operation& operation : script.sink.operations) {
+    CHECK(operation.has_seq);
+    places[operation.root_or_peer].insert(operation.seq);
+  }
+  CHECK(places[1].size() == 10);
+  for (const auto& [peer, of_peer] : places) {
+    for (const std::uint64_t place : of_peer) {
+      CHECK(assemble::keeps_number(assemble::kSampledPair, place, 4));
+    }
+  }
+}
+
+TEST_CASE("without a common start sends are all kept, and it is said") {
+  SampledScript script(one_of(1, 4));
+  script.send(1);
+  script.assembler.lose_places(script.now);
+  for (int i = 0; i < 8; ++i) {
+    script.send(1);
+  }
+  script.assembler.settle(script.now + 10 * kSecond);
+  CHECK(script.sink.operations.size() >= 8);
+  CHECK_FALSE(script.sink.operations.back().has_seq);
+  CHECK(script.sink.operations.back().sample_of == 1);
+  CHECK(script.sink.communicators.back().p2p_unsampled);
+}
+
+TEST_CASE("where NCCL counts only while it is recorded all collectives are kept") {
+  SampledScript script(one_of(16), 3);
+  for (std::uint64_t seq = 0; seq < 8; ++seq) {
+    script.collective(seq);
+  }
+  script.assembler.settle(script.now + 10 * kSecond);
+  CHECK(script.sink.operations.size() == 8);
+  CHECK(script.sink.communicators.back().coll_unsampled);
+}
+
+TEST_CASE("windows are aligned to the wall clock, and sizes have a least") {
+  Sampling sampling;
+  sampling.window_ns = kSecond;
+  sampling.period_ns = 60 * kSecond;
+  CHECK(assemble::keeps_time(sampling, 120 * kSecond));
+  CHECK(assemble::keeps_time(sampling, 121 * kSecond - 1));
+  CHECK_FALSE(assemble::keeps_time(sampling, 121 * kSecond));
+  CHECK_FALSE(assemble::keeps_time(sampling, 119 * kSecond));
+  sampling = {};
+  sampling.min_bytes = 401;
+  SampledScript script(sampling);
+  script.collective(1);  // of 400 bytes
+  script.assembler.settle(script.now + 10 * kSecond);
+  CHECK(script.sink.operations.empty());
+}
+
+TEST_CASE("RINGSIDE_SAMPLE") {
+  const auto all = control::parse_sampling("coll:1/16,p2p:1/4,window:1s/60s,min:64K");
+  REQUIRE(all);
+  CHECK(all->coll_of == 16);
+  CHECK(all->p2p_of == 4);
+  CHECK(all->window_ns == kSecond);
+  CHECK(all->period_ns == 60 * kSecond);
+  CHECK(all->min_bytes == 65536);
+  CHECK(control::parse_sampling("window:500ms/1m")->window_ns == kSecond / 2);
+  for (const char* wrong :
+       {"coll", "coll:16", "coll:1/0", "coll:1/x", "coll:2/3", "p2p:1/9999999", "window:2s/1s",
+        "window:1/60", "window:0s/1s", "min:1T", "min:", "other:1/2", "coll:1/2,", ",",
+        "min:99999999999999999999", "window:99999999999h/999999999999h"}) {
+    INFO(wrong);
+    CHECK_FALSE(control::parse_sampling(wrong));
+  }
+}
