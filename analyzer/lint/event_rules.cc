@@ -27,7 +27,7 @@ struct MetadataLine {
   std::array<std::string_view, 4> keys;  // that args must have; unused ones are empty
 };
 
-constexpr std::array<MetadataLine, 15> kMetadata = {{
+constexpr std::array<MetadataLine, 16> kMetadata = {{
     {"process_name", {"name"}},
     {"process_sort_index", {"sort_index"}},
     {"thread_name", {"name"}},

@@ -97,6 +97,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     if (operation.sampled_out && !operation.in_flight) {
       if (&sink == &sink_) {
         leave_out(operation.number | kWrittenOperation, state->tally);
+        sink_.left_out(operation, communicator(operation.context));
         for (std::size_t i = 0; i < kernels.size(); ++i) {
           leave_out(kernels[i].id, state->kernels[i].tally);
         }

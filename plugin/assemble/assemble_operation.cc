@@ -284,6 +284,7 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   const bool is_left_out = made.sampled_out && !made.in_flight;
   if (is_left_out) {
     leave_out(made.number | kWrittenOperation, open.tally);
+    sink_.left_out(made, communicator(made.context));
   } else {
     sink_.operation(made, communicator(made.context), open.tally);
     ++operations_written_;

@@ -50,6 +50,9 @@ class JournalSink final : public Sink {
     trace_.copy_engine(row, tally);
     written(row.id);
   }
+  void left_out(const Operation& operation, const Communicator& communicator) override {
+    trace_.left_out(operation, communicator);
+  }
   void leave_out(std::uint64_t row) override {
     trace_.leave_out(row);
     written(row);

@@ -34,6 +34,8 @@ class Sink {
   /// A row that sampling leaves out, by its id; of operations' own lines by journal_format.h's
   /// name.
   virtual void leave_out(std::uint64_t) {}
+  /// A finished operation that the sampling leaves out of the trace: for what counts all.
+  virtual void left_out(const Operation&, const Communicator&) {}
 
   virtual void thread(std::int32_t tid, std::string_view name) = 0;
   virtual void communicator(const Communicator& communicator) = 0;

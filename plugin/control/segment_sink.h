@@ -42,6 +42,10 @@ class SegmentSink final : public assemble::Sink {
 
   void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
                  const assemble::Tally& tally) override;
+  void left_out(const assemble::Operation& operation,
+                const assemble::Communicator& communicator) override {
+    metrics_.add(operation, communicator);
+  }
   void call(const assemble::Call& call, const assemble::Tally& tally) override;
   void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override;
   void step(const assemble::StepRow& row, const assemble::Tally& tally) override;

@@ -33,7 +33,8 @@ std::string TraceWriter::metrics_text(exporting::MetricsForm form) {
   exporting::MetricsFacts facts;
   facts.process = facts_;
   facts.account = account();
-  facts.in_flight = in_flight_for(0);
+  facts.in_flight = assembler_.in_flight_totals();
+  facts.oldest = in_flight_for(0);
   facts.now_ns = now_ns_;
   facts.realtime_s = seconds_of(CLOCK_REALTIME);
   facts.drain_cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);

@@ -177,10 +177,13 @@ Series by_labels(const LiveMetrics& metrics, const std::vector<Communicator>& co
       made.in_flight[labels.communicator(communicator.context)];
     }
   }
-  for (const assemble::InFlight& open : facts.in_flight) {
+  for (const auto& [context, total] : facts.in_flight) {
+    InFlightSums& sums = made.in_flight[labels.communicator(context)];
+    sums.operations += total.operations;
+    sums.bytes += total.bytes;
+  }
+  for (const assemble::InFlight& open : facts.oldest) {
     InFlightSums& sums = made.in_flight[labels.communicator(open.operation.context)];
-    ++sums.operations;
-    sums.bytes += open.operation.has_bytes ? open.operation.bytes : 0;
     sums.oldest_s = std::max(
         sums.oldest_s,
         static_cast<double>(std::max<std::int64_t>(facts.now_ns - open.since_ns, 0)) / kSecond_ns);
@@ -246,6 +249,7 @@ void write_process(Writer& out, const MetricsFacts& facts, const Labels& labels)
   for (const TypeAccount& type : facts.account.by_type) {
     all.produced += type.produced;
     all.rotated += type.rotated;
+    all.sampled_out += type.sampled_out;
     all.dropped_ring_full += type.dropped_ring_full;
     all.dropped_no_ring += type.dropped_no_ring;
     all.dropped_parent += type.dropped_parent;
@@ -272,6 +276,8 @@ void write_process(Writer& out, const MetricsFacts& facts, const Labels& labels)
   dropped("write", all.dropped_write);
   one("ringside_rotated_callbacks", Kind::kCounter, "",
       "Calls whose lines were in segments that are deleted.", all.rotated);
+  one("ringside_sampled_out_callbacks", Kind::kCounter, "",
+      "Calls that RINGSIDE_SAMPLE leaves out of the trace.", all.sampled_out);
   one("ringside_trace_bytes", Kind::kCounter, "bytes", "Bytes written to the trace.",
       facts.trace_bytes);
   one("ringside_ring_bytes", Kind::kGauge, "bytes", "Memory of the rings of all threads.",

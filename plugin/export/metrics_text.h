@@ -6,6 +6,7 @@
 #define RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,8 @@ inline constexpr char kOpenMetricsType[] =
 struct MetricsFacts {
   ProcessFacts process;
   Account account;
-  std::vector<assemble::InFlight> in_flight;
+  std::map<std::uint32_t, assemble::InFlightTotal> in_flight;  ///< by context
+  std::vector<assemble::InFlight> oldest;  ///< of those, the first of each communicator
   std::int64_t now_ns = 0;
   double realtime_s = 0;
   double drain_cpu_s = 0;

@@ -13,6 +13,7 @@ namespace ringside::test {
 class CollectingSink final : public assemble::Sink {
  public:
   std::vector<assemble::Operation> operations;
+  std::vector<assemble::Operation> operations_left_out;
   std::vector<assemble::Call> calls;
   std::vector<assemble::ProxyOpRow> proxy_ops;
   std::vector<assemble::StepRow> steps;
@@ -27,6 +28,9 @@ class CollectingSink final : public assemble::Sink {
                  const assemble::Tally& tally) override {
     operations.push_back(row);
     add(tally);
+  }
+  void left_out(const assemble::Operation& row, const assemble::Communicator&) override {
+    operations_left_out.push_back(row);
   }
   void call(const assemble::Call& row, const assemble::Tally& tally) override {
     calls.push_back(row);

@@ -150,7 +150,8 @@ TEST_CASE("the text of both forms") {
   open.operation = operation_of("AllReduce", 64, 0);
   open.operation.context = 2;
   open.since_ns = 2'000'000'000;
-  facts.in_flight.push_back(open);
+  facts.oldest.push_back(open);
+  facts.in_flight[2] = {1, 64};
 
   const std::string series =
       "global_rank=\"7\",communicator=\"0x000000000000ab01\","
