@@ -190,8 +190,9 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }
-  return print(report::render(document, options.format, options.csv_table)) ? status
-                                                                            : kExitInternal;
+  return show(report::render(document, options.format, options.csv_table), options.format)
+             ? status
+             : kExitInternal;
 }
 
 }  // namespace ringside::cli

@@ -1,11 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 namespace ringside::cli {
+namespace {
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+// Only what is wrong: the rest is easier to read without.
+std::string coloured(const std::string& text) {
+  constexpr std::string_view kColours[][2] = {{"error:", "\x1b[1;31m"}, {"warning:", "\x1b[1;33m"}};
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    const std::string_view line = std::string_view(text).substr(at, end - at);
+    std::size_t done = 0;
+    for (const auto& [word, colour] : kColours) {
+      if (line.starts_with(word)) {
+        result.append(colour).append(word).append("\x1b[0m");
+        done = word.size();
+      }
+    }
+    result += line.substr(done);
+    at = end;
+  }
+  return result;
+}
+
+bool fits(const std::string& text) {
+  winsize screen{};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) != 0 || screen.ws_row == 0 || screen.ws_col == 0) {
+    return true;
+  }
+  std::size_t lines = 0;
+  for (std::size_t at = 0; at < text.size(); ++lines) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    if (end - at > screen.ws_col) {
+      return false;
+    }
+    at = end + 1;
+  }
+  return lines < screen.ws_row;  // the prompt has a line, too
+}
+
+// False if there is no pager to be had.
+bool page(const std::string& text) {
+  const char* const wanted = std::getenv("PAGER");
+  const std::string command = wanted != nullptr ? wanted : "less";
+  const std::string word = command.substr(0, command.find(' '));
+  if (word.empty() || word == "cat" ||
+      std::system(("command -v " + word + " > /dev/null 2>&1").c_str()) != 0) {
+    return false;
+  }
+  setenv("LESS", "FRSX", 0);  // ends where all fits, has colours, cuts lines, leaves the text there
+  std::signal(SIGPIPE, SIG_IGN);  // who has seen enough leaves
+  std::FILE* const pager = popen(command.c_str(), "w");
+  if (pager == nullptr) {
+    return false;
+  }
+  std::fwrite(text.data(), 1, text.size(), pager);
+  pclose(pager);
+  return true;
+}
+
+}  // namespace
 
 bool print(std::string_view text) {
   const bool is_written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
@@ -14,6 +83,15 @@ bool print(std::string_view text) {
   }
   std::fprintf(stderr, "ringside: cannot write to standard output: %s\n", std::strerror(errno));
   return false;
+}
+
+bool show(const std::string& text, std::string_view format) {
+  if (format != "table" || isatty(STDOUT_FILENO) == 0) {
+    return print(text);
+  }
+  const bool has_colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
+  const std::string shown = has_colour ? coloured(text) : text;
+  return (!fits(text) && page(shown)) || print(shown);
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {

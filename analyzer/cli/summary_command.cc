@@ -109,7 +109,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (options.has_plot) {
     text += report::bandwidth_plot(summary, terminal_width(), is_utf8_terminal());
   }
-  if (!print(text)) {
+  if (!show(text, options.format)) {
     return kExitInternal;
   }
   if (const ExitStatus status = judge(options, *analysis, summary); status != kExitOk) {

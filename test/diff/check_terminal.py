@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What ringside shows on a terminal: colour for findings only, and a pager for what does not fit.
+
+usage: check_terminal.py RINGSIDE_GENERATE RINGSIDE
+"""
+import fcntl
+import os
+import pathlib
+import pty
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+
+BOLD_YELLOW, END = "\x1b[1;33m", "\x1b[0m"
+
+
+def on_terminal(rows, columns, *command, **variables):
+    """What a terminal of this size gets."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+    environment = {key: value for key, value in os.environ.items()
+                   if key not in ("PAGER", "LESS", "NO_COLOR", "COLUMNS")}
+    environment.update({"TERM": "xterm", **variables})
+    with subprocess.Popen([str(part) for part in command], stdin=theirs, stdout=theirs,
+                          stderr=subprocess.DEVNULL, env=environment) as process:
+        os.close(theirs)
+        text = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # the last one has closed it
+                break
+            if not piece:
+                break
+            text += piece
+    os.close(ours)
+    assert process.returncode == 0, process.returncode
+    return text.decode().replace("\r\n", "\n")
+
+
+def main():
+    generate, ringside = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as name:
+        traces = pathlib.Path(name, "traces")
+        subprocess.run([generate, traces, "--iterations", "30", "--straggler", "3:500"], check=True)
+        command = (ringside, "stragglers", traces)
+        plain = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        assert "\nwarning: rank 3" in plain and "\x1b" not in plain, plain
+        coloured = plain.replace("warning:", f"{BOLD_YELLOW}warning:{END}")
+        large, small = (200, 400), (200, 60)
+
+        assert on_terminal(*large, *command) == coloured
+        assert on_terminal(*large, *command, NO_COLOR="1") == plain
+        assert on_terminal(*large, *command, TERM="dumb") == plain
+        # What does not fit, by width or height, is the pager's.
+        marked = "".join(f"P{line}" for line in coloured.splitlines(keepends=True))
+        assert on_terminal(*large, *command, PAGER="sed s/^/P/") == coloured
+        assert on_terminal(*small, *command, PAGER="sed s/^/P/") == marked
+        assert on_terminal(3, 400, *command, PAGER="sed s/^/P/") == marked
+        for no_pager in ("", "cat", "no-such-pager -x"):
+            assert on_terminal(*small, *command, PAGER=no_pager) == coloured
+        # Who leaves the pager is not told of a broken pipe.
+        assert on_terminal(3, 60, *command, PAGER="head -n 1") == coloured.splitlines(True)[0]
+        assert "\x1b" not in on_terminal(*large, *command, "--format", "json")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
