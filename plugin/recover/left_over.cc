@@ -93,6 +93,17 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
   return wrong;
 }
 
+namespace {
+
+// Of a process that died between the file and its first word: rings come later.
+bool is_unmade(const std::vector<std::byte>& journal) {
+  const std::size_t head = std::min(journal.size(), sizeof(assemble::JournalHeader));
+  return std::all_of(journal.begin(), journal.begin() + static_cast<std::ptrdiff_t>(head),
+                     [](std::byte one) { return one == std::byte{0}; });
+}
+
+}  // namespace
+
 std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
                            std::vector<std::string>& notes) {
   // The rings first: of a process that lives, what moves on meanwhile is then in the journal. And
@@ -101,7 +112,8 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
   std::vector<std::byte> bytes;
   // By the descriptor that has the lock: closing another one of the same file would end it.
   std::string wrong = read_all(lock_, bytes);
-  if (wrong.empty()) {
+  const bool has_rings = !rings.empty() || !notes.empty();
+  if (wrong.empty() && (has_rings || !is_unmade(bytes))) {
     wrong = read_journal(bytes, journal);
   }
   if (is_in_use_) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Rings as files, and what can be read of them when their thread is gone.
+#include "plugin/recover/recover.h"
+
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -8,6 +10,7 @@
 #include <iterator>
 #include <unistd.h>
 
+#include "plugin/assemble/journal_format.h"
 #include "plugin/record/recorder.h"
 #include "plugin/record/ring_pool.h"
 #include "plugin/recover/ring_image.h"
@@ -93,6 +96,30 @@ TEST_CASE("A ring's file has what was not taken, and no more") {
     }
   }
   CHECK(image.bad_records == 0);
+}
+
+TEST_CASE("A process that died before it had written a word leaves nothing, and nothing stays") {
+  const Directory directory;
+  const std::string rings = (directory.path / "ringside.job.host.1.2.rings").string();
+  const auto make = [&](std::size_t bytes, const char* first_ring) {
+    std::filesystem::create_directory(rings);
+    std::ofstream(rings + "/" + assemble::kJournalName) << std::string(bytes, '\0');
+    if (first_ring != nullptr) {
+      std::ofstream(rings + "/" + first_ring) << std::string(4096, '\0');
+    }
+  };
+  for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{1} << 20}) {
+    make(bytes, nullptr);
+    const recover::Outcome outcome = recover::recover(rings, {});
+    CHECK(outcome.error.empty());
+    CHECK(outcome.trace.empty());
+    CHECK(outcome.removed);
+    CHECK_FALSE(std::filesystem::exists(rings));
+  }
+  // A head in which nothing is, but rings that it should tell of, is damage.
+  make(1U << 20, "ring.0");
+  std::filesystem::permissions(rings, std::filesystem::perms::owner_all);
+  CHECK_FALSE(recover::recover(rings, {}).removed);
 }
 
 TEST_CASE("A torn last record is not taken for one") {
