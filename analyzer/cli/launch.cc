@@ -38,8 +38,16 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
       .add_option("--sample", options.plan.sample,
                   "Record some operations only, as RINGSIDE_SAMPLE has it: coll:1/16,p2p:1/4, ...")
       ->check([](const std::string& text) { return launch::trouble_with_sample(text); });
-  command.add_flag("--start-off", options.plan.start_off,
-                   "Record nothing until the program calls ringside_start()");
+  CLI::Option* const duration =
+      command
+          .add_option("--duration", options.plan.duration_s,
+                      "Record so many seconds from the first communicator on, then no more")
+          ->check(CLI::Range(0.1, 30.0 * 24 * 3600))
+          ->type_name("SECONDS");
+  command
+      .add_flag("--start-off", options.plan.start_off,
+                "Record nothing until the program calls ringside_start()")
+      ->excludes(duration);
 }
 
 launch::Plan make_launch_plan(const LaunchOptions& options) {

@@ -142,6 +142,11 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
   if (!options.sample.empty()) {
     plan.choices.push_back({"RINGSIDE_SAMPLE", options.sample});
   }
+  if (options.duration_s > 0) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), options.duration_s);
+    plan.choices.push_back({"RINGSIDE_RECORD_SECONDS", std::string(text.data(), end.ptr)});
+  }
   if (options.start_off) {
     plan.choices.push_back({"RINGSIDE_START", "0"});
   }

@@ -21,8 +21,9 @@ using GetVariable = std::function<const char*(const char*)>;
 struct PlanOptions {
   std::string directory;
   std::string plugin;
-  std::string events;  ///< a list that RINGSIDE_EVENTS takes
-  std::string sample;  ///< a list that RINGSIDE_SAMPLE takes
+  std::string events;     ///< a list that RINGSIDE_EVENTS takes
+  std::string sample;     ///< a list that RINGSIDE_SAMPLE takes
+  double duration_s = 0;  ///< 0: to the end
   bool start_off = false;
 };
 

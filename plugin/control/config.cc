@@ -14,8 +14,8 @@
 namespace ringside::control {
 namespace {
 
-constexpr double kLeastHang_s = 0.1;
-constexpr double kMostHang_s = 30.0 * 24 * 3600;
+constexpr double kLeast_s = 0.1;
+constexpr double kMost_s = 30.0 * 24 * 3600;
 
 // The shortest text that gives the same number.
 std::string number_text(double number) {
@@ -62,7 +62,7 @@ class Reader {
     value = parsed * unit;
   }
 
-  /// Seconds, fractions allowed, from kLeastHang_s to kMostHang_s; 0 is off.
+  /// Seconds, fractions allowed, from kLeast_s to kMost_s; 0 is off.
   void seconds_or_off(const char* name, double& value) {
     const char* text = get_(name);
     if (text == nullptr) {
@@ -71,10 +71,9 @@ class Reader {
     const std::string_view given(text);
     double parsed = 0;
     const auto end = std::from_chars(given.data(), given.data() + given.size(), parsed);
-    const bool fits = parsed == 0 || (parsed >= kLeastHang_s && parsed <= kMostHang_s);
+    const bool fits = parsed == 0 || (parsed >= kLeast_s && parsed <= kMost_s);
     if (end.ec != std::errc{} || end.ptr != given.data() + given.size() || !fits) {
-      warn(name, text,
-           "0 or seconds from " + number_text(kLeastHang_s) + " to " + number_text(kMostHang_s),
+      warn(name, text, "0 or seconds from " + number_text(kLeast_s) + " to " + number_text(kMost_s),
            number_text(value));
       return;
     }
@@ -173,6 +172,7 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   auto drain_nice = static_cast<std::uint64_t>(config.drain_nice);
   reader.integer("RINGSIDE_DRAIN_NICE", 0, 19, false, drain_nice);
   config.drain_nice = static_cast<int>(drain_nice);
+  reader.seconds_or_off("RINGSIDE_RECORD_SECONDS", config.record_seconds);
   reader.seconds_or_off("RINGSIDE_HANG_SECONDS", config.hang_seconds);
   config.metrics_directory = or_empty(get("RINGSIDE_METRICS_DIR"));
   reader.integer("RINGSIDE_METRICS_SECONDS", 1, 3600, false, config.metrics_seconds);
@@ -219,6 +219,7 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_JOURNAL_BYTES", std::to_string(journal_bytes)},
           {"RINGSIDE_DRAIN_CPU", drain_cpus.empty() ? "any" : drain_cpus},
           {"RINGSIDE_DRAIN_NICE", std::to_string(drain_nice)},
+          {"RINGSIDE_RECORD_SECONDS", number_text(record_seconds)},
           {"RINGSIDE_HANG_SECONDS", number_text(hang_seconds)},
           {"RINGSIDE_ON_HANG", on_hang},
           {"RINGSIDE_CONTROL", control ? "on" : "off"},

@@ -64,15 +64,20 @@ GzipWriter::GzipWriter(std::string path)
     return;
   }
   // zlib closes the descriptor that it is given; ours stays, to ask for the size.
-  const int given = fcntl(target_, F_DUPFD_CLOEXEC, 0);
-  gzip_ = given >= 0 ? zlib().gzdopen(given, "wb1") : nullptr;
-  if (gzip_ == nullptr && given >= 0) {
-    close(given);
+  given_ = fcntl(target_, F_DUPFD_CLOEXEC, 0);
+  gzip_ = given_ >= 0 ? zlib().gzdopen(given_, "wb1") : nullptr;
+  if (gzip_ == nullptr && given_ >= 0) {
+    close(given_);
   }
 }
 
 GzipWriter::~GzipWriter() {
   if (gzip_ != nullptr) {
+    // It writes what it holds, for which there may be no room any more: not into the file.
+    if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
+      dup3(nowhere, given_, O_CLOEXEC);
+      close(nowhere);
+    }
     zlib().gzclose(gzip_);
   }
   if (target_ >= 0) {

@@ -44,6 +44,7 @@ class GzipWriter {
   std::string temporary_;
   int source_ = -1;
   int target_ = -1;
+  int given_ = -1;  // zlib's, of the same file
   void* gzip_ = nullptr;
   std::vector<char> piece_;
 };

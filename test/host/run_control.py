@@ -91,6 +91,21 @@ def windows(case):
         print({number: len(of) for number, of in trace.operations.items()}, f"{late_ns} ns late")
 
 
+def duration(case):
+    """A window that ends by itself, without an order, and another by hand."""
+    case.start_host(RINGSIDE_RECORD_SECONDS="0.7")
+    case.wait_for_sockets(2)
+    wait_until_stopped(case)
+    case.ctl("start")
+    require(all(process["left_ns"] is None for process in case.ctl("status")[0]),
+            "a window by hand has a bound")
+    case.end()
+    for trace in case.windows():
+        require(sorted(trace.windows) == [1, 2], f"windows: {trace.windows}")
+        require(0.65 <= trace.length_s(1) <= 3, f"window 1 took {trace.length_s(1)} s")
+        require(trace.operations.get(1) and trace.operations.get(2), f"{trace.operations}")
+
+
 def life(case):
     """One process: its first two seconds are before NCCL is up, its last after."""
     file = sorted(pathlib.Path(case.options.recording).glob("*.jsonl.gz"))[0]
@@ -348,7 +363,8 @@ def on_a_terminal(case):
             f"the screen is not restored: {shown}")
 
 
-SCENARIOS = {"windows": windows, "life": life, "requests": requests, "dead": dead, "users": users,
+SCENARIOS = {"windows": windows, "duration": duration, "life": life, "requests": requests,
+             "dead": dead, "users": users,
              "jobs": jobs, "disk": disk, "top": top}
 
 

@@ -75,6 +75,8 @@ TEST_CASE("how much is kept: bounds, compression, flight recorder") {
 }
 
 TEST_CASE("the hang watch is off unless asked for, and takes fractions") {
+  CHECK(read({}).record_seconds == 0);
+  CHECK(read({{"RINGSIDE_RECORD_SECONDS", "0.5"}}).record_seconds == 0.5);
   CHECK(read({}).hang_seconds == 0);
   CHECK(read({{"RINGSIDE_HANG_SECONDS", "0"}}).warnings.empty());
   const Config config = read({{"RINGSIDE_HANG_SECONDS", "2.5"}, {"RINGSIDE_ON_HANG", "a b"}});
@@ -104,6 +106,7 @@ TEST_CASE("a wrong value gets one warning that names it, and the default") {
       {"RINGSIDE_DRAIN_NICE", "20"},
       {"RINGSIDE_DRAIN_NICE", "-1"},
       {"RINGSIDE_DRAIN_MS", "-1"},
+      {"RINGSIDE_RECORD_SECONDS", "0.01"},
       {"RINGSIDE_HANG_SECONDS", "0.01"},
       {"RINGSIDE_HANG_SECONDS", "-1"},
       {"RINGSIDE_HANG_SECONDS", "nan"},

@@ -2,10 +2,14 @@
 #include "plugin/export/segment_files.h"
 
 #include <cerrno>
+#include <fcntl.h>
 #include <fstream>
+#include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "plugin/export/gzip.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/directory.h"
 
@@ -239,4 +243,32 @@ TEST_CASE("a file in the way of a compressed one is kept, and so is the plain on
   files.compress_for(10 * kSecond_ns);
   CHECK(content(directory.file("t.json.gz")) == "in the way");
   CHECK(directory.names() == std::vector<std::string>{"t.json", "t.json.gz"});
+}
+
+TEST_CASE("a compression that is given up writes no more") {
+  if (!exporting::has_zlib()) {
+    return;
+  }
+  const Directory directory;
+  const std::string path = directory.file("x.json");
+  {
+    std::ofstream source(path);
+    std::uint32_t state = 1;
+    for (int i = 0; i < 400'000; ++i) {
+      state = state * 1'664'525 + 1'013'904'223;
+      source << static_cast<char>('!' + (state >> 25));
+    }
+  }
+  auto writer = std::make_unique<exporting::GzipWriter>(path);
+  REQUIRE(writer->step() == exporting::GzipWriter::Progress::kMore);
+  const int file = open((path + ".gz.tmp").c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(file >= 0);
+  const std::uint64_t before = writer->written_bytes();
+  CHECK(before > 0);
+  writer.reset();
+  struct stat found {};
+  REQUIRE(fstat(file, &found) == 0);
+  CHECK(static_cast<std::uint64_t>(found.st_size) == before);
+  close(file);
+  CHECK(directory.names() == std::vector<std::string>{"x.json"});
 }
