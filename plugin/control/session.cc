@@ -168,11 +168,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   } else if (init.has_identity && init.comm_hash == rank_.hash && init.rank != rank_.rank) {
     rank_.rank = -1;
   }
-  // From the first communicator on, not from the load: what happens before is nothing to record.
-  if (config_.record_seconds > 0 && config_.start && started_ && windows_ == 0) {
-    plan_.order_start({0, 0, static_cast<std::int64_t>(config_.record_seconds * 1e9), {}});
-    plan_new_ = true;
-  }
+  order_first_window();
   apply_gate();
   writer_.announce(opened.communicator, nccl_, windows_, wanted_);
   note(std::move(opened));
@@ -289,13 +285,6 @@ int Session::stop() {
   plan_.forget_window();
   end_window();
   return RINGSIDE_OK;
-}
-
-// Under the mutex.
-void Session::end_window() {
-  started_ = false;
-  nccl_.recorded_from_start = nccl_.recorded_from_start && nccl_.abi_version == 0;
-  apply_gate();
 }
 
 int Session::mark(const char* text) {

@@ -103,6 +103,7 @@ class Session {
   void look_for_hangs();
   void start_with(const EventChoice& choice);
   void end_window();
+  void order_first_window();
   std::shared_ptr<DumpRequest> order_dump(const std::string& path);
 
   // session_plan.cc

@@ -17,6 +17,22 @@ PlanTime Session::plan_time() const {
           static_cast<std::int64_t>(record::monotonic_ns()), operations_begun_};
 }
 
+// Under the mutex.
+void Session::end_window() {
+  started_ = false;
+  nccl_.recorded_from_start = nccl_.recorded_from_start && nccl_.abi_version == 0;
+  apply_gate();
+}
+
+// Under the mutex. From the first communicator on, not from the load: what happens before is
+// nothing to record.
+void Session::order_first_window() {
+  if (config_.record_seconds > 0 && config_.start && started_ && windows_ == 0) {
+    plan_.order_start({0, 0, static_cast<std::int64_t>(config_.record_seconds * 1e9), {}});
+    plan_new_ = true;
+  }
+}
+
 // After the rings are read, so that a window's operations are not those of the window before.
 void Session::carry_out_plan() {
   const std::uint64_t begun = writer_.begun();

@@ -58,7 +58,7 @@ add_nccl_test(nccl-hang-watch 120)
 
 add_nccl_test(nccl-run 120)
 add_nccl_test(nccl-ctl 180)
-add_nccl_test(nccl-top 180)
+add_nccl_test(nccl-top 240)
 add_nccl_test(nccl-run-killed 120)
 
 # The emulation itself, without Ringside.

@@ -90,7 +90,7 @@ def ctl(setup):
 def top(setup):
     """What four ranks are doing; then one is stuck, and the others wait."""
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
-              "--stuck-at", "600", ranks=RANKS, timeout=100)
+              "--stuck-at", "300", ranks=RANKS, timeout=200)
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: [p["rank"] for p in processes] == list(range(RANKS)) and
                       all(p["operations"] > 20 for p in processes), "operations")
