@@ -13,9 +13,9 @@ namespace ringside::cli {
 /// Writes to stdout; false, and a message on stderr, if that fails (a full disk, a closed pipe).
 bool print(std::string_view text);
 
-/// The same; a `format` of "table" is for a person. On a terminal the first words of findings have a colour
-/// (NO_COLOR: none), and what is longer or wider than the screen goes through $PAGER (by default
-/// less, with lines cut rather than wrapped; empty or "cat": none).
+/// The same; a `format` of "table" is for a person. On a terminal the first words of findings have
+/// a colour (NO_COLOR: none), and what is longer or wider than the screen goes through $PAGER (by
+/// default less, with lines cut rather than wrapped; empty or "cat": none).
 bool show(const std::string& text, std::string_view format);
 
 /// Writes notes and what could not be read to stderr, a line each.

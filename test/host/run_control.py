@@ -275,8 +275,8 @@ def jobs(case):
     _, said = case.run("ctl", "status", status=3)
     require(said.count("has no control socket: RINGSIDE_CONTROL=off") == 2, said)
     case.kill()
-    _, said = case.run("ctl", "status", status=3)
-    require(said.count("has died") == 2, said)
+    # What is killed takes a moment to die.
+    wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
     case.run("recover", case.rings)
     _, said = case.run("ctl", "status", status=3, variables={"RINGSIDE_RING_DIR": "none"})
     require("no control socket" in said, said)
