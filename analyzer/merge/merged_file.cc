@@ -105,6 +105,11 @@ class Writer {
     put(metadata(schema::kLineMergedHost, arguments) + ",\n");
   }
 
+  static std::string ids_of(std::uint32_t pid) {
+    const std::string text = std::to_string(pid);
+    return "\"pid\":" + text + ",\"tid\":" + text;
+  }
+
   // Behind the ranks, of hosts with several of them.
   void write_counters_of_hosts() {
     for (std::uint32_t host = 0; host < alignment_.hosts().size(); ++host) {
@@ -112,9 +117,10 @@ class Writer {
       if (processes < 2) {
         continue;
       }
-      const std::string pid = std::to_string(plan_.free_pid + host);
-      const std::string ids = "\"pid\":" + pid + ",\"tid\":" + pid;
-      text_ = "{\"ph\":\"M\"," + ids + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
+      const std::string ids = ids_of(plan_.free_pid + host);
+      text_ = "{\"ph\":\"M\",";
+      text_ += ids;
+      text_ += R"(,"ts":0,"name":"process_name","args":{"name":)";
       append_quoted(alignment_.hosts()[host].host + ": sum of " +
                         report::counted(processes, "process", "processes"),
                     text_);
