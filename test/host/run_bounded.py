@@ -50,15 +50,28 @@ def bytes_seen(directory):
     return total
 
 
-def bytes_at_a_moment(process, directory):
-    """What the files take while the process stands still: looking takes time, in which one may be
+def states_of(group):
+    """Of all threads of the processes of a group: nccl_host has a child for each recording."""
+    states = []
+    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(stat.read_text(encoding="utf-8").rsplit(") ", 1)[1].split()[2]) != group:
+                continue
+            for task in stat.parent.glob("task/*/stat"):
+                states.append(task.read_text(encoding="utf-8").rsplit(") ", 1)[1][0])
+        except (OSError, IndexError):
+            pass  # has ended meanwhile
+    return states
+
+
+def bytes_at_a_moment(group, directory):
+    """What the files take while the processes stand still: looking takes time, in which one may be
     deleted and another grow."""
-    process.send_signal(signal.SIGSTOP)
-    _, status = os.waitpid(process.pid, os.WUNTRACED)
-    if not os.WIFSTOPPED(status):
-        process.returncode = os.waitstatus_to_exitcode(status)
+    os.killpg(group, signal.SIGSTOP)
+    while any(state not in "TZX" for state in states_of(group)):
+        time.sleep(0.0005)
     seen = bytes_seen(directory)
-    process.send_signal(signal.SIGCONT)
+    os.killpg(group, signal.SIGCONT)
     return seen
 
 
@@ -86,9 +99,10 @@ class Bounded:
                    str(self.repeat), "--status", *arguments, str(self.file)]
         limit_s = time.monotonic() + (1500 if self.options.long else 90)
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True) as process:
+                              stderr=subprocess.DEVNULL, text=True,
+                              start_new_session=True) as process:
             while process.poll() is None:
-                self.most_bytes = max(self.most_bytes, bytes_at_a_moment(process, watched))
+                self.most_bytes = max(self.most_bytes, bytes_at_a_moment(process.pid, watched))
                 self.samples += 1
                 if time.monotonic() > limit_s:
                     process.kill()
