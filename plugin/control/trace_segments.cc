@@ -33,6 +33,7 @@ void TraceWriter::next_segment() {
     return;
   }
   file_.end_of_body();
+  file_.make_room_for_end(false);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, false);
   trace_.end(now_ns_, file_.operations(), file_.number() + 1);

@@ -358,6 +358,7 @@ void TraceWriter::close() {
   sink_.complete_until(now_ns_);
   flush();
   file_.end_of_body();
+  file_.make_room_for_end(true);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, true);
   trace_.end(now_ns_, file_.operations());

@@ -21,6 +21,9 @@ constexpr std::uint64_t kLeastSegment_bytes = kMiB;
 constexpr std::uint64_t kMostSegment_bytes = 64 * kMiB;
 // Left free in a segment for what one event adds and for its last lines (clock, account, end).
 constexpr std::uint64_t kMargin_bytes = 128U << 10;
+// A piece that does not get smaller gets hardly greater.
+constexpr std::uint64_t kCompressedPiece_bytes =
+    GzipWriter::kPiece_bytes + (GzipWriter::kPiece_bytes >> 4);
 
 std::uint64_t segment_bytes_of(const SegmentLimits& limits) {
   return std::clamp(limits.most_bytes / kParts, kLeastSegment_bytes, kMostSegment_bytes);
@@ -181,19 +184,32 @@ std::uint64_t SegmentFiles::kept_operations() const {
   return total;
 }
 
-bool SegmentFiles::make_room(std::uint64_t bytes) {
-  if (limits_.most_bytes == 0) {
-    return true;
-  }
-  const std::uint64_t more = bytes_of_current(bytes) - bytes_of_current(0);
-  while (!closed_.empty() && kept_bytes() + more > limits_.most_bytes) {
+bool SegmentFiles::fits(std::uint64_t more) const {
+  return limits_.most_bytes == 0 || kept_bytes() + more <= limits_.most_bytes;
+}
+
+bool SegmentFiles::delete_until_fits(std::uint64_t more) {
+  while (!closed_.empty() && !fits(more)) {
     delete_oldest();
   }
-  if (kept_bytes() + more > limits_.most_bytes) {
+  return fits(more);
+}
+
+bool SegmentFiles::make_room(std::uint64_t bytes) {
+  if (!delete_until_fits(bytes_of_current(bytes) - bytes_of_current(0))) {
     errno = EFBIG;
     return false;
   }
   return true;
+}
+
+void SegmentFiles::make_room_for_end(bool last) {
+  std::uint64_t more = bytes_of_current(buffered_bytes() + kMargin_bytes) - bytes_of_current(0);
+  if (last && limits_.compress) {
+    // The source is there until the whole of it is compressed, seldom to more than a quarter.
+    more += kCompressedPiece_bytes + segment_bytes_ / 4;
+  }
+  delete_until_fits(more);
 }
 
 void SegmentFiles::delete_expired(std::int64_t now_ns) {
@@ -297,12 +313,13 @@ void SegmentFiles::compress_piece(Segment& segment) {
   if (compression_ == nullptr) {
     compression_ = std::make_unique<GzipWriter>(segment.path);
   }
-  // A piece that does not get smaller gets hardly greater. Room may be made by deleting the source.
-  if (!make_room(GzipWriter::kPiece_bytes + (GzipWriter::kPiece_bytes >> 4)) ||
-      compression_ == nullptr) {
-    return;
+  // After the last account nothing is deleted any more: the plain file stays.
+  const bool has_room =
+      is_open() ? delete_until_fits(kCompressedPiece_bytes) : fits(kCompressedPiece_bytes);
+  if (compression_ == nullptr) {
+    return;  // the source was deleted for it
   }
-  if (!compression_->is_open()) {
+  if (!has_room || !compression_->is_open()) {
     take_compressed(segment, false);
     return;
   }

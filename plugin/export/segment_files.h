@@ -47,10 +47,14 @@ class SegmentFiles final : public TraceFile {
   void end_of_body();
   void count_operation() { ++current_.operations; }
 
+  /// Deletes what the lines that end the segment will need, before the account among them is made:
+  /// what is deleted later is in no account. last: and what compression will need after them.
+  void make_room_for_end(bool last);
   /// Ends the last segment. In memory, deletes all.
   void finish();
 
-  /// Goes on with what is to be compressed, for so long at most.
+  /// Goes on with what is to be compressed, for so long at most. Deletes the oldest where the bound
+  /// leaves no room for that, but none after finish(): then what finds no room stays as it is.
   void compress_for(std::int64_t duration_ns);
   /// No more is compressed: what is not finished stays as it is.
   void end_compression() { compression_.reset(); }
@@ -94,6 +98,8 @@ class SegmentFiles final : public TraceFile {
   };
 
   bool make_room(std::uint64_t bytes) override;
+  bool fits(std::uint64_t more) const;
+  bool delete_until_fits(std::uint64_t more);
   Segment make_file(std::uint32_t number, const std::string& path);
   std::uint64_t bytes_of_current(std::uint64_t more) const;
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }

@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -35,9 +34,9 @@ def require(condition, text):
         raise Failure(text)
 
 
-def bytes_seen(directory):
-    """What the files take: their size, and what is taken ahead of it."""
-    total = 0
+def sizes_seen(directory):
+    """What each file takes: its size, and what is taken ahead of it."""
+    sizes = {}
     # The flight recorder's segments are in a directory of the process, beside its rings.
     for path in [*directory.glob("ringside.*.json*"), *directory.glob("*/ringside.*.json*")]:
         try:
@@ -45,34 +44,24 @@ def bytes_seen(directory):
         except FileNotFoundError:
             continue  # deleted meanwhile
         # A file system gives space by the page.
-        ahead = found.st_blocks * 512 - 4096
-        total += max(found.st_size, ahead)
-    return total
+        sizes[path] = max(found.st_size, found.st_blocks * 512 - 4096)
+    return sizes
 
 
-def states_of(group):
-    """Of all threads of the processes of a group: nccl_host has a child for each recording."""
-    states = []
-    for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        try:
-            if int(stat.read_text(encoding="utf-8").rsplit(") ", 1)[1].split()[2]) != group:
-                continue
-            for task in stat.parent.glob("task/*/stat"):
-                states.append(task.read_text(encoding="utf-8").rsplit(") ", 1)[1][0])
-        except (OSError, IndexError):
-            pass  # has ended meanwhile
-    return states
+def bytes_at_a_moment(directory):
+    """What the files take at one moment of a run, or none where none can be had.
 
-
-def bytes_at_a_moment(group, directory):
-    """What the files take while the processes stand still: looking takes time, in which one may be
-    deleted and another grow."""
-    os.killpg(group, signal.SIGSTOP)
-    while any(state not in "TZX" for state in states_of(group)):
-        time.sleep(0.0005)
-    seen = bytes_seen(directory)
-    os.killpg(group, signal.SIGCONT)
-    return seen
+    Looking takes time, in which one file may be deleted and another grow. A file takes its whole
+    room ahead, and what is left over is given back when it ends: it never takes the same twice with
+    something else between, so what two looks in a row see alike was so from one to the other.
+    """
+    before = sizes_seen(directory)
+    for _ in range(20):
+        now = sizes_seen(directory)
+        if now == before:
+            return sum(now.values())
+        before = now
+    return None
 
 
 class Bounded:
@@ -99,18 +88,19 @@ class Bounded:
                    str(self.repeat), "--status", *arguments, str(self.file)]
         limit_s = time.monotonic() + (1500 if self.options.long else 90)
         with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.DEVNULL, text=True,
-                              start_new_session=True) as process:
+                              stderr=subprocess.DEVNULL, text=True) as process:
             while process.poll() is None:
-                self.most_bytes = max(self.most_bytes, bytes_at_a_moment(process.pid, watched))
-                self.samples += 1
+                seen = bytes_at_a_moment(watched)
+                if seen is not None:
+                    self.most_bytes = max(self.most_bytes, seen)
+                    self.samples += 1
                 if time.monotonic() > limit_s:
                     process.kill()
                     raise Failure("nccl_host takes too long")
                 time.sleep(0.002)
             said = [json.loads(line) for line in process.stdout.read().splitlines()]
         require(process.returncode == 0, f"nccl_host returned {process.returncode}: {said}")
-        self.most_bytes = max(self.most_bytes, bytes_seen(watched))
+        self.most_bytes = max(self.most_bytes, sum(sizes_seen(watched).values()))
         self.status = next((line for line in said if "callbacks" in line), {})
         require(self.samples > 5, "the run was too short to watch it")
         require(self.most_bytes <= BOUND_BYTES,

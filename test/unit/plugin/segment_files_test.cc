@@ -231,6 +231,39 @@ TEST_CASE("closed segments are compressed and still copied") {
   CHECK(content(directory.file("copy")) == plain.substr(7, plain.size() - 9) + "two\n");
 }
 
+TEST_CASE("after the end nothing is deleted for compression, and the bound is kept") {
+  if (!exporting::has_zlib()) {
+    return;
+  }
+  const Directory directory;
+  SegmentLimits limits = limits_of(4 * kMiB);
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  std::uint32_t state = 1;
+  for (int i = 0; i < 8000; ++i) {
+    if (files.is_full(0)) {
+      turn(files, 0);
+    }
+    std::string line(1000, '\n');
+    for (std::size_t at = 0; at + 1 < line.size(); ++at) {
+      state = state * 1'664'525 + 1'013'904'223;
+      line[at] = static_cast<char>('!' + (state >> 25));
+    }
+    files.add(line, {kType, 1, 1});
+  }
+  files.make_room_for_end(true);
+  files.finish();
+  const std::uint64_t deleted = files.deleted().written[kIndex];
+  REQUIRE(deleted > 0);
+  for (int i = 0; i < 10'000; ++i) {
+    files.compress_for(1000);
+    REQUIRE(bytes_in(directory) <= 4 * kMiB);
+    REQUIRE(files.kept_bytes() <= 4 * kMiB);
+  }
+  CHECK(files.deleted().written[kIndex] == deleted);
+}
+
 TEST_CASE("a file in the way of a compressed one is kept, and so is the plain one") {
   const Directory directory;
   SegmentLimits limits = limits_of(64 * kMiB);
