@@ -10,10 +10,10 @@ namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
 // What is beyond is damage, and must not overflow a sum.
-constexpr std::int64_t kMost_ns = std::int64_t{1} << 61;
+constexpr std::int64_t kMostOffset_ns = std::int64_t{1} << 61;
 
 std::int64_t bounded(std::int64_t time_ns) {
-  return std::clamp(time_ns, -kMost_ns, kMost_ns);
+  return std::clamp(time_ns, -kMostOffset_ns, kMostOffset_ns);
 }
 
 // Today is beyond 2^60 ns since the epoch; this ends in 2043.

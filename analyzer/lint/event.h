@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "analyzer/lint/json_scan.h"
+#include "analyzer/load/dom_value.h"
 
 namespace ringside::lint {
 
@@ -32,17 +33,8 @@ struct Event {
   bool is_foreign = false;  // of another profiler's process, in such a file
 };
 
-inline std::optional<std::int64_t> integer_at(const simdjson::dom::object& object,
-                                              std::string_view key) {
-  std::int64_t value = 0;
-  return object[key].get_int64().get(value) == simdjson::SUCCESS ? std::optional(value)
-                                                                 : std::nullopt;
-}
-
-inline std::string_view text_at(const simdjson::dom::object& object, std::string_view key) {
-  std::string_view value;
-  return object[key].get_string().get(value) == simdjson::SUCCESS ? value : std::string_view();
-}
+using load::integer_at;
+using load::text_at;
 
 inline bool is_true_at(const simdjson::dom::object& object, std::string_view key) {
   bool value = false;

@@ -12,10 +12,8 @@
 namespace ringside::live {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
-
 std::string seconds_text(std::int64_t ns) {
-  return report::fixed(static_cast<double>(ns) / kSecond_ns, 1) + " s";
+  return report::fixed(static_cast<double>(ns) / 1e9, 1) + " s";
 }
 
 // What is to come: of the window that runs first.

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/dom_value.h"
 
 namespace ringside::load {
 namespace {
@@ -36,11 +37,6 @@ std::optional<std::string> read_all(const std::string& path, std::string& text) 
       return source.error();
     }
   }
-}
-
-std::string_view text_of(const object& event, std::string_view key) {
-  std::string_view text;
-  return event[key].get_string().get(text) == simdjson::SUCCESS ? text : std::string_view();
 }
 
 std::optional<std::uint64_t> count_of(const object& arguments, std::string_view key) {
@@ -78,12 +74,12 @@ std::optional<std::uint64_t> element_bytes(std::string_view dtype) {
 std::optional<std::uint64_t> message_bytes(const object& event, std::string_view func) {
   object arguments;
   if (func == "SendRecv" || event["args"].get_object().get(arguments) != simdjson::SUCCESS ||
-      text_of(arguments, "Collective name").find("coalesced") != std::string_view::npos) {
+      text_at(arguments, "Collective name").find("coalesced") != std::string_view::npos) {
     return std::nullopt;
   }
   const auto count =
       count_of(arguments, func == "ReduceScatter" ? "Out msg nelems" : "In msg nelems");
-  const auto size = element_bytes(text_of(arguments, "dtype"));
+  const auto size = element_bytes(text_at(arguments, "dtype"));
   std::uint64_t bytes = 0;
   return count && size && !__builtin_mul_overflow(*count, *size, &bytes) ? std::optional(bytes)
                                                                          : std::nullopt;
@@ -140,7 +136,7 @@ void KinetoFile::find_pid() {
   for (const auto element : events_) {
     object event;
     std::int64_t pid = 0;
-    if (element.get_object().get(event) == simdjson::SUCCESS && text_of(event, "cat") == "cpu_op" &&
+    if (element.get_object().get(event) == simdjson::SUCCESS && text_at(event, "cat") == "cpu_op" &&
         event["pid"].get_int64().get(pid) == simdjson::SUCCESS) {
       pids.insert(pid);
     }
@@ -174,10 +170,10 @@ std::vector<NcclKernel> KinetoFile::kernels() const {
   for (const auto element : events_) {
     const std::size_t at = place++;
     object event;
-    if (element.get_object().get(event) != simdjson::SUCCESS || text_of(event, "cat") != "kernel") {
+    if (element.get_object().get(event) != simdjson::SUCCESS || text_at(event, "cat") != "kernel") {
       continue;
     }
-    const std::string_view func = nccl_function_of_kernel(text_of(event, "name"));
+    const std::string_view func = nccl_function_of_kernel(text_at(event, "name"));
     const auto start_ns = time_ns(event);
     if (func.empty() || !start_ns) {
       continue;

@@ -6,13 +6,6 @@
 namespace ringside::load {
 namespace {
 
-template <typename T>
-void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
-  if (newer) {
-    known = newer;
-  }
-}
-
 void append_named(model::TraceFile& next, const model::NameTable& next_names,
                   model::NameTable& names, model::TraceFile& file) {
   std::vector<model::NameId> ids;

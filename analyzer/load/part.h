@@ -36,6 +36,14 @@ struct Part {
   std::optional<std::string> read_error;   // why it was read no further
 };
 
+/// For what a later part or segment says of the same thing.
+template <typename T>
+void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
+  if (newer) {
+    known = newer;
+  }
+}
+
 /// Appends `next` to the file that `whole` begins. `names` are those of `whole`.
 void append_part(Part&& next, const std::string& path, model::NameTable& names, Part& whole,
                  model::Problems& problems);

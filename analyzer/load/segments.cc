@@ -7,19 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/part.h"
+
 namespace ringside::load {
 namespace {
 
 bool is_part(const model::TraceFile& file) {
   return !file.process.dump && !file.process.run_id.empty() &&
          (file.process.segment > 1 || file.next_segment);
-}
-
-template <typename T>
-void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
-  if (newer) {
-    known = newer;
-  }
 }
 
 void join_contexts(const model::TraceFile& next, model::TraceFile& whole) {

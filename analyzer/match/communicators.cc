@@ -75,9 +75,9 @@ std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& 
   return candidates;
 }
 
-using Group = std::vector<Candidate>;
+using Candidates = std::vector<Candidate>;
 
-Communicator make_communicator(const Group& group, Identity identity) {
+Communicator make_communicator(const Candidates& group, Identity identity) {
   Communicator communicator;
   communicator.identity = identity;
   communicator.order = group.front().order;
@@ -105,13 +105,13 @@ Communicator make_communicator(const Group& group, Identity identity) {
   return communicator;
 }
 
-bool has_operations(const Group& group) {
+bool has_operations(const Candidates& group) {
   return std::any_of(group.begin(), group.end(),
                      [](const Candidate& c) { return c.context->operations > 0; });
 }
 
 // Some processes of a job may have been restarted while the others lived on.
-bool is_one_in_spite_of_runs(const Group& group) {
+bool is_one_in_spite_of_runs(const Candidates& group) {
   std::set<std::optional<std::uint32_t>> ranks;
   std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
   for (const Candidate& candidate : group) {
@@ -124,9 +124,9 @@ bool is_one_in_spite_of_runs(const Group& group) {
 }
 
 // Members of one hash; a rank that comes again belongs to the next run of the job.
-void add_by_hash(const Group& group, std::vector<std::pair<Group, Communicator>>& found) {
+void add_by_hash(const Candidates& group, std::vector<std::pair<Candidates, Communicator>>& found) {
   const bool is_one = is_one_in_spite_of_runs(group);
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Group>
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates>
       instances;  // by run, then k-th of a rank
   std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::uint32_t> seen;
   for (const Candidate& candidate : group) {
@@ -143,7 +143,8 @@ void add_by_hash(const Group& group, std::vector<std::pair<Group, Communicator>>
 
 // Members at one place in the order of creation. Two of the same rank cannot be of one
 // communicator, and nothing says which belong together.
-void add_by_order(const Group& group, std::vector<std::pair<Group, Communicator>>& found) {
+void add_by_order(const Candidates& group,
+                  std::vector<std::pair<Candidates, Communicator>>& found) {
   std::set<std::uint32_t> ranks;
   const bool is_contradictory = std::any_of(group.begin(), group.end(), [&](const Candidate& c) {
     return c.member.rank && !ranks.insert(*c.member.rank).second;
@@ -154,7 +155,7 @@ void add_by_order(const Group& group, std::vector<std::pair<Group, Communicator>
     return;
   }
   for (const Candidate& candidate : group) {
-    found.emplace_back(Group{candidate}, make_communicator({candidate}, Identity::kAlone));
+    found.emplace_back(Candidates{candidate}, make_communicator({candidate}, Identity::kAlone));
   }
 }
 
@@ -168,8 +169,8 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
 }
 
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs) {
-  std::map<std::string, Group> by_hash;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Group> by_order;  // in each run
+  std::map<std::string, Candidates> by_hash;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates> by_order;  // in each run
   for (const Candidate& candidate : find_candidates(traces, runs)) {
     if (candidate.context->comm) {
       by_hash[*candidate.context->comm].push_back(candidate);
@@ -177,7 +178,7 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
       by_order[{candidate.run, candidate.order}].push_back(candidate);
     }
   }
-  std::vector<std::pair<Group, Communicator>> found;
+  std::vector<std::pair<Candidates, Communicator>> found;
   for (const auto& [hash, group] : by_hash) {
     add_by_hash(group, found);
   }

@@ -16,20 +16,21 @@ namespace {
 // What tells one call from another, whatever its number.
 using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
 
-struct Call {
+struct SignedCall {
   std::int64_t time_ns = 0;
   std::uint64_t id = 0;
   std::size_t operation = 0;  // index into Matches::operations
   Signature signature;        // as this member called it
 };
 
-using Calls = std::vector<std::vector<Call>>;  // by member, each in the order of its calls
+using SignedCalls =
+    std::vector<std::vector<SignedCall>>;  // by member, each in the order of its calls
 
 // The collectives of each member of one communicator, in the order in which it called them.
-Calls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
-                      std::size_t last) {
+SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
+                            std::size_t last) {
   const auto communicator = matches.operations[first].communicator;
-  Calls calls(matches.communicators[communicator].members.size());
+  SignedCalls calls(matches.communicators[communicator].members.size());
   for (std::size_t i = first; i < last; ++i) {
     const MatchedOperation& matched = matches.operations[i];
     if (matched.way == Way::kPair || matched.way == Way::kGroup) {
@@ -45,7 +46,7 @@ Calls calls_by_member(const model::Traces& traces, const Matches& matches, std::
     }
   }
   for (auto& of_member : calls) {
-    std::sort(of_member.begin(), of_member.end(), [](const Call& a, const Call& b) {
+    std::sort(of_member.begin(), of_member.end(), [](const SignedCall& a, const SignedCall& b) {
       return std::tie(a.time_ns, a.id) < std::tie(b.time_ns, b.id);
     });
   }
@@ -54,7 +55,8 @@ Calls calls_by_member(const model::Traces& traces, const Matches& matches, std::
 
 // After the first place at which the ranks called different operations that cannot be told apart
 // into a function mismatch, equal numbers no longer mean equal calls.
-void withdraw_from(std::size_t place, const Calls& calls, std::vector<Judgement>& judgements) {
+void withdraw_from(std::size_t place, const SignedCalls& calls,
+                   std::vector<Judgement>& judgements) {
   for (const auto& of_member : calls) {
     for (std::size_t i = place; i < of_member.size(); ++i) {
       Judgement& judgement = judgements[of_member[i].operation];
@@ -70,7 +72,7 @@ constexpr std::size_t kCallsAfter = 8;
 
 // Whether, from these two places on, both called the same for a while. False if there is too
 // little.
-bool go_on_alike(const std::vector<Call>& a, std::size_t at, const std::vector<Call>& b,
+bool go_on_alike(const std::vector<SignedCall>& a, std::size_t at, const std::vector<SignedCall>& b,
                  std::size_t other) {
   constexpr std::size_t kLeast = 2;
   std::size_t alike = 0;
@@ -85,14 +87,14 @@ bool go_on_alike(const std::vector<Call>& a, std::size_t at, const std::vector<C
 
 // At a place where the members called operations of different functions, and after which they go on
 // alike: a function mismatch, although each of these operations has its number elsewhere too.
-bool is_substitution(const Calls& calls, std::size_t place,
+bool is_substitution(const SignedCalls& calls, std::size_t place,
                      const std::map<std::size_t, std::vector<std::uint32_t>>& members_of) {
   const auto most = std::max_element(
       members_of.begin(), members_of.end(),
       [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
-  const std::vector<Call>& usual = calls[most->second.front()];
+  const std::vector<SignedCall>& usual = calls[most->second.front()];
   for (const auto& [operation, members] : members_of) {
-    const std::vector<Call>& here = calls[members.front()];
+    const std::vector<SignedCall>& here = calls[members.front()];
     if (operation != most->first && (!go_on_alike(here, place + 1, usual, place + 1) ||
                                      go_on_alike(here, place + 1, usual, place) ||
                                      go_on_alike(here, place, usual, place + 1))) {
@@ -109,7 +111,7 @@ void claim_mismatch(const std::set<std::size_t>& here, std::vector<Judgement>& j
   }
 }
 
-void judge_places(const Matches& matches, const Calls& calls, bool are_complete,
+void judge_places(const Matches& matches, const SignedCalls& calls, bool are_complete,
                   std::vector<Judgement>& judgements) {
   for (std::size_t place = 0;; ++place) {
     std::set<std::size_t> here;

@@ -4,16 +4,12 @@
 #include <algorithm>
 #include <functional>
 
+#include "analyzer/load/dom_value.h"
 #include "analyzer/merge/line.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {
 namespace {
-
-std::string_view text_of(const simdjson::dom::object& event, std::string_view key) {
-  std::string_view text;
-  return event[key].get_string().get(text) == simdjson::SUCCESS ? text : std::string_view();
-}
 
 std::string raw_of(const simdjson::dom::object& event, std::string_view key) {
   simdjson::dom::element value;
@@ -79,7 +75,7 @@ bool KinetoLines::is_left_out(const Object& event, std::int64_t begin_ns,
                               std::int64_t end_ns) const {
   const std::int64_t base_ns = plan_.base_time_s * 1'000'000'000;
   // A flow without its slices would be a finding of viewers.
-  return plan_.is_part && (is_flow(text_of(event, "ph")) ||
+  return plan_.is_part && (is_flow(load::text_at(event, "ph")) ||
                            !is_in_spans(plan_, begin_ns + base_ns, end_ns + base_ns));
 }
 
@@ -92,7 +88,7 @@ KinetoLines::Group& KinetoLines::group_of(const Object& event) {
                  schema::kLineMergedForeign + R"(","args":{"from":"PyTorch","file":)";
     append_quoted(planned_.path.substr(planned_.path.rfind('/') + 1), new_group_);
     new_group_ += "}},\n";
-    group.name = text_of(event, "pid");
+    group.name = load::text_at(event, "pid");
   }
   return group;
 }
@@ -116,9 +112,9 @@ void KinetoLines::take_metadata(const Object& event, std::string_view name, std:
     return;
   }
   if (name == "process_name") {
-    group.name = text_of(arguments, "name");
+    group.name = load::text_at(arguments, "name");
   } else if (name == "process_labels") {
-    group.labels = text_of(arguments, "labels");
+    group.labels = load::text_at(arguments, "labels");
   } else if (name == "thread_name" || name == "thread_sort_index") {
     output = "{\"ph\":\"M\",\"pid\":" + std::to_string(group.pid) +
              ",\"tid\":" + thread_of(event, group) + ",\"ts\":0,\"name\":";
@@ -139,9 +135,9 @@ std::uint64_t KinetoLines::flow_id(const simdjson::dom::element& id) const {
 }
 
 bool KinetoLines::take(const Object& event, const KinetoLink* link, std::string& output) {
-  const std::string_view phase = text_of(event, "ph");
+  const std::string_view phase = load::text_at(event, "ph");
   if (phase == "M") {
-    take_metadata(event, text_of(event, "name"), output);
+    take_metadata(event, load::text_at(event, "name"), output);
     return true;
   }
   const auto time_ns = file_.time_ns(event);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/load/dom_value.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto_fields.h"
 
@@ -16,16 +17,6 @@ namespace {
 constexpr std::size_t kMostInternedText_bytes = 64;
 // Its metadata lines are about no process, and are in the name of one.
 constexpr std::string_view kOfTheFile = "ringside_merged";
-
-std::string_view text_of(const simdjson::dom::object& line, std::string_view key) {
-  std::string_view text;
-  return line[key].get_string().get(text) == simdjson::SUCCESS ? text : std::string_view();
-}
-
-std::int64_t integer_of(const simdjson::dom::object& line, std::string_view key) {
-  std::int64_t value = 0;
-  return line[key].get_int64().get(value) == simdjson::SUCCESS ? value : 0;
-}
 
 // Exact: below 2^43 us, which base times keep to, a double is within half a nanosecond.
 std::optional<std::uint64_t> time_of(const simdjson::dom::object& line, std::string_view key) {
@@ -78,8 +69,8 @@ void PerfettoTrace::take_line(std::string_view json) {
       simdjson::SUCCESS) {
     return;  // cannot be: the merge has written it
   }
-  const std::string_view phase = text_of(line, "ph");
-  const std::string_view name = text_of(line, "name");
+  const std::string_view phase = load::text_at(line, "ph");
+  const std::string_view name = load::text_at(line, "name");
   if (phase == "M" && name.starts_with(kOfTheFile)) {
     Object arguments;
     if (line["args"].get_object().get(arguments) == simdjson::SUCCESS) {
@@ -87,7 +78,8 @@ void PerfettoTrace::take_line(std::string_view json) {
     }
     return;
   }
-  if (const std::int64_t pid = integer_of(line, "pid"); pid != pid_ || process_track_ == 0) {
+  if (const std::int64_t pid = load::integer_at(line, "pid").value_or(0);
+      pid != pid_ || process_track_ == 0) {
     end_process();
     begin_process(pid);
   }
@@ -106,9 +98,10 @@ void PerfettoTrace::take_line(std::string_view json) {
   } else if (phase == "C") {
     take_counter(line, at_ns);
   } else if (phase == "i") {
-    const bool is_of_thread = text_of(line, "s") == "t";
+    const bool is_of_thread = load::text_at(line, "s") == "t";
     put(at_ns, event_of(line, kInstant,
-                        is_of_thread ? thread_track(integer_of(line, "tid")) : process_track_));
+                        is_of_thread ? thread_track(load::integer_at(line, "tid").value_or(0))
+                                     : process_track_));
   } else {
     take_async(line, phase, at_ns);
   }
@@ -120,25 +113,25 @@ void PerfettoTrace::take_metadata(const Object& line, std::string_view name) {
     return;
   }
   if (name == "process_name") {
-    process_name_ = text_of(arguments, "name");
+    process_name_ = load::text_at(arguments, "name");
   } else if (name == "process_sort_index") {
-    sort_index_ = integer_of(arguments, "sort_index");
+    sort_index_ = load::integer_at(arguments, "sort_index").value_or(0);
   } else if (name == "thread_name") {
-    const std::int64_t tid = integer_of(line, "tid");
+    const std::int64_t tid = load::integer_at(line, "tid").value_or(0);
     thread_track(tid);
-    threads_[tid].second = text_of(arguments, "name");
+    threads_[tid].second = load::text_at(arguments, "name");
   }
 }
 
 void PerfettoTrace::take_slice(const Object& line, std::uint64_t begin_ns) {
   const auto duration_ns = time_of(line, "dur");
   Slice slice;
-  slice.tid = integer_of(line, "tid");
+  slice.tid = load::integer_at(line, "tid").value_or(0);
   slice.begin_ns = begin_ns;
   slice.end_ns = begin_ns + duration_ns.value_or(0);
   bool leaves = false;
   if (line["flow_out"].get_bool().get(leaves) == simdjson::SUCCESS && leaves) {
-    slice.flow_out = hex_number(text_of(line, "bind_id")).value_or(0);
+    slice.flow_out = hex_number(load::text_at(line, "bind_id")).value_or(0);
   }
   const Message event = event_of(line, kSliceBegin, thread_track(slice.tid));
   slice.event = std::string(event.text());
@@ -159,7 +152,7 @@ void PerfettoTrace::take_counter(const Object& line, std::uint64_t at_ns) {
     if (value.value.get_double().get(number) != simdjson::SUCCESS) {
       continue;
     }
-    std::string name(text_of(line, "name"));
+    std::string name(load::text_at(line, "name"));
     name.append(" (").append(value.key).append(")");
     std::uint64_t& track = counter_tracks_[name];
     if (track == 0) {
@@ -180,7 +173,7 @@ void PerfettoTrace::take_counter(const Object& line, std::uint64_t at_ns) {
 }
 
 void PerfettoTrace::take_async(const Object& line, std::string_view phase, std::uint64_t at_ns) {
-  const std::uint64_t track = async_track(line, text_of(line, "name"));
+  const std::uint64_t track = async_track(line, load::text_at(line, "name"));
   if (phase == "e") {
     Message event;
     event.integer(event_field::kType, kSliceEnd).integer(event_field::kTrack, track);
@@ -207,9 +200,9 @@ Message PerfettoTrace::event_of(const Object& line, std::uint64_t type, std::uin
     }
   };
   named(categories_, interned_field::kCategories, event_field::kCategory,
-        event_field::kCategoryText, text_of(line, "cat"));
+        event_field::kCategoryText, load::text_at(line, "cat"));
   named(names_, interned_field::kNames, event_field::kName, event_field::kNameText,
-        text_of(line, "name"));
+        load::text_at(line, "name"));
   Object arguments;
   if (line["args"].get_object().get(arguments) == simdjson::SUCCESS) {
     for (const auto argument : arguments) {
@@ -220,7 +213,7 @@ Message PerfettoTrace::event_of(const Object& line, std::uint64_t type, std::uin
 }
 
 void PerfettoTrace::add_flow(const Object& line, Message& event) {
-  const auto bind_id = hex_number(text_of(line, "bind_id"));
+  const auto bind_id = hex_number(load::text_at(line, "bind_id"));
   if (!bind_id) {
     return;
   }

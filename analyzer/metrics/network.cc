@@ -14,9 +14,9 @@ namespace ringside::metrics {
 namespace {
 
 // By communicator, rank's position, sending first, peer, channel.
-using Key = std::tuple<std::uint32_t, std::uint32_t, bool, std::int64_t, std::uint16_t>;
+using LinkKey = std::tuple<std::uint32_t, std::uint32_t, bool, std::int64_t, std::uint16_t>;
 
-struct Collected {
+struct LinkSteps {
   Link link;
   std::map<int, std::vector<float>> gb_s;  // of each step, by size class
 };
@@ -79,7 +79,7 @@ class Collector {
 
  private:
   template <typename Row>
-  Collected* link_of(std::uint32_t file, const Row& row, std::optional<std::uint32_t> peer) {
+  LinkSteps* link_of(std::uint32_t file, const Row& row, std::optional<std::uint32_t> peer) {
     const auto place = places_.find({file, row.context});
     if (row.context == 0 || place == places_.end()) {
       ++network_.without_place;
@@ -90,7 +90,8 @@ class Collector {
       return nullptr;
     }
     const auto [communicator, member] = place->second;
-    const Key key{communicator, member, !row.is_send, peer ? std::int64_t{*peer} : -1, row.channel};
+    const LinkKey key{communicator, member, !row.is_send, peer ? std::int64_t{*peer} : -1,
+                      row.channel};
     const auto [at, is_new] = links_.try_emplace(key);
     Link& link = at->second.link;
     if (is_new) {
@@ -114,7 +115,7 @@ class Collector {
     if (step.peer) {
       peer = *step.peer;
     }
-    Collected* const collected = link_of(file, step, peer);
+    LinkSteps* const collected = link_of(file, step, peer);
     if (collected == nullptr) {
       return;
     }
@@ -137,7 +138,7 @@ class Collector {
   }
 
   void add_proxy(std::uint32_t file, const model::ProxyOperation& proxy) {
-    Collected* const collected = link_of(file, proxy, proxy.peer);
+    LinkSteps* const collected = link_of(file, proxy, proxy.peer);
     if (collected != nullptr && proxy.start_ns && *proxy.end_ns > *proxy.start_ns) {
       collected->link.transfer_ns +=
           static_cast<double>(*proxy.end_ns) - static_cast<double>(*proxy.start_ns);
@@ -199,7 +200,7 @@ class Collector {
   Network network_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>
       places_;  // of a file's context: communicator and member
-  std::map<Key, Collected> links_;
+  std::map<LinkKey, LinkSteps> links_;
 };
 
 }  // namespace

@@ -27,13 +27,14 @@ struct Stages {
 // What a rank does at a moment, the one that counts first.
 enum Doing : std::uint8_t { kTransfer, kWaiting, kEnqueued, kDoings };
 
-struct Edge {
+struct DoingEdge {
   std::int64_t time_ns = 0;
   Doing doing = kTransfer;
   int change = 0;
 };
 
-void add_edges(std::vector<Edge>& edges, Doing doing, std::int64_t from_ns, std::int64_t to_ns) {
+void add_edges(std::vector<DoingEdge>& edges, Doing doing, std::int64_t from_ns,
+               std::int64_t to_ns) {
   if (from_ns < to_ns) {
     edges.push_back({from_ns, doing, 1});
     edges.push_back({to_ns, doing, -1});
@@ -41,7 +42,7 @@ void add_edges(std::vector<Edge>& edges, Doing doing, std::int64_t from_ns, std:
 }
 
 void sweep(const std::vector<Stages>& operations, RankShares& rank) {
-  std::vector<Edge> edges;
+  std::vector<DoingEdge> edges;
   edges.reserve(6 * operations.size());
   for (const Stages& one : operations) {
     add_edges(edges, kEnqueued, one.call_ns, one.start_ns);
@@ -49,7 +50,7 @@ void sweep(const std::vector<Stages>& operations, RankShares& rank) {
     add_edges(edges, kTransfer, one.complete_ns, one.end_ns);
   }
   std::sort(edges.begin(), edges.end(),
-            [](const Edge& a, const Edge& b) { return a.time_ns < b.time_ns; });
+            [](const DoingEdge& a, const DoingEdge& b) { return a.time_ns < b.time_ns; });
   std::array<std::int64_t, kDoings> running{};
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (i > 0) {

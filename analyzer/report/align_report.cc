@@ -25,8 +25,7 @@ std::string clock_sentence(const align::Alignment& alignment) {
   }
   std::string text = "the clocks of " + counted(hosts.size(), "host") + " are aligned by " +
                      counted(alignment.points(), "operation or chunk", "operations and chunks") +
-                     " that they have in common, to " +
-                     human_duration(static_cast<double>(most_ns)) + " or better";
+                     " that they have in common, to " + human_duration(most_ns) + " or better";
   if (unbounded > 0) {
     text += unbounded == hosts.size()
                 ? "; none of them is bounded, so nothing is said that depends "

@@ -19,13 +19,7 @@ namespace {
 
 // Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
 // keys.
-constexpr std::uint64_t kSchemaVersion = 1;
-
-constexpr std::array<const char*, 3> kSeverities = {"note", "warning", "error"};
-
-const char* severity_name(Severity severity) {
-  return kSeverities[static_cast<std::size_t>(severity)];
-}
+constexpr std::uint64_t kDocumentVersion = 1;
 
 std::string printable(std::string_view text) {
   std::string result(text);
@@ -207,7 +201,7 @@ void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::
 std::string as_json(const Document& document) {
   JsonWriter json;
   json.begin_object();
-  json.integer("schema_version", kSchemaVersion);
+  json.integer("schema_version", kDocumentVersion);
   json.begin_object("tool");
   json.text("name", "ringside");
   json.text("version", RINGSIDE_VERSION);
@@ -254,6 +248,11 @@ std::string render_table(const Table& table, bool as_markdown) {
   }
   return printable(table.title) + '\n' + text_table(table).aligned(2) +
          (left_out.empty() ? "" : "  " + left_out + '\n');
+}
+
+std::string_view severity_name(Severity severity) {
+  constexpr std::array<std::string_view, 3> kNames = {"note", "warning", "error"};
+  return kNames[static_cast<std::size_t>(severity)];
 }
 
 std::string human_duration(double duration_ns) {

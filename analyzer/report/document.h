@@ -50,6 +50,7 @@ struct Table {
 };
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };
+std::string_view severity_name(Severity severity);
 
 /// Something that a person should know. `kind` is a word of docs/analyzer.md, which --fail-on
 /// takes.
@@ -80,6 +81,9 @@ std::string render_table(const Table& table, bool as_markdown);
 
 /// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string human_duration(double duration_ns);
+inline std::string human_duration(std::int64_t duration_ns) {
+  return human_duration(static_cast<double>(duration_ns));
+}
 
 /// "12:34:56.789" in UTC.
 std::string time_of_day(std::int64_t since_epoch_ns);

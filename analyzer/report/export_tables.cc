@@ -26,7 +26,6 @@ namespace {
 constexpr std::size_t kFindingsDescribed = 1000;  // of each communicator
 constexpr std::int64_t kProgressRows = 1 << 16;
 constexpr std::array<const char*, 5> kWays = {"sequence", "order", "aligned", "pair", "group"};
-constexpr std::array<const char*, 3> kSeverities = {"note", "warning", "error"};
 
 // A number that the columns cannot hold is left out.
 template <typename Number>
@@ -288,8 +287,8 @@ class Exporter {
     for (const Document& document : documents) {
       for (const Finding& finding : document.findings) {
         add(ExportTableId::kFindings,
-            {++id, std::string_view(kSeverities[static_cast<std::size_t>(finding.severity)]),
-             std::string_view(finding.kind), std::string_view(finding.text)});
+            {++id, severity_name(finding.severity), std::string_view(finding.kind),
+             std::string_view(finding.text)});
       }
     }
   }

@@ -23,10 +23,10 @@ const char* why_name(Blocker::Why why) {
                                           : "called, behind another";
 }
 
-class Report {
+class HangReport {
  public:
-  Report(const model::Traces& traces, const align::Alignment& alignment, const Hang& hang,
-         std::size_t top)
+  HangReport(const model::Traces& traces, const align::Alignment& alignment, const Hang& hang,
+             std::size_t top)
       : traces_(traces),
         alignment_(alignment),
         hang_(hang),
@@ -115,8 +115,8 @@ class Report {
   }
 
   void add_findings() {
-    constexpr std::size_t kFindings = 20;
-    for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kFindings); ++i) {
+    constexpr std::size_t kMostDescribed = 20;
+    for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kMostDescribed); ++i) {
       const auto& stuck = hang_.operations[i];
       document_.findings.push_back(
           {stuck.is_doubtful ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
@@ -341,7 +341,7 @@ class Report {
 
 Document make_hang_report(const model::Traces& traces, const align::Alignment& alignment,
                           const metrics::Hang& hang, std::size_t top) {
-  return Report(traces, alignment, hang, top).make();
+  return HangReport(traces, alignment, hang, top).make();
 }
 
 }  // namespace ringside::report

@@ -30,7 +30,7 @@ std::string HangText::waited(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   return counted(stuck.waiting.size(), "rank") + ' ' +
          (stuck.waiting.size() == 1 ? "has" : "have") + " waited for " +
-         human_duration(static_cast<double>(stuck.waited_ns));
+         human_duration(stuck.waited_ns);
 }
 
 // What became of a rank that has not joined: its last sign of life.
@@ -107,7 +107,7 @@ std::string HangText::evidence(std::uint32_t operation) const {
                                                     "delivered to rank "
                                                   : " waits for the credit of rank ") +
            std::to_string(best->peer) + ", on channel " + std::to_string(best->channel) + ", for " +
-           human_duration(static_cast<double>(best->longest_ns)) + '.';
+           human_duration(best->longest_ns) + '.';
   }
   for (const auto& [position, waits_for] : of_rank) {
     if (waits_for == std::set<WaitsFor>{WaitsFor::kGpu} && of_rank.size() > 1) {
@@ -151,7 +151,7 @@ std::string HangText::sentence(std::uint32_t operation) const {
       return {};
     case Cause::kUndecided:
       return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
-             " stuck in " + name + ", for " + human_duration(static_cast<double>(stuck.waited_ns)) +
+             " stuck in " + name + ", for " + human_duration(stuck.waited_ns) +
              "; whether all have joined it cannot be told." + nothing_known;
     case Cause::kAllJoined:
       break;
@@ -217,10 +217,9 @@ std::string HangText::first_stopped() const {
   const auto uncertainty_ns =
       alignment_.uncertainty_ns(one.since_file, other.since_file, one.since_ns);
   const std::int64_t later_ns = metrics::elapsed_ns(one.since_ns, other.since_ns);
-  const std::string clocks =
-      uncertainty_ns ? "clocks: +- " + human_duration(static_cast<double>(*uncertainty_ns))
-                     : std::string("how well the clocks agree is not known");
-  const std::string apart = human_duration(static_cast<double>(later_ns)) + " (" + clocks + ')';
+  const std::string clocks = uncertainty_ns ? "clocks: +- " + human_duration(*uncertainty_ns)
+                                            : std::string("how well the clocks agree is not known");
+  const std::string apart = human_duration(later_ns) + " (" + clocks + ')';
   if (uncertainty_ns && later_ns <= *uncertainty_ns) {
     return "Which communicator stopped first cannot be told: " + name(one) + " and " + name(other) +
            " are " + apart + " apart.";

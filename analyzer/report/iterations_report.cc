@@ -17,10 +17,6 @@ namespace {
 using metrics::Iteration;
 using metrics::RunIterations;
 
-std::string duration(std::int64_t duration_ns) {
-  return human_duration(static_cast<double>(duration_ns));
-}
-
 double seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1e9;
 }
@@ -31,10 +27,10 @@ struct PeriodRow {
   std::uint64_t times = 1;
 };
 
-class Report {
+class IterationsReport {
  public:
-  Report(const std::vector<RunIterations>& runs, const model::Traces& traces,
-         const match::Matches& matches, bool is_series)
+  IterationsReport(const std::vector<RunIterations>& runs, const model::Traces& traces,
+                   const match::Matches& matches, bool is_series)
       : runs_(runs), traces_(traces), matches_(matches), is_series_(is_series) {}
 
   Document make() {
@@ -127,7 +123,7 @@ class Report {
                        " repeats " + counted(run.iterations.size(), "time");
     if (run.duration) {
       text += ": an iteration takes " + human_duration(run.duration->median_ns) + " (median; p99 " +
-              duration(run.duration->p99_ns) + ")";
+              human_duration(run.duration->p99_ns) + ")";
     }
     document_.sentences.push_back(text + '.');
     const auto slowest = std::max_element(
@@ -139,9 +135,9 @@ class Report {
     }
     text = "The slowest is iteration " + std::to_string(slowest - run.iterations.begin() + 1) +
            ", at " + fixed(seconds(slowest->start_ns - run.zero_ns), 3) +
-           " s: " + duration(*slowest->duration_ns);
+           " s: " + human_duration(*slowest->duration_ns);
     if (!slowest->slowest.empty()) {
-      text += "; ranks waited " + duration(*slowest->waited_ns) +
+      text += "; ranks waited " + human_duration(*slowest->waited_ns) +
               " of GPU time in it, mostly for " + slowest->slowest + " (" + slowest->slowest_host +
               ")";
     }
@@ -258,7 +254,7 @@ class Report {
 
 Document iterations_document(const std::vector<RunIterations>& runs, const model::Traces& traces,
                              const match::Matches& matches, bool is_series) {
-  return Report(runs, traces, matches, is_series).make();
+  return IterationsReport(runs, traces, matches, is_series).make();
 }
 
 }  // namespace ringside::report

@@ -17,7 +17,7 @@ using metrics::Link;
 using metrics::Network;
 
 constexpr std::size_t kMatrixRanks = 16;
-constexpr std::size_t kFindings = 20;
+constexpr std::size_t kMostFindings = 20;
 
 Cell number_cell(const std::optional<std::uint32_t>& number) {
   return number ? Cell(std::uint64_t{*number}) : Cell();
@@ -27,9 +27,10 @@ std::string number_text(const std::optional<std::uint32_t>& number) {
   return number ? std::to_string(*number) : std::string("?");
 }
 
-class Report {
+class NetworkReport {
  public:
-  Report(const model::Traces& traces, const Network& network, std::size_t top, bool is_for_people)
+  NetworkReport(const model::Traces& traces, const Network& network, std::size_t top,
+                bool is_for_people)
       : traces_(traces), network_(network), top_(top), is_for_people_(is_for_people) {}
 
   Document make() {
@@ -84,7 +85,7 @@ class Report {
           " GB/s): " + counted(why.steps, "step") + " of at least " + human_bytes(why.class_bytes) +
           ", " + fixed(std::min(why.deviations, 999.0), 0) + " deviations below " +
           counted(why.siblings, "link");
-      if (++slow <= kFindings) {
+      if (++slow <= kMostFindings) {
         document_.findings.push_back({Severity::kWarning, "slow_link", std::move(text)});
       }
     }
@@ -269,7 +270,7 @@ class Report {
 
 Document make_network_report(const model::Traces& traces, const Network& network, std::size_t top,
                              bool is_for_people) {
-  return Report(traces, network, top, is_for_people).make();
+  return NetworkReport(traces, network, top, is_for_people).make();
 }
 
 }  // namespace ringside::report

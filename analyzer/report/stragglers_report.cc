@@ -38,7 +38,7 @@ std::string sentence(const metrics::Stragglers& all, const metrics::Lateness& on
   std::string text = is_host ? "host " + one.label : one.label + " (" + one.host + ")";
   text += " came last in " + std::to_string(one.last) + " of " + std::to_string(one.operations) +
           " operations (" + fixed(one.expected, 0) + " by chance): the others waited " +
-          human_duration(static_cast<double>(one.caused_wait_ns)) + " of GPU time for it, " +
+          human_duration(one.caused_wait_ns) + " of GPU time for it, " +
           fixed(all.share_of(one) * 100, 1) + " % of all";
   if (one.since_ns) {
     text += ", since " + time_of_day(*one.since_ns) + " UTC";
@@ -108,8 +108,8 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
       document.findings.push_back({Severity::kNote, "late-once",
                                    rank.label + " (" + rank.host +
                                        ") is not late as a rule, but was once by " +
-                                       human_duration(static_cast<double>(rank.most_margin_ns)) +
-                                       ", at " + time_of_day(rank.most_at_ns) + " UTC"});
+                                       human_duration(rank.most_margin_ns) + ", at " +
+                                       time_of_day(rank.most_at_ns) + " UTC"});
     }
   }
   if (stragglers.operations == 0) {
@@ -125,10 +125,9 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
         "No rank is late more often than chance makes it, or so late that "
         "it matters.");
   } else {
-    document.sentences.push_back(
-        "Ranks waited " + human_duration(static_cast<double>(stragglers.waited_ns)) +
-        " of GPU time for each other, of " +
-        human_duration(static_cast<double>(stragglers.rank_time_ns)) + " in these operations.");
+    document.sentences.push_back("Ranks waited " + human_duration(stragglers.waited_ns) +
+                                 " of GPU time for each other, of " +
+                                 human_duration(stragglers.rank_time_ns) + " in these operations.");
   }
   document.tables.push_back(table_of(stragglers, stragglers.ranks, matches, false));
   if (stragglers.hosts.size() > 1) {

@@ -14,7 +14,7 @@ namespace {
 
 // Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
 // keys.
-constexpr std::uint64_t kSchemaVersion = 1;
+constexpr std::uint64_t kSummaryVersion = 1;
 
 template <typename Texts>
 void texts(JsonWriter& json, std::string_view key, const Texts& values) {
@@ -255,7 +255,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
 std::string summary_as_json(const Summary& summary) {
   JsonWriter json;
   json.begin_object();
-  json.integer("schema_version", kSchemaVersion);
+  json.integer("schema_version", kSummaryVersion);
   json.begin_object("tool");
   json.text("name", "ringside");
   json.text("version", RINGSIDE_VERSION);

@@ -20,10 +20,6 @@ double percent(std::int64_t part_ns, std::int64_t whole_ns) {
   return whole_ns > 0 ? 100 * static_cast<double>(part_ns) / static_cast<double>(whole_ns) : 0;
 }
 
-std::string duration(std::int64_t duration_ns) {
-  return human_duration(static_cast<double>(duration_ns));
-}
-
 Table overlap_table(const metrics::Overlap& overlap) {
   Table table{"ranks",
               "Time in operations, by rank",
@@ -155,10 +151,10 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
         "Of no operation are the times of its execution known: nothing can be said.");
   } else {
     document.sentences.push_back(
-        "Over all ranks, operations ran in " + duration(all.busy_ns) + " of " +
-        duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) + " %); in " +
-        duration(all.waiting_ns) + " they waited for other ranks, and in " +
-        duration(all.together_ns) + " those of several communicators ran at once.");
+        "Over all ranks, operations ran in " + human_duration(all.busy_ns) + " of " +
+        human_duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) +
+        " %); in " + human_duration(all.waiting_ns) + " they waited for other ranks, and in " +
+        human_duration(all.together_ns) + " those of several communicators ran at once.");
   }
   document.tables.push_back(overlap_table(overlap));
   Table pairs{"pairs",
@@ -202,10 +198,11 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
   }
   const auto spent = [&](Spent kind) { return path.spent_ns[static_cast<std::size_t>(kind)]; };
   const auto part = [&](Spent kind) {
-    return duration(spent(kind)) + " (" + fixed(percent(spent(kind), path.length_ns), 1) + " %)";
+    return human_duration(spent(kind)) + " (" + fixed(percent(spent(kind), path.length_ns), 1) +
+           " %)";
   };
-  document.sentences.push_back("The longest chain takes " + duration(path.length_ns) + " over " +
-                               counted(path.operations, "operation") + ": " +
+  document.sentences.push_back("The longest chain takes " + human_duration(path.length_ns) +
+                               " over " + counted(path.operations, "operation") + ": " +
                                part(Spent::kTransfer) + " transfer, " + part(Spent::kLaunch) +
                                " from call to start, " + part(Spent::kApplication) +
                                " before calls, in the application.");
@@ -217,8 +214,8 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
     document.sentences.push_back(
         "If " + top->label + " (" + top->host + ") had come with the one before it each of the " +
         counted(top->arrivals, "time") + " that it was the last, the path would be " +
-        duration(top->gain_ns) + " shorter (" + fixed(percent(top->gain_ns, path.length_ns), 1) +
-        " %).");
+        human_duration(top->gain_ns) + " shorter (" +
+        fixed(percent(top->gain_ns, path.length_ns), 1) + " %).");
   }
   document.tables.push_back(ranks_table(path));
   document.tables.push_back(kinds_table(path, traces, matches));

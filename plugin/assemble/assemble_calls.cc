@@ -13,7 +13,7 @@ namespace {
 
 // After its group has ended, a call's Coll or P2p comes within microseconds, except where another
 // thread launches for it.
-constexpr std::int64_t kChildWait_ns = 2'000'000'000;
+constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
 
 }  // namespace
 
@@ -138,7 +138,7 @@ void Assembler::settle_calls(std::int64_t now_ns) {
     if (call.group_gone_ns == kUnknownTime) {
       call.group_gone_ns = now_ns;
     }
-    if (now_ns - call.group_gone_ns < kChildWait_ns) {
+    if (now_ns - call.group_gone_ns < kLaunchWait_ns) {
       return false;
     }
     if (call.is_held) {

@@ -8,7 +8,7 @@
 namespace ringside::control {
 namespace {
 
-constexpr std::size_t kMostWindows = 100;
+constexpr std::size_t kMostWindowsRepeated = 100;
 
 }  // namespace
 
@@ -45,7 +45,8 @@ void TraceWriter::next_segment() {
   }
   begin_segment();
   const std::size_t windows = windows_.size();
-  for (std::size_t i = windows > kMostWindows ? windows - kMostWindows : 0; i < windows; ++i) {
+  for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
+       i < windows; ++i) {
     const WindowTimes& window = windows_[i];
     trace_.window(window.number, window.start_ns, window.end_ns, window.events, true);
   }

@@ -20,7 +20,7 @@ namespace ringside::report {
 namespace {
 
 // Raised when the page of an older version would misread the data; docs/report.md lists the keys.
-constexpr std::uint64_t kSchemaVersion = 1;
+constexpr std::uint64_t kPageVersion = 1;
 // Of one table: what is more is counted. `ringside export` has all.
 constexpr std::size_t kRows = 2048;
 constexpr std::size_t kMismatchesDescribed = 20;
@@ -87,14 +87,13 @@ void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::
 }
 
 void write_health(JsonWriter& json, const Health& health) {
-  constexpr std::array<const char*, 3> kSeverities = {"note", "warning", "error"};
   json.begin_object("health");
   json.text("status", health.status);
   json.text("headline", health.headline);
   json.begin_array("findings");
   for (const auto& [finding, section] : health.findings) {
     json.begin_object();
-    json.text("severity", kSeverities[static_cast<std::size_t>(finding.severity)]);
+    json.text("severity", severity_name(finding.severity));
     json.text("kind", finding.kind);
     json.text("text", finding.text);
     json.text("section", section);
@@ -222,7 +221,7 @@ std::string page_json(const PageData& data) {
   }
   JsonWriter json;
   json.begin_object();
-  json.integer("schema_version", kSchemaVersion);
+  json.integer("schema_version", kPageVersion);
   json.begin_object("tool");
   json.text("name", "ringside");
   json.text("version", RINGSIDE_VERSION);

@@ -74,13 +74,13 @@ TEST_CASE("a table has a line of units if a column has one") {
 }
 
 TEST_CASE("durations have three digits that count") {
-  CHECK(report::human_duration(0) == "0 ns");
-  CHECK(report::human_duration(999) == "999 ns");
-  CHECK(report::human_duration(1000) == "1.00 us");
-  CHECK(report::human_duration(99'960) == "100 us");
-  CHECK(report::human_duration(999'499) == "999 us");
-  CHECK(report::human_duration(999'600) == "1.00 ms");
-  CHECK(report::human_duration(-12'345'678) == "-12.3 ms");
+  CHECK(report::human_duration(0.0) == "0 ns");
+  CHECK(report::human_duration(999.0) == "999 ns");
+  CHECK(report::human_duration(1000.0) == "1.00 us");
+  CHECK(report::human_duration(99'960.0) == "100 us");
+  CHECK(report::human_duration(999'499.0) == "999 us");
+  CHECK(report::human_duration(999'600.0) == "1.00 ms");
+  CHECK(report::human_duration(-12'345'678.0) == "-12.3 ms");
   CHECK(report::human_duration(7.2e12) == "7200 s");
   CHECK(report::time_of_day(-1'000'000) == "23:59:59.999");
 }
