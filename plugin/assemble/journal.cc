@@ -51,6 +51,12 @@ void Journal::publish(bool half, std::uint64_t used) {
   header_->log.store(log_, std::memory_order_release);
 }
 
+// Before the other half counts: who finds it in use finds the turn counted.
+void Journal::turn(std::uint64_t used) {
+  header_->turns.fetch_add(1, std::memory_order_release);
+  publish(!half(), used);
+}
+
 bool Journal::append(const RecordView& view, std::uint64_t operation) {
   const std::uint64_t count = view.has_extra ? 2 : 1;
   if (used() + count > header_->half_entries) {
@@ -120,7 +126,7 @@ void Journal::make_room(const Needed& needed) {
     header_->entries_lost.fetch_add(kept_records, std::memory_order_relaxed);
     kept = 0;
   }
-  publish(!half(), kept);
+  turn(kept);
 }
 
 bool Journal::append_written() {
@@ -149,7 +155,7 @@ void Journal::checkpoint(const Checkpoint& made, const Needed& needed) {
   if (!append_written()) {
     make_room(needed);
     if (!append_written()) {
-      publish(!half(), 0);  // what is written is in the trace; the rest is lost
+      turn(0);  // what is written is in the trace; the rest is lost
       header_->entries_lost.fetch_add(1, std::memory_order_relaxed);
     }
   }

@@ -68,6 +68,7 @@ class Journal {
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
   void publish(bool half, std::uint64_t used);
+  void turn(std::uint64_t used);
   template <typename Data>
   static std::string_view bytes_of(const Data& data) {
     return {reinterpret_cast<const char*>(&data), sizeof data};

@@ -74,6 +74,9 @@ struct JournalHeader {
   std::uint64_t notes_bytes;   ///< room for notes, in both halves together
   std::uint64_t half_entries;  ///< room in each half of the log
   std::uint64_t run_id;
+  /// How often a half of the log was given up. Who reads the journal of a process that lives, and
+  /// its rings before that, has seen one state of both only if this is the same before and after.
+  std::atomic<std::uint64_t> turns;
 
   alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
   std::atomic<std::uint64_t> notes;            ///< half in the top bit, bytes in use below

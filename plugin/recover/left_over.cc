@@ -15,6 +15,11 @@
 namespace ringside::recover {
 namespace {
 
+// Of a process that lives, rings and journal are read so often until neither has changed in a way
+// that matters; a little less often, the rings with it.
+constexpr int kAttempts = 30;
+constexpr int kAttemptsWithRings = 20;
+
 // The journal and the rings are at most this large (RINGSIDE_JOURNAL_BYTES, RINGSIDE_RING_BYTES).
 constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 20);
 
@@ -106,12 +111,8 @@ bool is_unmade(const std::vector<std::byte>& journal) {
 
 std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
                            std::vector<std::string>& notes) {
-  // The rings first: of a process that lives, what moves on meanwhile is then in the journal. And
-  // the rings again, for counts that are not older than the journal.
-  read_rings(rings, notes);
   std::vector<std::byte> bytes;
-  // By the descriptor that has the lock: closing another one of the same file would end it.
-  std::string wrong = read_all(lock_, bytes);
+  std::string wrong = read_state(bytes, rings, notes);
   const bool has_rings = !rings.empty() || !notes.empty();
   if (wrong.empty() && (has_rings || !is_unmade(bytes))) {
     wrong = read_journal(bytes, journal);
@@ -132,6 +133,42 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
     rings = std::move(now);
   }
   return wrong.empty() ? wrong : "its journal " + wrong;
+}
+
+// The rings first: of a process that lives, what moves on meanwhile is then in the journal, unless
+// that has turned since: then it may be in the trace, and nothing tells. And the rings again, for
+// counts that are not older than the journal.
+std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+                                 std::vector<std::string>& notes) const {
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const std::uint64_t before = turns();
+    rings.clear();
+    notes.clear();
+    read_rings(rings, notes);
+    if (attempt >= kAttemptsWithRings) {
+      for (RingImage& ring : rings) {
+        ring.records.clear();
+      }
+    }
+    // By the descriptor that has the lock: closing another one of the same file would end it.
+    std::string wrong = read_all(lock_, journal);
+    if (!wrong.empty() || !is_in_use_ || turns() == before) {
+      if (attempt >= kAttemptsWithRings) {
+        notes.emplace_back(
+            "what is still in its rings is left out: it records faster than they "
+            "can be read");
+      }
+      return wrong;
+    }
+  }
+  return "changes faster than it can be read: once more, or when the process has less to do";
+}
+
+// 0 where there is none; read_journal says why.
+std::uint64_t LeftOver::turns() const {
+  std::uint64_t found = 0;
+  const auto at = static_cast<off_t>(offsetof(assemble::JournalHeader, turns));
+  return pread(lock_, &found, sizeof found, at) == static_cast<ssize_t>(sizeof found) ? found : 0;
 }
 
 void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const {

@@ -38,6 +38,9 @@ class LeftOver {
   const std::string& path() const { return path_; }
 
  private:
+  std::string read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+                         std::vector<std::string>& notes) const;
+  std::uint64_t turns() const;
   void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const;
   std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
 
