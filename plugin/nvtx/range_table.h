@@ -20,7 +20,7 @@ class RangeTable {
  public:
   static constexpr std::size_t kSlots = 1U << 16;
   /// An event's range is in one of so many slots in a row. If they are all taken there is no room,
-  /// even if the table is not full: at a load of a half, that is one event in some hundred.
+  /// even if the table is not full.
   static constexpr std::size_t kProbes = 8;
 
   /// Keeps what `begin` returns, until it is taken. If there is no room `begin` is not called, and
@@ -72,8 +72,12 @@ class RangeTable {
   };
 
   Slot& slot_at(record::EventId id, std::size_t probe) noexcept {
-    const std::uint64_t hash = id * 0x9E3779B97F4A7C15U >> 48;
-    return slots_[(hash + probe) % kSlots];
+    // Events of a thread lie in a row, as they come; those of others somewhere else, spread by the
+    // golden ratio.
+    constexpr std::uint64_t kFromRingToRing = 40503;
+    const std::uint64_t place =
+        record::event_counter(id) + record::event_ring(id) * kFromRingToRing;
+    return slots_[(place + probe) % kSlots];
   }
 
   std::array<Slot, kSlots> slots_{};
