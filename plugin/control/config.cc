@@ -141,6 +141,9 @@ void read_markers(const std::function<const char*(const char*)>& get, Reader& re
       reader.warn("RINGSIDE_MARKERS", text, "off, all or cross_node", "all, if a tool is attached");
     }
   }
+  std::uint64_t print = 0;
+  reader.integer("RINGSIDE_MARKERS_PRINT", 0, 1, false, print);
+  config.markers_print = print == 1;
   config.gpu_serial = or_empty(get("GPU_SERIAL"));
   config.vm_id = or_empty(get("VM_ID"));
 }
@@ -250,6 +253,7 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_METRICS_SECONDS", std::to_string(metrics_seconds)},
           {"RINGSIDE_METRICS_LISTEN", metrics_listen},
           {"RINGSIDE_MARKERS", markers_text},
+          {"RINGSIDE_MARKERS_PRINT", markers_print ? "1" : "0"},
           {"RINGSIDE_LOG", log}};
 }
 

@@ -44,6 +44,7 @@ struct Config {
   bool control = true;         ///< the control socket
   nvtx::Scope markers = nvtx::Scope::kAll;
   std::string markers_text;       ///< as it was given; empty: ranges if a tool is attached
+  bool markers_print = false;     ///< a line for each operation on standard output
   std::string gpu_serial, vm_id;  ///< what the user calls GPU and host; empty: as they are found
   std::string log = "stderr";
   std::string job;

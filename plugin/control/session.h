@@ -170,6 +170,7 @@ class Session {
   bool rings_told_ = false;    // the drain thread's
   bool metrics_told_ = false;  // the drain thread's
   bool markers_told_ = false;  // the drain thread's
+  bool lines_told_ = false;    // the drain thread's
   std::once_flag markers_begun_;
 };
 

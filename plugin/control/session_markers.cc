@@ -38,6 +38,12 @@ void Session::tell_markers() {
         "too many NVTX ranges are open at once: some operations have none (ringside ctl status "
         "--format json counts them); the trace is not affected");
   }
+  if (!lines_told_ && writer_.lines_lost() != 0) {
+    lines_told_ = true;
+    log_.warn(
+        "RINGSIDE_MARKERS_PRINT: nobody reads standard output fast enough, so lines are left out "
+        "(ringside ctl status --format json counts them); the trace is not affected");
+  }
 }
 
 }  // namespace ringside::control

@@ -93,7 +93,8 @@ void start(record::EventId id, const record::EventStart& event) noexcept {
   RangePayload payload = communicator != nullptr ? *communicator : markers.unknown;
   payload.context = context;
   add_event(id, event, payload);
-  if (markers.scope == Scope::kCrossNode && !may_cross_nodes(payload)) {
+  if (markers.scope == Scope::kCrossNode &&
+      !may_cross_nodes(payload.nnodes, payload.rank, payload.peer)) {
     return;
   }
   if (!markers.open.put(id, [&] { return begin(markers, event.type, payload); })) {

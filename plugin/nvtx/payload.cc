@@ -128,10 +128,4 @@ void add_event(record::EventId id, const record::EventStart& event,
   }
 }
 
-bool may_cross_nodes(const RangePayload& payload) noexcept {
-  const bool one_node = payload.nnodes >= 0 && payload.nnodes <= 1;
-  const bool to_itself = payload.peer >= 0 && payload.peer == payload.rank;
-  return !one_node && !to_itself;
-}
-
 }  // namespace ringside::nvtx

@@ -62,10 +62,14 @@ void add_communicator(const assemble::Communicator& communicator, RangePayload& 
 /// neither allocates nor locks nor calls the system.
 void add_event(record::EventId id, const record::EventStart& event, RangePayload& payload) noexcept;
 
-/// False only where it is certain that the event's bytes stay within a node: its communicator has
-/// one node, or it is a rank's message to itself. Interfaces 1 to 3 tell of no nodes, and none
-/// tells where a peer is.
-bool may_cross_nodes(const RangePayload& payload) noexcept;
+/// False only where it is certain that an event's bytes stay within a node: its communicator has
+/// one node, or it is a rank's message to itself. -1: not known. Interfaces 1 to 3 tell of no
+/// nodes, and none tells where a peer is.
+constexpr bool may_cross_nodes(std::int32_t nnodes, std::int32_t rank, std::int32_t peer) {
+  const bool is_one_node = nnodes >= 0 && nnodes <= 1;
+  const bool is_to_itself = peer >= 0 && peer == rank;
+  return !is_one_node && !is_to_itself;
+}
 
 }  // namespace ringside::nvtx
 

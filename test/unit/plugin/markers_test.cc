@@ -196,16 +196,14 @@ TEST_CASE("long texts of a payload are cut, and end") {
 }
 
 TEST_CASE("only what surely stays within a node crosses none") {
-  RangePayload payload = filled(coll_start(EventType::kP2p, "Send", "ncclFloat32", 10));
-  CHECK(may_cross_nodes(payload));  // nobody says how many nodes there are
-  payload.nnodes = 2;
-  CHECK(may_cross_nodes(payload));
-  payload.peer = payload.rank;
-  CHECK_FALSE(may_cross_nodes(payload));
-  payload.peer = -1;
-  CHECK(may_cross_nodes(payload));
-  payload.nnodes = 1;
-  CHECK_FALSE(may_cross_nodes(payload));
+  CHECK(may_cross_nodes(-1, 3, -1));  // nobody says how many nodes there are
+  CHECK(may_cross_nodes(2, 3, -1));
+  CHECK(may_cross_nodes(2, 3, 2));
+  CHECK(may_cross_nodes(2, -1, -1));
+  CHECK_FALSE(may_cross_nodes(2, 3, 3));
+  CHECK_FALSE(may_cross_nodes(-1, 3, 3));
+  CHECK_FALSE(may_cross_nodes(1, 3, -1));
+  CHECK_FALSE(may_cross_nodes(1, 3, 2));
 }
 
 TEST_CASE("the fields of the payload that a tool is told of are those of the struct, in order") {
