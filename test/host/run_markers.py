@@ -40,8 +40,6 @@ class Ranges:
         """One domain, one schema; each range of it begins and then ends, once."""
         require([line["name"] for line in self.by_what["domain"]] == ["Ringside"], "no domain")
         require(len(self.by_what["schema"]) == (1 if schemas else 0), "not one schema")
-        require(all(line["domain"] for line in self.starts + self.by_what["end"]),
-                "a range of another domain")
         begun = collections.Counter(start["range"] for start in self.starts)
         ended = collections.Counter(end["range"] for end in self.by_what["end"])
         require(max(begun.values(), default=1) == 1, "a range has begun twice")

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tool that takes NVTX, for tests: NVTX loads it where NVTX_INJECTION64_PATH names it. It writes
-// what arrives, one JSON object a line, to nvtx.<pid>.jsonl in the directory NVTX_LISTENER_DIR.
-// Without that variable it only hands out numbers, and does neither call the system, nor allocate,
-// nor lock. With NVTX_LISTENER_SCHEMAS=0 it is a tool that knows nothing of payload schemas.
+// what arrives in the domain Ringside, one JSON object a line, to nvtx.<pid>.jsonl in the directory
+// NVTX_LISTENER_DIR. Without that variable it only hands out numbers, and does neither call the
+// system, nor allocate, nor lock. With NVTX_LISTENER_SCHEMAS=0 it is a tool that knows nothing of
+// payload schemas.
 #include <atomic>
 #include <cinttypes>
 #include <cstddef>
@@ -36,7 +37,9 @@ FILE* g_out = nullptr;
 std::vector<Field> g_fields;
 std::size_t g_payload_bytes = 0;
 std::atomic<std::uint64_t> g_ranges{0};
-int g_domain = 0;
+// Their addresses are handles: of ours, and of all others (NCCL has a domain, too).
+int g_ours = 0;
+int g_others = 0;
 
 std::string quoted(const char* text, std::size_t most = static_cast<std::size_t>(-1)) {
   std::string out = "\"";
@@ -104,16 +107,26 @@ std::string thread_member() {
   return ",\"tid\":" + std::to_string(syscall(SYS_gettid));
 }
 
+nvtxDomainHandle_t handle_of(int& domain) {
+  return reinterpret_cast<nvtxDomainHandle_t>(&domain);
+}
+
+bool is_written(nvtxDomainHandle_t domain) {
+  return g_out != nullptr && domain == handle_of(g_ours);
+}
+
 nvtxDomainHandle_t NVTX_API create_domain(const char* name) {
-  if (g_out != nullptr) {
+  const nvtxDomainHandle_t domain =
+      handle_of(std::strcmp(name, "Ringside") == 0 ? g_ours : g_others);
+  if (is_written(domain)) {
     const std::lock_guard lock(g_mutex);
     write_line("{\"what\":\"domain\",\"name\":" + quoted(name) + "}");
   }
-  return reinterpret_cast<nvtxDomainHandle_t>(&g_domain);
+  return domain;
 }
 
-void NVTX_API name_category(nvtxDomainHandle_t, std::uint32_t category, const char* name) {
-  if (g_out != nullptr) {
+void NVTX_API name_category(nvtxDomainHandle_t domain, std::uint32_t category, const char* name) {
+  if (is_written(domain)) {
     const std::lock_guard lock(g_mutex);
     write_line("{\"what\":\"category\",\"category\":" + std::to_string(category) +
                ",\"name\":" + quoted(name) + "}");
@@ -122,29 +135,29 @@ void NVTX_API name_category(nvtxDomainHandle_t, std::uint32_t category, const ch
 
 nvtxRangeId_t NVTX_API start_range(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   const std::uint64_t range = g_ranges.fetch_add(1, std::memory_order_relaxed) + 1;
-  if (g_out != nullptr) {
+  if (is_written(domain)) {
     const std::lock_guard lock(g_mutex);
-    const bool is_ours = domain == reinterpret_cast<nvtxDomainHandle_t>(&g_domain);
     const bool has_text = event->messageType == NVTX_MESSAGE_TYPE_ASCII;
     write_line("{\"what\":\"start\",\"range\":" + std::to_string(range) + thread_member() +
                ",\"category\":" + std::to_string(event->category) +
                ",\"message\":" + (has_text ? quoted(event->message.ascii) : "null") +
-               ",\"domain\":" + (is_ours ? "true" : "false") +
                ",\"payload\":" + payload_of(*event) + "}");
   }
   return range;
 }
 
 void NVTX_API end_range(nvtxDomainHandle_t domain, nvtxRangeId_t range) {
-  if (g_out != nullptr) {
+  if (is_written(domain)) {
     const std::lock_guard lock(g_mutex);
-    const bool is_ours = domain == reinterpret_cast<nvtxDomainHandle_t>(&g_domain);
-    write_line("{\"what\":\"end\",\"range\":" + std::to_string(range) + thread_member() +
-               ",\"domain\":" + (is_ours ? "true" : "false") + "}");
+    write_line("{\"what\":\"end\",\"range\":" + std::to_string(range) + thread_member() + "}");
   }
 }
 
-std::uint64_t NVTX_API register_schema(nvtxDomainHandle_t, const nvtxPayloadSchemaAttr_t* schema) {
+std::uint64_t NVTX_API register_schema(nvtxDomainHandle_t domain,
+                                       const nvtxPayloadSchemaAttr_t* schema) {
+  if (domain != handle_of(g_ours)) {
+    return kSchema + 1;
+  }
   const std::lock_guard lock(g_mutex);
   std::string names;
   for (std::size_t i = 0; i < schema->numEntries; ++i) {
@@ -173,7 +186,9 @@ extern "C" {
 
 __attribute__((visibility("default"))) int InitializeInjectionNvtx2(  // NOLINT
     NvtxGetExportTableFunc_t get_table) {
-  if (const char* directory = std::getenv("NVTX_LISTENER_DIR"); directory != nullptr) {
+  // Each library with NVTX in it calls.
+  if (const char* directory = std::getenv("NVTX_LISTENER_DIR");
+      directory != nullptr && g_out == nullptr) {
     const std::string path =
         std::string(directory) + "/nvtx." + std::to_string(getpid()) + ".jsonl";
     g_out = std::fopen(path.c_str(), "ae");
