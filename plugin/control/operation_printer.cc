@@ -72,8 +72,8 @@ bool OperationPrinter::is_wanted(const assemble::Operation& operation,
 
 void OperationPrinter::make_line(const assemble::Operation& operation,
                                  const assemble::Communicator& communicator) {
-  constexpr std::size_t kMostText_bytes =
-      63;  // so that a line stays below PIPE_BUF, escapes and all
+  // So that a line stays below PIPE_BUF, escapes and all.
+  constexpr std::size_t kMostText_bytes = 63;
   const auto add_text = [&](std::string_view key, std::string_view text) {
     if (!text.empty()) {
       line_.member_string(key, text.substr(0, kMostText_bytes));
@@ -121,6 +121,7 @@ bool OperationPrinter::write_line(std::string_view line) {
   if (line.size() > PIPE_BUF || poll(&room, 1, 0) != 1 || (room.revents & POLLOUT) == 0) {
     return false;
   }
+  // The drain thread blocks SIGPIPE, as all signals.
   const ssize_t written = write(descriptor_, line.data(), line.size());
   is_torn_ = written > 0 ? static_cast<std::size_t>(written) < line.size() : is_torn_;
   return written == static_cast<ssize_t>(line.size());

@@ -136,10 +136,9 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
     entries[i].arrayOrUnionDetail = field.kind == PayloadField::Kind::kText ? field.bytes : 0;
   }
   nvtxPayloadSchemaAttr_t schema{};
-  schema.fieldMask = NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NAME | NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_TYPE |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_ENTRIES |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_NUM_ENTRIES |
-                     NVTX_PAYLOAD_SCHEMA_ATTR_FIELD_STATIC_SIZE;
+  // Name, type, entries, their number, size. Headers up to NVTX 3.1 have other names for these
+  // bits.
+  schema.fieldMask = 1U << 1 | 1U << 2 | 1U << 4 | 1U << 5 | 1U << 6;
   schema.name = "Ringside";
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
   schema.entries = entries.data();
