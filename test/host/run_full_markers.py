@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 OPEN, ROOM, AFTERWARDS = 70_000, 65_536, 10
 GROUP = 1  # ncclProfileGroup
@@ -39,9 +40,12 @@ def call_plugin(plugin, rings):
         return handles
 
     handles = begin(OPEN)
-    (path,) = pathlib.Path(rings).glob("*.rings/control")
+    deadline = time.monotonic() + 30  # the plugin's thread may come late
+    while not (paths := list(pathlib.Path(rings).glob("*.rings/control"))):
+        assert time.monotonic() < deadline, "no control socket"
+        time.sleep(0.01)
     with socket.socket(socket.AF_UNIX) as control:
-        control.connect(str(path))
+        control.connect(str(paths[0]))
         control.sendall(b'{"version":1,"verb":"status"}\n')
         print(control.makefile().readline(), flush=True)
     for handle in handles:
