@@ -127,7 +127,8 @@ std::uint64_t type_of(PayloadField::Kind kind) {
 }
 
 std::uint64_t register_schema(nvtxDomainHandle_t domain) {
-  std::array<nvtxPayloadSchemaEntry_t, kPayloadFields.size()> entries{};
+  // Static, since nobody says that a tool copies them.
+  static std::array<nvtxPayloadSchemaEntry_t, kPayloadFields.size()> entries{};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PayloadField& field = kPayloadFields[i];
     entries[i].type = type_of(field.kind);
