@@ -31,7 +31,8 @@ set(RINGSIDE_CUDA_ROOT "/usr/local/cuda" CACHE PATH "CUDA Toolkit")
 find_path(RINGSIDE_CUDA_INCLUDE cuda_runtime_api.h
           HINTS "${RINGSIDE_CUDA_ROOT}/include" "${RINGSIDE_NCCL_PACKAGE}/cuda/include" ENV CUDA_PATH
           PATH_SUFFIXES include)
-find_path(RINGSIDE_NVTX_INCLUDE nvtx3/nvToolsExt.h
+# Ranges carry payloads, which headers before CUDA 12 have no schemas for.
+find_path(RINGSIDE_NVTX_INCLUDE nvtx3/nvToolsExtPayload.h
           HINTS "${RINGSIDE_CUDA_INCLUDE}" "${RINGSIDE_CUDA_ROOT}/include")
 find_library(RINGSIDE_CUDART NAMES cudart
              HINTS "${RINGSIDE_CUDA_ROOT}/lib64" "${RINGSIDE_CUDA_ROOT}/targets/x86_64-linux/lib")
@@ -45,7 +46,7 @@ find_file(RINGSIDE_NCCL_ARCHIVE libnccl_static.a
 mark_as_advanced(RINGSIDE_NCCL_ARCHIVE)
 
 # Result variables: what can be built.
-set(RINGSIDE_HAVE_NVTX ${RINGSIDE_NVTX_INCLUDE})
+set(RINGSIDE_HAVE_NVTX "${RINGSIDE_NVTX_INCLUDE}")
 if(RINGSIDE_CUDA_INCLUDE AND RINGSIDE_CUDART AND RINGSIDE_NCCL_INCLUDE AND RINGSIDE_NCCL)
   set(RINGSIDE_HAVE_GPU_EXAMPLE ON)
 else()
@@ -83,7 +84,7 @@ function(ringside_print_summary)
   if(RINGSIDE_NVTX_INCLUDE)
     message(STATUS "  NVTX3 headers       : ${RINGSIDE_NVTX_INCLUDE}")
   else()
-    message(STATUS "  NVTX3 headers       : missing (CUDA Toolkit); no NVTX markers")
+    message(STATUS "  NVTX3 headers       : missing (CUDA Toolkit 12 or newer); no NVTX markers")
   endif()
   if(RINGSIDE_HAVE_GPU_EXAMPLE)
     message(STATUS "  GPU example         : yes, with ${RINGSIDE_NCCL}")

@@ -38,6 +38,10 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
       .add_option("--sample", options.plan.sample,
                   "Record some operations only, as RINGSIDE_SAMPLE has it: coll:1/16,p2p:1/4, ...")
       ->check([](const std::string& text) { return launch::trouble_with_sample(text); });
+  command
+      .add_option("--markers", options.plan.markers,
+                  "NVTX ranges of operations, as RINGSIDE_MARKERS has it")
+      ->check(CLI::IsMember({"off", "all", "cross_node"}));
   CLI::Option* const duration =
       command
           .add_option("--duration", options.plan.duration_s,

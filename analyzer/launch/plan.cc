@@ -142,6 +142,9 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
   if (!options.sample.empty()) {
     plan.choices.push_back({"RINGSIDE_SAMPLE", options.sample});
   }
+  if (!options.markers.empty()) {
+    plan.choices.push_back({"RINGSIDE_MARKERS", options.markers});
+  }
   if (options.duration_s > 0) {
     std::array<char, 32> text{};
     const auto end = std::to_chars(text.data(), text.data() + text.size(), options.duration_s);

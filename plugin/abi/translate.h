@@ -144,17 +144,41 @@ template <typename Descr>
   return false;
 }
 
-/// startEvent of one type in one version: with the type known to the compiler, everything from the
-/// descriptor to the slot stays in registers.
 template <record::EventType kType, typename Descr>
-void* start_as(void* context, const Descr& descr) noexcept {
-  record::EventStart event;
+[[gnu::always_inline]] inline bool translate(void* context, const Descr& descr,
+                                             record::EventStart& event) noexcept {
   event.type = kType;
   event.rank = descr.rank;
   event.context = context;
   event.parent = descr.parentObj;
-  return translate_payload(descr, event) ? record::g_recorder.start(event)
-                                         : record::g_recorder.unknown_event();
+  return translate_payload(descr, event);
+}
+
+/// start_as where somebody shows ranges. A function of its own, entered before anything else is
+/// done, so that the usual way stays as it is without ranges.
+template <record::EventType kType, typename Descr>
+[[gnu::noinline]] void* start_with_range(void* context, const Descr& descr) noexcept {
+  record::EventStart event;
+  if (!translate<kType>(context, descr, event)) {
+    return record::g_recorder.unknown_event();
+  }
+  void* const handle = record::g_recorder.start(event);
+  record::g_recorder.begin_range(handle, event);
+  return handle;
+}
+
+/// startEvent of one type in one version: with the type known to the compiler, everything from the
+/// descriptor to the slot stays in registers.
+template <record::EventType kType, typename Descr>
+void* start_as(void* context, const Descr& descr) noexcept {
+  if constexpr (record::can_have_range(kType)) {
+    if (record::g_recorder.has_range_hooks()) [[unlikely]] {
+      return start_with_range<kType>(context, descr);
+    }
+  }
+  record::EventStart event;
+  return translate<kType>(context, descr, event) ? record::g_recorder.start(event)
+                                                 : record::g_recorder.unknown_event();
 }
 
 template <typename Descr, int... kTypes>
@@ -178,7 +202,18 @@ int start_event(void* context, void** handle, Descr* descr) noexcept {
   return 0;
 }
 
+[[gnu::noinline]] inline int stop_with_range(void* handle) noexcept {
+  if (handle != nullptr) {
+    record::g_recorder.stop(handle);
+    record::g_recorder.end_range(handle);
+  }
+  return 0;
+}
+
 inline int stop_event(void* handle) noexcept {
+  if (record::g_recorder.has_range_hooks()) [[unlikely]] {
+    return stop_with_range(handle);
+  }
   if (handle != nullptr) {
     record::g_recorder.stop(handle);
   }

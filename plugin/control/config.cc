@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/control/config.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
@@ -123,6 +125,29 @@ void read_bounds(const std::function<const char*(const char*)>& get, Reader& rea
   }
 }
 
+void read_markers(const std::function<const char*(const char*)>& get, Reader& reader,
+                  Config& config) {
+  constexpr std::pair<std::string_view, nvtx::Scope> kScopes[] = {
+      {"off", nvtx::Scope::kOff},
+      {"all", nvtx::Scope::kAll},
+      {"cross_node", nvtx::Scope::kCrossNode}};
+  if (const std::string text = or_empty(get("RINGSIDE_MARKERS")); !text.empty()) {
+    const auto* const scope = std::find_if(std::begin(kScopes), std::end(kScopes),
+                                           [&](const auto& known) { return known.first == text; });
+    if (scope != std::end(kScopes)) {
+      config.markers = scope->second;
+      config.markers_text = text;
+    } else {
+      reader.warn("RINGSIDE_MARKERS", text, "off, all or cross_node", "all, if a tool is attached");
+    }
+  }
+  std::uint64_t print = 0;
+  reader.integer("RINGSIDE_MARKERS_PRINT", 0, 1, false, print);
+  config.markers_print = print == 1;
+  config.gpu_serial = or_empty(get("GPU_SERIAL"));
+  config.vm_id = or_empty(get("VM_ID"));
+}
+
 }  // namespace
 
 Config read_config(const std::function<const char*(const char*)>& get) {
@@ -189,6 +214,7 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   } else if (!control.empty() && control != "on") {
     reader.warn("RINGSIDE_CONTROL", control, "on or off", "on");
   }
+  read_markers(get, reader, config);
   if (const std::string log = or_empty(get("RINGSIDE_LOG")); !log.empty()) {
     config.log = log;
   }
@@ -226,6 +252,8 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_METRICS_DIR", metrics_directory},
           {"RINGSIDE_METRICS_SECONDS", std::to_string(metrics_seconds)},
           {"RINGSIDE_METRICS_LISTEN", metrics_listen},
+          {"RINGSIDE_MARKERS", markers_text},
+          {"RINGSIDE_MARKERS_PRINT", markers_print ? "1" : "0"},
           {"RINGSIDE_LOG", log}};
 }
 

@@ -14,6 +14,7 @@
 
 #include "plugin/assemble/sampling.h"
 #include "plugin/control/events.h"
+#include "plugin/nvtx/markers.h"
 
 namespace ringside::control {
 
@@ -41,6 +42,10 @@ struct Config {
   std::uint64_t metrics_seconds = 15;
   std::string metrics_listen;  ///< what parse_listen_address takes; empty: nowhere
   bool control = true;         ///< the control socket
+  nvtx::Scope markers = nvtx::Scope::kAll;
+  std::string markers_text;       ///< as it was given; empty: ranges if a tool is attached
+  bool markers_print = false;     ///< a line for each operation on standard output
+  std::string gpu_serial, vm_id;  ///< what the user calls GPU and host; empty: as they are found
   std::string log = "stderr";
   std::string job;
 

@@ -151,6 +151,7 @@ bool Session::cycle(bool final) {
               std::strerror(rings.without_file_error()) +
               "): events of some threads are lost if the process is killed");
   }
+  tell_markers();
   return taken != 0 || !notes.empty() || !dumps.empty();
 }
 
@@ -191,6 +192,7 @@ void Session::look_for_hangs() {
 
 void Session::shut_down() {
   record::g_recorder.set_gate(0);
+  record::g_recorder.set_range_hooks(nullptr);  // the tool may be ending, too
   control_.end();
   std::unique_lock lock(mutex_);
   if (!thread_running_) {

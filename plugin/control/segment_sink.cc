@@ -38,6 +38,9 @@ void SegmentSink::operation(const assemble::Operation& operation,
   before_event(operation.context);
   trace_.operation(operation, communicator, tally);
   files_.count_operation();
+  if (printer_ != nullptr) {
+    printer_->add(operation, communicator);
+  }
   if (!operation.in_flight) {
     metrics_.add(operation, communicator);
   }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "plugin/assemble/sink.h"
+#include "plugin/control/operation_printer.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/live_metrics.h"
 #include "plugin/export/segment_files.h"
@@ -34,6 +35,8 @@ class SegmentSink final : public assemble::Sink {
         next_segment_(std::move(next_segment)),
         communicators_(std::move(communicators)) {}
 
+  /// Operations are printed, too.
+  void print_with(OperationPrinter& printer) { printer_ = &printer; }
   void set_time(std::int64_t now_ns) { now_ns_ = now_ns; }
   /// A segment has begun: names the threads again. Communicators and GPU clocks are told again when
   /// the first event refers to them, so that a job that makes communicators for weeks does not make
@@ -75,6 +78,7 @@ class SegmentSink final : public assemble::Sink {
   exporting::LiveMetrics& metrics_;
   const std::function<void()> next_segment_;
   const Communicators communicators_;
+  OperationPrinter* printer_ = nullptr;
   std::int64_t now_ns_ = 0;
   std::deque<std::pair<std::int32_t, std::string>> threads_;   // the newest
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks_;  // by context

@@ -157,6 +157,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
     communicator.gpu_uuid = gpu->uuid;
     communicator.gpu_pci = gpu->pci;
   }
+  begin_markers(opened.communicator);
 
   const std::lock_guard lock(mutex_);
   nccl.recorded_from_start = nccl_.recorded_from_start && started_;

@@ -110,6 +110,10 @@ class Session {
   PlanTime plan_time() const;
   void carry_out_plan();
 
+  // session_markers.cc
+  void begin_markers(const assemble::Communicator& communicator);
+  void tell_markers();
+
   // session_control.cc: the control socket's thread, but for begin_control
   void begin_control();
   ControlSocket::Answer answer(std::string_view request);
@@ -165,6 +169,9 @@ class Session {
   bool trouble_told_ = false;  // the drain thread's
   bool rings_told_ = false;    // the drain thread's
   bool metrics_told_ = false;  // the drain thread's
+  bool markers_told_ = false;  // the drain thread's
+  bool lines_told_ = false;    // the drain thread's
+  std::once_flag markers_begun_;
 };
 
 }  // namespace ringside::control

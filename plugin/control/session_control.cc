@@ -352,6 +352,8 @@ std::string Session::status_line(std::string_view verb, std::string_view more) {
   json.member("bytes_kept", info.bytes_kept).member("rotated", info.rotated);
   json.key("trouble").raw(info.trouble != 0 ? "true" : "false");
   json.key("flight_recorder").raw(info.flight_recorder != 0 ? "true" : "false");
+  json.member("ranges_without_room", nvtx::ranges_without_room());
+  json.member("lines_lost", writer_.lines_lost());
   const std::lock_guard lock(mutex_);
   const bool waits = started_ && nccl_.abi_version == 0;
   json.member_string("state", wanted_ != 0 ? "recording" : waits ? "waiting" : "stopped");

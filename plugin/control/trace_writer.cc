@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <type_traits>
+#include <unistd.h>
 
 #include "plugin/control/process_info.h"
 #include "plugin/record/recorder.h"
@@ -62,6 +63,10 @@ TraceWriter::TraceWriter(const Config& config)
   facts_.base_time_s = clock_.base_time_s();
   assembler_.set_sampling(config.sampling, facts_.base_time_s * 1'000'000'000);
   facts_.start_ns = now_ns_ = clock_.ns(reading_.ticks);
+  if (config.markers_print) {
+    printer_.emplace(STDOUT_FILENO, config_, facts_.host, facts_.base_time_s);
+    segments_.print_with(*printer_);
+  }
   facts_.clock = clock_name(record::g_recorder.clock_source());
 }
 

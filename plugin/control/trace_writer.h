@@ -17,6 +17,7 @@
 #include "plugin/assemble/journal_sink.h"
 #include "plugin/assemble/ring_reader.h"
 #include "plugin/control/config.h"
+#include "plugin/control/operation_printer.h"
 #include "plugin/control/segment_sink.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/live_metrics.h"
@@ -126,6 +127,8 @@ class TraceWriter {
   std::uint64_t bytes_kept() const { return bytes_kept_.load(std::memory_order_relaxed); }
   /// Callbacks that were in segments that are deleted.
   std::uint64_t rotated() const { return rotated_.load(std::memory_order_relaxed); }
+  /// Lines of operations that nobody took (RINGSIDE_MARKERS_PRINT).
+  std::uint64_t lines_lost() const { return printer_ ? printer_->lost() : 0; }
   /// Callbacks lost behind the rings: file not writable, out of memory.
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
@@ -157,6 +160,7 @@ class TraceWriter {
   exporting::SegmentFiles file_;
   exporting::ChromeTrace trace_;
   exporting::LiveMetrics metrics_;
+  std::optional<OperationPrinter> printer_;
   SegmentSink segments_;
   assemble::JournalSink sink_;
   assemble::Assembler assembler_;

@@ -26,6 +26,22 @@ void Recorder::count_without_ring(EventType type) noexcept {
   dropped_no_ring_[static_cast<std::size_t>(type)].fetch_add(1, std::memory_order_relaxed);
 }
 
+void Recorder::begin_range(const void* handle, const EventStart& event) const noexcept {
+  const EventId id = decode(handle);
+  const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
+  if (hooks != nullptr && is_recorded(id)) {
+    hooks->start(id, event);
+  }
+}
+
+void Recorder::end_range(const void* handle) const noexcept {
+  const EventId id = decode(handle);
+  const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
+  if (hooks != nullptr && is_event_id(id) && is_recorded(id) && can_have_range(event_type(id))) {
+    hooks->stop(id);
+  }
+}
+
 void* Recorder::unknown_event() noexcept {
   constexpr auto kUnknown = static_cast<std::size_t>(EventType::kUnknown);
   if (Ring* const ring = rings_.current(); ring != nullptr) {

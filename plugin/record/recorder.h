@@ -19,6 +19,7 @@
 #include "plugin/record/encode.h"
 #include "plugin/record/event_start.h"
 #include "plugin/record/handle.h"
+#include "plugin/record/range_hook.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::record {
@@ -65,9 +66,24 @@ class Recorder {
     return dropped_no_ring_[static_cast<std::size_t>(type)].load(std::memory_order_relaxed);
   }
 
+  /// Who shows events as ranges; NULL: nobody. The hooks stay valid for ever: a thread may be in
+  /// one while they are taken away.
+  void set_range_hooks(const RangeHooks* hooks) noexcept {
+    range_hooks_.store(hooks, std::memory_order_release);
+  }
+  /// Relaxed: the two below look again.
+  bool has_range_hooks() const noexcept {
+    return range_hooks_.load(std::memory_order_relaxed) != nullptr;
+  }
+  /// Of what start gave out, and of what is given to stop; any thread. Not of events that are not
+  /// recorded: their handles name no single event.
+  void begin_range(const void* handle, const EventStart& event) const noexcept;
+  void end_range(const void* handle) const noexcept;
+
   /// For the child of a fork: nothing is recorded from here on.
   void close_in_child() noexcept {
     set_gate(0);
+    set_range_hooks(nullptr);
     rings_.close_in_child();
   }
 
@@ -92,6 +108,7 @@ class Recorder {
   /// The gate, and above it what it last let through. One word: who has seen a parent through a new
   /// gate must not find its children's types missing, on a machine that does not order two stores.
   std::atomic<std::uint64_t> masks_{0};
+  std::atomic<const RangeHooks*> range_hooks_{nullptr};  // beside what every callback reads
   std::atomic<std::uint32_t> contexts_{0};
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
   RingPool rings_;
@@ -229,7 +246,7 @@ inline void Recorder::state(void* handle, EventState state, std::uint64_t value,
   }
 }
 
-inline void Recorder::stop(void* handle) noexcept {
+[[gnu::always_inline]] inline void Recorder::stop(void* handle) noexcept {
   const std::uint64_t id = decode(handle);
   Ring* const ring = rings_.current();
   if (ring == nullptr) [[unlikely]] {

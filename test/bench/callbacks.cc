@@ -29,6 +29,14 @@ struct Options {
   std::string format = "table";
   std::string only;
   bool recording_only = false;
+  std::string nvtx_tool;  // empty: markers are as the environment has them
+};
+
+/// How NVTX ranges are asked for; empty: the variable is left alone.
+struct Markers {
+  const char* label;
+  std::string markers;
+  std::string tool;
 };
 
 struct Row {
@@ -193,7 +201,7 @@ void print_row(const Row& row, bool json, bool first) {
         row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns, row.clock_ns,
         static_cast<unsigned long long>(row.dropped));
   } else {
-    std::printf("%-10s v%d %2d  %-8s %-19s %8.1f %8.1f %8.1f  %6.2f %6.2f %6.2f%s\n",
+    std::printf("%-16s v%d %2d  %-8s %-19s %8.1f %8.1f %8.1f  %6.2f %6.2f %6.2f%s\n",
                 row.plugin.c_str(), row.version, row.threads, row.gate.c_str(),
                 row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns,
                 row.p50_ns / row.clock_ns, row.p99_ns / row.clock_ns, row.p999_ns / row.clock_ns,
@@ -219,7 +227,7 @@ std::string machine() {
 
 /// Runs one table in a child; false if the child failed. Adds what it dropped to *dropped.
 bool run_child(const Options& options, const std::string& label, const std::string& path,
-               int version, bool& first, std::uint64_t& dropped) {
+               int version, const Markers& markers, bool& first, std::uint64_t& dropped) {
   int ends[2];
   if (pipe(ends) != 0) {
     return false;
@@ -229,6 +237,10 @@ bool run_child(const Options& options, const std::string& label, const std::stri
   if (child == 0) {
     close(ends[0]);
     FILE* const out = fdopen(ends[1], "w");
+    if (!markers.markers.empty()) {
+      setenv("RINGSIDE_MARKERS", markers.markers.c_str(), 1);
+      setenv("NVTX_INJECTION64_PATH", markers.tool.c_str(), 1);
+    }
     const int result = Run(options, label, version, out).measure(path);
     std::fflush(out);
     std::exit(result);
@@ -256,9 +268,13 @@ int run(const Options& options) {
     std::printf(
         "%s\nns, and as ratios to one timestamp read; median of batches of %d calls, tails "
         "of single calls; an empty call's cost is taken off\n"
-        "%-10s %s %s  %-8s %-19s %8s %8s %8s  %6s %6s %6s\n",
+        "%-16s %s %s  %-8s %-19s %8s %8s %8s  %6s %6s %6s\n",
         machine().c_str(), kBatch, "plugin", "abi", "th", "gate", "callback", "p50", "p99", "p99.9",
         "p50", "p99", "p99.9");
+  }
+  std::vector<Markers> markers = {{"", "", ""}};
+  if (!options.nvtx_tool.empty()) {
+    markers = {{"/off", "off", ""}, {"/no tool", "all", ""}, {"/tool", "all", options.nvtx_tool}};
   }
   bool first = true;
   bool good = true;
@@ -270,7 +286,9 @@ int run(const Options& options) {
                                   ? std::filesystem::path(path).stem().string().substr(0, 10)
                                   : plugin.substr(equals + 1);
     for (const int version : options.versions) {
-      good = run_child(options, label, path, version, first, dropped) && good;
+      for (const Markers& how : markers) {
+        good = run_child(options, label + how.label, path, version, how, first, dropped) && good;
+      }
     }
   }
   if (json) {
@@ -310,6 +328,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0, 10000));
   app.add_option("--kind", options.only, "only this kind of event, e.g. Coll");
   app.add_flag("--recording-only", options.recording_only, "without the rows of the stopped state");
+  app.add_option("--nvtx-tool", options.nvtx_tool,
+                 "measure each table without NVTX ranges, with RINGSIDE_MARKERS=all and no tool, "
+                 "and with this tool attached (libnvtx_listener.so)")
+      ->check(CLI::ExistingFile);
   app.add_option("--format", options.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}));
   CLI11_PARSE(app, argc, argv);

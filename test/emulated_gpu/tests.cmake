@@ -20,6 +20,9 @@ function(add_nccl_test name seconds)
       --ranks-program "$<TARGET_FILE:nccl_ranks>"
       --bench-program "$<TARGET_FILE:emulated_collectives_bench>"
       --plugin "$<TARGET_FILE:${plugin}>" --analyzer "$<TARGET_FILE:ringside>" --work "${work}")
+    if(TARGET nvtx_listener)
+      list(APPEND arguments --nvtx-listener "$<TARGET_FILE:nvtx_listener>")
+    endif()
   endif()
   add_test(NAME ${name} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
   # NCCL's proxies poll: several jobs at a time on few cores disturb each other's timing.
@@ -60,6 +63,9 @@ add_nccl_test(nccl-run 120)
 add_nccl_test(nccl-ctl 180)
 add_nccl_test(nccl-top 240)
 add_nccl_test(nccl-run-killed 120)
+if(TARGET nvtx_listener)
+  add_nccl_test(nccl-markers 120)
+endif()
 
 # The emulation itself, without Ringside.
 foreach(part collectives faults)

@@ -55,6 +55,7 @@ class Run:
         self.files = sorted(pathlib.Path(options.recording).glob("*.jsonl.gz"))
         require(self.files, f"no recording in {options.recording}")
         self.processes = []  # what nccl_host said, in order of the files
+        self.said = []  # all lines of its standard output
 
     def host(self, *arguments, **variables):
         if self.options.timing:
@@ -68,12 +69,16 @@ class Run:
         command = [*EMULATOR, self.options.host, "--plugin", self.options.plugin, *arguments]
         if self.options.abi:
             command += ["--abi", str(self.options.abi)]
-        done = subprocess.run([*command, *map(str, self.files)], env=environment,
-                              capture_output=True, text=True, timeout=100, check=False)
+        # A file, not a pipe: what the plugin prints must not depend on how fast it is read.
+        stdout = self.directory / "stdout"
+        with stdout.open("w", encoding="utf-8") as out:
+            done = subprocess.run([*command, *map(str, self.files)], env=environment, stdout=out,
+                                  stderr=subprocess.PIPE, text=True, timeout=100, check=False)
         sys.stderr.write(done.stderr)
-        require(done.returncode == 0, f"nccl_host returned {done.returncode}: {done.stdout}")
-        said = [json.loads(line) for line in done.stdout.splitlines()]
-        by_file = {line["recording"]: line for line in said if "recording" in line}
+        text = stdout.read_text(encoding="utf-8")
+        require(done.returncode == 0, f"nccl_host returned {done.returncode}: {text}")
+        self.said = [json.loads(line) for line in text.splitlines()]
+        by_file = {line["recording"]: line for line in self.said if "recording" in line}
         self.processes = [by_file[str(file)] for file in self.files if str(file) in by_file]
 
     def trace_files(self):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs hot_path on every version of the interface and says what it found.
+"""Runs hot_path on every version of the interface and says what it found. With LISTENER also while that
+tool is attached, which takes NVTX ranges and does nothing with them.
 
-usage: run_hot_path.py HOT_PATH PLUGIN
+usage: run_hot_path.py HOT_PATH PLUGIN [LISTENER]
 """
 import itertools
 import os
@@ -24,19 +25,23 @@ def verdict(status):
 
 
 def main():
-    if len(sys.argv) != 3:
+    if len(sys.argv) not in (3, 4):
         sys.exit(__doc__)
     bad = False
     # A ring that holds all that is recorded, and one that is full for most of the time.
-    for version, ring_bytes in itertools.product(range(1, 8), ("128M", "64K")):
+    for version, ring_bytes, tool in itertools.product(range(1, 8), ("128M", "64K"),
+                                                       ["", *sys.argv[3:]]):
         with tempfile.TemporaryDirectory() as directory:
-            environment = dict(os.environ, RINGSIDE_DIR=directory, RINGSIDE_EVENTS="all",
-                               RINGSIDE_RING_BYTES=ring_bytes)
+            # Its rings are left over, as of any process that does not end as others do.
+            environment = dict(os.environ, RINGSIDE_DIR=directory, RINGSIDE_RING_DIR=directory,
+                               RINGSIDE_EVENTS="all", RINGSIDE_RING_BYTES=ring_bytes,
+                               NVTX_INJECTION64_PATH=tool)
             run = subprocess.run([sys.argv[1], sys.argv[2], str(version)], env=environment,
                                  timeout=60, check=False)
         if run.returncode == 77:
             return 77
-        print(f"v{version}, rings of {ring_bytes}: {verdict(run.returncode)}")
+        attached = ", a tool attached" if tool else ""
+        print(f"v{version}, rings of {ring_bytes}{attached}: {verdict(run.returncode)}")
         bad = bad or run.returncode != 0
     return 1 if bad else 0
 

@@ -17,6 +17,7 @@ ROOMS = {
     "plugin/assemble": ["plugin/record"],
     "plugin/export": ["plugin/assemble", "plugin/record"],
     "plugin/topology": [],
+    "plugin/nvtx": ["plugin/assemble", "plugin/record"],
     "plugin/recover": ["plugin/assemble", "plugin/export", "plugin/record"],
     "plugin/control": ["plugin"],
     "analyzer/model": [],

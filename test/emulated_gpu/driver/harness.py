@@ -33,6 +33,7 @@ class Setup:
         self.bench_program = arguments.bench_program
         self.plugin = arguments.plugin
         self.analyzer = arguments.analyzer
+        self.nvtx_listener = arguments.nvtx_listener
         self.directory = pathlib.Path(arguments.work) / arguments.test
         shutil.rmtree(self.directory, ignore_errors=True)
         self.directory.mkdir(parents=True)

@@ -15,12 +15,13 @@ import tests_faults
 import tests_hang
 import tests_launch
 import tests_live
+import tests_markers
 import tests_operations
 import tests_sampling
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
-         **tests_live.TESTS, **tests_sampling.TESTS}
+         **tests_live.TESTS, **tests_markers.TESTS, **tests_sampling.TESTS}
 
 
 def main():
@@ -29,6 +30,7 @@ def main():
     parser.add_argument("--bench-program", help="collectives_bench, built with the emulation")
     parser.add_argument("--plugin", help="libnccl-profiler-ringside.so, or a variant of it")
     parser.add_argument("--analyzer", help="ringside")
+    parser.add_argument("--nvtx-listener", help="a tool that takes NVTX (test/nvtx)")
     parser.add_argument("--work", help="the directory to make the test's directory in")
     parser.add_argument("--skip", metavar="REASON", help="say why the test cannot run, and end")
     parser.add_argument("test", choices=TESTS)

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/nvtx/markers.h"
+
+#ifdef RINGSIDE_HAS_NVTX
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <new>
+#include <nvtx3/nvToolsExt.h>
+#include <nvtx3/nvToolsExtPayload.h>
+
+#include "plugin/assemble/event_names.h"
+#include "plugin/nvtx/payload.h"
+#include "plugin/nvtx/range_table.h"
+#include "plugin/record/encode.h"
+#include "plugin/record/recorder.h"
+
+namespace ringside::nvtx {
+namespace {
+
+using record::EventType;
+
+constexpr std::size_t kCommunicators = 1U << 16;
+
+/// All that the hooks need; made once, never given back.
+struct Markers {
+  nvtxDomainHandle_t domain = nullptr;
+  std::uint64_t schema = 0;  ///< 0: the tool knows no payloads of this kind
+  Scope scope = Scope::kAll;
+  RangePayload unknown{};  ///< of events without a communicator of ours
+  RangeTable open;
+  std::array<std::atomic<const RangePayload*>, kCommunicators> communicators{};  // by context
+  std::atomic<std::uint64_t> without_room{0};
+};
+std::atomic<Markers*> g_markers{nullptr};
+
+// Categories are numbers from 1.
+std::uint32_t category_of(EventType type) {
+  return static_cast<std::uint32_t>(type) + 1;
+}
+
+/// What the range is called: "AllReduce" as executed, "ncclAllReduce" as called.
+using Title = std::array<char, sizeof "nccl" + sizeof RangePayload::func>;
+Title title_of(EventType type, const RangePayload& payload) noexcept {
+  Title title{};
+  std::size_t size = 0;
+  const auto add = [&](const char* text, std::size_t most) {
+    const std::size_t length = strnlen(text, most);
+    std::memcpy(title.data() + size, text, length);
+    size += length;
+  };
+  if (type == EventType::kGroupApi) {
+    add("ncclGroup", title.size());
+  } else if (type == EventType::kGroup) {
+    add("group", title.size());
+  } else {
+    add(record::is_call(type) ? "nccl" : "", title.size());
+    add(payload.func.data(), payload.func.size());
+  }
+  return title;
+}
+
+std::uint64_t begin(const Markers& markers, EventType type, const RangePayload& payload) noexcept {
+  const Title title = title_of(type, payload);
+  nvtxPayloadData_t data{};
+  data.schemaId = markers.schema;
+  data.size = sizeof payload;
+  data.payload = &payload;
+  nvtxEventAttributes_t event{};
+  event.version = NVTX_VERSION;
+  event.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
+  event.category = category_of(type);
+  event.messageType = NVTX_MESSAGE_TYPE_ASCII;
+  event.message.ascii = title.data();
+  if (markers.schema != 0) {
+    event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
+    event.reserved0 = 1;  // how many payloads
+    event.payload.ullValue = reinterpret_cast<std::uint64_t>(&data);
+  } else if (payload.message_bytes >= 0) {
+    event.payloadType = NVTX_PAYLOAD_TYPE_INT64;
+    event.payload.llValue = payload.message_bytes;
+  }
+  return nvtxDomainRangeStartEx(markers.domain, &event);
+}
+
+void start(record::EventId id, const record::EventStart& event) noexcept {
+  Markers& markers = *g_markers.load(std::memory_order_relaxed);
+  const std::uint32_t context = record::g_recorder.context_number(event.context);
+  const RangePayload* const communicator =
+      context < kCommunicators ? markers.communicators[context].load(std::memory_order_acquire)
+                               : nullptr;
+  RangePayload payload = communicator != nullptr ? *communicator : markers.unknown;
+  payload.context = context;
+  add_event(id, event, payload);
+  if (markers.scope == Scope::kCrossNode &&
+      !may_cross_nodes(payload.nnodes, payload.rank, payload.peer)) {
+    return;
+  }
+  if (!markers.open.put(id, [&] { return begin(markers, event.type, payload); })) {
+    markers.without_room.fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+void stop(record::EventId id) noexcept {
+  Markers& markers = *g_markers.load(std::memory_order_relaxed);
+  if (const auto range = markers.open.take(id)) {
+    nvtxDomainRangeEnd(markers.domain, *range);
+  }
+}
+
+constexpr record::RangeHooks kHooks = {start, stop};
+
+std::uint64_t type_of(PayloadField::Kind kind) {
+  switch (kind) {
+    case PayloadField::Kind::kInt32:
+      return NVTX_PAYLOAD_ENTRY_TYPE_INT32;
+    case PayloadField::Kind::kInt64:
+      return NVTX_PAYLOAD_ENTRY_TYPE_INT64;
+    case PayloadField::Kind::kUint32:
+      return NVTX_PAYLOAD_ENTRY_TYPE_UINT32;
+    case PayloadField::Kind::kUint64:
+      return NVTX_PAYLOAD_ENTRY_TYPE_UINT64;
+    default:
+      return NVTX_PAYLOAD_ENTRY_TYPE_CSTRING;
+  }
+}
+
+std::uint64_t register_schema(nvtxDomainHandle_t domain) {
+  // Static, since nobody says that a tool copies them.
+  static std::array<nvtxPayloadSchemaEntry_t, kPayloadFields.size()> entries{};
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const PayloadField& field = kPayloadFields[i];
+    entries[i].type = type_of(field.kind);
+    entries[i].name = field.name;
+    entries[i].offset = field.offset;
+    entries[i].arrayOrUnionDetail = field.kind == PayloadField::Kind::kText ? field.bytes : 0;
+  }
+  nvtxPayloadSchemaAttr_t schema{};
+  // Name, type, entries, their number, size. Headers up to NVTX 3.1 have other names for these
+  // bits.
+  schema.fieldMask = 1U << 1 | 1U << 2 | 1U << 4 | 1U << 5 | 1U << 6;
+  schema.name = "Ringside";
+  schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;
+  schema.entries = entries.data();
+  schema.numEntries = entries.size();
+  schema.payloadStaticSize = sizeof(RangePayload);
+  return nvtxPayloadSchemaRegister(domain, &schema);
+}
+
+}  // namespace
+
+Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept {
+  const nvtxDomainHandle_t domain = nvtxDomainCreateA("Ringside");
+  if (domain == nullptr) {
+    return Installed::kNoTool;
+  }
+  auto* const markers = new (std::nothrow) Markers;
+  if (markers == nullptr) {
+    return Installed::kNoMemory;
+  }
+  markers->domain = domain;
+  markers->schema = register_schema(domain);
+  markers->scope = scope;
+  markers->unknown = make_payload(gpu_serial, vm_id);
+  for (int number = 0; number < record::kEventTypes; ++number) {
+    if (const auto type = static_cast<EventType>(number); record::can_have_range(type)) {
+      nvtxDomainNameCategoryA(domain, category_of(type), assemble::type_name(type).data());
+    }
+  }
+  g_markers.store(markers, std::memory_order_release);
+  record::g_recorder.set_range_hooks(&kHooks);
+  return Installed::kYes;
+}
+
+void add_communicator(const assemble::Communicator& communicator) noexcept {
+  Markers* const markers = g_markers.load(std::memory_order_acquire);
+  if (markers == nullptr || communicator.context >= kCommunicators) {
+    return;
+  }
+  auto* const payload = new (std::nothrow) RangePayload(markers->unknown);
+  if (payload == nullptr) {
+    return;
+  }
+  add_communicator(communicator, *payload);
+  markers->communicators[communicator.context].store(payload, std::memory_order_release);
+}
+
+std::uint64_t ranges_without_room() noexcept {
+  const Markers* const markers = g_markers.load(std::memory_order_acquire);
+  return markers != nullptr ? markers->without_room.load(std::memory_order_relaxed) : 0;
+}
+
+}  // namespace ringside::nvtx
+
+#else
+
+namespace ringside::nvtx {
+
+Installed install(Scope, std::string_view, std::string_view) noexcept {
+  return Installed::kNotBuilt;
+}
+void add_communicator(const assemble::Communicator&) noexcept {}
+std::uint64_t ranges_without_room() noexcept {
+  return 0;
+}
+
+}  // namespace ringside::nvtx
+
+#endif
