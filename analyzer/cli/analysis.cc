@@ -190,7 +190,8 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }
-  return show(report::render(document, options.format, options.csv_table), options.format)
+  return show(report::render(document, options.format, options.csv_table, screen_columns()),
+              options.format)
              ? status
              : kExitInternal;
 }

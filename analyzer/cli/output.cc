@@ -10,6 +10,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "analyzer/report/text_table.h"
+
 namespace ringside::cli {
 namespace {
 
@@ -38,15 +40,20 @@ std::string coloured(const std::string& text) {
   return result;
 }
 
-bool fits(const std::string& text) {
+winsize screen_size() {
   winsize screen{};
-  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) != 0 || screen.ws_row == 0 || screen.ws_col == 0) {
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) == 0 ? screen : winsize{};
+}
+
+bool fits(const std::string& text) {
+  const winsize screen = screen_size();
+  if (screen.ws_row == 0 || screen.ws_col == 0) {
     return true;
   }
   std::size_t lines = 0;
   for (std::size_t at = 0; at < text.size(); ++lines) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    if (end - at > screen.ws_col) {
+    if (report::width_of(std::string_view(text).substr(at, end - at)) > screen.ws_col) {
       return false;
     }
     at = end + 1;
@@ -83,6 +90,10 @@ bool print(std::string_view text) {
   }
   std::fprintf(stderr, "ringside: cannot write to standard output: %s\n", std::strerror(errno));
   return false;
+}
+
+std::size_t screen_columns() {
+  return isatty(STDOUT_FILENO) != 0 ? screen_size().ws_col : 0;
 }
 
 bool show(const std::string& text, std::string_view format) {

@@ -2,6 +2,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_OUTPUT_H
 #define RINGSIDE_ANALYZER_CLI_OUTPUT_H
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,9 @@ namespace ringside::cli {
 
 /// Writes to stdout; false, and a message on stderr, if that fails (a full disk, a closed pipe).
 bool print(std::string_view text);
+
+/// Columns of the terminal that stdout is; 0 if it is none.
+std::size_t screen_columns();
 
 /// The same; a `format` of "table" is for a person. On a terminal the first words of findings have
 /// a colour (NO_COLOR: none), and what is longer or wider than the screen goes through $PAGER (by

@@ -47,8 +47,9 @@ std::string render(const report::Summary& summary, const SummaryOptions& options
   if (options.format == "csv") {
     return report::summary_as_csv(summary);
   }
-  return options.format == "markdown" ? report::summary_as_markdown(summary, options.align_report)
-                                      : report::summary_as_table(summary, options.align_report);
+  return options.format == "markdown"
+             ? report::summary_as_markdown(summary, options.align_report)
+             : report::summary_as_table(summary, options.align_report, screen_columns());
 }
 
 bool is_utf8_terminal() {

@@ -94,25 +94,26 @@ std::string left_out_text(const Table& table) {
                              : counted(table.left_out, "more row") + " left out (--top shows more)";
 }
 
-std::string as_table(const Document& document) {
+std::string as_table(const Document& document, std::size_t screen_columns) {
   std::string text;
   for (const std::string& sentence : document.sentences) {
-    text += printable(sentence) + '\n';
+    text += wrapped(printable(sentence), screen_columns);
   }
   for (const Finding& finding : document.findings) {
-    text += std::string(severity_name(finding.severity)) + ": " + printable(finding.text) + '\n';
+    text += wrapped(std::string(severity_name(finding.severity)) + ": " + printable(finding.text),
+                    screen_columns);
   }
   for (const Table& table : document.tables) {
     if (table.rows.empty()) {
       continue;
     }
-    text += (text.empty() ? "" : "\n") + render_table(table, false);
+    text += (text.empty() ? "" : "\n") + render_table(table, false, screen_columns);
   }
   if (!document.notes.empty()) {
     text += '\n';
   }
   for (const std::string& note : document.notes) {
-    text += "note: " + printable(note) + '\n';
+    text += wrapped("note: " + printable(note), screen_columns);
   }
   return text;
 }
@@ -240,13 +241,14 @@ std::string as_json(const Document& document) {
 
 }  // namespace
 
-std::string render_table(const Table& table, bool as_markdown) {
+std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns) {
   const std::string left_out = left_out_text(table);
   if (as_markdown) {
     return "## " + printable(table.title) + "\n\n" + text_table(table).markdown() +
            (left_out.empty() ? "" : "\n" + left_out + '\n');
   }
-  return printable(table.title) + '\n' + text_table(table).aligned(2) +
+  return wrapped(printable(table.title), screen_columns) +
+         text_table(table).aligned(2, screen_columns) +
          (left_out.empty() ? "" : "  " + left_out + '\n');
 }
 
@@ -279,14 +281,15 @@ std::string time_of_day(std::int64_t since_epoch_ns) {
   return text.data();
 }
 
-std::string render(const Document& document, std::string_view format, std::string_view csv_table) {
+std::string render(const Document& document, std::string_view format, std::string_view csv_table,
+                   std::size_t screen_columns) {
   if (format == "json") {
     return as_json(document);
   }
   if (format == "csv") {
     return as_csv(document, csv_table);
   }
-  return format == "markdown" ? as_markdown(document) : as_table(document);
+  return format == "markdown" ? as_markdown(document) : as_table(document, screen_columns);
 }
 
 }  // namespace ringside::report

@@ -72,12 +72,13 @@ struct Document {
 inline constexpr const char* kFormats[] = {"table", "json", "csv", "markdown"};
 
 /// The whole output in one of kFormats. CSV has one table, which is the first one or that of
-/// `csv_table`. Control characters in texts of traces never reach the terminal.
+/// `csv_table`. Control characters in texts of traces never reach the terminal. The format `table`
+/// fits a screen of so many columns, if it can be done; 0: there is none.
 std::string render(const Document& document, std::string_view format,
-                   std::string_view csv_table = {});
+                   std::string_view csv_table = {}, std::size_t screen_columns = 0);
 
 /// A table by itself, with its title: for people, in the format `table` or `markdown`.
-std::string render_table(const Table& table, bool as_markdown);
+std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns = 0);
 
 /// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string human_duration(double duration_ns);

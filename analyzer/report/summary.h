@@ -75,7 +75,9 @@ std::string label_of(const match::Communicator& communicator);
 
 /// The formats. Each gives the whole output; `with_clocks`: also what is known of each host's
 /// clock, which JSON always has.
-std::string summary_as_table(const Summary& summary, bool with_clocks);
+/// Fits a screen of so many columns, if it can be done; 0: there is none.
+std::string summary_as_table(const Summary& summary, bool with_clocks,
+                             std::size_t screen_columns = 0);
 std::string summary_as_markdown(const Summary& summary, bool with_clocks);
 std::string summary_as_csv(const Summary& summary);
 std::string summary_as_json(const Summary& summary);

@@ -20,28 +20,28 @@ std::string markdown_text(const std::string& text) {
 
 }  // namespace
 
-std::string summary_as_table(const Summary& summary, bool with_clocks) {
+std::string summary_as_table(const Summary& summary, bool with_clocks, std::size_t screen_columns) {
   std::string text;
   for (const std::string& line : input_lines(summary)) {
-    text += line + '\n';
+    text += wrapped(line, screen_columns);
   }
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     text += "\nCommunicator " + communicator_title(summary.communicators[i]) + '\n';
     for (const std::string& line : communicator_lines(summary.communicators[i], summary.rows[i])) {
-      text += "  " + line + '\n';
+      text += wrapped("  " + line, screen_columns);
     }
     if (!summary.rows[i].rows.empty()) {
-      text += make_table(summary.rows[i], summary.by_range).aligned(2);
+      text += make_table(summary.rows[i], summary.by_range).aligned(2, screen_columns);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
   if (!summary.communicators.empty()) {
     for (const std::string& line : footer_lines(summary)) {
-      text += line + '\n';
+      text += wrapped(line, screen_columns);
     }
   }
   if (with_clocks) {
-    text += '\n' + render_table(alignment_table(*summary.alignment), false);
+    text += '\n' + render_table(alignment_table(*summary.alignment), false, screen_columns);
   }
   return text;
 }

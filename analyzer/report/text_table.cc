@@ -6,11 +6,57 @@
 namespace ringside::report {
 namespace {
 
-// Width on the terminal: UTF-8 continuation bytes take none.
-std::size_t width_of(const std::string& text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  }));
+// By characters, as the terminal has them.
+std::string without_middle(const std::string& text, std::size_t width) {
+  const std::size_t has = width_of(text);
+  if (has <= width) {
+    return text;
+  }
+  constexpr std::string_view kGap = "..";  // every terminal has these
+  const std::size_t kept = width - kGap.size();
+  const std::size_t left = (kept + 1) / 2;
+  std::string result;
+  std::size_t at = 0;  // of the character that begins next
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) {
+      ++end;
+    }
+    if (at < left || at >= has - (kept - left)) {
+      result.append(text, i, end - i);
+    } else if (at == left) {
+      result += kGap;
+    }
+    ++at;
+    i = end;
+  }
+  return result;
+}
+
+// The widest texts give way first, so that the others stay whole; none does where that would not be
+// enough.
+void fit(const std::vector<Column>& columns, std::size_t most, std::vector<std::size_t>& widths) {
+  constexpr std::size_t kLeastText = 14;
+  std::size_t all = 2 * (widths.size() - 1);
+  std::size_t least = all;
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    all += widths[i];
+    least += columns[i].is_number ? widths[i] : std::min(widths[i], kLeastText);
+  }
+  if (least > most) {
+    return;
+  }
+  while (all > most) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      if (!columns[i].is_number && widths[i] > kLeastText &&
+          (widest == widths.size() || widths[i] > widths[widest])) {
+        widest = i;
+      }
+    }
+    --widths[widest];
+    --all;
+  }
 }
 
 std::string escaped_for_markdown(const std::string& text) {
@@ -26,7 +72,14 @@ std::string escaped_for_markdown(const std::string& text) {
 
 }  // namespace
 
-std::string TextTable::aligned(std::size_t indent) const {
+// UTF-8 continuation bytes take none.
+std::size_t width_of(std::string_view text) {
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
+  }));
+}
+
+std::string TextTable::aligned(std::size_t indent, std::size_t most_columns) const {
   std::vector<std::string> titles;
   std::vector<std::string> units;
   for (const Column& column : columns_) {
@@ -46,10 +99,14 @@ std::string TextTable::aligned(std::size_t indent) const {
       widths[i] = std::max(widths[i], width_of(line[i]));
     }
   }
+  if (most_columns > indent && !widths.empty()) {
+    fit(columns_, most_columns - indent, widths);
+  }
   std::string text;
-  for (const auto& line : lines) {
+  for (auto& line : lines) {
     std::string padded(indent, ' ');
     for (std::size_t i = 0; i < line.size(); ++i) {
+      line[i] = without_middle(line[i], widths[i]);
       const std::string gap(widths[i] - width_of(line[i]), ' ');
       padded += columns_[i].is_number ? gap + line[i] : line[i] + gap;
       padded += "  ";
@@ -78,6 +135,31 @@ std::string TextTable::markdown() const {
     text += '\n';
   }
   return text;
+}
+
+std::string wrapped(const std::string& line, std::size_t most_columns) {
+  const std::size_t indent = line.find_first_not_of(' ');
+  if (most_columns == 0 || indent == std::string::npos || width_of(line) <= most_columns) {
+    return line + '\n';
+  }
+  const std::string next_line = '\n' + std::string(indent + 2, ' ');
+  std::string text = line.substr(0, indent);
+  std::size_t used = indent;
+  for (std::size_t at = indent; at < line.size();) {
+    const std::size_t end = std::min(line.find(' ', at), line.size());
+    const std::string word = line.substr(at, end - at);
+    if (used + 1 + width_of(word) > most_columns && at != indent) {
+      text += next_line;
+      used = indent + 2;
+    } else if (at != indent) {
+      text += ' ';
+      ++used;
+    }
+    text += word;
+    used += width_of(word);
+    at = end + 1;
+  }
+  return text + '\n';
 }
 
 }  // namespace ringside::report

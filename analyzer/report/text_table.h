@@ -5,9 +5,13 @@
 #define RINGSIDE_ANALYZER_REPORT_TEXT_TABLE_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace ringside::report {
+
+/// Of a text on a terminal, in columns.
+std::size_t width_of(std::string_view text);
 
 struct Column {
   std::string title;
@@ -23,14 +27,20 @@ class TextTable {
   void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
   /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
-  /// have a line of their own, if there are any.
-  std::string aligned(std::size_t indent) const;
+  /// have a line of their own, if there are any. Where lines would be longer than `most_columns`
+  /// (0: any length) the longest texts lose their middle, if that is enough; numbers, and texts of
+  /// up to 14 characters, are never cut.
+  std::string aligned(std::size_t indent, std::size_t most_columns = 0) const;
   std::string markdown() const;
 
  private:
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// Breaks a line between words where it is longer than `most_columns` (0: never); what follows is
+/// indented by two spaces more than the line is. Ends with a newline.
+std::string wrapped(const std::string& line, std::size_t most_columns);
 
 }  // namespace ringside::report
 

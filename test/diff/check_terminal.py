@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ringside shows on a terminal: colour for findings only, and a pager for what does not fit.
+"""What ringside shows on a terminal: lines that fit, colour for findings only, and a pager for what
+does not fit.
 
 usage: check_terminal.py RINGSIDE_GENERATE RINGSIDE
 """
@@ -55,15 +56,22 @@ def main():
         assert on_terminal(*large, *command) == coloured
         assert on_terminal(*large, *command, NO_COLOR="1") == plain
         assert on_terminal(*large, *command, TERM="dumb") == plain
+        # Sentences are broken between words, and nothing is lost; tables with many numbers stay.
+        narrow = on_terminal(*small, *command, PAGER="cat")
+        assert narrow.split() == coloured.split(), narrow
+        for line in narrow.splitlines():
+            is_of_table = line.startswith("  ") and "   " in line
+            assert is_of_table or len(line.replace(BOLD_YELLOW, "").replace(END, "")) <= 60, line
         # What does not fit, by width or height, is the pager's.
         marked = "".join(f"P{line}" for line in coloured.splitlines(keepends=True))
+        narrow_marked = "".join(f"P{line}" for line in narrow.splitlines(keepends=True))
         assert on_terminal(*large, *command, PAGER="sed s/^/P/") == coloured
-        assert on_terminal(*small, *command, PAGER="sed s/^/P/") == marked
+        assert on_terminal(*small, *command, PAGER="sed s/^/P/") == narrow_marked
         assert on_terminal(3, 400, *command, PAGER="sed s/^/P/") == marked
         for no_pager in ("", "cat", "no-such-pager -x"):
-            assert on_terminal(*small, *command, PAGER=no_pager) == coloured
+            assert on_terminal(*small, *command, PAGER=no_pager) == narrow
         # Who leaves the pager is not told of a broken pipe.
-        assert on_terminal(3, 60, *command, PAGER="head -n 1") == coloured.splitlines(True)[0]
+        assert on_terminal(3, 60, *command, PAGER="head -n 1") == narrow.splitlines(True)[0]
         assert "\x1b" not in on_terminal(*large, *command, "--format", "json")
     print("ok")
 

@@ -54,5 +54,30 @@ TEST_CASE("columns are aligned by what the terminal shows") {
         "| name | n (us) |\n|---|---:|\n| \xC3\xA9t\xC3\xA9 | 10 |\n| long one | 7 |\n");
 }
 
+TEST_CASE("the longest texts of a table that is too wide lose their middle") {
+  TextTable table({{"communicator", "", false}, {"host", "", false}, {"n", "us", true}});
+  table.add_row({"t\xC3\xA9nsor_parallel_group_17", "node-1", "1234567"});
+  const std::string whole = table.aligned(2);
+  CHECK(table.aligned(2, 43) == whole);  // 24 + 6 + 7, two gaps, the indent
+  CHECK(table.aligned(2, 40) ==
+        "  communicator           host          n\n"
+        "                                      us\n"
+        "  t\xC3\xA9nsor_par.._group_17  node-1  1234567\n");
+  CHECK(table.aligned(2, 33).find("  t\xC3\xA9nsor..oup_17  node-1  1234567\n") !=
+        std::string::npos);
+  CHECK(table.aligned(2, 32) == whole);  // that would not be enough
+  CHECK(table.aligned(2, 1) == whole);
+}
+
+TEST_CASE("long lines are broken between words") {
+  CHECK(wrapped("one two three", 0) == "one two three\n");
+  CHECK(wrapped("one two three", 13) == "one two three\n");
+  CHECK(wrapped("one two three", 12) == "one two\n  three\n");
+  CHECK(wrapped("  one two three", 9) == "  one two\n    three\n");
+  CHECK(wrapped("much_longer_than_that x", 5) == "much_longer_than_that\n  x\n");
+  CHECK(wrapped("", 5) == "\n");
+  CHECK(wrapped("      ", 5) == "      \n");
+}
+
 }  // namespace
 }  // namespace ringside::report
