@@ -18,4 +18,6 @@ function(ringside_embed_page target directory)
             "${RINGSIDE_D3_LICENCE}" "${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")
+  # By itself: who looks at the sources without building has no such file.
+  set_source_files_properties("${output}" PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -10,10 +10,10 @@ namespace ringside::control {
 
 // Under the mutex.
 PlanTime Session::plan_time() const {
-  constexpr std::int64_t kNs_per_second = 1'000'000'000;
+  constexpr std::int64_t kOneSecond_ns = 1'000'000'000;
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  return {static_cast<std::int64_t>(now.tv_sec) * kNs_per_second + now.tv_nsec,
+  return {static_cast<std::int64_t>(now.tv_sec) * kOneSecond_ns + now.tv_nsec,
           static_cast<std::int64_t>(record::monotonic_ns()), operations_begun_};
 }
 
