@@ -19,8 +19,7 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 template <std::size_t kSize>
 void put(std::string_view text, std::array<char, kSize>& to) noexcept {
   const std::size_t size = std::min(text.size(), kSize - 1);
-  std::memcpy(to.data(), text.data(), size);
-  std::memset(to.data() + size, 0, kSize - size);
+  std::fill(std::copy_n(text.begin(), size, to.begin()), to.end(), '\0');
 }
 
 // Of a text of NCCL's: not longer than what is kept of it.
