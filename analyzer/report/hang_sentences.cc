@@ -2,7 +2,9 @@
 //
 // The sentences of `ringside hang`.
 #include <algorithm>
+#include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 
@@ -54,6 +56,36 @@ std::string HangText::fate(std::uint32_t position, const StuckOperation& of) con
     text += end_ns < of.since_ns ? ", before the others came." : ".";
   }
   return text;
+}
+
+// A rank whose process was killed may have joined before: then only its trace tells.
+std::string HangText::first_ended(std::uint32_t operation) const {
+  const auto communicator =
+      hang_.matches.operations[hang_.operations[operation].matched].communicator;
+  std::optional<std::uint32_t> first;
+  std::int64_t first_ns = 0;
+  std::int64_t others_ns =
+      std::numeric_limits<std::int64_t>::max();  // earliest end of a closed one
+  for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
+    const metrics::Position& at = hang_.positions[i];
+    if (at.communicator != communicator) {
+      continue;
+    }
+    const model::TraceFile& file = traces_.files[at.file];
+    const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
+    if (!file.recovered) {
+      others_ns = std::min(others_ns, end_ns);
+    } else if (!first || end_ns < first_ns) {
+      first = i;
+      first_ns = end_ns;
+    }
+  }
+  // Where all were recovered they may have been killed together.
+  if (!first || others_ns == std::numeric_limits<std::int64_t>::max() || first_ns >= others_ns) {
+    return {};
+  }
+  return " The trace of rank " + place(*first) + " was recovered, and ends before the others, at " +
+         time_of_day(first_ns) + " UTC.";
 }
 
 std::string HangText::difference(std::uint32_t operation) const {
@@ -156,7 +188,8 @@ std::string HangText::sentence(std::uint32_t operation) const {
     case Cause::kAllJoined:
       break;
   }
-  return "All ranks have joined " + name + "; " + waited(operation) + '.' + evidence(operation);
+  return "All ranks have joined " + name + "; " + waited(operation) + '.' + evidence(operation) +
+         first_ended(operation);
 }
 
 std::string HangText::disagreement() const {

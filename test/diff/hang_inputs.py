@@ -118,8 +118,8 @@ def credit():
     return traces
 
 
-def no_steps():
-    traces = [stuck(dump(rank, 2), times_from="proxy_queue") for rank in range(2)]
+def no_steps(**options):
+    traces = [stuck(dump(rank, 2, **options), times_from="proxy_queue") for rank in range(2)]
     for trace in traces:
         transfer(trace, category="proxy", peer=1 - trace.rank)
     return traces
@@ -162,6 +162,14 @@ def killed():
     return {**files, "traces/ringside.killed.json": traces[1].text(closed=False)}
 
 
+def killed_within():
+    """Rank 1 was killed in an operation that all had joined."""
+    traces = no_steps(dump=False)
+    traces[0].time_ns += 30 * SECOND_NS
+    return {f"traces/ringside.{trace.rank}.json": trace.text(recovered=trace.rank == 1)
+            for trace in traces}
+
+
 def cases():
     missing = texts(one_missing())
     return {
@@ -180,6 +188,7 @@ def cases():
         "hang-bytes-mismatch": ("hang traces", texts(bytes_mismatch())),
         "hang-credit": ("hang traces", texts(credit())),
         "hang-no-steps": ("hang traces", texts(no_steps())),
+        "hang-killed-within": ("hang --min-age 0 traces", killed_within()),
         "hang-send": ("hang traces", texts(send_without_receive())),
         "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
         "hang-only-enqueues": ("hang traces", texts(only_enqueues())),

@@ -121,7 +121,7 @@ class Trace:
                             {"ph": "e", **slice_, "ts": Number(shown[1]), "name": "world"}]
         return self
 
-    def text(self, closed=True, torn="", next_segment=None):
+    def text(self, closed=True, torn="", next_segment=None, recovered=False):
         """The file; not closed, it may end in a line that was cut off."""
         self.meta("ringside_account", {"ts_ns": self.time_ns, "final": closed,
                                        "by_type": self.account, "by_thread": []})
@@ -130,5 +130,7 @@ class Trace:
         end = {"ts_ns": self.time_ns, "operations": self.operations - self.after}
         if next_segment is not None:
             end["next_segment"] = next_segment
+        if recovered:
+            end["recovered"] = True
         self.meta("ringside_end", end)
         return "[" + ",\n".join(map(encode, self.events)) + "\n]\n"
