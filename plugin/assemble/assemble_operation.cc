@@ -311,12 +311,21 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   finished_.push_back(made.number);
 }
 
-void Assembler::forget(const OpenOperation& open) {
+void Assembler::forget(const OpenOperation& open, std::int64_t now_ns) {
   events_.erase(open.event);
-  const Event* const call = events_.find(open.call);
-  if (call != nullptr && !std::get<CallEvent>(call->data).call.captured) {
-    events_.erase(open.call);
+  const Event* const found = events_.find(open.call);
+  if (found == nullptr) {
+    return;
   }
+  const Call& call = std::get<CallEvent>(found->data).call;
+  if (call.captured) {
+    return;
+  }
+  if (call.end_ns == kUnknownTime) {  // a full ring has lost its end
+    write_open_call(sink_, open.call, *found, now_ns);
+    std::erase(calls_[call.tid].open, open.call);
+  }
+  events_.erase(open.call);
 }
 
 // An operation that waits for quiet alone needs no look before that could have come. What comes in
@@ -356,7 +365,7 @@ void Assembler::forget_finished(std::int64_t now_ns) {
     if (finished_.size() <= limits_.finished && now_ns - open->finished_ns < kGrace_ns) {
       return;
     }
-    forget(*open);
+    forget(*open, now_ns);
     operations_.erase(finished_.front());
     finished_.pop_front();
   }

@@ -199,7 +199,7 @@ class Assembler {
   void note_kernel_order(const OpenOperation& open);
   Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
   std::int64_t next_look_ns(const OpenOperation& open, std::int64_t now_ns) const;
-  void forget(const OpenOperation& open);
+  void forget(const OpenOperation& open, std::int64_t now_ns);
   void forget_finished(std::int64_t now_ns);
   std::uint32_t window_at(std::int64_t ts_ns) const;
   const Communicator& communicator(std::uint32_t context) const;

@@ -120,9 +120,9 @@ class House:
         produced = {name: numbers["produced"] for name, numbers in account["by_type"].items()}
         require(produced == dict(self.called(rows=rows)),
                 f"produced {produced}, called {dict(self.called(rows=rows))}")
-        left = [name for name, numbers in account["by_type"].items()
-                if numbers.get("held", 0) or numbers.get("in_rings", 0)]
-        require(not left, f"left over of {left}")
+        left = {name: numbers for name, numbers in account["by_type"].items()
+                if numbers.get("held", 0) or numbers.get("in_rings", 0)}
+        require(not left, f"left over: {left}")
         return account
 
     def sum(self, account, key):

@@ -223,6 +223,27 @@ TEST_CASE("a call without execution becomes an operation, once its group is over
   CHECK_FALSE(script.sink.operations[0].in_flight);
 }
 
+TEST_CASE("a call whose end was lost is told when its operation is forgotten") {
+  Script script;
+  const EventId call = script.start(EventType::kCollApi, 0);
+  const EventId coll = script.start(EventType::kColl, call);
+  script.stop(coll);
+  script.settle(10 * kSecond);
+  script.settle(10 * kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  const auto found =
+      std::find_if(script.sink.calls.begin(), script.sink.calls.end(),
+                   [&](const assemble::Call& one) { return one.type == EventType::kCollApi; });
+  REQUIRE(found != script.sink.calls.end());
+  CHECK(found->in_flight);
+  const std::size_t told = script.sink.calls.size();
+  script.stop(call);  // after all
+  script.assembler.close(script.now += 10 * kSecond);
+  CHECK(script.sink.calls.size() == told);
+  const auto index = static_cast<std::size_t>(EventType::kCollApi);
+  CHECK(script.assembler.counts().stale[index] == 1);
+}
+
 TEST_CASE("what is open is shown in flight, and stays") {
   Script script;
   const EventId coll = script.start(EventType::kColl, 0);
