@@ -85,8 +85,8 @@ def windows(case):
         require(0.75 <= trace.length_s(2) <= 20, f"window 2 took {trace.length_s(2)} s")
         require(not {"Send", "Recv"} & set(trace.operations.get(2, [])), f"{trace.operations}")
         late_ns = trace.start_realtime_ns(3) - at_ns
-        require(-50_000_000 <= late_ns <= 10_000_000_000, f"window 3 is late by {late_ns} ns")
-        require(0.5 <= trace.length_s(3) <= 20, f"window 3 took {trace.length_s(3)} s")
+        require(-50_000_000 <= late_ns <= 700_000_000, f"window 3 is late by {late_ns} ns")
+        require(0.5 <= trace.length_s(3) <= 3, f"window 3 took {trace.length_s(3)} s")
         require(trace.marks.count('half "time"') == 1, f"marks: {trace.marks}")
         print({number: len(of) for number, of in trace.operations.items()}, f"{late_ns} ns late")
 
@@ -102,7 +102,7 @@ def duration(case):
     case.end()
     for trace in case.windows():
         require(sorted(trace.windows) == [1, 2], f"windows: {trace.windows}")
-        require(0.65 <= trace.length_s(1) <= 20, f"window 1 took {trace.length_s(1)} s")
+        require(0.65 <= trace.length_s(1) <= 3, f"window 1 took {trace.length_s(1)} s")
         require(trace.operations.get(1) and trace.operations.get(2), f"{trace.operations}")
 
 
