@@ -34,7 +34,7 @@ set_versioned_name(emulated_nvml nvidia-ml 1)
 # The runtime must be inside, not beside: the archive has weak definitions of some of its
 # functions, and those would win over a shared library's.
 add_library(emulated_nccl SHARED
-  cuda/glibc_compat.cc
+  cuda/glibc_compat.cc cuda/yield.cc
   cuda/runtime_capture.cc cuda/runtime_cuda12.cc cuda/runtime_device.cc cuda/runtime_kernel.cc
   cuda/runtime_memory.cc cuda/runtime_stream.cc
   nccl/broadcast_batch.cc nccl/collectives.cc nccl/function_table.cc nccl/kernel.cc

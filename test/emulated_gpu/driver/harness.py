@@ -39,6 +39,7 @@ class Setup:
         self.directory.mkdir(parents=True)
         self.rings = self.directory / "rings"
         self.rings.mkdir()
+        self.jobs = []
 
     def environment(self, variables):
         """The caller's environment without what would change the test, and with `variables`."""
@@ -50,6 +51,11 @@ class Setup:
                      "NCCL_DEBUG_FILE": str(self.directory / "nccl.%p.log")})
         ours.update(variables)
         return ours
+
+    def end(self):
+        """No job outlives its test: it would take the cores from the tests that follow."""
+        for job in self.jobs:
+            job.kill()
 
     def run_analyzer(self, *arguments, expected=(0,)):
         command = [self.analyzer, *map(str, arguments)]
@@ -76,6 +82,7 @@ class Job:
             self.process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                 env=setup.environment(variables), cwd=setup.directory, start_new_session=True)
+        setup.jobs.append(self)
 
     def kill(self):
         """SIGKILL to all of the job's processes at once."""

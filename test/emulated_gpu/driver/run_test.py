@@ -44,6 +44,8 @@ def main():
     except harness.Failure as failure:
         print(f"FAILED: {failure}\neverything is in {setup.directory}")
         return 1
+    finally:
+        setup.end()
     print("passed")
     return 0
 
