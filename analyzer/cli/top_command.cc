@@ -148,8 +148,11 @@ ExitStatus run_top(const TopOptions& options) {
       return kExitOk;
     }
     chosen = live::choose(choice, options.timeout(), "live");
-    if (chosen.how == live::Chosen::How::kNobody && !options.once) {
-      return kExitOk;  // all have ended
+    if (chosen.how == live::Chosen::How::kNobody) {
+      if (!options.once) {
+        return kExitOk;  // all have ended
+      }
+      print_launch_notes("top", chosen.notes);  // why nobody answers now who did a moment ago
     }
     live::LiveProcesses after = take_sample(std::move(chosen));
     const std::vector<live::LiveRow> rows = live::rates_between(before, after);

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`ringside top` beside processes that run; a scenario of run_control.py."""
+import json
+import os
+import pathlib
+import pty
+import signal
+import subprocess
+import time
+
+import expected
+import run_hang
+from control_case import require, wait_for
+
+
+def top(case):
+    file = sorted(pathlib.Path(case.options.recording).glob("*.jsonl.gz"))[0]
+    after, operation = run_hang.middle_of_an_operation(file)
+    case.start_host("--sleep-at", f"{after}:8", recording=file, RINGSIDE_EVENTS="all")
+
+    def rows(*arguments):
+        out, _ = case.run("top", "--once", "--format", "json", *arguments)
+        return json.loads(out)["rows"]
+
+    case.wait_for_sockets(1)
+    wait_for(lambda: [row.get("oldest_func") for row in rows("--interval", "0.3")] ==
+             [expected.message(operation)[0]], "the operation that stands still")
+    wait_for(lambda: rows("--interval", "0.5")[0]["operations_per_s"] == 0, "all before to be told")
+    one = rows("--interval", "0.5")[0]
+    print(one)
+    require(one["oldest_seq"] == operation.call["seqNumber"] and one["in_flight_operations"] == 1 and
+            one["in_flight_bytes"] > 0 and one["oldest_age_ns"] > 500_000_000, f"in flight: {one}")
+    require(one["operations_per_s"] == 0 and one["busbw_bytes_per_s"] is None,
+            f"while it stands still: {one}")
+    require(one["rank"] == operation.communicator["rank"] and one["dropped"] == 0, f"{one}")
+    wait_for(lambda: any(row.get("operations_per_s") for row in rows("--interval", "0.3")),
+             "it to go on")
+    # The recording has pauses: until there is a second in which operations have run.
+    for _ in range(20):
+        begin = case.ctl("status")[0][0]["operations"]
+        row = max(rows("--interval", "1"), key=lambda row: row.get("operations_per_s") or 0)
+        end = case.ctl("status")[0][0]["operations"]
+        done = (row.get("operations_per_s") or 0) * row.get("interval_s", 0)
+        require(done <= end - begin + 0.01, f"{done} operations of {end - begin}: {row}")
+        if row.get("busbw_bytes_per_s"):
+            break
+    require(done >= 0.99 and row["message_bytes_per_s"] > 0, f"no rates: {row}")
+    print(row)
+    said, _ = case.run("top", "--once", "--interval", "0.3")
+    require(said.splitlines()[1].split()[:3] == ["communicator", "rank", "host"], said)
+    on_a_terminal(case)
+    case.ctl("stop")
+    wait_for(lambda: all(row.get("operations_per_s") is None for row in rows("--interval", "0.3")),
+             "no rates where nothing is recorded")
+    case.run("top", "--once", "--pid", 1, status=1)
+    case.run("top", "--once", "--dir", "/nowhere", status=3)
+    case.end()
+    case.until.unlink()
+    between_two_looks(case)
+
+
+def between_two_looks(case):
+    """Who answered at the first look has died before the second: `--once` says so."""
+    case.start_host()
+    case.wait_for_sockets(1)
+    process = subprocess.Popen([case.options.ringside, "top", "--once", "--interval", "2"],
+                               env=case.environment(), cwd=case.place, text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(1)
+    case.kill()
+    _, said = process.communicate(timeout=30)
+    require(process.returncode == 3 and "has died" in said and "no process of yours" in said,
+            f"{process.returncode}: {said}")
+
+
+def on_a_terminal(case):
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([case.options.ringside, "top", "--interval", "0.2"], stdout=theirs,
+                               env=case.environment(), cwd=case.place, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = b""
+    while shown.count(b"\x1b[H\x1b[J") < 3:
+        shown += os.read(ours, 65536)
+    process.send_signal(signal.SIGINT)
+    require(process.wait(10) == 0, f"Ctrl-C: {process.returncode}")
+    try:
+        while part := os.read(ours, 65536):
+            shown += part
+    except OSError:
+        pass  # so a terminal ends whose other side is closed
+    os.close(ours)
+    require(shown.startswith(b"\x1b[?1049h") and shown.endswith(b"\x1b[?25h\x1b[?1049l"),
+            f"the screen is not restored: {shown}")
