@@ -164,9 +164,11 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
   std::optional<std::uint64_t> operations;
   std::optional<std::uint64_t> next_segment;
   std::optional<bool> recovered;
+  std::optional<std::int64_t> silent_ns;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key == "operations") return take_integer(value, operations);
+    if (key == "silent_ns") return take_integer(value, silent_ns);
     if (key == "recovered") return value.get_bool().get(recovered.emplace());
     if (key == "next_segment") return take_integer(value, next_segment);
     return simdjson::SUCCESS;
@@ -179,6 +181,7 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
   if (ts_ns) file.last_ns = ts_ns;
   if (operations) file.operations_written = operations;
   if (next_segment) file.next_segment = next_segment;
+  if (silent_ns) file.silent_ns = silent_ns;
   if (recovered) {
     part.has_recovered = true;
     file.recovered = *recovered;

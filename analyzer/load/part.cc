@@ -70,6 +70,7 @@ void append_metadata(Part& next, model::TraceFile& file) {
   }
   take_if_known(file.operations_written, next.file.operations_written);
   take_if_known(file.next_segment, next.file.next_segment);
+  take_if_known(file.silent_ns, next.file.silent_ns);
   file.closed = file.closed || next.file.closed;
   if (next.has_recovered) {
     file.recovered = next.file.recovered;

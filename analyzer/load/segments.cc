@@ -62,6 +62,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   whole.next_segment = next.next_segment;
   whole.closed = next.closed;
   whole.recovered = next.recovered;
+  whole.silent_ns = next.silent_ns;
   whole.torn = whole.torn || next.torn;
   whole.size_bytes += next.size_bytes;
   whole.lines += next.lines;

@@ -108,7 +108,9 @@ struct TraceFile {
   std::optional<std::uint64_t> next_segment;        // in which the last of them says it goes on
   bool closed = false;                              // ringside_end was there
   bool recovered = false;                           // by `ringside recover`
-  bool torn = false;                                // the last line had no newline
+  /// Of a process whose rings were read while it lived: since its last sign of life.
+  std::optional<std::int64_t> silent_ns;
+  bool torn = false;  // the last line had no newline
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t bad_lines = 0;

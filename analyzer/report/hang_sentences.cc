@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <vector>
 
 #include "analyzer/report/document.h"
 #include "analyzer/report/hang_text.h"
@@ -73,6 +74,9 @@ std::string HangText::first_ended(std::uint32_t operation) const {
     }
     const model::TraceFile& file = traces_.files[at.file];
     const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
+    if (file.silent_ns) {
+      continue;  // a copy of a moment: it lives on
+    }
     if (!file.recovered) {
       others_ns = std::min(others_ns, end_ns);
     } else if (!first || end_ns < first_ns) {
@@ -86,6 +90,32 @@ std::string HangText::first_ended(std::uint32_t operation) const {
   }
   return " The trace of rank " + place(*first) + " was recovered, and ends before the others, at " +
          time_of_day(first_ns) + " UTC.";
+}
+
+// A process that was stopped may have joined before, too. That its drain thread says nothing tells:
+// while it runs, it does so about once a second (RINGSIDE_DRAIN_MS is a second at most).
+std::string HangText::silent(std::uint32_t operation) const {
+  constexpr std::int64_t kTooLong_ns = 2'000'000'000;
+  const auto communicator =
+      hang_.matches.operations[hang_.operations[operation].matched].communicator;
+  std::vector<std::string> places;
+  std::int64_t longest_ns = 0;
+  for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
+    const metrics::Position& at = hang_.positions[i];
+    const std::int64_t silent_ns = traces_.files[at.file].silent_ns.value_or(0);
+    if (at.communicator == communicator && silent_ns >= kTooLong_ns) {
+      places.push_back(place(i));
+      longest_ns = std::max(longest_ns, silent_ns);
+    }
+  }
+  if (places.empty()) {
+    return {};
+  }
+  const std::size_t more = places.size() - 1;
+  return " The process of rank " + places.front() +
+         (more == 0 ? "" : ", and of " + counted(more, "more rank", "more ranks") + ',') +
+         " lives, but had given no sign of life for " + human_duration(longest_ns) +
+         " when its rings were read: it is stopped, or gets no processor.";
 }
 
 std::string HangText::difference(std::uint32_t operation) const {
@@ -168,11 +198,13 @@ std::string HangText::sentence(std::uint32_t operation) const {
       const auto one = std::find_if(stuck.blockers.begin(), stuck.blockers.end(),
                                     [](auto& b) { return b.why == Blocker::Why::kNotJoined; });
       return blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name + "; " +
-             waited(operation) + '.' + fate(one->position, stuck) + nothing_known;
+             waited(operation) + '.' + fate(one->position, stuck) + silent(operation) +
+             nothing_known;
     }
     case Cause::kNotBegun:
       return blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +
-             ", but the kernel has not begun there; " + waited(operation) + '.' + nothing_known;
+             ", but the kernel has not begun there; " + waited(operation) + '.' +
+             silent(operation) + nothing_known;
     case Cause::kWaits:
       for (const Blocker& blocker : stuck.blockers) {
         if (blocker.stuck_in) {
@@ -184,12 +216,12 @@ std::string HangText::sentence(std::uint32_t operation) const {
     case Cause::kUndecided:
       return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
              " stuck in " + name + ", for " + human_duration(stuck.waited_ns) +
-             "; whether all have joined it cannot be told." + nothing_known;
+             "; whether all have joined it cannot be told." + silent(operation) + nothing_known;
     case Cause::kAllJoined:
       break;
   }
   return "All ranks have joined " + name + "; " + waited(operation) + '.' + evidence(operation) +
-         first_ended(operation);
+         first_ended(operation) + silent(operation);
 }
 
 std::string HangText::disagreement() const {

@@ -52,6 +52,7 @@ class HangText {
   std::string blockers_text(std::uint32_t operation, metrics::Blocker::Why why) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   std::string first_ended(std::uint32_t operation) const;
+  std::string silent(std::uint32_t operation) const;
   std::string difference(std::uint32_t operation) const;
   std::string disagreement() const;
   std::string evidence(std::uint32_t operation) const;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <string>
 #include <string_view>
@@ -30,8 +31,11 @@ class ChromeTrace final : public assemble::Sink {
   void resume(int pid, std::uint64_t run_id);
   /// The last line and the closing bracket. `next_segment` is the number of the one that goes on,
   /// 0 if none does. `recovered`: not by the process itself.
-  void end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment = 0,
-           bool recovered = false);
+  void end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment = 0);
+  /// `silent_ns`: of a process that lives, from its last sign of life to the moment at which its
+  /// rings were read.
+  void end_recovered(std::int64_t ts_ns, std::uint64_t operations,
+                     std::optional<std::int64_t> silent_ns);
   /// The first line with its newline, behind which is what a dump copies.
   const std::string& first_line() const { return first_line_; }
 

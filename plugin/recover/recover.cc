@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
@@ -37,6 +39,27 @@ bool is_in_rings(const std::string& segment, const LeftOver& left) {
 }
 std::string place_of(const std::string& segment, const LeftOver& left) {
   return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
+}
+
+std::int64_t realtime_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+}
+
+// Where the trace's time line begins, by CLOCK_REALTIME; its first line says it.
+std::optional<std::int64_t> base_time_ns(std::string_view first_line) {
+  constexpr std::string_view kKey = "\"base_time_s\":";
+  const std::size_t at = first_line.find(kKey);
+  std::int64_t base_s = 0;
+  if (at == std::string_view::npos || std::from_chars(first_line.data() + at + kKey.size(),
+                                                      first_line.data() + first_line.size(), base_s)
+                                              .ec != std::errc()) {
+    return std::nullopt;
+  }
+  constexpr std::int64_t kSecond_ns = 1'000'000'000;
+  std::int64_t base_ns = 0;
+  return __builtin_mul_overflow(base_s, kSecond_ns, &base_ns) ? std::nullopt
+                                                              : std::optional(base_ns);
 }
 
 bool is_gone(const std::string& path) {
@@ -196,7 +219,12 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
                                                            : "the process died (ringside recover)");
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
-  trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, 0, true);
+  if (const auto base_ns = base_time_ns(first_line); base_ns && outcome.is_running) {
+    outcome.silent_ns =
+        std::max<std::int64_t>(outcome.read_at_realtime_ns - *base_ns - replayed.death_ns, 0);
+  }
+  trace.end_recovered(replayed.death_ns, outcome.operations_before + outcome.operations,
+                      outcome.silent_ns);
   return file.flush();
 }
 
@@ -284,6 +312,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   JournalImage journal;
   std::vector<RingImage> rings;
+  outcome.read_at_realtime_ns = realtime_ns();
   if (outcome.error = left.read(journal, rings, outcome.notes); !outcome.error.empty()) {
     return outcome;
   }

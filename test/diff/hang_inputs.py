@@ -170,6 +170,15 @@ def killed_within():
             for trace in traces}
 
 
+def stopped_within():
+    """The same, but the ranks' rings were copied while they live: rank 1 was stopped by then."""
+    traces = no_steps(dump=False)
+    traces[0].time_ns += 30 * SECOND_NS
+    return {f"traces/ringside.{trace.rank}.json":
+            trace.text(recovered=True, silent_ns=[20_000_000, 29_990_000_000][trace.rank])
+            for trace in traces}
+
+
 def cases():
     missing = texts(one_missing())
     return {
@@ -189,6 +198,7 @@ def cases():
         "hang-credit": ("hang traces", texts(credit())),
         "hang-no-steps": ("hang traces", texts(no_steps())),
         "hang-killed-within": ("hang --min-age 0 traces", killed_within()),
+        "hang-stopped-within": ("hang --min-age 0 traces", stopped_within()),
         "hang-send": ("hang traces", texts(send_without_receive())),
         "hang-drops": ("hang traces", texts(with_drops(one_missing(4, 2)))),
         "hang-only-enqueues": ("hang traces", texts(only_enqueues())),

@@ -121,7 +121,7 @@ class Trace:
                             {"ph": "e", **slice_, "ts": Number(shown[1]), "name": "world"}]
         return self
 
-    def text(self, closed=True, torn="", next_segment=None, recovered=False):
+    def text(self, closed=True, torn="", next_segment=None, recovered=False, silent_ns=None):
         """The file; not closed, it may end in a line that was cut off."""
         self.meta("ringside_account", {"ts_ns": self.time_ns, "final": closed,
                                        "by_type": self.account, "by_thread": []})
@@ -132,5 +132,7 @@ class Trace:
             end["next_segment"] = next_segment
         if recovered:
             end["recovered"] = True
+        if silent_ns is not None:
+            end["silent_ns"] = silent_ns
         self.meta("ringside_end", end)
         return "[" + ",\n".join(map(encode, self.events)) + "\n]\n"

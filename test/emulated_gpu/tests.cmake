@@ -56,8 +56,7 @@ endforeach()
 set_tests_properties(nccl-late-rank nccl-sweep PROPERTIES RUN_SERIAL ON)
 
 add_nccl_test(nccl-hang-watch 120)
-# Not with the others: a rank that is stopped anywhere leaves its peers in one of several states, and
-# not all of them have been seen (run_test.py ... nccl-hang-watch-stopped).
+add_nccl_test(nccl-hang-watch-stopped 120)
 
 add_nccl_test(nccl-run 120)
 add_nccl_test(nccl-ctl 180)

@@ -170,6 +170,7 @@ std::string describe_whole(const model::TraceFile& file) {
       .add("next_segment", file.next_segment)
       .add("closed", file.closed)
       .add("recovered", file.recovered)
+      .add("silent_ns", file.silent_ns)
       .add("torn", file.torn)
       .add("size_bytes", file.size_bytes)
       .add("lines", file.lines)

@@ -137,8 +137,8 @@ std::vector<Change> all_changes() {
       changes, [](TraceFile& file) -> TraceFile& { return file; }, &TraceFile::path,
       &TraceFile::last_ns, &TraceFile::operations_written, &TraceFile::segments,
       &TraceFile::segments_missing, &TraceFile::next_segment, &TraceFile::closed,
-      &TraceFile::recovered, &TraceFile::torn, &TraceFile::size_bytes, &TraceFile::lines,
-      &TraceFile::bad_lines);
+      &TraceFile::recovered, &TraceFile::silent_ns, &TraceFile::torn, &TraceFile::size_bytes,
+      &TraceFile::lines, &TraceFile::bad_lines);
   const auto change = [&](auto what) {
     changes.emplace_back([what](TraceFile& file, model::NameTable&) { what(file); });
   };

@@ -144,8 +144,10 @@ bool read_end(const Members& args, model::TraceFile& file) {
   std::optional<std::uint64_t> operations;
   std::optional<std::uint64_t> next_segment;
   std::optional<bool> recovered;
+  std::optional<std::int64_t> silent_ns;
   if (!take(args, "ts_ns", ts_ns) || !take(args, "operations", operations) ||
-      !take(args, "next_segment", next_segment) || !take(args, "recovered", recovered)) {
+      !take(args, "next_segment", next_segment) || !take(args, "recovered", recovered) ||
+      !take(args, "silent_ns", silent_ns)) {
     return false;
   }
   file.closed = true;
@@ -153,6 +155,7 @@ bool read_end(const Members& args, model::TraceFile& file) {
   if (operations) file.operations_written = operations;
   if (next_segment) file.next_segment = next_segment;
   if (recovered) file.recovered = *recovered;
+  if (silent_ns) file.silent_ns = silent_ns;
   return true;
 }
 

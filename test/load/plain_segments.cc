@@ -75,6 +75,7 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
   whole.next_segment = next.next_segment;
   whole.closed = next.closed;
   whole.recovered = next.recovered;
+  whole.silent_ns = next.silent_ns;
   whole.torn = whole.torn || next.torn;
   whole.size_bytes += next.size_bytes;
   whole.lines += next.lines;
