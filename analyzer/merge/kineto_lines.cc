@@ -17,6 +17,12 @@ std::string raw_of(const simdjson::dom::object& event, std::string_view key) {
                                                     : std::string();
 }
 
+// Kineto gives the end of its window ("Record Window End") neither a process nor a thread: both are
+// empty texts. It belongs where the window's beginning is.
+constexpr std::string_view kEmptyText = R"("")";
+constexpr std::string_view kWindowProcess = "Traces";
+constexpr std::string_view kWindowThread = R"("Trace PyTorch Profiler")";
+
 bool is_flow(std::string_view phase) {
   return phase == "s" || phase == "t" || phase == "f";
 }
@@ -80,7 +86,12 @@ bool KinetoLines::is_left_out(const Object& event, std::int64_t begin_ns,
 }
 
 KinetoLines::Group& KinetoLines::group_of(const Object& event) {
-  Group& group = groups_[raw_of(event, "pid")];
+  std::string raw = raw_of(event, "pid");
+  const bool is_window = raw == kEmptyText;
+  if (is_window) {
+    raw = '"' + std::string(kWindowProcess) + '"';
+  }
+  Group& group = groups_[raw];
   if (group.pid == 0) {
     group.pid = free_pid_++;
     const std::string pid = std::to_string(group.pid);
@@ -88,7 +99,7 @@ KinetoLines::Group& KinetoLines::group_of(const Object& event) {
                  schema::kLineMergedForeign + R"(","args":{"from":"PyTorch","file":)";
     append_quoted(planned_.path.substr(planned_.path.rfind('/') + 1), new_group_);
     new_group_ += "}},\n";
-    group.name = load::text_at(event, "pid");
+    group.name = is_window ? kWindowProcess : load::text_at(event, "pid");
   }
   return group;
 }
@@ -102,7 +113,11 @@ std::string KinetoLines::thread_of(const Object& event, Group& group) {
   }
   constexpr std::uint32_t kFirst = 1U << 30;
   const auto next = static_cast<std::uint32_t>(kFirst + group.named_threads.size());
-  return std::to_string(group.named_threads.try_emplace(raw_of(event, "tid"), next).first->second);
+  std::string raw = raw_of(event, "tid");
+  if (raw == kEmptyText) {
+    raw = kWindowThread;
+  }
+  return std::to_string(group.named_threads.try_emplace(raw, next).first->second);
 }
 
 void KinetoLines::take_metadata(const Object& event, std::string_view name, std::string& output) {
