@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the binary interface of the plugin, its C API and NCCL's tables, against the baseline.
 
-usage: check_abi.py PLUGIN ROOT [--update]     ROOT: of the sources, which the baseline does not name
+usage: check_abi.py PLUGIN ROOT [--update | --debug]
+  ROOT: of the sources, which the baseline does not name
+  --debug: the build is one with debug information; without it nothing can be compared
 
 Exit status 0: as the baseline, or updated, 1: changed, 77: libabigail or debug information is missing.
 """
@@ -25,7 +27,7 @@ def describe(plugin, root, path):
 
 
 def main():
-    arguments = [argument for argument in sys.argv[1:] if argument != "--update"]
+    arguments = [argument for argument in sys.argv[1:] if not argument.startswith("--")]
     if len(arguments) != 2:
         sys.exit(__doc__)
     plugin, root = arguments
@@ -35,6 +37,8 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         now = pathlib.Path(directory) / "now.abi.xml"
         if not describe(plugin, root.rstrip("/"), now):
+            if "--debug" in sys.argv:
+                sys.exit(f"{plugin} was to have debug information with types (-g), and has none")
             print(f"skipped: {plugin} has no debug information")
             return 77
         if "--update" in sys.argv:
