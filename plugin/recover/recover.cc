@@ -62,6 +62,19 @@ std::optional<std::int64_t> base_time_ns(std::string_view first_line) {
                                                               : std::optional(base_ns);
 }
 
+// The line may be damaged, and name any time.
+std::optional<std::int64_t> silent_ns(std::int64_t read_at_realtime_ns, std::string_view first_line,
+                                      std::int64_t last_sign_ns) {
+  const auto base_ns = base_time_ns(first_line);
+  std::int64_t read_at_ns = 0;
+  std::int64_t apart_ns = 0;
+  if (!base_ns || __builtin_sub_overflow(read_at_realtime_ns, *base_ns, &read_at_ns) ||
+      __builtin_sub_overflow(read_at_ns, last_sign_ns, &apart_ns)) {
+    return std::nullopt;
+  }
+  return std::max<std::int64_t>(apart_ns, 0);
+}
+
 bool is_gone(const std::string& path) {
   return access(path.c_str(), F_OK) != 0 && errno == ENOENT &&
          access((path + ".gz").c_str(), F_OK) != 0;
@@ -219,9 +232,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
                                                            : "the process died (ringside recover)");
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
-  if (const auto base_ns = base_time_ns(first_line); base_ns && outcome.is_running) {
-    outcome.silent_ns =
-        std::max<std::int64_t>(outcome.read_at_realtime_ns - *base_ns - replayed.death_ns, 0);
+  if (outcome.is_running) {
+    outcome.silent_ns = silent_ns(outcome.read_at_realtime_ns, first_line, replayed.death_ns);
   }
   trace.end_recovered(replayed.death_ns, outcome.operations_before + outcome.operations,
                       outcome.silent_ns);
