@@ -43,7 +43,7 @@ class EventParser {
   /// Calls visit(key, value) for each member of the args of an event from parse(). It returns a
   /// simdjson::error_code; the first that is not SUCCESS ends the visit and is told with its key.
   template <typename Visit>
-  Failure visit_arguments(const Event& event, Visit visit);
+  Failure visit_arguments(const Event& event, Visit&& visit);
 
  private:
   template <typename Visit>
@@ -78,7 +78,7 @@ std::optional<std::int64_t> nanoseconds(std::string_view number);
 Failure failure_of(simdjson::error_code error, std::string_view key = {});
 
 template <typename Visit>
-Failure EventParser::visit_arguments(const Event& event, Visit visit) {
+Failure EventParser::visit_arguments(const Event& event, Visit&& visit) {
   simdjson::ondemand::document document;
   simdjson::ondemand::object object;
   const simdjson::padded_string_view json(event.arguments.data(), event.arguments.size(),

@@ -7,7 +7,9 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/load/trace_loader.h"
@@ -107,6 +109,43 @@ TEST_CASE("generated traces") {
     const Generated generated(options + " --seed " + std::to_string(seed));
     CHECK(compare_loaders(generated.paths(), {load::kRangeBytes, 4096, 700}, 2) == "");
     CHECK(load_plainly(generated.paths()).traces.files.at(0).operations.size() > 10);
+  }
+}
+
+// The arguments of a line before what tells what they are of, as JSON with sorted keys has it.
+std::string with_arguments_first(const std::string& text) {
+  constexpr std::string_view kArguments = ",\"args\":";
+  std::istringstream lines(text);
+  std::string made;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t begin = line.find('{');
+    const std::size_t at = line.find(kArguments);
+    const std::size_t end = line.rfind('}');
+    if (at != std::string::npos) {
+      line = line.substr(0, begin + 1) + line.substr(at + 1, end - at - 1) + ',' +
+             line.substr(begin + 1, at - begin - 1) + line.substr(end);
+    }
+    made += line + '\n';
+  }
+  return made;
+}
+
+TEST_CASE("the keys of a line may come in any order") {
+  const Generated generated("--full --iterations 6");
+  for (const std::string& path : generated.paths()) {
+    const std::string text = read(path);
+    const MemoryFile as_written(text);
+    const MemoryFile reordered(with_arguments_first(text));
+    CHECK(compare_loaders({reordered.path()}, {load::kRangeBytes, 700}, 1) == "");
+    model::Problems problems;
+    const model::Traces one = load::load_traces({as_written.path()}, problems, 1);
+    const model::Traces other = load::load_traces({reordered.path()}, problems, 1);
+    CHECK(problems.bad_lines() == 0);
+    REQUIRE((one.files.size() == 1 && other.files.size() == 1));
+    CHECK(one.files[0].operations.size() > 10);
+    CHECK(other.files[0].operations.size() == one.files[0].operations.size());
+    CHECK(other.files[0].proxies.size() == one.files[0].proxies.size());
+    CHECK(other.files[0].steps.size() == one.files[0].steps.size());
   }
 }
 
