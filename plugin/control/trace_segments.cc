@@ -36,7 +36,7 @@ void TraceWriter::next_segment() {
   file_.make_room_for_end(false);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, false);
-  trace_.end(now_ns_, file_.operations(), file_.number() + 1);
+  trace_.end(now_ns_, file_.operations(), {.next_segment = file_.number() + 1});
   flush();
   file_.begin_next(now_ns_);
   if (const exporting::WriteCounts* closed = file_.last_closed(); closed && journal_) {

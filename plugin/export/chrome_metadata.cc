@@ -100,21 +100,16 @@ void ChromeTrace::begin(const ProcessFacts& facts, bool dump) {
   end_line({});
 }
 
-void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment) {
+void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how) {
   metadata(schema::kLineEnd).raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
-  if (next_segment != 0) {
-    line_.member("next_segment", next_segment);
+  if (how.next_segment != 0) {
+    line_.member("next_segment", how.next_segment);
   }
-  line_.raw("}}\n]\n");
-  file_.add(line_.text(), {});
-}
-
-void ChromeTrace::end_recovered(std::int64_t ts_ns, std::uint64_t operations,
-                                std::optional<std::int64_t> silent_ns) {
-  metadata(schema::kLineEnd).raw("\"ts_ns\":").integer(ts_ns).member("operations", operations);
-  line_.member_true("recovered");
-  if (silent_ns) {
-    line_.member("silent_ns", *silent_ns);
+  if (how.recovered) {
+    line_.member_true("recovered");
+  }
+  if (how.silent_ns) {
+    line_.member("silent_ns", *how.silent_ns);
   }
   line_.raw("}}\n]\n");
   file_.add(line_.text(), {});

@@ -21,6 +21,15 @@
 
 namespace ringside::exporting {
 
+/// How a trace file ends.
+struct TraceEnd {
+  std::uint32_t next_segment = 0;  ///< the number of the one that goes on; 0: none does
+  bool recovered = false;          ///< not by the process itself
+  /// Of a process that lives: from its last sign of life to the moment at which its rings were
+  /// read.
+  std::optional<std::int64_t> silent_ns = std::nullopt;
+};
+
 class ChromeTrace final : public assemble::Sink {
  public:
   explicit ChromeTrace(LineSink& file) : file_(file) {}
@@ -29,13 +38,8 @@ class ChromeTrace final : public assemble::Sink {
   void begin(const ProcessFacts& facts, bool dump);
   /// Instead of begin: the file holds the beginning of this trace already.
   void resume(int pid, std::uint64_t run_id);
-  /// The last line and the closing bracket. `next_segment` is the number of the one that goes on,
-  /// 0 if none does. `recovered`: not by the process itself.
-  void end(std::int64_t ts_ns, std::uint64_t operations, std::uint32_t next_segment = 0);
-  /// `silent_ns`: of a process that lives, from its last sign of life to the moment at which its
-  /// rings were read.
-  void end_recovered(std::int64_t ts_ns, std::uint64_t operations,
-                     std::optional<std::int64_t> silent_ns);
+  /// The last line and the closing bracket.
+  void end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how = {});
   /// The first line with its newline, behind which is what a dump copies.
   const std::string& first_line() const { return first_line_; }
 

@@ -27,6 +27,7 @@ struct KeptRecord {
 struct JournalImage {
   std::uint32_t pid = 0;
   std::uint64_t run_id = 0;
+  std::int64_t read_at_realtime_ns = 0;  ///< a moment before it and the rings were read
   std::uint64_t sequence = 0;  ///< of the checkpoint; 0: there is none, and it is all zero
   assemble::Checkpoint checkpoint{};
   std::map<std::uint64_t, std::string> traces;       ///< paths by segment

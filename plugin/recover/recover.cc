@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -232,11 +233,11 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
                                                            : "the process died (ringside recover)");
   trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
                 !outcome.is_running);
+  exporting::TraceEnd end{.recovered = true};
   if (outcome.is_running) {
-    outcome.silent_ns = silent_ns(outcome.read_at_realtime_ns, first_line, replayed.death_ns);
+    end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
   }
-  trace.end_recovered(replayed.death_ns, outcome.operations_before + outcome.operations,
-                      outcome.silent_ns);
+  trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
   return file.flush();
 }
 
@@ -324,7 +325,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   JournalImage journal;
   std::vector<RingImage> rings;
-  outcome.read_at_realtime_ns = realtime_ns();
+  journal.read_at_realtime_ns = realtime_ns();
   if (outcome.error = left.read(journal, rings, outcome.notes); !outcome.error.empty()) {
     return outcome;
   }

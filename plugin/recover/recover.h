@@ -6,7 +6,6 @@
 #define RINGSIDE_PLUGIN_RECOVER_RECOVER_H
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,10 +21,6 @@ struct Outcome {
   /// What kept the trace from being made; empty: nothing. Then nothing was changed or removed.
   std::string error;
   bool is_running = false;  ///< the reason: the process lives
-  /// Of a process that lives: from its last sign of life to the reading of its rings.
-  std::optional<std::int64_t> silent_ns;
-
-  std::int64_t read_at_realtime_ns = 0;  ///< just before the rings were read
 
   std::string trace;  ///< the file that was made; empty without an error: nothing was recorded
   bool removed = false;
