@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_JSON_VALUE_H
 #define RINGSIDE_ANALYZER_LOAD_JSON_VALUE_H
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <simdjson.h>
@@ -24,36 +25,21 @@ inline bool is_followed_well(std::string_view token) {
 
 /// Reads what nearly all numbers of a trace are: one to 16 digits and nothing else. False for all
 /// others, which may be right, too. From its start 16 bytes may be read.
-inline bool read_digits(std::string_view token, std::int64_t& number) {
-  if (token.empty() || token.size() > 16 || (token.front() == '0' && token.size() > 1)) {
+inline bool is_short_number(std::string_view token, std::int64_t& number) {
+  std::uint64_t digits = 0;
+  if (token.empty() || token.size() > 16 || (token.front() == '0' && token.size() > 1) ||
+      read_digits(token.data(), digits) != token.size()) {
     return false;
   }
-  // The last digit is the last byte of a word; '0' stands before the first.
-  const auto word = [](const char* at, std::size_t digits) {
-    const std::uint64_t bytes = load_word(at);
-    return digits == 8 ? bytes : bytes << (64 - 8 * digits) | (kOnes * '0') >> 8 * digits;
-  };
-  const std::size_t low = token.size() < 8 ? token.size() : 8;
-  std::uint64_t value = 0;
-  if (!read_eight_digits(word(token.data() + token.size() - low, low), value)) {
-    return false;
-  }
-  if (token.size() > 8) {
-    std::uint64_t high = 0;
-    if (!read_eight_digits(word(token.data(), token.size() - 8), high)) {
-      return false;
-    }
-    value += high * 100'000'000;
-  }
-  number = static_cast<std::int64_t>(value);
+  number = static_cast<std::int64_t>(digits);
   return true;
 }
 
-template <typename Integer>
+template <std::integral Integer>
 simdjson::error_code take_integer(simdjson::ondemand::value& value, Integer& result) {
   std::int64_t number = 0;
   const std::string_view token = value.raw_json_token();
-  if (!is_followed_well(token) || !read_digits(token, number)) {
+  if (!is_followed_well(token) || !is_short_number(token, number)) {
     if (const auto error = value.get_int64().get(number)) {
       return error;
     }
@@ -65,9 +51,9 @@ simdjson::error_code take_integer(simdjson::ondemand::value& value, Integer& res
   return simdjson::SUCCESS;
 }
 
-template <typename Integer>
-simdjson::error_code take_integer(simdjson::ondemand::value& value,
-                                  std::optional<Integer>& result) {
+/// Of either kind of value.
+template <typename Value, std::integral Integer>
+simdjson::error_code take_integer(Value& value, std::optional<Integer>& result) {
   Integer number = 0;
   if (const auto error = take_integer(value, number)) {
     return error;
@@ -89,6 +75,10 @@ inline simdjson::error_code take_view(simdjson::ondemand::value& value, std::str
     }
   }
   return value.get_string().get(result);
+}
+
+inline simdjson::error_code take_bool(simdjson::ondemand::value& value, bool& result) {
+  return value.get_bool().get(result);
 }
 
 inline simdjson::error_code take_text(simdjson::ondemand::value& value, std::string& result) {

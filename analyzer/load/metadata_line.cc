@@ -76,7 +76,7 @@ Failure read_mark(EventParser& parser, const Event& event, Part& part) {
     if (key == "mark") return take_integer(value, number);
     if (key == "name") return take_text(value, name.emplace());
     if (key == "tid") return take_integer(value, tid);
-    if (key == "range") return value.get_bool().get(mark.is_range);
+    if (key == "range") return take_bool(value, mark.is_range);
     if (key == "start_ns") return take_integer(value, start_ns);
     if (key == "end_ns") return take_integer(value, mark.end_ns);
     return simdjson::SUCCESS;
@@ -169,7 +169,7 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key == "operations") return take_integer(value, operations);
     if (key == "silent_ns") return take_integer(value, silent_ns);
-    if (key == "recovered") return value.get_bool().get(recovered.emplace());
+    if (key == "recovered") return take_bool(value, recovered.emplace());
     if (key == "next_segment") return take_integer(value, next_segment);
     return simdjson::SUCCESS;
   });
@@ -274,7 +274,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "format_version") return take_integer(value, version);
     if (key == "run_id") return take_text(value, process.run_id);
-    if (key == "dump") return value.get_bool().get(process.dump);
+    if (key == "dump") return take_bool(value, process.dump);
     if (key == "segment") return take_integer(value, process.segment);
     if (key == "segment_start_ns") return take_integer(value, process.segment_start_ns);
     if (key == "job") return take_text(value, process.job);

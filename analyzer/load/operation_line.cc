@@ -5,13 +5,13 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/canonical_value.h"
 #include "analyzer/load/json_value.h"
 
 namespace ringside::load {
 namespace {
 
 using simdjson::error_code;
-using Value = simdjson::ondemand::value;
 
 // In the order of OperationKey.
 constexpr std::array<std::string_view, kOperationKeys> kKeys = {"op",
@@ -73,7 +73,7 @@ constexpr std::array<std::pair<std::string_view, model::State>, 3> kStates = {{
     {"enqueued", model::State::kEnqueued},
 }};
 
-template <typename Word, std::size_t kSize>
+template <typename Value, typename Word, std::size_t kSize>
 error_code take_word(Value& value,
                      const std::array<std::pair<std::string_view, Word>, kSize>& words,
                      std::optional<Word>& result) {
@@ -118,6 +118,7 @@ void OperationReader::begin() {
 }
 
 // Most often it is the name that the same key had on the line before.
+template <typename Value>
 error_code OperationReader::take_name(OperationKey key, Value& value, model::NameId& result) {
   std::string_view text;
   if (const auto error = take_view(value, text)) {
@@ -131,9 +132,10 @@ error_code OperationReader::take_name(OperationKey key, Value& value, model::Nam
   return simdjson::SUCCESS;
 }
 
-error_code OperationReader::operator()(std::string_view text, Value& value) {
+template <typename Value>
+error_code OperationReader::take(std::size_t index, Value& value) {
   model::Operation& operation = line_.operation;
-  const auto key = static_cast<OperationKey>(keys_.find(text));
+  const auto key = static_cast<OperationKey>(index);
   switch (key) {
     case OperationKey::kOp:
       return take_integer(value, required_.op);
@@ -172,7 +174,7 @@ error_code OperationReader::operator()(std::string_view text, Value& value) {
     case OperationKey::kSampleOf:
       return take_integer(value, operation.sample_of);
     case OperationKey::kSampledOut:
-      return value.get_bool().get(operation.sampled_out);
+      return take_bool(value, operation.sampled_out);
     case OperationKey::kTid:
       return take_integer(value, operation.tid);
     case OperationKey::kChannels:
@@ -180,11 +182,11 @@ error_code OperationReader::operator()(std::string_view text, Value& value) {
     case OperationKey::kGpuRejected:
       return take_integer(value, operation.gpu_rejected);
     case OperationKey::kGpuPolled:
-      return value.get_bool().get(operation.gpu_polled);
+      return take_bool(value, operation.gpu_polled);
     case OperationKey::kGraph:
-      return value.get_bool().get(operation.graph);
+      return take_bool(value, operation.graph);
     case OperationKey::kInFlight:
-      return value.get_bool().get(operation.in_flight);
+      return take_bool(value, operation.in_flight);
     case OperationKey::kEnqueueStart:
       return take_integer(value, operation.enqueue_start_ns);
     case OperationKey::kEnqueueEnd:
@@ -209,6 +211,9 @@ error_code OperationReader::operator()(std::string_view text, Value& value) {
   }
   return simdjson::SUCCESS;
 }
+
+template error_code OperationReader::take(std::size_t key, simdjson::ondemand::value& value);
+template error_code OperationReader::take(std::size_t key, CanonicalValue& value);
 
 Failure OperationReader::missing_key() const {
   const char* key = nullptr;

@@ -75,7 +75,14 @@ class OperationReader {
   /// Before the first member.
   void begin();
   /// For each member.
-  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value);
+  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value) {
+    return take(keys_.find(key), value);
+  }
+  /// The same in two steps: which key begins at `at`, and its value, which is a
+  /// simdjson::ondemand::value or a CanonicalValue.
+  KeyPlace find_key(const char* at) { return keys_.find_at(at); }
+  template <typename Value>
+  simdjson::error_code take(std::size_t key, Value& value);
   /// After the last. Fails where a key that every operation has is absent, or values cannot be what
   /// the format says.
   Failure finish();
@@ -92,8 +99,8 @@ class OperationReader {
     std::optional<model::State> state;
   };
 
-  simdjson::error_code take_name(OperationKey key, simdjson::ondemand::value& value,
-                                 model::NameId& result);
+  template <typename Value>
+  simdjson::error_code take_name(OperationKey key, Value& value, model::NameId& result);
   Failure missing_key() const;
 
   model::NameTable& names_;

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/load/canonical_line.h"
 #include "analyzer/load/metadata_line.h"
 #include "analyzer/load/unneeded_line.h"
 #include "ringside/trace_schema.h"
@@ -91,16 +92,21 @@ Failure PartLoader::load(const Line& line) {
   if (line.is_too_long) {
     return "longer than 1 MiB; the format allows 64 KiB";
   }
-  if (is_unneeded(line.text)) {
-    return std::nullopt;
-  }
   const std::string_view text = event_of_line(line);
-  if (text.empty()) {
-    return closes_array(line) ? Failure() : "empty line";
-  }
   Event event;
-  if (auto failure = parser_.parse(text, event, taker_)) {
-    return failure;
+  if (!parse_canonical(text, event, taker_)) {
+    if (is_unneeded(line.text)) {
+      return std::nullopt;
+    }
+    if (text.empty()) {
+      return closes_array(line) ? Failure() : "empty line";
+    }
+    if (auto failure = parser_.parse(text, event, taker_)) {
+      return failure;
+    }
+    if (event.phase.empty()) {
+      return failure_of(simdjson::NO_SUCH_FIELD, "ph");
+    }
   }
   const bool is_row = is_row_of_proxy(event);
   if (is_row && event.phase == "e") {

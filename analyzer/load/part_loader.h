@@ -29,8 +29,13 @@ class PartLoader {
   // Takes the args of the lines that there are most of.
   struct Taker {
     bool takes(const Event& event);
-    simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value) {
+    template <typename Value>
+    simdjson::error_code operator()(std::string_view key, Value& value) {
       return is_row ? rows(key, value) : operation(key, value);
+    }
+    template <typename Visit>
+    bool give(Visit visit) {
+      return is_row ? visit(rows) : visit(operation);
     }
 
     OperationReader operation;

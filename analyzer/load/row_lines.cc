@@ -5,13 +5,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "analyzer/load/canonical_value.h"
 #include "analyzer/load/json_value.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
 namespace {
-
-using Value = simdjson::ondemand::value;
 
 // What a row is named for, without what may stand before it: "send", "rank 2 recv steps".
 bool ends_in_word(std::string_view text, std::string_view word) {
@@ -46,8 +45,8 @@ Failure read_name(std::string_view name, bool is_step, bool& is_send, std::uint1
 }  // namespace
 
 const std::array<std::string_view, RowReader::kKeys> RowReader::kKeyNames = {
-    "context",     "op",           "peer",        "steps",    "bytes",
-    "gpu_wait_ns", "peer_wait_ns", "transfer_ns", "flush_ns", "in_flight"};
+    "context",      "op",          "peer",     "steps",     "bytes", "gpu_wait_ns",
+    "peer_wait_ns", "transfer_ns", "flush_ns", "in_flight", "step"};
 
 RowReader::RowReader(Part& part) : part_(part), keys_(kKeyNames) {}
 
@@ -58,9 +57,10 @@ void RowReader::begin() {
   steps_ = 0;
 }
 
-simdjson::error_code RowReader::operator()(std::string_view key, Value& value) {
+template <typename Value>
+simdjson::error_code RowReader::take(std::size_t key, Value& value) {
   // As in kKeyNames.
-  switch (keys_.find(key)) {
+  switch (key) {
     case 0:
       return take_integer(value, context_);
     case 1:
@@ -80,11 +80,14 @@ simdjson::error_code RowReader::operator()(std::string_view key, Value& value) {
     case 8:
       return take_integer(value, row_.flush_ns);
     case 9:
-      return value.get_bool().get(row_.in_flight);
+      return take_bool(value, row_.in_flight);
     default:
       return simdjson::SUCCESS;
   }
 }
+
+template simdjson::error_code RowReader::take(std::size_t key, simdjson::ondemand::value& value);
+template simdjson::error_code RowReader::take(std::size_t key, CanonicalValue& value);
 
 Failure RowReader::finish(const Event& event) {
   // Whatever comes of it, the "e" that follows is not of a row before.

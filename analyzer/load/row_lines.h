@@ -22,7 +22,14 @@ class RowReader {
   /// Before the first member of the args of an event with "ph":"b" and "cat":"proxy" or "step".
   void begin();
   /// For each member.
-  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value);
+  simdjson::error_code operator()(std::string_view key, simdjson::ondemand::value& value) {
+    return take(keys_.find(key), value);
+  }
+  /// The same in two steps: which key begins at `at`, and its value, which is a
+  /// simdjson::ondemand::value or a CanonicalValue.
+  KeyPlace find_key(const char* at) { return keys_.find_at(at); }
+  template <typename Value>
+  simdjson::error_code take(std::size_t key, Value& value);
   /// After the last.
   Failure finish(const Event& event);
 
@@ -33,7 +40,7 @@ class RowReader {
   void lose();
 
  private:
-  static constexpr std::size_t kKeys = 10;
+  static constexpr std::size_t kKeys = 11;
   static const std::array<std::string_view, kKeys> kKeyNames;
 
   Part& part_;

@@ -41,6 +41,9 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .stream = operation.stream,
           .tid = operation.tid,
           .kind = operation.kind,
+          .times_from = operation.times_from,
+          .state = operation.state,
+          .in_flight = operation.in_flight,
           .graph = operation.graph,
           .gpu_polled = operation.gpu_polled,
           .sampled_out = operation.sampled_out};
@@ -65,8 +68,11 @@ std::uint64_t Operations::hash(const Shape& shape) {
   mix(both(shape.gpu_rejected, shape.func));
   mix(both(shape.datatype, shape.algo));
   mix(both(shape.proto, shape.stream));
-  mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 2 |
-                          std::uint32_t{shape.graph} << 1 | std::uint32_t{shape.gpu_polled}));
+  mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 16 |
+                          static_cast<std::uint32_t>(shape.times_from) << 8 |
+                          static_cast<std::uint32_t>(shape.state) << 4 |
+                          std::uint32_t{shape.in_flight} << 2 | std::uint32_t{shape.graph} << 1 |
+                          std::uint32_t{shape.gpu_polled}));
   return hash;
 }
 
@@ -97,18 +103,35 @@ std::uint32_t Operations::intern(const Shape& shape) {
   return index_[at] - 1;
 }
 
-Operations::Row Operations::row_of(const Operation& operation) {
+Operations::Row Operations::row_of(const Operation& operation, std::size_t index) {
+  std::uint32_t enqueue_ns = kNotEnqueued;
+  if (operation.enqueue_end_ns) {
+    // Unsigned: nothing wraps that could be taken for a short time.
+    const auto start_ns = static_cast<std::uint64_t>(operation.enqueue_start_ns.value_or(0));
+    const auto end_ns = static_cast<std::uint64_t>(*operation.enqueue_end_ns);
+    const bool is_near = operation.enqueue_start_ns && end_ns - start_ns < kFarEnqueued;
+    enqueue_ns = is_near ? static_cast<std::uint32_t>(end_ns - start_ns) : kFarEnqueued;
+  }
+  if (enqueue_ns == kFarEnqueued) {
+    far_enqueued_ns_[index] = *operation.enqueue_end_ns;
+  }
   return {.id = operation.id,
           .seq = pack(operation.seq),
           .group = pack(operation.group),
           .enqueue_start_ns = pack(operation.enqueue_start_ns),
-          .enqueue_end_ns = pack(operation.enqueue_end_ns),
           .start_ns = pack(operation.start_ns),
           .end_ns = pack(operation.end_ns),
-          .shape = intern(shape_of(operation)),
-          .times_from = operation.times_from,
-          .state = operation.state,
-          .in_flight = operation.in_flight};
+          .enqueue_ns = enqueue_ns,
+          .shape = intern(shape_of(operation))};
+}
+
+std::optional<std::int64_t> Operations::enqueue_end_ns(std::size_t index) const {
+  const Row& row = this->row(index);
+  if (row.enqueue_ns == kNotEnqueued) {
+    return std::nullopt;
+  }
+  return row.enqueue_ns == kFarEnqueued ? far_enqueued_ns_.at(index)
+                                        : row.enqueue_start_ns + row.enqueue_ns;
 }
 
 void Operations::push(const Row& row) {
@@ -120,11 +143,11 @@ void Operations::push(const Row& row) {
 }
 
 void Operations::push_back(const Operation& operation) {
-  push(row_of(operation));
+  push(row_of(operation, size_));
 }
 
 void Operations::set(std::size_t index, const Operation& operation) {
-  row(index) = row_of(operation);
+  row(index) = row_of(operation, index);
 }
 
 void Operations::append(Operations&& other, std::span<const NameId> names) {
@@ -142,6 +165,9 @@ void Operations::append(Operations&& other) {
   shapes.reserve(other.shapes_.size());
   for (const Shape& shape : other.shapes_) {
     shapes.push_back(intern(shape));
+  }
+  for (const auto& [i, end_ns] : other.far_enqueued_ns_) {
+    far_enqueued_ns_[size_ + i] = end_ns;
   }
   for (std::size_t i = 0; i < other.size_; ++i) {
     Row row = other.row(i);
@@ -170,9 +196,9 @@ Operation Operations::operator[](std::size_t index) const {
   operation.id = row.id;
   operation.context = shape.context;
   operation.kind = shape.kind;
-  operation.times_from = row.times_from;
-  operation.state = row.state;
-  operation.in_flight = row.in_flight;
+  operation.times_from = shape.times_from;
+  operation.state = shape.state;
+  operation.in_flight = shape.in_flight;
   operation.func = shape.func;
   operation.datatype = shape.datatype;
   operation.algo = shape.algo;
@@ -193,7 +219,7 @@ Operation Operations::operator[](std::size_t index) const {
   operation.stream = shape.stream;
   operation.tid = shape.tid;
   operation.enqueue_start_ns = unpack(row.enqueue_start_ns);
-  operation.enqueue_end_ns = unpack(row.enqueue_end_ns);
+  operation.enqueue_end_ns = enqueue_end_ns(index);
   operation.start_ns = unpack(row.start_ns);
   operation.end_ns = unpack(row.end_ns);
   return operation;

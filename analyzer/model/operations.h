@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations of one file, 64 bytes each: what changes from one to the next is kept for each,
+// The operations of one file, 56 bytes each: what changes from one to the next is kept for each,
 // and what many have in common (function, size, algorithm, ...) once for all that have it.
 #ifndef RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
 #define RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <iterator>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/operation.h"
@@ -66,15 +67,14 @@ class Operations {
     std::uint64_t seq;
     std::uint64_t group;
     std::int64_t enqueue_start_ns;
-    std::int64_t enqueue_end_ns;
     std::int64_t start_ns;
     std::int64_t end_ns;
-    std::uint32_t shape;  // index into shapes_
-    TimesFrom times_from;
-    State state;
-    bool in_flight;
+    std::uint32_t enqueue_ns;  // to enqueue_end_ns, or one of the two below
+    std::uint32_t shape;       // index into shapes_
   };
-  static_assert(sizeof(Row) == 64);
+  static_assert(sizeof(Row) == 56);
+  static constexpr std::uint32_t kNotEnqueued = 0xFFFFFFFF;  // no enqueue_end_ns
+  static constexpr std::uint32_t kFarEnqueued = 0xFFFFFFFE;  // it is in far_enqueued_ns_
 
   struct Shape {
     std::uint64_t count;
@@ -93,6 +93,9 @@ class Operations {
     NameId stream;
     std::uint32_t tid;
     Kind kind;
+    TimesFrom times_from;
+    State state;
+    bool in_flight;
     bool graph;
     bool gpu_polled;
     bool sampled_out;
@@ -102,7 +105,7 @@ class Operations {
 
   // Blocks of one size: those that one sequence frees another can use, so that appending many short
   // ones to a long one takes little more memory than the long one.
-  static constexpr std::size_t kBlockRows = 1024;
+  static constexpr std::size_t kBlockRows = 128;
 
   Row& row(std::size_t index) { return blocks_[index / kBlockRows][index % kBlockRows]; }
   const Row& row(std::size_t index) const {
@@ -111,13 +114,16 @@ class Operations {
   void push(const Row& row);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
-  Row row_of(const Operation& operation);
+  Row row_of(const Operation& operation, std::size_t index);
+  std::optional<std::int64_t> enqueue_end_ns(std::size_t index) const;
   std::uint32_t intern(const Shape& shape);
   void rebuild_index(std::size_t size);
 
   std::vector<std::vector<Row>> blocks_;
   std::size_t size_ = 0;
   std::vector<Shape> shapes_;
+  // enqueue_end_ns of those, by index, that lasted more than 4 s or have no enqueue_start_ns.
+  std::unordered_map<std::size_t, std::int64_t> far_enqueued_ns_;
   std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_
 };
 

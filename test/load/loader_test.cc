@@ -161,6 +161,46 @@ TEST_CASE("a trace that was cut off at any byte, by the plain loader") {
   }
 }
 
+TEST_CASE("a trace with any byte of a line replaced") {
+  constexpr std::string_view kMembers = R"("id2":{"local":"0x1"},"pid":100,"tid":7,"ts":5.250,)";
+  const std::string other =
+      R"({"ph":"b","cat":"step",)" + std::string(kMembers) +
+      R"("name":"send steps channel 0","args":{"op":1,"context":1,"peer":1,"step":0,"bytes":64,)"
+      R"("gpu_wait_ns":4,"in_flight":false}},)";
+  const std::string end =
+      R"({"ph":"e","cat":"step",)" + std::string(kMembers) + R"("name":"send steps channel 0"},)";
+  const std::string operation =
+      R"({"ph":"b","cat":"op",)" + std::string(kMembers) +
+      R"("name":"AllReduce","bind_id":"0x7f","flow_in":true,"args":{"op":1,"context":1,)"
+      R"("comm":"0xba","rank":1,"nranks":2,"kind":"coll","func":"AllReduce","seq":12345678,)"
+      R"("enqueue_start_ns":200,"start_ns":2005000,"end_ns":210500000,"times_from":"proxy",)"
+      R"("state":"completed","graph":true}},)";
+  const std::string whole = std::string(kFirst) + '\n' + operation + '\n' + other + '\n' + end +
+                            '\n' + operation + "\n]\n";
+  REQUIRE(load_plainly({MemoryFile(whole).path()}).traces.files.at(0).operations.size() == 2);
+  const std::size_t begin = std::string_view(kFirst).size() + 1;
+  for (std::size_t at = begin; at < begin + operation.size() + other.size() + end.size() + 2;
+       ++at) {
+    for (const char byte : std::string_view("\0\t\n \"\\,:{}[]0.-eb/\x7f\xc3", 20)) {
+      std::string changed = whole;
+      changed[at] = byte;
+      const MemoryFile file(changed);
+      INFO("byte " << at << " is " << static_cast<int>(byte) << ": " << changed);
+      REQUIRE(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
+    }
+  }
+}
+
+TEST_CASE("a line that does not say what it is") {
+  const MemoryFile file(std::string(kFirst) + "\n{\"p^\":\"M\",\"name\":\"x\",\"args\":{}},\n" +
+                        kLine + "\n]\n");
+  CHECK(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
+  model::Problems problems;
+  load::load_traces({file.path()}, problems, 1);
+  REQUIRE(problems.bad_lines() == 1);
+  CHECK(problems.lines().at(0).reason == "\"ph\" is missing");
+}
+
 TEST_CASE("the plain loader reads what is there") {
   const MemoryFile file(std::string(kFirst) + '\n' + kLine + "\nnothing\n" + kLine);
   const Loaded loaded = load_plainly({file.path(), "/nowhere/trace.json"});

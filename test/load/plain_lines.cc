@@ -113,6 +113,9 @@ std::optional<Event> event_of(std::string_view text) {
       event.arguments = member.value;
     }
   }
+  if (event.phase.empty()) {
+    return std::nullopt;
+  }
   return event;
 }
 

@@ -42,11 +42,20 @@ std::string_view event_text(std::string_view line, bool is_first) {
 }
 
 // Lines of no other phase say anything here. Where one of the others is damaged, in its args too,
-// so that nothing is lost if it is ignored, a reader need not see it.
+// so that nothing is lost if it is ignored, a reader need not see it; likewise where the text
+// leaves open which phase it is.
 bool may_be_needed(std::string_view line) {
-  return line.find(R"("ph":"M")") != std::string_view::npos ||
-         line.find(R"("ph":"b")") != std::string_view::npos ||
-         line.find(R"("ph":"e")") != std::string_view::npos;
+  constexpr std::string_view kPhase = "\"ph\":\"";
+  bool has_phase = false;
+  for (std::size_t at = line.find(kPhase); at != std::string_view::npos;
+       at = line.find(kPhase, at + 1)) {
+    const std::string_view value = line.substr(at + kPhase.size(), 2);
+    if (value != "M\"" && value != "b\"" && value != "e\"") {
+      return false;
+    }
+    has_phase = true;
+  }
+  return has_phase;
 }
 
 class FileLoader {
