@@ -84,8 +84,8 @@ bool take_canonical_member(CanonicalCursor& cursor, Event& event, Taker& taker) 
 
 /// Does what EventParser::parse() does, the args given to the taker, or is false. It is false where
 /// anything is not as expected, be it right or wrong in JSON; `event` and what the taker was given
-/// mean nothing then. `json` is followed by a newline within LineReader::kPadding bytes, half of
-/// which may be read behind it.
+/// mean nothing then. The line goes on to its newline, behind which LineReader::kPadding bytes may
+/// be read.
 template <typename Taker>
 bool parse_canonical(std::string_view json, Event& event, Taker& taker) {
   event = {};

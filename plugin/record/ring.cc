@@ -4,8 +4,10 @@
 #include <cstring>
 
 namespace ringside::record {
+namespace {
 
-std::uint8_t name_code_slow(Ring& ring, const char* text) noexcept {
+// A name that is not known to all.
+std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   if (text[0] == '\0') {
     return kNameNone;
   }
@@ -37,6 +39,20 @@ std::uint8_t name_code_slow(Ring& ring, const char* text) noexcept {
   slot->first.context = 0;
   slot->first.payload.name = name;
   ring.commit(1);
+  return code;
+}
+
+}  // namespace
+
+std::uint8_t new_name_code(Ring& ring, const char* text, SeenName& seen) noexcept {
+  const NamePrefix prefix = read_prefix(text);
+  const std::uint8_t known = known_name(prefix);
+  const std::uint8_t code = known != kNameNone ? known : own_name_code(ring, text);
+  // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
+  const bool is_whole = (prefix.high >> 56) == 0;
+  if (is_whole && code != kNameOther && is_within_page(text)) {
+    seen = {reinterpret_cast<std::uint64_t>(text), read_bytes(text), code};
+  }
   return code;
 }
 

@@ -96,7 +96,7 @@ struct Ring {
 
   /// The drain thread has read the slots of the last lap: their lines are in its processor's cache.
   /// Asked for some records ahead, they are here when they are written.
-  static constexpr std::uint64_t kPrefetchSlots = 8;
+  static constexpr std::uint64_t kPrefetchSlots = 16;
   static void prefetch_for_write(const Slot* slot) noexcept {
 #if defined(__x86_64__)
     // What __builtin_prefetch makes of it on plain x86-64 only reads. Processors that do not know
@@ -127,12 +127,18 @@ struct Ring {
 
   /// Producer: publishes the record of one or two slots that begins at the reserved place.
   void commit(std::uint64_t count) noexcept {
+    // Read once: for all that the compiler knows, a slot may be part of this head.
+    const std::uint64_t at = position;
+    const std::uint64_t mask = capacity - 1;
+    Slot* const all = slots();
+    // Each slot asks for the one that is so far ahead of it, so that none is left out.
+    prefetch_for_write(&all[(at + kPrefetchSlots) & mask]);
     if (count == 2) {
-      slot(position + 1).commit.store(position + 2, std::memory_order_release);
+      prefetch_for_write(&all[(at + 1 + kPrefetchSlots) & mask]);
+      all[(at + 1) & mask].commit.store(at + 2, std::memory_order_release);
     }
-    slot(position).commit.store(position + 1, std::memory_order_release);
-    position += count;
-    prefetch_for_write(&slot(position + kPrefetchSlots));
+    all[at & mask].commit.store(at + 1, std::memory_order_release);
+    position = at + count;
   }
 
   /// Consumer: the record at `at`, or NULL if it is not there yet.
@@ -143,11 +149,14 @@ struct Ring {
 };
 static_assert(sizeof(Ring) % 64 == 0);
 
+/// The same for a name that the thread has not met there. Out of line: what it saves and restores
+/// would cost the others more than their search.
+[[gnu::cold, gnu::noinline]] std::uint8_t new_name_code(Ring& ring, const char* text,
+                                                        SeenName& seen) noexcept;
+
 /// Code for a name: a known one's, or one of this ring's own, which is announced by a record before
 /// it is first used. Producer only.
-std::uint8_t name_code_slow(Ring& ring, const char* text) noexcept;
-
-inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
+[[gnu::always_inline]] inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
   if (text == nullptr) {
     return kNameNone;
   }
@@ -157,15 +166,7 @@ inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
   if (seen.address == address && seen.bytes == read_bytes(text)) [[likely]] {
     return static_cast<std::uint8_t>(seen.code);
   }
-  const NamePrefix prefix = read_prefix(text);
-  const std::uint8_t known = known_name(prefix);
-  const std::uint8_t code = known != kNameNone ? known : name_code_slow(ring, text);
-  // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
-  const bool is_whole = (prefix.high >> 56) == 0;
-  if (is_whole && code != kNameOther && is_within_page(text)) {
-    seen = {address, read_bytes(text), code};
-  }
-  return code;
+  return new_name_code(ring, text, seen);
 }
 
 }  // namespace ringside::record

@@ -80,12 +80,14 @@ class Run {
       measure_base(threads);
       measure_gate(target, threads, "on");
       if (stop_ != nullptr && !options_.recording_only) {
+        is_recording_ = false;
         ringside_start_options only_coll{sizeof(ringside_start_options), "coll"};
         start_(&only_coll);
         measure_gate(target, threads, "type off", abi::kProxyCtrl);
         stop_();
         measure_gate(target, threads, "stopped");
         start_(nullptr);
+        is_recording_ = true;
       }
     }
     table->finalize(target.context);
@@ -94,8 +96,12 @@ class Run {
 
  private:
   void rest() const {
-    // Ringside's drain thread empties the rings now and finds little to do while calls are timed:
-    // a round takes far less than the time between its cycles.
+    // A new window wakes Ringside's drain thread, which empties the rings now. While calls are
+    // timed it sleeps: a round takes far less than the time between its cycles.
+    if (is_recording_ && stop_ != nullptr) {
+      stop_();
+      start_(nullptr);
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(options_.rest_ms));
   }
 
@@ -113,7 +119,7 @@ class Run {
     if (threads == options_.threads.front()) {
       print("timestamp read", threads, "", clock, 0);
     }
-    const Target nothing{&empty_table(), nullptr, version_, {}};
+    const Target nothing{&empty_table(), nullptr, version_, [this] { rest(); }};
     empty_ = measure_kind(nothing, kind_of(abi::kProxyStep), threads, options_.calls);
     if (threads == options_.threads.front()) {
       Samples copy = empty_.start;
@@ -164,6 +170,7 @@ class Run {
   int (*status_)(ringside_status_info*) = nullptr;
   int (*start_)(const ringside_start_options*) = nullptr;
   int (*stop_)() = nullptr;
+  bool is_recording_ = true;  // all types
   double ns_per_tick_ = 1;
   double clock_ns_ = 1;
   KindSamples empty_;
@@ -346,7 +353,7 @@ int main(int argc, char** argv) {
   }
   setenv("RINGSIDE_DIR", directory, 0);
   setenv("RINGSIDE_EVENTS", "all", 0);
-  setenv("RINGSIDE_DRAIN_MS", "3", 0);
+  setenv("RINGSIDE_DRAIN_MS", "1000", 0);
   setenv("RINGSIDE_RING_BYTES", "4M", 0);
   const int result = run(options);
   std::error_code ignored;

@@ -2,6 +2,7 @@
 #include "test/bench/measure.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <thread>
@@ -45,12 +46,17 @@ void timed(ClockSource source, bool single, std::vector<double>& out, Body&& bod
     out.push_back(static_cast<double>(end - begin) / kBatch);
     return;
   }
+  // On the stack, and moved when the batch is over: a store to a page that the processor has to
+  // look for would be waited for within the next call.
+  std::array<std::uint64_t, kBatch> ticks{};
+  std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int i = 0; i < kBatch; ++i) {
     const std::uint64_t begin = record::read_ticks(source);
     body(i);
     const std::uint64_t end = record::read_ticks(source);
-    out.push_back(static_cast<double>(end - begin));
+    ticks[static_cast<std::size_t>(i)] = end - begin;
   }
+  out.insert(out.end(), ticks.begin(), ticks.end());
 }
 
 /// Starts the chain of parents of a kind; the handles to stop later, the nearest parent last.
@@ -79,24 +85,18 @@ void run_round(const Target& target, const Kind& kind, bool single, int batches,
   const int state = state_of(target.version, kind);
   std::array<void*, kBatch> handles{};
   const auto at = [&](int i) -> void*& { return handles[static_cast<std::size_t>(i)]; };
-  // Steady state: what the pause has cooled is warm again before the first call that counts.
-  for (void*& handle : handles) {
-    table->start_event(target.context, &handle, &descr);
-  }
-  for (void* handle : handles) {
-    if (state >= 0) {
-      table->record_event_state(handle, state, &args);
-    }
-    table->stop_event(handle);
-  }
-  for (int batch = 0; batch < batches; ++batch) {
-    timed(source, single, single ? out.start.single : out.start.batch,
+  // Steady state: what the pause has cooled, this code too, is warm again before the first batch
+  // that counts.
+  KindSamples warm_up;
+  for (int batch = -1; batch < batches; ++batch) {
+    KindSamples& samples = batch < 0 ? warm_up : out;
+    timed(source, single, single ? samples.start.single : samples.start.batch,
           [&](int i) { table->start_event(target.context, &at(i), &descr); });
     if (state >= 0) {
-      timed(source, single, single ? out.state.single : out.state.batch,
+      timed(source, single, single ? samples.state.single : samples.state.batch,
             [&](int i) { table->record_event_state(at(i), state, &args); });
     }
-    timed(source, single, single ? out.stop.single : out.stop.batch,
+    timed(source, single, single ? samples.stop.single : samples.stop.batch,
           [&](int i) { table->stop_event(at(i)); });
   }
   for (auto parent = parents.rbegin(); parent != parents.rend(); ++parent) {
