@@ -126,11 +126,29 @@ class Parser {
       value = integer;
     } else if (std::from_chars(rest_.data(), end, real).ec == std::errc{} && std::isfinite(real)) {
       value = real;
+    } else if (is_too_small(rest_.substr(0, at))) {
+      value = 0.0;
     } else {
       return false;
     }
     rest_.remove_prefix(at);
     return true;
+  }
+
+  // Of a number that fits no double, for which from_chars has one error: whether it is next to 0.
+  static bool is_too_small(std::string_view number) {
+    const std::size_t e = std::min(number.find_first_of("eE"), number.size());
+    const std::string_view digits = number.substr(0, e);
+    const auto point = static_cast<std::int64_t>(std::min(digits.find('.'), digits.size()));
+    const auto first = static_cast<std::int64_t>(digits.find_first_of("123456789"));
+    std::string_view power = number.substr(std::min(e + 1, number.size()));
+    if (power.starts_with('+')) {
+      power.remove_prefix(1);
+    }
+    std::int64_t exponent = 0;
+    const auto read = std::from_chars(power.data(), power.data() + power.size(), exponent);
+    return read.ec == std::errc::result_out_of_range ? power.starts_with('-')
+                                                     : point - first + exponent < 0;
   }
 
   bool string(std::string& text) {

@@ -41,6 +41,16 @@ TEST_CASE("integers that fit are integers, others real numbers, and none is cut"
   CHECK(value("9223372036854775808") == FlatValue(9223372036854775808.0));
   CHECK(value("0") == FlatValue(std::int64_t{0}));
   CHECK(value("1.0") == FlatValue(1.0));
+  const std::string zeros(400, '0');
+  for (const std::string& tiny :
+       {std::string("1e-75808"), std::string("-1.5E-99999999999999999999"), "0." + zeros + "1",
+        "0." + zeros + "1e10", "1" + zeros + "e-800"}) {
+    CHECK(value(tiny) == FlatValue(0.0));
+  }
+  for (const std::string& huge : {"1" + zeros, "1" + zeros + "e-10", "0." + zeros + "1e900",
+                                  std::string("1e+99999999999999999999")}) {
+    CHECK(value(huge) == FlatValue(std::string("refused")));
+  }
   for (const char* wrong : {"01", "+1", ".5", "1.", "1e", "1e999", "-", "0x1", "inf", "nan", "--1",
                             "1 2", "tru", "True", "'a'", "[1]", "{}", ""}) {
     CHECK(value(wrong) == FlatValue(std::string("refused")));
