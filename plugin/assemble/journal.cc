@@ -80,21 +80,39 @@ bool Journal::append(const RecordView& view, std::uint64_t operation) {
   return true;
 }
 
+// What the log says of rows that are in the trace for sure.
+IdSet Journal::rows_in_trace(std::uint64_t sequence) {
+  const JournalEntry* const from = entries(half());
+  const auto for_each_entry = [&](auto&& visit) {
+    for (std::uint64_t at = 0; at < used(); ++at) {
+      if (static_cast<std::uint8_t>(from[at].first.kind) == kEntryWritten) {
+        if (from[at].written.sequence <= sequence) {
+          visit(from[at]);
+        }
+      } else if (from[at].first.slots == 2) {
+        ++at;
+      }
+    }
+  };
+  std::size_t rows = 0;
+  for_each_entry([&](const JournalEntry& entry) { rows += entry.written.count; });
+  IdSet in_trace(rows);
+  for_each_entry([&](const JournalEntry& entry) {
+    for (std::size_t i = 0; i < entry.written.count; ++i) {
+      in_trace.insert(entry.written.rows[i]);
+    }
+  });
+  return in_trace;
+}
+
 void Journal::make_room(const Needed& needed) {
   const std::uint64_t sequence = header_->sequence.load(std::memory_order_relaxed);
   const JournalEntry* const from = entries(half());
-  const std::unordered_set<std::uint64_t> unpublished(written_.begin(), written_.end());
-  std::unordered_set<std::uint64_t> in_trace;
-  for (std::uint64_t at = 0; at < used(); ++at) {
-    if (static_cast<std::uint8_t>(from[at].first.kind) == kEntryWritten) {
-      if (from[at].written.sequence <= sequence) {
-        in_trace.insert(from[at].written.rows.begin(),
-                        from[at].written.rows.begin() + from[at].written.count);
-      }
-    } else if (from[at].first.slots == 2) {
-      ++at;
-    }
+  IdSet unpublished(written_.size());
+  for (const std::uint64_t row : written_) {
+    unpublished.insert(row);
   }
+  const IdSet in_trace = rows_in_trace(sequence);
   JournalEntry* const to = entries(!half());
   std::uint64_t kept = 0;
   std::uint64_t kept_records = 0;

@@ -13,10 +13,10 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "plugin/assemble/id_set.h"
 #include "plugin/assemble/journal_format.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
@@ -67,6 +67,7 @@ class Journal {
   JournalEntry* entries(bool half);
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
+  IdSet rows_in_trace(std::uint64_t sequence);
   void publish(bool half, std::uint64_t used);
   void turn(std::uint64_t used);
   template <typename Data>

@@ -2,13 +2,14 @@
 //
 // How fast the drain makes lines of records, on one core.
 //
-//   ringside_bench_drain [--seconds S] [--file PATH]
-//   ringside_bench_drain --paced LINES_PER_S [--seconds S]
+//   ringside_bench_drain [--seconds S] [--load NAME] [--file PATH]
+//   ringside_bench_drain --paced LINES_PER_S [--seconds S] [--load NAME]
 //
 // The first form fills rings, untimed, and takes the processor time of emptying them: into nothing
-// (reading and assembling alone), into memory (and making JSON of it), and into a file if asked.
-// The second lets a producer make records at a rate in real time while another thread drains every
-// ten milliseconds, as the plugin does, and says what did not fit into the rings.
+// (reading and assembling alone), into memory (and making JSON of it), into memory with a journal
+// of what is not in the trace yet, as the plugin keeps one, and into a file if asked. The second
+// lets a producer make records at a rate in real time while another thread drains every ten
+// milliseconds, as the plugin does, and says what did not fit into the rings.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -16,12 +17,15 @@
 #include <cstdlib>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
+#include "plugin/assemble/journal.h"
+#include "plugin/assemble/journal_sink.h"
 #include "plugin/assemble/ring_reader.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
@@ -101,21 +105,34 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+// As RINGSIDE_JOURNAL_BYTES is by default.
+constexpr std::size_t kJournalBytes = std::size_t{32} << 20;
+
 // Rings, a load for them, and what empties them.
 struct Drain {
   std::unique_ptr<record::RingPool> pool = std::make_unique<record::RingPool>();
   std::unique_ptr<Load> load;
   std::unique_ptr<assemble::ClockModel> clock;
+  assemble::JournalSink sink;
   std::unique_ptr<assemble::Assembler> assembler;
   std::unique_ptr<assemble::RingReader> reader;
+  std::unique_ptr<char[]> journal_memory;
+  std::optional<assemble::Journal> journal;
 
-  Drain(const Mix& mix, assemble::Sink& sink, bool real_time) {
+  Drain(const Mix& mix, assemble::Sink& trace, bool real_time, bool with_journal = false)
+      : sink(trace) {
     pool->prepare();
     load = std::make_unique<Load>(*pool, mix, real_time);
     clock = std::make_unique<assemble::ClockModel>(
         real_time ? record::read_clocks(record::find_clock_source()) : reading(0));
     assembler = std::make_unique<assemble::Assembler>(sink);
     reader = std::make_unique<assemble::RingReader>(*pool, *clock, *assembler);
+    if (with_journal) {
+      journal_memory = std::make_unique<char[]>(kJournalBytes);
+      journal.emplace(journal_memory.get(), kJournalBytes, 1, 1);
+      sink.set_journal(&*journal);
+      reader->set_journal(&*journal, [this] { checkpoint(); });
+    }
     assembler->open_window(1, 0);
     assembler->expect(record::bit(record::EventType::kProxyOp) |
                       (mix.kernels ? record::bit(record::EventType::kKernelCh) : 0));
@@ -140,8 +157,19 @@ struct Drain {
     const std::uint64_t taken = reader->read(now.ticks);
     if (settle) {
       assembler->settle(clock->ns(now.ticks));
+      if (journal) {
+        checkpoint();
+      }
     }
     return taken;
+  }
+  void checkpoint() {
+    assemble::Checkpoint made{};
+    made.segment = 1;
+    made.next_operation = assembler->next_operation();
+    journal->checkpoint(made, [this](std::uint64_t operation, record::EventId id) {
+      return assembler->needs(operation, id);
+    });
   }
 };
 
@@ -151,8 +179,8 @@ struct Cost {
 };
 
 // Empties the rings every 10 ms of the load's time; the time of emptying alone.
-Cost measure(const Mix& mix, assemble::Sink& sink, double seconds) {
-  Drain drain(mix, sink, false);
+Cost measure(const Mix& mix, assemble::Sink& sink, double seconds, bool with_journal = false) {
+  Drain drain(mix, sink, false, with_journal);
   Cost cost;
   std::int64_t next_ns = drain.load->now_ns();
   const auto end_ns = next_ns + static_cast<std::int64_t>(seconds * 1e9);
@@ -175,26 +203,34 @@ Cost measure(const Mix& mix, assemble::Sink& sink, double seconds) {
   return cost;
 }
 
-void measure_all(double seconds, const std::string& path) {
-  std::printf("%-13s %11s %13s %10s %12s %9s %9s  %s\n", "load", "lines/s", "records/s",
-              "bytes/line", "assemble", "JSON", "records/", "digest");
-  std::printf("%-13s %11s %13s %10s %12s %9s %9s\n", "", "", "", "", "ns/line", "ns/line", "line");
+void measure_all(double seconds, const std::string& load, const std::string& path) {
+  std::printf("%-13s %11s %13s %10s %12s %9s %9s %9s  %s\n", "load", "lines/s", "records/s",
+              "bytes/line", "assemble", "JSON", "journal", "records/", "digest");
+  std::printf("%-13s %11s %13s %10s %12s %9s %9s %9s\n", "", "", "", "", "ns/line", "ns/line",
+              "ns/line", "line");
   for (const Mix& mix : kMixes) {
+    if (!load.empty() && load != mix.name) {
+      continue;
+    }
     Nothing nothing;
     const Cost assembling = measure(mix, nothing, seconds);
     Memory memory;
     exporting::ChromeTrace trace(memory);
     const Cost all = measure(mix, trace, seconds);
+    Memory beside;
+    exporting::ChromeTrace kept(beside);
+    const Cost with_journal = measure(mix, kept, seconds, true);
     Memory again;
     again.with_digest = true;
     exporting::ChromeTrace same(again);
     measure(mix, same, 1);
     const auto lines = static_cast<double>(memory.lines);
     std::printf(
-        "%-13s %11.0f %13.0f %10.1f %12.1f %9.1f %9.2f  %016llx\n", std::string(mix.name).c_str(),
-        lines / all.cpu_s, static_cast<double>(all.records) / all.cpu_s,
-        static_cast<double>(memory.bytes) / lines, assembling.cpu_s / lines * 1e9,
-        (all.cpu_s - assembling.cpu_s) / lines * 1e9, static_cast<double>(all.records) / lines,
+        "%-13s %11.0f %13.0f %10.1f %12.1f %9.1f %9.1f %9.2f  %016llx\n",
+        std::string(mix.name).c_str(), lines / all.cpu_s,
+        static_cast<double>(all.records) / all.cpu_s, static_cast<double>(memory.bytes) / lines,
+        assembling.cpu_s / lines * 1e9, (all.cpu_s - assembling.cpu_s) / lines * 1e9,
+        (with_journal.cpu_s - all.cpu_s) / lines * 1e9, static_cast<double>(all.records) / lines,
         static_cast<unsigned long long>(again.digest()));
     if (path.empty()) {
       continue;
@@ -228,10 +264,13 @@ double lines_per_collective(const Mix& mix) {
   return static_cast<double>(memory.lines) / kCollectives;
 }
 
-int paced(double lines_per_s, double seconds) {
+int paced(double lines_per_s, double seconds, const std::string& load) {
   using Clock = std::chrono::steady_clock;
   int failed = 0;
   for (const Mix& mix : kMixes) {
+    if (!load.empty() && load != mix.name) {
+      continue;
+    }
     const double per_s = lines_per_s / lines_per_collective(mix);
 
     Memory memory;
@@ -278,6 +317,7 @@ int paced(double lines_per_s, double seconds) {
 int main(int argc, char** argv) {
   double seconds = 6;
   double lines_per_s = 0;
+  std::string load;
   std::string path;
   for (int i = 1; i < argc; i += 2) {
     const std::string_view option = argv[i];
@@ -285,17 +325,21 @@ int main(int argc, char** argv) {
       seconds = std::atof(argv[i + 1]);
     } else if (i + 1 < argc && option == "--paced") {
       lines_per_s = std::atof(argv[i + 1]);
+    } else if (i + 1 < argc && option == "--load") {
+      load = argv[i + 1];
     } else if (i + 1 < argc && option == "--file") {
       path = argv[i + 1];
     } else {
-      std::fprintf(stderr, "usage: %s [--seconds S] [--file PATH | --paced LINES_PER_S]\n",
+      std::fprintf(stderr,
+                   "usage: %s [--seconds S] [--load calls|kernel|steps|kernel+steps] "
+                   "[--file PATH | --paced LINES_PER_S]\n",
                    argv[0]);
       return 2;
     }
   }
   if (lines_per_s > 0) {
-    return paced(lines_per_s, seconds);
+    return paced(lines_per_s, seconds, load);
   }
-  measure_all(seconds, path);
+  measure_all(seconds, load, path);
   return 0;
 }
