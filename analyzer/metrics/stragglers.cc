@@ -88,6 +88,7 @@ class Finder {
       return;
     }
     ++result_.operations;
+    count_parts(operation);
     // An absent rank may have been the last.
     const auto timing = match::ranks_seen(matches_, operation) < expected
                             ? std::nullopt
@@ -118,6 +119,26 @@ class Finder {
     }
     count_ranks(operation, *timing);
     count_hosts(operation, *timing);
+  }
+
+  // Whatever comes of it: of a host if another one takes part, too.
+  void count_parts(const match::MatchedOperation& operation) {
+    const auto parts = match::parts_of(matches_, operation);
+    std::vector<std::uint32_t>& hosts = hosts_of_parts_;
+    hosts.clear();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i == 0 || parts[i].member != parts[i - 1].member) {
+        ++ranks_[who_.of(operation.communicator, parts[i].member)].facts.took_part;
+        hosts.push_back(alignment_.host_of(parts[i].file));
+      }
+    }
+    std::sort(hosts.begin(), hosts.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    if (hosts.size() > 1) {
+      for (const std::uint32_t host : hosts) {
+        ++hosts_[host].facts.took_part;
+      }
+    }
   }
 
   void count_ranks(const match::MatchedOperation& operation, const Timing& timing) {
@@ -216,6 +237,7 @@ class Finder {
   const GlobalRanks who_;
   std::vector<Candidate> ranks_;
   std::vector<Candidate> hosts_;
+  std::vector<std::uint32_t> hosts_of_parts_;  // of one operation, kept for its memory
   Stragglers result_;
 };
 
