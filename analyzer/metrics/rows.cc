@@ -215,7 +215,7 @@ class Summer {
       return;
     }
     if (judgement.verdict == match::Verdict::kNotRecorded &&
-        match::absent_ranks(matches_, operation, judgement.verdict).empty()) {
+        match::absent_ranks(matches_, operation, judgement).empty()) {
       return;
     }
     if (communicator.examples.size() == kExamples) {
