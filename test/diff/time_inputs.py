@@ -19,7 +19,11 @@ def near(trace, rank):
 
 
 def cases():
+    absent = {path: text for path, text in ranks(3, late).items() if ".102." not in path}
     return {
+        "overlap-waiting": ("overlap traces", ranks(3, late)),
+        "overlap-waiting-json": ("overlap --format json traces", ranks(2, late)),
+        "overlap-waiting-unknown": ("overlap traces", absent),
         "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
         "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
     }
