@@ -250,6 +250,13 @@ std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::u
   return std::llround(std::ceil(*here_ns + *there_ns));
 }
 
+std::optional<std::int64_t> Alignment::own_uncertainty_ns(std::uint32_t file,
+                                                          std::int64_t common_ns) const {
+  const auto own_ns =
+      at(host_of_file_[file], static_cast<double>(common_ns - zero_ns_)).uncertainty_ns;
+  return own_ns ? std::optional<std::int64_t>(std::llround(std::ceil(*own_ns))) : std::nullopt;
+}
+
 std::optional<std::int64_t> Alignment::most_uncertainty_ns(std::uint32_t file,
                                                            std::uint32_t other) const {
   const HostOffset& here = hosts_[host_of_file_[file]];

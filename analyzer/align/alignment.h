@@ -52,6 +52,9 @@ class Alignment {
   std::optional<std::int64_t> uncertainty_ns(std::uint32_t file, std::uint32_t other,
                                              std::int64_t common_ns) const;
 
+  /// The part of one file in that: the uncertainty of two on different hosts is the sum of both.
+  std::optional<std::int64_t> own_uncertainty_ns(std::uint32_t file, std::int64_t common_ns) const;
+
   /// The most of that over the time of the operations that they have in common with others.
   std::optional<std::int64_t> most_uncertainty_ns(std::uint32_t file, std::uint32_t other) const;
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/stragglers_report.h"
 
 namespace ringside::cli {
 namespace {
@@ -170,16 +171,24 @@ class Judge {
                                        static_cast<double>(stragglers_->rank_time_ns)
                                  : 0;
       if (percent > condition.limit) {
-        fail(condition, report::fixed(percent, 1) + " % of the ranks' time");
+        fail(condition, report::fixed(percent, 1) + " % of the ranks' time" + of_decided());
       }
       return;
     }
     for (const metrics::Lateness& rank : stragglers_->ranks) {
       const double percent = 100 * stragglers_->share_of(rank);
       if (rank.is_significant() && percent > condition.limit) {
-        fail(condition, report::fixed(percent, 1) + " %: " + rank.label + " (" + rank.host + ")");
+        fail(condition, report::fixed(percent, 1) + " %: " + rank.label + " (" + rank.host + ")" +
+                            of_decided());
       }
     }
+  }
+
+  // What could not be decided is in no share.
+  std::string of_decided() const {
+    return stragglers_->decided == stragglers_->operations
+               ? ""
+               : ", in the " + report::decided_of(*stragglers_);
   }
 
   void fail(const Condition& condition, const std::string& what) {

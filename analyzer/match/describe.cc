@@ -136,16 +136,40 @@ std::string operation_text(const model::Traces& traces, const MatchedOperation& 
   return text;
 }
 
+std::string subject_text(const model::Traces& traces, const Matches& matches,
+                         const std::vector<Judgement>& judgements, std::size_t index) {
+  const MatchedOperation& operation = matches.operations[index];
+  const Judgement& judgement = judgements[index];
+  if (!judgement.is_number_unknown) {
+    return operation_text(traces, operation);
+  }
+  std::size_t count = 1;
+  for (std::size_t i = judgement.other; i != index; i = judgements[i].other) {
+    ++count;
+  }
+  const std::string text = std::string(traces.names.text(operation.func)) + ", " +
+                           (count == 1 ? "one" : std::to_string(count));
+  return judgement.one_of ? text + (operation.way == Way::kOrder ? " of calls " : " of seq ") +
+                                std::to_string(judgement.one_of->first) + " to " +
+                                std::to_string(judgement.one_of->second)
+                          : text + (count == 1 ? " call" : " calls");
+}
+
 std::string describe(const model::Traces& traces, const Matches& matches,
                      const std::vector<Judgement>& judgements, std::size_t index) {
   const MatchedOperation& operation = matches.operations[index];
   const Judgement& judgement = judgements[index];
-  std::string text = operation_text(traces, operation) + ": ";
+  std::string text = subject_text(traces, matches, judgements, index) + ": ";
   if (judgement.difference == Difference::kNone) {
-    const auto ranks = absent_ranks(matches, operation, judgement.verdict);
+    const auto ranks = absent_ranks(matches, operation, judgement);
     return text + verdict_name(judgement.verdict) +
            (judgement.verdict == Verdict::kUndecided ? ": which call it is of " : " on ") +
-           (ranks.empty() ? "a rank without trace" : rank_list(ranks));
+           (ranks.empty() ? "a rank without trace" : rank_list(ranks)) +
+           (judgement.is_number_unknown
+                ? judgement.one_of ? " (which is not known: these calls are alike)"
+                                   : " (which is not known: the order of its calls does not tell)"
+            : !judgement.left_out_by.empty() ? " (from there on numbers are of later calls there)"
+                                             : "");
   }
   text += difference_name(judgement.difference);
   const auto sides = sides_of(traces, matches, judgements, index);

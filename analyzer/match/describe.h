@@ -31,6 +31,11 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks);
 /// "AllReduce seq 7", "SendRecv from rank 0 to rank 1, pair 3".
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation);
 
+/// What a finding is about: the operation; "AllReduce, one of seq 3 to 7" where the number of what
+/// is missing is not known.
+std::string subject_text(const model::Traces& traces, const Matches& matches,
+                         const std::vector<Judgement>& judgements, std::size_t index);
+
 /// One line for people: the operation, and which ranks lack it or what each side says.
 std::string describe(const model::Traces& traces, const Matches& matches,
                      const std::vector<Judgement>& judgements, std::size_t index);

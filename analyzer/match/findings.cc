@@ -51,7 +51,7 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
     CommunicatorFindings& findings = all[operation.communicator];
     ++findings.verdicts[static_cast<std::size_t>(verdict)];
     const bool is_of_no_trace =
-        verdict == Verdict::kNotRecorded && absent_ranks(matches, operation, verdict).empty();
+        verdict == Verdict::kNotRecorded && absent_ranks(matches, operation, judgements[i]).empty();
     if (verdict != Verdict::kMatched && !is_of_no_trace && is_first_of_its_place(judgements, i)) {
       findings.described.push_back(i);
     }

@@ -6,66 +6,13 @@
 #include <iterator>
 #include <map>
 #include <set>
-#include <span>
-#include <tuple>
 #include <utility>
+
+#include "analyzer/match/left_out.h"
+#include "analyzer/match/signed_calls.h"
 
 namespace ringside::match {
 namespace {
-
-// What tells one call from another, whatever its number.
-using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
-
-struct SignedCall {
-  std::int64_t time_ns = 0;
-  std::uint64_t id = 0;
-  std::size_t operation = 0;  // index into Matches::operations
-  Signature signature;        // as this member called it
-};
-
-using SignedCalls =
-    std::vector<std::vector<SignedCall>>;  // by member, each in the order of its calls
-
-// The collectives of each member of one communicator, in the order in which it called them.
-SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
-                            std::size_t last) {
-  const auto communicator = matches.operations[first].communicator;
-  SignedCalls calls(matches.communicators[communicator].members.size());
-  for (std::size_t i = first; i < last; ++i) {
-    const MatchedOperation& matched = matches.operations[i];
-    if (matched.way == Way::kPair || matched.way == Way::kGroup) {
-      continue;
-    }
-    for (const Part& part :
-         std::span(matches.parts).subspan(matched.first_part, matched.part_count)) {
-      const model::Operation& operation = operation_of(traces, part);
-      calls[part.member].push_back(
-          {operation.enqueue_start_ns.value_or(0), operation.id, i,
-           Signature(operation.func, operation.datatype, operation.bytes.value_or(0),
-                     operation.root.value_or(0))});
-    }
-  }
-  for (auto& of_member : calls) {
-    std::sort(of_member.begin(), of_member.end(), [](const SignedCall& a, const SignedCall& b) {
-      return std::tie(a.time_ns, a.id) < std::tie(b.time_ns, b.id);
-    });
-  }
-  return calls;
-}
-
-// After the first place at which the ranks called different operations that cannot be told apart
-// into a function mismatch, equal numbers no longer mean equal calls.
-void withdraw_from(std::size_t place, const SignedCalls& calls,
-                   std::vector<Judgement>& judgements) {
-  for (const auto& of_member : calls) {
-    for (std::size_t i = place; i < of_member.size(); ++i) {
-      Judgement& judgement = judgements[of_member[i].operation];
-      if (disagrees(judgement) && judgement.difference != Difference::kFunction) {
-        judgement.verdict = Verdict::kUndecided;
-      }
-    }
-  }
-}
 
 // So many calls after it decide whether a member called something else, or one call more or less.
 constexpr std::size_t kCallsAfter = 8;
@@ -182,8 +129,14 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
       const auto& members = matches.communicators[operations[first].communicator].members;
       const bool are_complete = std::all_of(members.begin(), members.end(),
                                             [](const Member& m) { return m.is_complete; });
-      judge_places(matches, calls_by_member(traces, matches, first, last), are_complete,
-                   judgements);
+      const SignedCalls calls = calls_by_member(traces, matches, first, last);
+      const Explained explained = explain_missing(matches, first, last, calls, judgements);
+      if (explained != Explained::kByCalls) {
+        judge_places(matches, calls, are_complete, judgements);
+      }
+      if (explained == Explained::kNot) {
+        doubt_numbers(matches, first, last, judgements);
+      }
     }
     first = last;
   }
@@ -191,7 +144,8 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
 }
 
 bool is_first_of_its_place(const std::vector<Judgement>& judgements, std::size_t index) {
-  if (judgements[index].verdict != Verdict::kFunctionMismatch) {
+  if (judgements[index].verdict != Verdict::kFunctionMismatch &&
+      !judgements[index].is_number_unknown) {
     return true;
   }
   for (std::size_t i = judgements[index].other; i != index; i = judgements[i].other) {

@@ -16,7 +16,8 @@ namespace ringside::match {
 /// agree: from there on no mismatch is claimed, it is undecided.
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches);
 
-/// False for all but the first of the operations of one function mismatch, which are one finding.
+/// False for all but the first of the operations of one function mismatch, and of missing ones
+/// whose numbers are not known: these are one finding.
 bool is_first_of_its_place(const std::vector<Judgement>& judgements, std::size_t index);
 
 }  // namespace ringside::match

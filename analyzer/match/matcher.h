@@ -60,6 +60,8 @@ struct Matches {
   std::vector<Part> parts;                   // of one operation: by member; of a pair: send first
   /// Sends and receives that cannot be paired, since their rank or peer is not known.
   std::uint64_t unpaired = 0;
+  /// Operations were taken out, but for whole functions: calls are not all that were made.
+  bool is_part = false;
 };
 
 /// Matches all operations. The k-th time that a rank gives a sequence number is matched with the

@@ -87,12 +87,17 @@ void select_operations(const Selection& selection, const model::Traces& traces,
     const Communicator& communicator = matches.communicators[operation.communicator];
     const auto bytes = operation_of(traces, matches.parts[operation.first_part]).bytes.value_or(0);
     const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
-    if (!is_sampled_out(traces, matches, operation) && is_chosen(selection, communicator) &&
-        is_chosen_function(selection, traces, operation) && bytes >= selection.least_bytes &&
-        at_s >= selection.from_s.value_or(0) && at_s <= selection.to_s.value_or(at_s) &&
+    if (is_sampled_out(traces, matches, operation) || !is_chosen(selection, communicator) ||
+        !is_chosen_function(selection, traces, operation)) {
+      continue;
+    }
+    if (bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
+        at_s <= selection.to_s.value_or(at_s) &&
         (!selection.from_ns || called[i] >= *selection.from_ns) &&
         (!selection.to_ns || called[i] <= *selection.to_ns)) {
       matches.operations[kept++] = operation;
+    } else {
+      matches.is_part = true;
     }
   }
   matches.operations.resize(kept);

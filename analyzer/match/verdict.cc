@@ -157,7 +157,9 @@ const char* difference_name(Difference difference) {
 }
 
 bool disagrees(const Judgement& judgement) {
-  return judgement.difference != Difference::kNone && judgement.difference != Difference::kState;
+  const bool is_of_another = !judgement.left_out_by.empty() && !judgement.is_number_unknown;
+  return is_of_another ||
+         (judgement.difference != Difference::kNone && judgement.difference != Difference::kState);
 }
 
 bool is_finished(const model::Operation& operation) {
@@ -213,11 +215,33 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
           Difference::kNone, 0};
 }
 
-std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
-                                        Verdict verdict) {
-  std::vector<std::uint32_t> ranks;
+std::vector<std::uint32_t> absent_complete_members(const Matches& matches,
+                                                   const MatchedOperation& operation) {
+  const auto& members = matches.communicators[operation.communicator].members;
+  std::vector<std::uint32_t> absent;
+  if (operation.part_count == members.size()) {
+    return absent;
+  }
   for (const Member* member : absent_members(matches, operation)) {
-    if (member->rank && (verdict != Verdict::kMissing || member->is_complete)) {
+    if (member->is_complete) {
+      absent.push_back(static_cast<std::uint32_t>(member - members.data()));
+    }
+  }
+  return absent;
+}
+
+std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
+                                        const Judgement& judgement) {
+  std::vector<std::uint32_t> ranks;
+  const auto& members = matches.communicators[operation.communicator].members;
+  for (const std::uint32_t member : judgement.left_out_by) {
+    ranks.push_back(members[member].rank.value_or(member));
+  }
+  if (!ranks.empty()) {
+    return ranks;
+  }
+  for (const Member* member : absent_members(matches, operation)) {
+    if (member->rank && (judgement.verdict != Verdict::kMissing || member->is_complete)) {
       ranks.push_back(*member->rank);
     }
   }

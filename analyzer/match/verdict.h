@@ -6,6 +6,8 @@
 #define RINGSIDE_ANALYZER_MATCH_VERDICT_H
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/match/matcher.h"
@@ -43,9 +45,18 @@ struct Judgement {
   /// Of a function mismatch after which the numbers are shifted: the members that called it at that
   /// place, since others called it at another. Empty: all that have a part of it.
   std::vector<std::uint32_t> callers = {};
+  /// Of a missing one: the members that left it out, ascending, where the order of their calls says
+  /// so and not the numbers, which are of other calls from there on. Empty: all complete ones that
+  /// have no part of it.
+  std::vector<std::uint32_t> left_out_by = {};
+  /// Of a missing one: it stands for a call whose number is not known, since the calls are alike:
+  /// one of `one_of`, if that can be said. All that are alike in this are linked by `other`.
+  bool is_number_unknown = false;
+  std::optional<std::pair<std::uint64_t, std::uint64_t>> one_of = {};
 };
 
-/// True if the ranks do not agree on what the operation is: it has no figures then.
+/// True if the ranks do not agree on what the operation is, or one's part is of another: it has no
+/// figures then.
 bool disagrees(const Judgement& judgement);
 
 /// True if the operation was seen to end.
@@ -62,7 +73,12 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
 /// Ranks that have a trace, but not this operation in it; of a missing one, those that surely did
 /// not call it.
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
-                                        Verdict verdict);
+                                        const Judgement& judgement);
+
+/// Members that have no part of the operation, though their traces are complete; not of pairs and
+/// groups.
+std::vector<std::uint32_t> absent_complete_members(const Matches& matches,
+                                                   const MatchedOperation& operation);
 
 }  // namespace ringside::match
 

@@ -2,10 +2,10 @@
 #include "analyzer/metrics/compare.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -14,6 +14,7 @@
 #include "analyzer/metrics/bandwidth.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/metrics/rows.h"
+#include "analyzer/metrics/significance.h"
 #include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
@@ -102,10 +103,78 @@ std::optional<double> busbw_of(const TimesOfKind& times, std::optional<double> t
       .busbw_gb_s;
 }
 
+// Of both sides' operations of one size class.
+void sum_up_sizes(const TimesOfKind* a, const TimesOfKind* b, Change& change) {
+  std::vector<std::uint64_t> sizes_bytes;
+  for (const TimesOfKind* const side : {a, b}) {
+    if (side != nullptr) {
+      for (const SizedTime& one : side->least_of_size) {
+        sizes_bytes.push_back(one.bytes);
+      }
+    }
+  }
+  std::sort(sizes_bytes.begin(), sizes_bytes.end());
+  change.bytes = sizes_bytes[(sizes_bytes.size() - 1) / 2];
+  change.bytes_min = sizes_bytes.front();
+  change.bytes_max = sizes_bytes.back();
+}
+
+// Ascending.
+std::vector<double> per_byte(const std::vector<SizedTime>& sized) {
+  std::vector<double> times_ns;
+  times_ns.reserve(sized.size());
+  for (const SizedTime& one : sized) {
+    times_ns.push_back(static_cast<double>(one.time_ns) / static_cast<double>(one.bytes));
+  }
+  std::sort(times_ns.begin(), times_ns.end());
+  return times_ns;
+}
+
+std::optional<double> median_busbw(const TimesOfKind& times, const std::vector<SizedTime>& sized) {
+  std::vector<double> values;
+  for (const SizedTime& one : sized) {
+    const auto value = bandwidth(times.kind.function, one.bytes, times.is_alone ? 1 : times.ranks,
+                                 static_cast<double>(one.time_ns))
+                           .busbw_gb_s;
+    if (value) {
+      values.push_back(*value);
+    }
+  }
+  std::sort(values.begin(), values.end());
+  return values.empty() ? std::nullopt : std::optional(median(values));
+}
+
+std::optional<double> change_percent(double before, double after) {
+  return before > 0 ? std::optional((after / before - 1) * 100) : std::nullopt;
+}
+
+// What sizes alone cannot have done.
+void compare_sized(const std::vector<SizedTime>& a, const std::vector<SizedTime>& b,
+                   Change& change) {
+  const std::vector<double> rates_a = per_byte(a);
+  const std::vector<double> rates_b = per_byte(b);
+  const auto rate_percent = change_percent(median(rates_a), median(rates_b));
+  const bool go_apart =
+      !change.percent || !rate_percent || (*change.percent < 0) != (*rate_percent < 0);
+  if (go_apart) {
+    change.percent.reset();
+  } else if (std::abs(*rate_percent) < std::abs(*change.percent)) {
+    change.percent = rate_percent;
+  }
+  if (change.chance) {
+    change.chance =
+        go_apart ? 1 : std::max(*change.chance, mann_whitney_of_rates(rates_a, rates_b));
+  }
+}
+
 Change change_of(const TimesOfKind* a, const TimesOfKind* b) {
   const TimesOfKind& either = a != nullptr ? *a : *b;
   Change change;
   change.kind = either.kind;
+  change.bytes = change.bytes_min = change.bytes_max = either.kind.bytes;
+  if (either.kind.is_size_class) {
+    sum_up_sizes(a, b, change);
+  }
   const auto has_busy = [](const TimesOfKind* times) {
     return times == nullptr || !times->busy_ns.empty();
   };
@@ -113,22 +182,29 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b) {
   const auto values = [&](const TimesOfKind& times) -> const std::vector<std::int64_t>& {
     return change.time_is == TimeIs::kBusy ? times.busy_ns : times.least_ns;
   };
+  const auto sized = [&](const TimesOfKind& times) -> const std::vector<SizedTime>& {
+    return change.time_is == TimeIs::kBusy ? times.busy_of_size : times.least_of_size;
+  };
+  const auto busbw = [&](const TimesOfKind& times, std::optional<double> time_ns) {
+    return times.kind.is_size_class ? median_busbw(times, sized(times)) : busbw_of(times, time_ns);
+  };
   if (a != nullptr) {
     change.count_a = values(*a).size();
     change.median_a_ns = median(values(*a));
-    change.busbw_a_gb_s = busbw_of(*a, change.median_a_ns);
+    change.busbw_a_gb_s = busbw(*a, change.median_a_ns);
   }
   if (b != nullptr) {
     change.count_b = values(*b).size();
     change.median_b_ns = median(values(*b));
-    change.busbw_b_gb_s = busbw_of(*b, change.median_b_ns);
+    change.busbw_b_gb_s = busbw(*b, change.median_b_ns);
   }
   if (a != nullptr && b != nullptr) {
-    if (*change.median_a_ns > 0) {
-      change.percent = (*change.median_b_ns / *change.median_a_ns - 1) * 100;
-    }
+    change.percent = change_percent(*change.median_a_ns, *change.median_b_ns);
     if (std::min(values(*a).size(), values(*b).size()) >= kLeastToJudge) {
       change.chance = mann_whitney(values(*a), values(*b));
+    }
+    if (change.kind.is_size_class) {
+      compare_sized(sized(*a), sized(*b), change);
     }
   }
   return change;
@@ -157,21 +233,34 @@ std::vector<TimesOfKind> times_of_kinds(const model::Traces& traces, const match
     kind.bytes = operation.way == match::Way::kGroup
                      ? match::group_bytes(traces, matches, operation)
                      : first.bytes;
+    const std::uint64_t bytes = kind.bytes.value_or(0);
+    kind.is_size_class = operation.pattern == match::Pattern::kAlltoAllv && bytes > 0;
+    if (kind.is_size_class) {
+      kind.bytes = std::bit_floor(bytes);
+    }
     kind.datatype = traces.names.text(first.datatype);
     TimesOfKind& times = collected[kind];
     times.kind = std::move(kind);
     times.ranks = match::ranks_expected(matches, operation);
     times.is_alone =
         matches.communicators[operation.communicator].identity == match::Identity::kAlone;
+    const bool is_size_class = times.kind.is_size_class;
     times.least_ns.push_back(*least_ns);
+    if (is_size_class) {
+      times.least_of_size.push_back({bytes, *least_ns});
+    }
     if (const auto busy_ns = busy_time(traces, matches, alignment, operation)) {
       times.busy_ns.push_back(*busy_ns);
+      if (is_size_class) {
+        times.busy_of_size.push_back({bytes, *busy_ns});
+      }
     }
   }
   std::vector<TimesOfKind> all;
   for (auto& [kind, times] : collected) {
     if (times.busy_ns.size() < times.least_ns.size()) {
       times.busy_ns.clear();
+      times.busy_of_size.clear();
     }
     std::sort(times.least_ns.begin(), times.least_ns.end());
     std::sort(times.busy_ns.begin(), times.busy_ns.end());
@@ -203,53 +292,6 @@ std::vector<Change> compare(const std::vector<TimesOfKind>& a, const std::vector
     }
   }
   return changes;
-}
-
-double mann_whitney(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  const auto count_a = static_cast<double>(a.size());
-  const auto count_b = static_cast<double>(b.size());
-  const double count = count_a + count_b;
-  double ranks_of_a = 0;
-  double ties = 0;
-  double below = 0;  // values that are less than those looked at
-  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-    const std::int64_t value = j == b.size() || (i < a.size() && a[i] < b[j]) ? a[i] : b[j];
-    const std::size_t first_i = i;
-    const std::size_t first_j = j;
-    while (i < a.size() && a[i] == value) {
-      ++i;
-    }
-    while (j < b.size() && b[j] == value) {
-      ++j;
-    }
-    const auto equal = static_cast<double>(i - first_i + j - first_j);
-    ranks_of_a += static_cast<double>(i - first_i) * (below + (equal + 1) / 2);
-    ties += equal * equal * equal - equal;
-    below += equal;
-  }
-  const double u = ranks_of_a - count_a * (count_a + 1) / 2;
-  const double variance = count_a * count_b / 12 * (count + 1 - ties / (count * (count - 1)));
-  if (!(variance > 0)) {
-    return 1;
-  }
-  const double distance = std::max(0.0, std::abs(u - count_a * count_b / 2) - 0.5);
-  return std::erfc(distance / std::sqrt(2 * variance));
-}
-
-std::vector<double> holm(const std::vector<double>& probabilities) {
-  std::vector<std::size_t> order(probabilities.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t first, std::size_t second) {
-    return probabilities[first] < probabilities[second];
-  });
-  std::vector<double> corrected(probabilities.size());
-  double least = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    const double raised = probabilities[order[i]] * static_cast<double>(order.size() - i);
-    least = std::max(least, std::min(1.0, raised));
-    corrected[order[i]] = least;
-  }
-  return corrected;
 }
 
 }  // namespace ringside::metrics

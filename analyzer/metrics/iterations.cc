@@ -67,6 +67,9 @@ class RunFinder {
         result_.other_lengths.push_back(periods.seen[i].block.size());
       }
     }
+    if (repetition.with_roots_length > 0) {
+      result_.other_lengths.push_back(repetition.with_roots_length);
+    }
     result_.coverage = periods.seen[*periods.chosen].coverage;
     const Symbols block = begin_after_pause(repetition.calls, repetition.symbols,
                                             periods.seen[*periods.chosen].block);

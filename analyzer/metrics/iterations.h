@@ -47,6 +47,7 @@ struct Iteration {
 struct IterationScope {
   std::optional<std::uint32_t> communicator;  // one only; nothing: all
   bool with_sizes = true;                     // sizes tell operations apart
+  bool with_roots = true;                     // roots do
 };
 
 /// The iterations of one run.

@@ -28,7 +28,12 @@ struct RankOverlap {
   std::int64_t busy_ns = 0;         // in which at least one operation ran
   std::int64_t summed_ns = 0;       // of all operations, overlap counted for each
   std::int64_t together_ns = 0;     // in which operations of two or more communicators ran
-  std::int64_t waiting_ns = 0;      // of synchronising collectives, for the last rank to come
+  /// Of synchronising collectives, for the last rank to come, by the middle of what the clocks
+  /// leave open; and by how much that may be wrong, if all clocks and stamps err the same way.
+  std::int64_t waiting_ns = 0;
+  std::int64_t waiting_uncertainty_ns = 0;
+  std::uint64_t waiting_known = 0;    // in so many operations
+  std::uint64_t waiting_unknown = 0;  // not recorded on all ranks, unknown clocks, absurd times
 };
 
 struct PairOverlap {

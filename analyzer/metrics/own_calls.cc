@@ -18,27 +18,27 @@ using Signature = std::tuple<std::uint32_t, match::Pattern, model::NameId, std::
                              model::NameId, std::uint32_t, std::uint32_t, std::uint32_t>;
 
 Signature signature_of(const model::Traces& traces, const match::Matches& matches,
-                       const OwnCall& call, bool with_sizes) {
+                       const OwnCall& call, const IterationScope& scope) {
   const match::MatchedOperation& matched = matches.operations[call.operation];
   const model::Operation& own = match::operation_of(traces, matches.parts[call.part]);
   // The sizes of an AlltoAllv follow the data.
-  const bool has_size = with_sizes && matched.pattern != match::Pattern::kAlltoAllv;
+  const bool has_size = scope.with_sizes && matched.pattern != match::Pattern::kAlltoAllv;
   constexpr std::uint64_t kNoBytes = std::numeric_limits<std::uint64_t>::max();
   constexpr std::uint32_t kNoRoot = std::numeric_limits<std::uint32_t>::max();
   return {matched.communicator, matched.pattern,
           matched.func,         has_size ? own.bytes.value_or(kNoBytes) : kNoBytes,
-          own.datatype,         own.root.value_or(kNoRoot),
+          own.datatype,         scope.with_roots ? own.root.value_or(kNoRoot) : kNoRoot,
           matched.source,       matched.destination};
 }
 
 Symbols symbols_of(const model::Traces& traces, const match::Matches& matches,
-                   const std::vector<OwnCall>& calls, bool with_sizes) {
+                   const std::vector<OwnCall>& calls, const IterationScope& scope) {
   std::map<Signature, std::uint32_t> names;
   Symbols symbols;
   symbols.reserve(calls.size());
   for (const OwnCall& call : calls) {
     const auto next = static_cast<std::uint32_t>(names.size());
-    const Signature signature = signature_of(traces, matches, call, with_sizes);
+    const Signature signature = signature_of(traces, matches, call, scope);
     symbols.push_back(names.try_emplace(signature, next).first->second);
   }
   return symbols;
@@ -91,6 +91,67 @@ Periods search(const Symbols& symbols, const IterationScope& scope, std::size_t 
   return periods;
 }
 
+// The median of the pauses before each place of the block; nothing where no turn tells.
+std::vector<std::optional<std::int64_t>> median_pauses(const std::vector<OwnCall>& calls,
+                                                       const Symbols& symbols,
+                                                       const Symbols& block) {
+  std::vector<std::vector<std::int64_t>> pauses_ns(block.size());
+  for (const Turn& turn : find_turns(symbols, block)) {
+    for (std::size_t i = std::max<std::size_t>(turn.begin, 1);
+         turn.end - turn.begin == block.size() && i < turn.end; ++i) {
+      pauses_ns[i - turn.begin].push_back(
+          subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns));
+    }
+  }
+  std::vector<std::optional<std::int64_t>> medians_ns(block.size());
+  for (std::size_t place = 0; place < block.size(); ++place) {
+    auto& here_ns = pauses_ns[place];
+    if (!here_ns.empty()) {
+      const auto middle = here_ns.begin() + static_cast<std::ptrdiff_t>(here_ns.size() / 2);
+      std::nth_element(here_ns.begin(), middle, here_ns.end());
+      medians_ns[place] = *middle;
+    }
+  }
+  return medians_ns;
+}
+
+Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
+                     const std::vector<OwnCall>& calls, const IterationScope& scope,
+                     std::size_t length) {
+  Repetition tried;
+  tried.scope = scope;
+  tried.calls = calls_in(matches, calls, scope.communicator);
+  tried.symbols = symbols_of(traces, matches, tried.calls, scope);
+  tried.periods = search(tried.symbols, scope, length);
+  return tried;
+}
+
+const Period& chosen_of(const Repetition& repetition) {
+  return repetition.periods.seen[*repetition.periods.chosen];
+}
+
+// Whether what repeats is only made longer by a root that goes around. A loop over the roots within
+// an iteration looks the same, but has a pause before its first turn only.
+bool is_rotation_of(const Repetition& with_roots, const Repetition& without) {
+  const Period& longer = chosen_of(with_roots);
+  const Period& shorter = chosen_of(without);
+  const std::size_t turn = shorter.block.size();
+  if (turn < 2 || turn >= longer.block.size() || shorter.coverage < longer.coverage) {
+    return false;
+  }
+  if (longer.block.size() % turn != 0) {
+    return true;
+  }
+  const auto pauses_ns =
+      median_pauses(with_roots.calls, with_roots.symbols,
+                    begin_after_pause(with_roots.calls, with_roots.symbols, longer.block));
+  std::int64_t others_ns = 0;
+  for (std::size_t place = turn; place < pauses_ns.size(); place += turn) {
+    others_ns = std::max(others_ns, pauses_ns[place].value_or(0));
+  }
+  return pauses_ns.front().value_or(0) / 2 <= others_ns;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> call_time(const model::Operation& operation) {
@@ -105,12 +166,22 @@ Repetition find_repetition(const model::Traces& traces, const match::Matches& ma
   std::optional<Repetition> first;
   for (const auto& communicator : communicators_to_try(matches, calls)) {
     for (const bool with_sizes : {true, false}) {
-      Repetition tried;
-      tried.scope = {communicator, with_sizes};
-      tried.calls = calls_in(matches, calls, communicator);
-      tried.symbols = symbols_of(traces, matches, tried.calls, with_sizes);
-      tried.periods = search(tried.symbols, tried.scope, length);
-      if (tried.periods.chosen) {
+      Repetition tried =
+          try_scope(traces, matches, calls, {communicator, with_sizes, true}, length);
+      const bool is_found = tried.periods.chosen.has_value();
+      if (is_found && length > 0) {
+        return tried;
+      }
+      Repetition without =
+          try_scope(traces, matches, calls, {communicator, with_sizes, false}, length);
+      if (without.symbols != tried.symbols && without.periods.chosen &&
+          (!is_found || is_rotation_of(tried, without))) {
+        if (is_found) {
+          without.with_roots_length = chosen_of(tried).block.size();
+        }
+        return without;
+      }
+      if (is_found) {
         return tried;
       }
       if (!first) {
@@ -123,25 +194,12 @@ Repetition find_repetition(const model::Traces& traces, const match::Matches& ma
 
 Symbols begin_after_pause(const std::vector<OwnCall>& calls, const Symbols& symbols,
                           const Symbols& block) {
-  std::vector<std::vector<std::int64_t>> pauses_ns(block.size());  // before each place of the block
-  for (const Turn& turn : find_turns(symbols, block)) {
-    for (std::size_t i = std::max<std::size_t>(turn.begin, 1);
-         turn.end - turn.begin == block.size() && i < turn.end; ++i) {
-      pauses_ns[i - turn.begin].push_back(
-          subtract_saturating(calls[i].time_ns, calls[i - 1].time_ns));
-    }
-  }
+  const auto pauses_ns = median_pauses(calls, symbols, block);
   std::size_t best = 0;
   std::int64_t longest_ns = std::numeric_limits<std::int64_t>::min();
   for (std::size_t place = 0; place < block.size(); ++place) {
-    auto& here_ns = pauses_ns[place];
-    if (here_ns.empty()) {
-      continue;
-    }
-    const auto middle = here_ns.begin() + static_cast<std::ptrdiff_t>(here_ns.size() / 2);
-    std::nth_element(here_ns.begin(), middle, here_ns.end());
-    if (*middle > longest_ns) {
-      longest_ns = *middle;
+    if (pauses_ns[place] && *pauses_ns[place] > longest_ns) {
+      longest_ns = *pauses_ns[place];
       best = place;
     }
   }

@@ -55,11 +55,14 @@ struct Repetition {
   std::vector<OwnCall> calls;  // in the scope
   Symbols symbols;             // one for each of them
   Periods periods;
+  /// Of what repeats with the roots, which go around; 0 unless the scope is without roots for that.
+  std::size_t with_roots_length = 0;
 };
 
 /// Looks at all communicators, then at each by itself, the one with the most calls first; with
-/// sizes, then without. The first scope in which something repeats; else all, with sizes. `calls`
-/// are in their order. `length`: not 0: of that length.
+/// sizes, then without; each with roots, and without if nothing repeats or if the roots only go
+/// around, so that what repeats is shorter without them. The first scope in which something
+/// repeats; else all, with sizes. `calls` are in their order. `length`: not 0: of that length.
 Repetition find_repetition(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<OwnCall>& calls, std::size_t length);
 

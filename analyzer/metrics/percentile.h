@@ -10,7 +10,8 @@ namespace ringside::metrics {
 
 /// The middle value; of an even number of values the mean of the two in the middle. `sorted` is in
 /// ascending order and not empty.
-inline double median(const std::vector<std::int64_t>& sorted) {
+template <typename T = std::int64_t>
+double median(const std::vector<T>& sorted) {
   const std::size_t middle = sorted.size() / 2;
   const auto upper = static_cast<double>(sorted[middle]);
   return sorted.size() % 2 == 1 ? upper : (static_cast<double>(sorted[middle - 1]) + upper) / 2;

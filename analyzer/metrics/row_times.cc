@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/metrics/percentile.h"
+#include "analyzer/metrics/saturating.h"
 #include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
@@ -34,7 +35,8 @@ RowTimes::Taken RowTimes::add(const model::Traces& traces, const match::Matches&
   }
   if (timing && timing->has_ends) {
     for (const Arrival& arrival : timing->arrivals) {
-      wall_ns_.push_back(std::max<std::int64_t>(*arrival.end_ns - arrival.start_ns, 0));
+      wall_ns_.push_back(
+          std::max<std::int64_t>(subtract_saturating(*arrival.end_ns, arrival.start_ns), 0));
     }
   } else {
     wall_ns_.push_back(least_ns);

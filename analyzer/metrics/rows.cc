@@ -14,6 +14,7 @@
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/ranges.h"
+#include "analyzer/metrics/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -83,8 +84,8 @@ Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
       joined.bytes = operation.bytes;
     }
     if (operation.start_ns && operation.end_ns) {
-      joined.least_duration_ns =
-          std::min(joined.least_duration_ns, *operation.end_ns - *operation.start_ns);
+      joined.least_duration_ns = std::min(
+          joined.least_duration_ns, subtract_saturating(*operation.end_ns, *operation.start_ns));
     }
   }
   return joined;
@@ -109,7 +110,8 @@ std::int64_t duration_of_group(const model::Traces& traces, match::Pattern patte
     }
     if (start_ns <= end_ns && (!has_root || i - first > most)) {
       most = i - first;
-      duration_ns = has_root ? end_ns - start_ns : std::min(duration_ns, end_ns - start_ns);
+      const std::int64_t here_ns = subtract_saturating(end_ns, start_ns);
+      duration_ns = has_root ? here_ns : std::min(duration_ns, here_ns);
     }
   }
   return duration_ns;
@@ -215,7 +217,7 @@ class Summer {
       return;
     }
     if (judgement.verdict == match::Verdict::kNotRecorded &&
-        match::absent_ranks(matches_, operation, judgement.verdict).empty()) {
+        match::absent_ranks(matches_, operation, judgement).empty()) {
       return;
     }
     if (communicator.examples.size() == kExamples) {

@@ -15,7 +15,7 @@ namespace ringside::metrics {
 namespace {
 
 // An operation in which a candidate took part, and somebody was surely last.
-struct Turn {
+struct Attendance {
   std::int64_t at_ns = 0;
   double chance = 0;  // to be last by chance
   bool was_last = false;
@@ -24,12 +24,12 @@ struct Turn {
 
 struct Candidate {
   Lateness facts;
-  std::vector<Turn> turns;
+  std::vector<Attendance> turns;
 };
 
 // The moment from which the candidate is last far more often than by chance: where the sum of
 // (was last - a threshold between chance and always) is least before its greatest rise.
-std::optional<std::int64_t> beginning(const std::vector<Turn>& turns) {
+std::optional<std::int64_t> beginning(const std::vector<Attendance>& turns) {
   double best = 0;
   double sum = 0;
   std::size_t begin = 0;
@@ -88,6 +88,7 @@ class Finder {
       return;
     }
     ++result_.operations;
+    count_parts(operation);
     // An absent rank may have been the last.
     const auto timing = match::ranks_seen(matches_, operation) < expected
                             ? std::nullopt
@@ -118,6 +119,26 @@ class Finder {
     }
     count_ranks(operation, *timing);
     count_hosts(operation, *timing);
+  }
+
+  // Whatever comes of it: of a host if another one takes part, too.
+  void count_parts(const match::MatchedOperation& operation) {
+    const auto parts = match::parts_of(matches_, operation);
+    std::vector<std::uint32_t>& hosts = hosts_of_parts_;
+    hosts.clear();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      if (i == 0 || parts[i].member != parts[i - 1].member) {
+        ++ranks_[who_.of(operation.communicator, parts[i].member)].facts.took_part;
+        hosts.push_back(alignment_.host_of(parts[i].file));
+      }
+    }
+    std::sort(hosts.begin(), hosts.end());
+    hosts.erase(std::unique(hosts.begin(), hosts.end()), hosts.end());
+    if (hosts.size() > 1) {
+      for (const std::uint32_t host : hosts) {
+        ++hosts_[host].facts.took_part;
+      }
+    }
   }
 
   void count_ranks(const match::MatchedOperation& operation, const Timing& timing) {
@@ -187,7 +208,7 @@ class Finder {
       const double chance = facts.expected / static_cast<double>(facts.operations);
       facts.chance = std::min(1.0, many * binomial_tail(facts.operations, facts.last, chance));
       std::vector<std::int64_t> margins_ns;
-      for (const Turn& turn : candidate.turns) {
+      for (const Attendance& turn : candidate.turns) {
         if (turn.was_last) {
           margins_ns.push_back(turn.margin_ns);
         }
@@ -198,8 +219,9 @@ class Finder {
         facts.median_margin_ns = *middle;
       }
       if (facts.is_significant()) {
-        std::stable_sort(candidate.turns.begin(), candidate.turns.end(),
-                         [](const Turn& a, const Turn& b) { return a.at_ns < b.at_ns; });
+        std::stable_sort(
+            candidate.turns.begin(), candidate.turns.end(),
+            [](const Attendance& a, const Attendance& b) { return a.at_ns < b.at_ns; });
         facts.since_ns = beginning(candidate.turns);
       }
       finished.push_back(std::move(facts));
@@ -216,6 +238,7 @@ class Finder {
   const GlobalRanks who_;
   std::vector<Candidate> ranks_;
   std::vector<Candidate> hosts_;
+  std::vector<std::uint32_t> hosts_of_parts_;  // of one operation, kept for its memory
   Stragglers result_;
 };
 

@@ -21,7 +21,8 @@ struct Lateness {
   std::string label;  // "rank 3"; the host's name
   std::string host;
   std::int64_t pid = 0;
-  std::uint64_t operations = 0;  // in which it took part and somebody was surely last
+  std::uint64_t took_part = 0;   // in how many operations that synchronise, decided or not
+  std::uint64_t operations = 0;  // of them, those in which somebody was surely last
   std::uint64_t last = 0;        // of them, in which it was that
   double expected = 0;           // how often chance would have made it so
   /// The probability that one of so many comes last so often, or more often, by chance.

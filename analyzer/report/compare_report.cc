@@ -16,10 +16,14 @@ bool got_faster(const Change& change, double threshold_percent) {
 }
 
 // "AllReduce 64 MiB ncclFloat32 of world"
-std::string name_of(const metrics::OperationKind& kind) {
+std::string name_of(const Change& change) {
+  const metrics::OperationKind& kind = change.kind;
   std::string text = kind.function;
-  if (kind.bytes) {
-    text += ' ' + human_bytes(*kind.bytes);
+  if (change.bytes) {
+    text += ' ' + human_bytes(*change.bytes_min);
+    if (change.bytes_min != change.bytes_max) {
+      text += " to " + human_bytes(*change.bytes_max);
+    }
   }
   if (!kind.datatype.empty()) {
     text += ' ' + kind.datatype;
@@ -62,19 +66,22 @@ Table table_of(const std::vector<Change>& changes) {
                {"busbw_b_gb_s", "busbw B", Shown::kNumber, "GB/s"},
                {"time_change_percent", "time", Shown::kNumber, "%", 1},
                {"chance", "by chance", Shown::kNumber, "", 6},
-               {"time_is", "time is"}},
+               {"time_is", "time is"},
+               {"bytes_min", "", Shown::kNot},
+               {"bytes_max", "", Shown::kNot}},
               {}};
   for (const Change& change : changes) {
     const metrics::OperationKind& kind = change.kind;
     table.rows.push_back(
         {kind.communicator.empty() ? Cell() : Cell(kind.communicator), std::uint64_t{kind.nranks},
-         std::uint64_t{kind.hosts}, kind.function, cell_of(kind.bytes), kind.datatype,
+         std::uint64_t{kind.hosts}, kind.function, cell_of(change.bytes), kind.datatype,
          change.count_b == 0   ? "A only"
          : change.count_a == 0 ? "B only"
                                : "both",
          change.count_a, change.count_b, cell_of(change.median_a_ns), cell_of(change.median_b_ns),
          cell_of(change.busbw_a_gb_s), cell_of(change.busbw_b_gb_s), cell_of(change.percent),
-         cell_of(change.chance), change.time_is == metrics::TimeIs::kBusy ? "busy" : "least"});
+         cell_of(change.chance), change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
+         cell_of(change.bytes_min), cell_of(change.bytes_max)});
   }
   return table;
 }
@@ -95,6 +102,7 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   });
   std::uint64_t compared = 0;
   std::uint64_t judged = 0;
+  std::uint64_t by_size = 0;
   std::uint64_t faster = 0;
   std::uint64_t only_a = 0;
   std::uint64_t only_b = 0;
@@ -104,12 +112,16 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
     only_b += change.count_a == 0 ? 1 : 0;
     compared += change.count_a > 0 && change.count_b > 0 ? 1 : 0;
     judged += change.chance ? 1 : 0;
+    by_size +=
+        change.kind.is_size_class && change.count_a > 0 && change.count_b > 0 && !change.percent
+            ? 1
+            : 0;
     if (got_slower(change, threshold_percent)) {
       slower.push_back(&change);
     } else if (got_faster(change, threshold_percent)) {
       ++faster;
       document.findings.push_back(
-          {Severity::kNote, "faster", name_of(change.kind) + " got faster: " + figures_of(change)});
+          {Severity::kNote, "faster", name_of(change) + " got faster: " + figures_of(change)});
     }
   }
   // The worst first, and what got faster most first among the notes.
@@ -117,8 +129,8 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   std::vector<Finding> findings;
   findings.reserve(slower.size());
   for (const Change* const change : slower) {
-    findings.push_back({Severity::kWarning, "slower",
-                        name_of(change->kind) + " got slower: " + figures_of(*change)});
+    findings.push_back(
+        {Severity::kWarning, "slower", name_of(*change) + " got slower: " + figures_of(*change)});
   }
   findings.insert(findings.end(), document.findings.begin(), document.findings.end());
   document.findings = std::move(findings);
@@ -131,8 +143,8 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
                                  " with times in A and in B.");
   } else if (!slower.empty()) {
     document.sentences.push_back(std::to_string(slower.size()) + of + " got slower, the most " +
-                                 name_of(slower.front()->kind) + ": " +
-                                 figures_of(*slower.front()) + '.');
+                                 name_of(*slower.front()) + ": " + figures_of(*slower.front()) +
+                                 '.');
   } else {
     document.sentences.push_back(
         "None" + of + " got slower by more than " + fixed(threshold_percent, 1) +
@@ -144,6 +156,11 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
     document.notes.push_back(counted(compared - judged, "kind", "kinds") + " with fewer than " +
                              std::to_string(metrics::kLeastToJudge) +
                              " operations in A or B: shown, not judged");
+  }
+  if (by_size > 0) {
+    document.notes.push_back(counted(by_size, "kind", "kinds") +
+                             " whose time and time per byte did not change alike: other sizes may "
+                             "be all there is to it");
   }
   if (only_a + only_b > 0) {
     document.notes.push_back("in A only: " + counted(only_a, "kind") +

@@ -73,16 +73,42 @@ std::string shown(const CellColumn& column, const Cell& cell) {
   }
 }
 
+// The cell of the column with that key; nothing if there is none.
+Cell cell_at(const Table& table, const std::vector<Cell>& row, const std::string& key) {
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (table.columns[i].key == key) {
+      return row[i];
+    }
+  }
+  return {};
+}
+
+std::string shown_in_row(const Table& table, const std::vector<Cell>& row, std::size_t i) {
+  const CellColumn& column = table.columns[i];
+  if (column.shown == Shown::kBytes) {
+    const Cell least = cell_at(table, row, column.key + "_min");
+    const Cell greatest = cell_at(table, row, column.key + "_max");
+    if (is_number(least) && is_number(greatest) && least != greatest) {
+      return shown(column, least) + " to " + shown(column, greatest);
+    }
+  }
+  return shown(column, row[i]);
+}
+
 TextTable text_table(const Table& table) {
   std::vector<Column> columns;
   for (const CellColumn& column : table.columns) {
-    columns.push_back({column.title, column.unit, column.shown != Shown::kText});
+    if (column.shown != Shown::kNot) {
+      columns.push_back({column.title, column.unit, column.shown != Shown::kText});
+    }
   }
   TextTable made(std::move(columns));
   for (const auto& row : table.rows) {
     std::vector<std::string> cells;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      cells.push_back(shown(table.columns[i], row[i]));
+      if (table.columns[i].shown != Shown::kNot) {
+        cells.push_back(shown_in_row(table, row, i));
+      }
     }
     made.add_row(std::move(cells));
   }

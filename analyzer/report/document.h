@@ -19,9 +19,10 @@ enum class Shown : std::uint8_t {
   kText,
   kInteger,
   kNumber,    // with CellColumn::decimals
-  kBytes,     // "64 KiB"
+  kBytes,     // "64 KiB"; "1 KiB to 2 KiB" where columns KEY_min and KEY_max say so
   kDuration,  // nanoseconds, as "12.3 us"
   kMoment,    // nanoseconds since the epoch, as "12:34:56.789" (UTC)
+  kNot,       // in JSON and CSV only
 };
 
 struct CellColumn {

@@ -199,7 +199,7 @@ class IterationsReport {
                    std::string(metrics::function_of(traces_, matched)),
                    has_size ? Cell(std::uint64_t{*one.bytes}) : Cell(),
                    std::string(traces_.names.text(one.datatype)),
-                   one.root ? Cell(std::uint64_t{*one.root}) : Cell(),
+                   run.scope.with_roots && one.root ? Cell(std::uint64_t{*one.root}) : Cell(),
                    matched.way == match::Way::kPair ? Cell(std::to_string(matched.source) + " to " +
                                                            std::to_string(matched.destination))
                                                     : Cell()};
@@ -224,6 +224,9 @@ class IterationsReport {
     }
     if (!run.scope.with_sizes) {
       notes.emplace_back("sizes are left out: with them nothing repeats");
+    }
+    if (!run.scope.with_roots) {
+      notes.emplace_back("roots are left out: with them nothing repeats, or a longer sequence");
     }
     if (!run.other_lengths.empty()) {
       std::string lengths;

@@ -136,7 +136,7 @@ class MatchDocument {
     const match::MatchedOperation& operation = matches_.operations[i];
     const match::Judgement& judgement = judgements_[i];
     const auto add = [&](const std::string& did, const std::string& ranks, const char* minority) {
-      sides_.rows.push_back({label, run, match::operation_text(traces_, operation),
+      sides_.rows.push_back({label, run, match::subject_text(traces_, matches_, judgements_, i),
                              match::verdict_name(judgement.verdict),
                              match::difference_name(judgement.difference), did, ranks, minority});
     };
@@ -150,10 +150,14 @@ class MatchDocument {
                                                                  : "no");
     }
     if (sides.empty()) {
-      const auto absent = match::absent_ranks(matches_, operation, judgement.verdict);
+      const auto absent = match::absent_ranks(matches_, operation, judgement);
       std::vector<std::uint32_t> present;
       const auto& members = matches_.communicators[operation.communicator].members;
+      const auto& left_out_by = judgement.left_out_by;
       for (const match::Part& part : match::parts_of(matches_, operation)) {
+        if (std::binary_search(left_out_by.begin(), left_out_by.end(), part.member)) {
+          continue;
+        }
         present.push_back(members[part.member].rank.value_or(part.member));
       }
       const bool is_called = judgement.verdict == Verdict::kMissing;

@@ -34,12 +34,17 @@ bool is_finding(const metrics::Stragglers& all, const metrics::Lateness& one) {
   return one.is_significant() && all.share_of(one) >= kLeastShare;
 }
 
+// Where some could not be decided, a share of the others is no share of all.
 std::string sentence(const metrics::Stragglers& all, const metrics::Lateness& one, bool is_host) {
+  const bool are_all_decided = one.operations == one.took_part;
   std::string text = is_host ? "host " + one.label : one.label + " (" + one.host + ")";
-  text += " came last in " + std::to_string(one.last) + " of " + std::to_string(one.operations) +
-          " operations (" + fixed(one.expected, 0) + " by chance): the others waited " +
-          human_duration(one.caused_wait_ns) + " of GPU time for it, " +
-          fixed(all.share_of(one) * 100, 1) + " % of all";
+  text +=
+      " came last in " + std::to_string(one.last) + " of " + (are_all_decided ? "" : "the ") +
+      std::to_string(one.operations) + " operations" +
+      (are_all_decided ? "" : " that could be decided, out of " + std::to_string(one.took_part)) +
+      " (" + fixed(one.expected, 0) + " by chance): the others waited " +
+      human_duration(one.caused_wait_ns) + " of GPU time for it, " +
+      fixed(all.share_of(one) * 100, 1) + " % of all" + (are_all_decided ? "" : " time in those");
   if (one.since_ns) {
     text += ", since " + time_of_day(*one.since_ns) + " UTC";
   }
@@ -56,7 +61,8 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
   if (!hosts) {
     table.columns.insert(table.columns.end(), {{"host", "host"}, {"pid", "pid", Shown::kInteger}});
   }
-  const std::vector<CellColumn> rest = {{"operations", "operations", Shown::kInteger},
+  const std::vector<CellColumn> rest = {{"took_part", "operations", Shown::kInteger},
+                                        {"operations", "decided", Shown::kInteger},
                                         {"last", "last", Shown::kInteger},
                                         {"expected", "by chance", Shown::kNumber, "", 1},
                                         {"chance", "chance of that", Shown::kNumber, "", 9},
@@ -74,9 +80,9 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
     if (!hosts) {
       row.insert(row.end(), {one.host, one.pid});
     }
-    row.insert(row.end(),
-               {one.operations, one.last, one.expected, one.chance, one.caused_wait_ns,
-                all.share_of(one) * 100, one.delay_ns, one.median_margin_ns, one.most_margin_ns});
+    row.insert(row.end(), {one.took_part, one.operations, one.last, one.expected, one.chance,
+                           one.caused_wait_ns, all.share_of(one) * 100, one.delay_ns,
+                           one.median_margin_ns, one.most_margin_ns});
     row.push_back(hosts ? Cell() : Cell(one.waited_ns));
     row.push_back(cell_of(one.since_ns));
     row.emplace_back(where(one, matches));
@@ -86,6 +92,11 @@ Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Latene
 }
 
 }  // namespace
+
+std::string decided_of(const metrics::Stragglers& all) {
+  return std::to_string(all.decided) + " of " + counted(all.operations, "operation") +
+         " in which it is sure who came last";
+}
 
 Document stragglers_document(const metrics::Stragglers& stragglers, const match::Matches& matches) {
   Document document;
@@ -121,13 +132,19 @@ Document stragglers_document(const metrics::Stragglers& stragglers, const match:
                                  " can it be said who came last.");
   } else if (std::none_of(document.findings.begin(), document.findings.end(),
                           [](const Finding& one) { return one.kind == "straggler"; })) {
-    document.sentences.push_back(
-        "No rank is late more often than chance makes it, or so late that "
-        "it matters.");
+    const std::string answer =
+        " rank is late more often than chance makes it, or so late that "
+        "it matters.";
+    document.sentences.push_back((stragglers.decided == stragglers.operations
+                                      ? "No"
+                                      : "In the " + decided_of(stragglers) + ", no") +
+                                 answer);
   } else {
-    document.sentences.push_back("Ranks waited " + human_duration(stragglers.waited_ns) +
-                                 " of GPU time for each other, of " +
-                                 human_duration(stragglers.rank_time_ns) + " in these operations.");
+    document.sentences.push_back(
+        "Ranks waited " + human_duration(stragglers.waited_ns) +
+        " of GPU time for each other, of " + human_duration(stragglers.rank_time_ns) + " in " +
+        (stragglers.decided == stragglers.operations ? "these operations."
+                                                     : "the " + decided_of(stragglers) + '.'));
   }
   document.tables.push_back(table_of(stragglers, stragglers.ranks, matches, false));
   if (stragglers.hosts.size() > 1) {

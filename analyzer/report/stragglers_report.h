@@ -7,6 +7,9 @@
 
 namespace ringside::report {
 
+/// "131 of 1000 operations in which it is sure who came last": what shares are of.
+std::string decided_of(const metrics::Stragglers& all);
+
 /// Who is late. Only what is neither chance nor less than a hundredth of the time is a finding.
 Document stragglers_document(const metrics::Stragglers& stragglers, const match::Matches& matches);
 

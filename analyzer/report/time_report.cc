@@ -8,6 +8,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/rows.h"
+#include "analyzer/metrics/saturating.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -30,16 +31,30 @@ Table overlap_table(const metrics::Overlap& overlap) {
                {"busy_ns", "communicating", Shown::kDuration},
                {"busy_percent", "of that", Shown::kNumber, "%", 1},
                {"waiting_ns", "waiting", Shown::kDuration},
+               {"waiting_uncertainty_ns", "+-", Shown::kDuration},
+               {"waiting_unknown", "not known", Shown::kInteger, "operations"},
                {"together_ns", "two at once", Shown::kDuration},
                {"summed_ns", "summed", Shown::kDuration},
                {"without_times", "no times", Shown::kInteger}},
               {}};
   for (const metrics::RankOverlap& rank : overlap.ranks) {
-    table.rows.push_back({rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
-                          percent(rank.busy_ns, rank.span_ns), rank.waiting_ns, rank.together_ns,
-                          rank.summed_ns, rank.without_times});
+    const bool is_known = rank.waiting_known > 0 || rank.waiting_unknown == 0;
+    table.rows.push_back(
+        {rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
+         percent(rank.busy_ns, rank.span_ns), is_known ? Cell(rank.waiting_ns) : Cell(),
+         is_known ? Cell(rank.waiting_uncertainty_ns) : Cell(), rank.waiting_unknown,
+         rank.together_ns, rank.summed_ns, rank.without_times});
   }
   return table;
+}
+
+std::string waiting_text(const metrics::RankOverlap& all) {
+  if (all.waiting_known == 0) {
+    return all.waiting_unknown == 0 ? "none of them waits for all ranks"
+                                    : "how long they waited for other ranks is not known";
+  }
+  return "in " + human_duration(all.waiting_ns) + " (+- " +
+         human_duration(all.waiting_uncertainty_ns) + ") they waited for other ranks";
 }
 
 Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
@@ -141,10 +156,14 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     all.operations += rank.operations;
     all.without_times += rank.without_times;
-    all.span_ns += rank.span_ns;
-    all.busy_ns += rank.busy_ns;
-    all.together_ns += rank.together_ns;
-    all.waiting_ns += rank.waiting_ns;
+    all.span_ns = metrics::add_saturating(all.span_ns, rank.span_ns);
+    all.busy_ns = metrics::add_saturating(all.busy_ns, rank.busy_ns);
+    all.together_ns = metrics::add_saturating(all.together_ns, rank.together_ns);
+    all.waiting_ns = metrics::add_saturating(all.waiting_ns, rank.waiting_ns);
+    all.waiting_uncertainty_ns =
+        metrics::add_saturating(all.waiting_uncertainty_ns, rank.waiting_uncertainty_ns);
+    all.waiting_known += rank.waiting_known;
+    all.waiting_unknown += rank.waiting_unknown;
   }
   if (all.busy_ns == 0) {
     document.sentences.push_back(
@@ -152,9 +171,9 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   } else {
     document.sentences.push_back(
         "Over all ranks, operations ran in " + human_duration(all.busy_ns) + " of " +
-        human_duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) +
-        " %); in " + human_duration(all.waiting_ns) + " they waited for other ranks, and in " +
-        human_duration(all.together_ns) + " those of several communicators ran at once.");
+        human_duration(all.span_ns) + " (" + fixed(percent(all.busy_ns, all.span_ns), 1) + " %); " +
+        waiting_text(all) + ", and in " + human_duration(all.together_ns) +
+        " those of several communicators ran at once.");
   }
   document.tables.push_back(overlap_table(overlap));
   Table pairs{"pairs",
@@ -180,6 +199,17 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
       "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
       "most "
       "the time that operations run");
+  if (all.waiting_known > 0) {
+    document.notes.push_back(
+        "waiting is by the middle of what the clocks leave open; it is wrong by no more than what "
+        "stands behind +-, if the clocks of all operations err the same way, and stamps by 2 us");
+  }
+  if (all.waiting_unknown > 0) {
+    document.notes.push_back("in " + counted(all.waiting_unknown, "operation") +
+                             " of a rank how long it waited is not known, and in no figure: not "
+                             "recorded on all ranks, no times, "
+                             "clocks that are not known, or times that contradict each other");
+  }
   if (all.without_times > 0) {
     document.notes.push_back("of " + counted(all.without_times, "operation") +
                              " of a rank the times are not known; they count nowhere");

@@ -78,6 +78,17 @@ def sweep():
     return job.files()
 
 
+def rotating():
+    """The root of a Broadcast goes around, by one in each step."""
+    job = Job()
+    for number in range(20):
+        job.pause(3)
+        job.call("AllReduce", 1 << 20)
+        job.call("ReduceScatter", 16384)
+        job.call("Broadcast", 4096, root=number % NRANKS)
+    return job.files()
+
+
 def few():
     job = Job()
     job.step()
@@ -96,6 +107,7 @@ def cases():
         "iterations-asked-for": ("iterations --period 8 --top 3 traces", train),
         "iterations-one-communicator": ("iterations --comm world --top 3 traces", train),
         "iterations-sweep": ("iterations traces", sweep()),
+        "iterations-rotating-root": ("iterations --top 2 traces", rotating()),
         "iterations-few": ("iterations traces", few()),
         "iterations-nothing": ("iterations empty", {"empty/.keep": ""}),
     }

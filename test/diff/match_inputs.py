@@ -53,6 +53,15 @@ def left_out_one(trace, rank):
     trace.operation("AllReduce", 8, seq=2)
 
 
+def left_out_among(sizes):
+    """Rank 1 leaves out the fourth call."""
+    def act(trace, rank):
+        called = [size for i, size in enumerate(sizes) if rank != 1 or i != 3]
+        for seq, size in enumerate(called):
+            trace.operation("AllReduce", size, seq=seq)
+    return act
+
+
 def stuck(trace, rank):
     """Rank 3 was still in the kernel when it was dumped, long after the others."""
     for i in range(3):
@@ -156,6 +165,10 @@ def cases():
         "match-another-function": ("match traces", pair(calling_another)),
         "match-cap": ("match --mismatch-cap 2 traces", ranks(3, many)),
         "match-left-out-one": ("match traces", ranks(3, left_out_one)),
+        "match-left-out-sizes": ("match traces", ranks(3, left_out_among(range(8, 80, 8)))),
+        "match-left-out-alike": ("match traces", ranks(3, left_out_among([8] * 9))),
+        "match-left-out-alike-json": ("match --format json traces",
+                                      ranks(3, left_out_among([4, 8, 8, 8, 8, 8, 4]))),
         "match-state": ("match traces", ranks(4, stuck, dumped, dump=True)),
         "match-state-not-dumped": ("match traces", ranks(4, stuck, dumped)),
         "match-missing": ("match traces", pair(skipping)),

@@ -6,6 +6,7 @@ named, and clean runs have no findings.
 usage: check_truth.py GENERATE RINGSIDE [--seeds N] [--first N] [CHECK...]
 """
 import argparse
+import collections
 import json
 import math
 import pathlib
@@ -162,6 +163,35 @@ def check_hang(job):
     require(f"Rank {rank} " in text and "has not joined" in text, f"rank {rank} stopped: {text}")
 
 
+def starts_of(job):
+    """True starts of each collective, by rank."""
+    hosts = {host["host"]: host for host in job.truth["hosts"]}
+    starts = {}
+    for rank in job.truth["ranks"]:
+        for line in (job.traces / rank["file"]).read_text(encoding="utf-8").splitlines():
+            args = json.loads(line.strip("[,]") or "{}").get("args", {})
+            if "seq" in args and "start_ns" in args:
+                starts.setdefault((args["func"], args["seq"]), {})[rank["rank"]] = true_ns(
+                    job.truth, hosts[rank["host"]], args["start_ns"])
+    return starts
+
+
+def check_waiting(job):
+    """What ranks waited is known as well as `ringside overlap` says."""
+    # Of proxy times ranks have none that send to their own host only.
+    job.arguments[job.arguments.index("--times") + 1] = "gpu"
+    job.generate("--iterations", 20, "--pattern", "AllReduce:1048576,AllGather:65536",
+                 "--straggler", f"{job.random.randrange(job.ranks)}:{job.random.randint(0, 200)}")
+    waited_ns = collections.Counter()
+    for starts in starts_of(job).values():
+        for rank, start_ns in starts.items():
+            waited_ns[f"rank {rank}"] += max(starts.values()) - start_ns
+    for row in job.ringside("overlap")["tables"]["ranks"]["rows"]:
+        error_ns = abs(row["waiting_ns"] - waited_ns[row["rank"]])
+        require(row["waiting_unknown"] == 0 and error_ns <= row["waiting_uncertainty_ns"],
+                f"{row['rank']} waited {waited_ns[row['rank']]:.0f} ns: {row}")
+
+
 def check_slow_link(job):
     """One channel between two hosts is slower than all the others."""
     if job.hosts * job.ranks_per_host < 4:
@@ -187,6 +217,7 @@ def check_lost(job):
 
 CHECKS = {"clean": check_clean, "straggler": check_straggler, "mismatch": check_mismatch,
           "function": check_function, "missing": check_missing, "hang": check_hang,
+          "waiting": check_waiting,
           "slow-link": check_slow_link, "lost": check_lost}
 
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 
+#include "analyzer/metrics/significance.h"
 #include "analyzer/report/compare_report.h"
 #include "test/unit/catch.h"
 
@@ -107,6 +108,66 @@ TEST_CASE("Few operations are not judged, and both sides have one definition of 
   CHECK(apart[0].count_b == 0);
   CHECK(apart[1].count_a == 0);
   CHECK_FALSE(apart[0].percent);
+}
+
+// Operations of a size class that take a moment, and then so long a byte.
+TimesOfKind times_of_sizes(const std::vector<std::uint64_t>& sizes_bytes, std::int64_t moment_ns,
+                           std::int64_t per_byte_ns) {
+  TimesOfKind one = times(1024, {});
+  one.kind.function = "AlltoAllv";
+  one.kind.is_size_class = true;
+  for (const std::uint64_t bytes : sizes_bytes) {
+    const std::int64_t time_ns = moment_ns + per_byte_ns * static_cast<std::int64_t>(bytes);
+    one.least_ns.push_back(time_ns);
+    one.least_of_size.push_back({bytes, time_ns});
+  }
+  std::sort(one.least_ns.begin(), one.least_ns.end());
+  return one;
+}
+
+TEST_CASE("A size class is slower only where its sizes do not explain it") {
+  std::vector<std::uint64_t> less;
+  std::vector<std::uint64_t> more;
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    less.push_back(1024 + 10 * i);
+    more.push_back(1800 + 10 * i);
+  }
+  const auto change_of = [](const TimesOfKind& a, const TimesOfKind& b) {
+    const auto changes = compare({a}, {b});
+    REQUIRE(changes.size() == 1);
+    return changes[0];
+  };
+  SECTION("of the same sizes, more time") {
+    const Change change = change_of(times_of_sizes(less, 1000, 10), times_of_sizes(less, 1000, 15));
+    CHECK(change.is_significant());
+    CHECK(*change.percent == Approx(45.86).margin(0.1));
+    CHECK(report::got_slower(change, 5));
+    CHECK(*change.bytes == 1024 + 90);
+    CHECK(*change.bytes_min == 1024);
+    CHECK(*change.bytes_max == 1024 + 190);
+    CHECK(*change.busbw_a_gb_s == Approx(0.0918).margin(0.001));
+  }
+  SECTION("more bytes take more time, fewer take more for each") {
+    for (const std::int64_t moment_ns : {0, 1000, 1'000'000}) {
+      const auto few = times_of_sizes(less, moment_ns, 10);
+      const auto many = times_of_sizes(more, moment_ns, 10);
+      for (const Change& change : {change_of(few, many), change_of(many, few)}) {
+        CHECK_FALSE(report::got_slower(change, 0));
+        CHECK_FALSE(change.is_significant());
+      }
+    }
+  }
+  SECTION("the lesser of both changes counts") {
+    const Change change = change_of(times_of_sizes(less, 0, 10), times_of_sizes(more, 0, 12));
+    CHECK(change.is_significant());
+    CHECK(*change.percent == Approx(20));
+  }
+  SECTION("of one side only, it has sizes all the same") {
+    const auto changes = compare({}, {times_of_sizes(less, 0, 10)});
+    REQUIRE(changes.size() == 1);
+    CHECK(*changes[0].bytes_max == 1024 + 190);
+    CHECK_FALSE(changes[0].chance);
+  }
 }
 
 }  // namespace

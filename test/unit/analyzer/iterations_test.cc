@@ -29,7 +29,8 @@ class Job {
   }
 
   template <typename Late>
-  void call(const char* func, std::uint64_t bytes, Late late_ns) {
+  void call(const char* func, std::uint64_t bytes, Late late_ns,
+            std::optional<std::uint32_t> root = std::nullopt) {
     const std::uint64_t seq = seq_[func]++;
     std::int64_t last_ns = 0;
     for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
@@ -43,6 +44,9 @@ class Job {
       one.func = builder_.traces().names.id(func);
       one.seq = seq;
       one.bytes = bytes;
+      if (root) {
+        one.root = *root;
+      }
       one.enqueue_start_ns = now_ns_ + late_ns(rank);
       one.start_ns = *one.enqueue_start_ns;
       one.end_ns = now_ns_ + last_ns + kRun_ns;
@@ -57,6 +61,12 @@ class Job {
   void call(const char* func, std::uint64_t bytes) {
     call(func, bytes, [](std::uint32_t) { return 0; });
   }
+
+  void call_from(std::uint32_t root) {
+    call(
+        "Broadcast", 700, [](std::uint32_t) { return 0; }, root);
+  }
+  void pause() { now_ns_ += kPause_ns; }
 
   // Four calls, in the second of which `late` is late by so much.
   void iterate(std::uint32_t late = 0, std::int64_t late_ns = 0) {
@@ -182,6 +192,47 @@ TEST_CASE("sizes that follow the data are left out, if nothing repeats with them
   const auto runs = job.find();
   CHECK_FALSE(runs[0].scope.with_sizes);
   CHECK(runs[0].iterations.size() == 30);
+}
+
+TEST_CASE("a root that goes around makes no iteration longer") {
+  Job job(4);
+  SECTION("as often as there are ranks") {
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      job.pause();
+      job.call("AllGather", 1000);
+      job.call("AllReduce", 5000);
+      job.call_from(i % 4);
+    }
+  }
+  SECTION("at random, so that nothing repeats with it") {
+    std::mt19937 random(1);
+    for (std::uint32_t i = 0; i < 40; ++i) {
+      job.pause();
+      job.call("AllReduce", 5000);
+      job.call_from(static_cast<std::uint32_t>(random() % 4));
+      job.call_from(static_cast<std::uint32_t>(random() % 4));
+    }
+  }
+  const auto found = job.find();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].period.size() == 3);
+  CHECK(found[0].iterations.size() == 40);
+  CHECK_FALSE(found[0].scope.with_roots);
+}
+
+TEST_CASE("a loop over the roots is one iteration") {
+  Job job(4);
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    job.pause();
+    for (std::uint32_t root = 0; root < 4; ++root) {
+      job.call("AllGather", 1000);
+      job.call_from(root);
+    }
+  }
+  const auto found = job.find();
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].period.size() == 8);
+  CHECK(found[0].scope.with_roots);
 }
 
 TEST_CASE("a period can be asked for") {

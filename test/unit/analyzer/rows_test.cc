@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/metrics/rows.h"
 
+#include <limits>
+
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -44,6 +46,39 @@ TEST_CASE("without known clocks the time of an operation is the least of its ran
   CHECK(row.busy->median_ns == approx(500));
   CHECK(row.by_least == 1);
   CHECK_FALSE(row.wait);
+}
+
+TEST_CASE("absurd times do not overflow") {
+  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const auto check = [&](TraceBuilder& builder) {
+    const auto rows = rows_of(builder.traces());
+    REQUIRE(rows[0].rows.size() == 1);
+    const Row& row = rows[0].rows[0];
+    REQUIRE(row.busy);
+    CHECK(row.busy->max_ns == kMost);
+    CHECK(row.busy->min_ns == kMost);
+  };
+  TraceBuilder builder;
+  SECTION("of a rank by itself") {
+    builder.add_file(0, "0x1", 1);
+    model::Operation& one = builder.add("AllReduce", 0);
+    one.start_ns = kLeast + 1;  // kLeast stands for an absent time
+    one.end_ns = kMost;
+    check(builder);
+  }
+  SECTION("of a group, in the least over its ranks") {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      builder.add_file(rank).process.host = "node" + std::to_string(rank);
+      for (const char* const func : {"Send", "Recv"}) {
+        model::Operation& one = builder.add_transfer(func, 1 - rank);
+        one.group = 1;
+        one.start_ns = kLeast + 1;
+        one.end_ns = kMost;
+      }
+    }
+    check(builder);
+  }
 }
 
 TEST_CASE("what contradicts itself is in no time, and counted") {

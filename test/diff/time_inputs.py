@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Inputs of the cases of `ringside stragglers` and `ringside overlap`: who waited, as far as the clocks tell."""
+
+from match_inputs import ranks
+
+
+def late(trace, rank):
+    """Rank 2 of 3 comes half a millisecond late, but in each fourth operation with the others."""
+    for i in range(40):
+        late_us = 0 if rank < 2 else 500 if i % 4 else 1
+        trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", early_us=late_us,
+                        dur_us=700 - late_us)
+
+
+def near(trace, rank):
+    for i in range(40):
+        trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", dur_us=700,
+                        early_us=20 * ((i + rank) % 3) if i % 2 else rank / 4)
+
+
+def cases():
+    absent = {path: text for path, text in ranks(3, late).items() if ".102." not in path}
+    return {
+        "overlap-waiting": ("overlap traces", ranks(3, late)),
+        "overlap-waiting-json": ("overlap --format json traces", ranks(2, late)),
+        "overlap-waiting-unknown": ("overlap traces", absent),
+        "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
+        "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
+    }
