@@ -203,7 +203,7 @@ void TraceWriter::apply(const MarkNote& note) {
   mark.ts_ns = clock_.ns(note.ticks);
   if (file_tried_) {
     assembler_.mark(std::move(mark));
-  } else if (early_marks_.size() < kMostEarlyMarks) {
+  } else {
     early_marks_.push_back(std::move(mark));
   }
 }
@@ -355,6 +355,10 @@ void TraceWriter::settle() {
   file_.compress_for(kCompress_ns);
 }
 
+exporting::TraceEnd TraceWriter::end_of_trace() const {
+  return {.marks_lost = marks_lost_, .ranges_lost = ranges_refused_ + ranges_left_out()};
+}
+
 void TraceWriter::close() {
   if (!file_tried_) {
     return;
@@ -366,7 +370,7 @@ void TraceWriter::close() {
   file_.make_room_for_end(true);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, true);
-  trace_.end(now_ns_, file_.operations());
+  trace_.end(now_ns_, file_.operations(), end_of_trace());
   flush();
   file_.finish();
   file_.compress_for(kCompressAtExit_ns);

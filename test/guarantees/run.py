@@ -8,6 +8,7 @@ usage: run.py --host H --plugin P --ringside R [--long] [--sanitized] [CASE...]
 200 kills. Without a CASE all are run.
 """
 import argparse
+import json
 import os
 import random
 import signal
@@ -92,6 +93,49 @@ def no_ring(options):
         house.warnings(at_most=0)
         house.lint()
     return 0
+
+
+def lines_of(house, name):
+    """The arguments of all lines of this name, in the order of the trace and its segments."""
+    found = []
+    for trace in sorted(house.trace_files(), key=lambda path: (".s0" in path.name, path.name)):
+        with open(trace, encoding="utf-8") as lines:
+            found += [json.loads(line.strip().strip("[").rstrip(","))["args"] for line in lines
+                      if f'"name":"{name}"' in line]
+    return found
+
+
+def notes(options):
+    """Marks, ranges and windows in a loop, while the drain looks once a second."""
+    marks, windows = (1_000_000, 100_000) if options.long else (200_000, 20_000)
+    with House(options) as house:
+        told = house.run("notes", marks, windows, RINGSIDE_DRAIN_MS=1000)
+        # 65,536 that wait, of which each has a text or a source line of 900 bytes at most.
+        require(options.sanitized or told["rss_kib"] < 150 * 1024, f"memory grows: {told}")
+        end = lines_of(house, "ringside_end")[-1]
+        for what in ("marks_lost", "ranges_lost"):
+            require(0 < told[what] == end.get(what), f"{what}: {told}, the trace says {end}")
+        found = {}
+        for mark in lines_of(house, "ringside_mark"):
+            found[mark["mark"]] = mark
+        ranges = [mark for mark in found.values() if mark.get("range")]
+        require(len(ranges) == 1 + 2 * marks - told["ranges_lost"], f"{len(ranges)} ranges, {told}")
+        require(len(found) - len(ranges) == marks - told["marks_lost"], f"{len(found)}, {told}")
+        require(all("end_ns" in mark for mark in ranges), "the end of a range is lost")
+        inner = [mark for mark in ranges if mark["name"] == "inner"]
+        outer = [mark for mark in ranges if mark["name"] == "outer"]
+        require(len(inner) <= len(outer), "there are inner ranges without their outer ones")
+        opened = {}
+        for window in lines_of(house, "ringside_window"):
+            opened[window["window"]] = window
+        require(told["starts_refused"] > 0, f"no start was refused: {told}")
+        require(told["windows"] == 1 + windows - told["starts_refused"] == len(opened),
+                f"{len(opened)} windows in the trace, {told}")
+        still_open = [number for number, window in opened.items() if "end_ns" not in window]
+        require(len(still_open) <= told["started"], f"windows without an end: {still_open[:9]}")
+        house.warnings(at_most=1, at_least=1)
+        house.lint()
+        print(f"{told}")
 
 
 def fork(options):
@@ -180,7 +224,7 @@ def absurd(options):
             house.readable()
 
 
-CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "fork": fork,
+CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
          "absurd": absurd}
 

@@ -30,6 +30,8 @@ int storm(const Program& program);
 int cycles(const Program& program);
 /// THREADS BATCH: short-lived threads with events also from their destructors.
 int short_threads(const Program& program);
+/// MARKS WINDOWS: many of each, faster than anybody writes.
+int notes(const Program& program);
 /// THREADS: alive at once, each with one operation.
 int many_threads(const Program& program);
 /// HOW: threads record while the process forks; what the children do.
