@@ -45,6 +45,8 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> stale{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
   std::array<std::uint64_t, record::kAccountTypes> sampled_out{};
+  /// Not callbacks but events: open, and written as they were since too many were.
+  std::array<std::uint64_t, record::kAccountTypes> given_up{};
 };
 
 /// How much is kept at most; together some 250 MB.

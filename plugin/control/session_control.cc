@@ -358,7 +358,7 @@ std::string Session::status_line(std::string_view verb, std::string_view more) {
   json.key("trouble").raw(info.trouble != 0 ? "true" : "false");
   json.key("flight_recorder").raw(info.flight_recorder != 0 ? "true" : "false");
   json.member("ranges_without_room", nvtx::ranges_without_room());
-  json.member("lines_lost", writer_.lines_lost());
+  json.member("lines_lost", writer_.lines_lost()).member("given_up", writer_.given_up());
   const std::lock_guard lock(mutex_);
   json.member("marks_lost", mark_room_.marks_lost());
   json.member("ranges_lost", mark_room_.ranges_lost());

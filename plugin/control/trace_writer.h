@@ -134,6 +134,8 @@ class TraceWriter {
   std::uint64_t bytes_kept() const { return bytes_kept_.load(std::memory_order_relaxed); }
   /// Callbacks that were in segments that are deleted.
   std::uint64_t rotated() const { return rotated_.load(std::memory_order_relaxed); }
+  /// Events that were written open, since too many were.
+  std::uint64_t given_up() const { return given_up_.load(std::memory_order_relaxed); }
   /// Lines of operations that nobody took (RINGSIDE_MARKERS_PRINT).
   std::uint64_t lines_lost() const { return printer_ ? printer_->lost() : 0; }
   /// Callbacks lost behind the rings: file not writable, out of memory.
@@ -196,6 +198,7 @@ class TraceWriter {
   std::atomic<std::uint64_t> bytes_written_{0};
   std::atomic<std::uint64_t> bytes_kept_{0};
   std::atomic<std::uint64_t> rotated_{0};
+  std::atomic<std::uint64_t> given_up_{0};
   std::atomic<std::uint64_t> lost_{0};
 };
 
