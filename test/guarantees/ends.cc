@@ -6,7 +6,9 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -38,6 +40,26 @@ void record_for_ever(const Program& program, const Loaded& loaded, void* context
 void wait_for(std::atomic<int>& ended) {
   for (int now = ended; now < kThreads; now = ended) {
     ended.wait(now);
+  }
+}
+
+/// Makes a tmpfs as large as what is in it, and fills what is left of its last pages.
+void fill_up(const std::string& path) {
+  struct statvfs space {};
+  if (statvfs(path.c_str(), &space) != 0) {
+    give_up("statvfs: " + std::string(std::strerror(errno)));
+  }
+  const std::uint64_t used = (space.f_blocks - space.f_bfree) * space.f_frsize;
+  const std::string options = "size=" + std::to_string(used);
+  if (used == 0 || mount(nullptr, path.c_str(), nullptr, MS_REMOUNT, options.c_str()) != 0) {
+    give_up("remount: " + std::string(std::strerror(errno)));
+  }
+  const int file = open((path + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::string page(4096, 'x');
+  while (file >= 0 && write(file, page.data(), page.size()) > 0) {
+  }
+  if (file >= 0) {
+    close(file);
   }
 }
 
@@ -192,6 +214,14 @@ int trouble(const Program& program) {
     }
     sleep_ms(1000);
     unlink(program.arguments.at(1).c_str());
+  }
+  if (how == "rings_full") {
+    fill_up(program.arguments.at(1));
+    // With pauses, so that nothing is lost for want of room in a ring.
+    for (int round = 0; round < 300; ++round) {
+      caller.operations(20, 0);
+      sleep_ms(5);
+    }
   }
   std::thread([&] { Caller(loaded.plugin(), context, program.rows[1]).operations(500, 0); }).join();
   sleep_ms(300);

@@ -235,6 +235,7 @@ def main():
     parser.add_argument("--host", required=True)
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--ringside", required=True)
+    parser.add_argument("--no-zlib", help="a library that hides zlib from a program")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
