@@ -24,6 +24,11 @@ namespace {
 std::atomic<bool> g_disabled{false};
 std::atomic<Session*> g_session{nullptr};
 
+// In a child whose making ran no handlers the recorder alone knows.
+bool is_disabled() {
+  return g_disabled.load(std::memory_order_acquire) || record::g_recorder.is_wiped();
+}
+
 std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
   for (const std::string_view name : names) {
@@ -41,7 +46,7 @@ std::string_view base_name(std::string_view path) {
 }  // namespace
 
 Session* Session::get() noexcept {
-  if (g_disabled.load(std::memory_order_acquire)) {
+  if (is_disabled()) {
     return nullptr;
   }
   Session* session = existing();
@@ -63,8 +68,7 @@ Session* Session::get() noexcept {
 }
 
 Session* Session::existing() noexcept {
-  return g_disabled.load(std::memory_order_acquire) ? nullptr
-                                                    : g_session.load(std::memory_order_acquire);
+  return is_disabled() ? nullptr : g_session.load(std::memory_order_acquire);
 }
 
 void Session::disable_in_child() noexcept {

@@ -9,6 +9,7 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -102,7 +103,67 @@ void fill_up(const std::string& path) {
   std::exit(0);
 }
 
+/// A child of whose making no handler is told.
+pid_t fork_without_handlers() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+  return _Fork();
+#else
+  return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+#endif
+}
+
+/// What such a child does: locks that other threads held are held for ever, so nothing of the C
+/// library's but to end, as a thread ends if `as_thread`.
+void quiet_child(const host::ProfilerPlugin& plugin, void* context, decltype(&ringside_mark) mark,
+                 Row& row, bool as_thread) {
+  Caller(plugin, context, row).operations(100, 0);
+  const bool is_disabled = mark("child") == RINGSIDE_ERROR_DISABLED;
+  if (as_thread && is_disabled) {
+    pthread_exit(nullptr);  // the last thread's end is the process's, with 0
+  }
+  _exit(is_disabled ? 0 : 1);
+}
+
 }  // namespace
+
+/// The threads that fork record, too, so that their children have their parent's rings.
+int fork_without_atfork(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  static Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> forks;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    forks.emplace_back([&, thread] {
+      Caller caller(loaded.plugin(), context, program.rows[thread]);
+      for (int i = 0; i < 3; ++i) {
+        caller.operations(50, 20);
+        const pid_t pid = how == "fork_thread" ? fork() : fork_without_handlers();
+        if (pid == 0) {
+          quiet_child(loaded.plugin(), context, mark, program.rows[kThreads + thread],
+                      how == "fork_thread");
+        }
+        caller.operations(50, 20);
+        int status = 0;
+        if (waitpid(pid, &status, 0) != pid || status != 0) {
+          ++failed;
+        }
+        // If the child has given the ring away, a new thread gets it now, and both write to it.
+        sleep_ms(50);
+        std::thread fresh([&] {
+          Caller(loaded.plugin(), context, program.rows[2 * kThreads + thread]).operations(300, 0);
+        });
+        caller.operations(300, 0);
+        fresh.join();
+      }
+    });
+  }
+  for (std::thread& thread : forks) {
+    thread.join();
+  }
+  std::exit(failed == 0 ? 0 : 1);
+}
 
 int fork_while_recording(const Program& program) {
   const std::string& how = program.arguments.at(0);

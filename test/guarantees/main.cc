@@ -42,9 +42,16 @@ void print_status(const ringside_status_info& status) {
 int main(int argc, char** argv) {
   using namespace ringside::guarantees;
   const std::map<std::string, int (*)(const Program&)> scenarios = {
-      {"storm", storm},     {"cycles", cycles},   {"short_threads", short_threads},
-      {"notes", notes},     {"absurd", absurd},   {"fork", fork_while_recording},
-      {"way_out", way_out}, {"trouble", trouble}, {"many_threads", many_threads},
+      {"storm", storm},
+      {"cycles", cycles},
+      {"short_threads", short_threads},
+      {"notes", notes},
+      {"absurd", absurd},
+      {"fork", fork_while_recording},
+      {"fork_without_atfork", fork_without_atfork},
+      {"way_out", way_out},
+      {"trouble", trouble},
+      {"many_threads", many_threads},
       {"dump", dump_to}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();

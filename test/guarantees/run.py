@@ -8,6 +8,7 @@ usage: run.py --host H --plugin P --ringside R [--long] [--sanitized] [CASE...]
 200 kills. Without a CASE all are run.
 """
 import argparse
+import collections
 import json
 import os
 import random
@@ -146,6 +147,20 @@ def fork(options):
         with House(options) as house:
             house.run("fork", how)
             house.whole_account(rows=2)
+            house.no_rings()
+            house.warnings(at_most=0)
+            house.lint()
+    for how in ("_Fork", "fork_thread"):
+        with House(options) as house:
+            house.run("fork_without_atfork", how)
+            # Rows 2 and 3 are the children's.
+            called = [row[1] for number, row in enumerate(house.rows()) if number in (0, 1, 4, 5)]
+            produced = collections.Counter()
+            for name, numbers in house.account()["by_type"].items():
+                produced[name] += numbers["produced"]
+                require(numbers.get("held", 0) + numbers.get("in_rings", 0) == 0, f"left: {numbers}")
+            require(+produced == +sum(map(collections.Counter, called), collections.Counter()),
+                    f"{how}: produced {produced}, called {called}")
             house.no_rings()
             house.warnings(at_most=0)
             house.lint()

@@ -36,6 +36,8 @@ int notes(const Program& program);
 int many_threads(const Program& program);
 /// HOW: threads record while the process forks; what the children do.
 int fork_while_recording(const Program& program);
+/// HOW: threads that record make children that the plugin is not told of, or that end as threads.
+int fork_without_atfork(const Program& program);
 /// HOW OPERATIONS PAUSE_US: two threads record, and the process ends in one of many ways.
 int way_out(const Program& program);
 /// HOW: events, a condition of the system changes, events again.
