@@ -106,19 +106,21 @@ class OperationCheck {
   }
 
   void check_bytes() {
-    const auto size = assemble::datatype_bytes(text("datatype"));
     const auto count = integer_at(arguments_, "count");
     const auto bytes = integer_at(arguments_, "bytes");
-    if (!size || !count) {
+    if (!count || !assemble::datatype_bytes(text("datatype"))) {
       return;
     }
-    if (!bytes) {
+    const auto made = assemble::message_bytes(static_cast<std::uint64_t>(*count), text("datatype"));
+    const std::string elements = std::to_string(*count) + " of " + std::string(text("datatype"));
+    if (made && !bytes) {
       add(Rule::kOperationKeys, "no args.bytes, though count and datatype are known");
-    } else if (static_cast<std::uint64_t>(*count) * *size != static_cast<std::uint64_t>(*bytes)) {
-      add(Rule::kOperationBytes, "bytes are " + std::to_string(*bytes) + ", but " +
-                                     std::to_string(*count) + " of " +
-                                     std::string(text("datatype")) + " have " +
-                                     std::to_string(static_cast<std::uint64_t>(*count) * *size));
+    } else if (made && *made != static_cast<std::uint64_t>(*bytes)) {
+      add(Rule::kOperationBytes, "bytes are " + std::to_string(*bytes) + ", but " + elements +
+                                     " have " + std::to_string(*made));
+    } else if (!made && bytes) {
+      add(Rule::kOperationBytes, "bytes are " + std::to_string(*bytes) + ", but " + elements +
+                                     " are more than any message");
     }
   }
 

@@ -43,7 +43,8 @@ enum {
       -4, /* this process records nothing: the child of a fork, or no memory at load */
   RINGSIDE_ERROR_TIMEOUT = -5, /* the drain thread did not answer within ten seconds */
   RINGSIDE_ERROR_NOT_FOUND =
-      -6 /* ringside_open() only: no such library, it is not Ringside, or it lacks a function */
+      -6, /* ringside_open() only: no such library, it is not Ringside, or it lacks a function */
+  RINGSIDE_ERROR_BUSY = -7 /* too much waits to be written; nothing was done, or the mark is lost */
 };
 
 /* How to start. A NULL pointer to it, or a NULL events, means the configured events
@@ -79,7 +80,8 @@ typedef struct ringside_status_info {
 /*
  * Begins a window of recording; operations whose first event comes from now on are recorded, whole.
  * While started already: RINGSIDE_OK; events, if given, apply to operations that begin from now on.
- * Before NCCL is up the wish is kept and holds as soon as it is.
+ * Before NCCL is up the wish is kept and holds as soon as it is. RINGSIDE_ERROR_BUSY: 4,096 starts
+ * and stops wait to be written, and nothing was begun; a stop always has room.
  */
 RINGSIDE_API int ringside_start(const ringside_start_options* options);
 
@@ -100,8 +102,9 @@ RINGSIDE_API int ringside_status(ringside_status_info* info);
 RINGSIDE_API const char* ringside_version(void);
 
 /* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling
- * thread. Before NCCL is up 65,536 markers, beginnings and ends of ranges are kept; what is more
- * returns RINGSIDE_ERROR_DISABLED. */
+ * thread. 65,536 markers, beginnings and ends of ranges may wait to be written. What is more is
+ * lost, is counted in the trace and returns RINGSIDE_ERROR_BUSY; before NCCL is up, where all of
+ * them wait, RINGSIDE_ERROR_DISABLED. */
 RINGSIDE_API int ringside_mark(const char* text);
 
 /*
@@ -109,8 +112,9 @@ RINGSIDE_API int ringside_mark(const char* text);
  * are slices of the thread in the trace, and what is called in one can be looked at by its name
  * (`ringside summary --group-by range`, `--from mark:TEXT`). text as in ringside_mark. source, a
  * line of the program as in "train.py:17", is told beside it; NULL: none. 256 ranges of a thread
- * nest, 4,096 of the process are open together; what begins beyond that is left out. ringside_pop
- * without a range does nothing.
+ * nest, 4,096 of the process are open together; what begins beyond that is lost, as a mark that has
+ * no room is, and its end with it. The end of any other range always has room. ringside_pop without
+ * a range does nothing.
  */
 RINGSIDE_API int ringside_push(const char* text, const char* source);
 RINGSIDE_API int ringside_pop(void);

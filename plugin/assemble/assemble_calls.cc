@@ -107,9 +107,9 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   made.func = call.call.func;
   made.datatype = call.call.datatype;
   made.count = call.call.count;
-  if (const auto size = datatype_bytes(made.datatype)) {
+  if (const auto bytes = message_bytes(made.count, made.datatype)) {
     made.has_bytes = true;
-    made.bytes = made.count * *size;
+    made.bytes = *bytes;
   }
   made.has_root = made.func == "Broadcast" || made.func == "Reduce";
   made.root_or_peer = call.call.root_or_depth;

@@ -10,10 +10,6 @@
 namespace ringside::assemble {
 namespace {
 
-// Of a thread, and of all. Who forgets to end ranges must not fill the memory.
-constexpr std::size_t kMostNestedRanges = 256;
-constexpr std::size_t kMostOpenRanges = 4096;
-
 // No id of NCCL's events has this in its top byte.
 constexpr record::EventId kRangeId = std::uint64_t{0x52} << record::kTagShift;
 
@@ -24,6 +20,7 @@ void Assembler::mark(UserMark mark) {
     waiting_marks_[mark.tid].push_back(std::move(mark));
     return;
   }
+  ++marks_taken_;
   Mark made;
   made.ts_ns = mark.ts_ns;
   made.tid = mark.tid;
@@ -54,6 +51,7 @@ void Assembler::take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns)
       end_range(waiting.front());
     }
     waiting.pop_front();
+    ++marks_taken_;
   }
 }
 
@@ -62,6 +60,7 @@ void Assembler::begin_range(UserMark&& mark) {
   if (thread.ranges.size() == kMostNestedRanges || open_ranges_ == kMostOpenRanges ||
       thread.ranges_left_out > 0) {
     ++thread.ranges_left_out;
+    ++ranges_left_out_;
     return;
   }
   Mark made;

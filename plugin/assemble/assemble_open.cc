@@ -199,6 +199,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
   if (event == nullptr) {
     return;
   }
+  ++counts_.given_up[static_cast<std::size_t>(event->type)];
   if (std::holds_alternative<CallEvent>(event->data)) {
     give_up_call(id, *event, now_ns);
     // An operation that was enqueued stays known for its late events, as all finished ones do.

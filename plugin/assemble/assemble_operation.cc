@@ -107,9 +107,9 @@ void Assembler::start_operation(const RecordView& view) {
       made.variant = names_.text(view.ring, view.extra.variant);
     }
   }
-  const auto size = datatype_bytes(made.datatype);
-  made.has_bytes = size.has_value();
-  made.bytes = made.count * size.value_or(0);
+  const auto bytes = message_bytes(made.count, made.datatype);
+  made.has_bytes = bytes.has_value();
+  made.bytes = bytes.value_or(0);
 
   std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
   Event* const group = events_.find(

@@ -45,6 +45,8 @@ struct AssemblerCounts {
   std::array<std::uint64_t, record::kAccountTypes> stale{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};
   std::array<std::uint64_t, record::kAccountTypes> sampled_out{};
+  /// Not callbacks but events: open, and written as they were since too many were.
+  std::array<std::uint64_t, record::kAccountTypes> given_up{};
 };
 
 /// How much is kept at most; together some 250 MB.
@@ -54,6 +56,11 @@ struct AssemblerLimits {
   std::size_t captured = 1U << 15;  ///< calls in CUDA graphs, to which replays refer
   std::size_t orphans = 1U << 16;   ///< records whose event has not come
 };
+
+/// Ranges of the application: of a thread, and of all. Who forgets to end ranges must not fill the
+/// memory.
+inline constexpr std::size_t kMostNestedRanges = 256;
+inline constexpr std::size_t kMostOpenRanges = 4096;
 
 class Assembler {
  public:
@@ -110,6 +117,10 @@ class Assembler {
   void mark(UserMark mark);
   /// All records that are older have been given.
   void take_marks(std::int64_t until_ns);
+  /// How many of them no longer wait.
+  std::uint64_t marks_taken() const { return marks_taken_; }
+  /// Ranges that are not in the trace, since too many were open.
+  std::uint64_t ranges_left_out() const { return ranges_left_out_; }
 
   /// Finishes what is finished at this time. To be called now and then.
   void settle(std::int64_t now_ns);
@@ -262,6 +273,8 @@ class Assembler {
   std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
   std::uint64_t marks_ = 0;                                               // numbers given
   std::size_t open_ranges_ = 0;
+  std::uint64_t marks_taken_ = 0;
+  std::uint64_t ranges_left_out_ = 0;
   std::vector<record::EventId> childless_calls_;
   std::deque<Orphan> orphans_;
   std::map<std::string, GpuClock> gpu_clocks_;

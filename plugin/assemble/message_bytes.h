@@ -6,6 +6,7 @@
 #define RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 
@@ -29,6 +30,20 @@ constexpr std::optional<std::uint64_t> datatype_bytes(std::string_view datatype)
     return 8;
   }
   return std::nullopt;
+}
+
+/// What the trace can say of a number: integers of 64 bits with sign. One beyond that is of a
+/// descriptor that is damaged, or not NCCL's.
+constexpr bool can_be_told(std::uint64_t number) {
+  return number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+/// Bytes of so many elements; nothing if that is not known, or can be of no message.
+constexpr std::optional<std::uint64_t> message_bytes(std::uint64_t count,
+                                                     std::string_view datatype) {
+  const std::optional<std::uint64_t> size = datatype_bytes(datatype);
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  return size && count <= kMost / *size ? std::optional(count * *size) : std::nullopt;
 }
 
 /// True where NCCL rewrites the count of the Coll event to bytes (all releases from 2.23 on): the

@@ -102,14 +102,7 @@ bool Session::cycle(bool final) {
   }
   // All records with older ticks are of communicators and windows whose notes are there by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
-  std::vector<Note> notes;
-  {
-    const std::lock_guard lock(mutex_);
-    notes.swap(notes_);
-  }
-  for (const Note& note : notes) {
-    note(writer_);
-  }
+  const bool had_notes = take_notes();
   const std::uint64_t taken = writer_.read_rings(until_ticks);
   if (!final) {
     carry_out_plan();
@@ -152,7 +145,8 @@ bool Session::cycle(bool final) {
               "): events of some threads are lost if the process is killed");
   }
   tell_markers();
-  return taken != 0 || !notes.empty() || !dumps.empty();
+  tell_lost_marks();
+  return taken != 0 || had_notes || !dumps.empty();
 }
 
 void Session::look_for_hangs() {

@@ -23,6 +23,7 @@ void in_child() {
 
 __attribute__((constructor)) void on_load() {
   record::g_recorder.prepare();
+  record::g_recorder.wipe_on_fork();
   pthread_atfork(nullptr, nullptr, in_child);
 }
 

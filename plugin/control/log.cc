@@ -4,12 +4,57 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <mutex>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace ringside::control {
+namespace {
+
+// Appends to a file that is open. spdlog's own would open it by its name, once more: by then that
+// may be a link, which it would follow.
+class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit DescriptorSink(int file) : file_(file) {}
+  ~DescriptorSink() override { close(file_); }
+  DescriptorSink(const DescriptorSink&) = delete;
+  DescriptorSink& operator=(const DescriptorSink&) = delete;
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    // In one piece, so that lines of several processes do not mix. What cannot be written is lost.
+    while (write(file_, line.data(), line.size()) < 0 && errno == EINTR) {
+    }
+  }
+  void flush_() override {}
+
+  const int file_;
+};
+
+// -1, and errno. The file is made private to the user; neither a link nor another user's file is
+// taken, who would read along or has put it there. Nor is a pipe: one that nobody reads would hold
+// up the application, one that nobody reads any more would end it by SIGPIPE.
+int open_log(const std::string& path) {
+  const int file =
+      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  struct stat about {};
+  const bool is_fit =
+      file >= 0 && fstat(file, &about) == 0 &&
+      (S_ISCHR(about.st_mode) || (S_ISREG(about.st_mode) && about.st_uid == geteuid()));
+  if (file >= 0 && !is_fit) {
+    close(file);
+    errno = EPERM;
+    return -1;
+  }
+  return file;
+}
+
+}  // namespace
 
 // A logger of our own, never registered: the application may use spdlog too.
 struct Log::Implementation {
@@ -24,21 +69,11 @@ struct Log::Implementation {
 Log::Log(const std::string& target) {
   std::string trouble;
   if (target != "stderr") {
-    // Made here, private to the user and not through a link; the sink then appends to it.
-    const int file =
-        open(target.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (file >= 0) {
-      ::close(file);
-      try {
-        implementation_ = std::make_unique<Implementation>(
-            std::make_shared<spdlog::sinks::basic_file_sink_mt>(target, false));
-        return;
-      } catch (const std::exception& error) {
-        trouble = error.what();
-      }
-    } else {
-      trouble = std::strerror(errno);
+    if (const int file = open_log(target); file >= 0) {
+      implementation_ = std::make_unique<Implementation>(std::make_shared<DescriptorSink>(file));
+      return;
     }
+    trouble = std::strerror(errno);
   }
   implementation_ =
       std::make_unique<Implementation>(std::make_shared<spdlog::sinks::stderr_sink_mt>());

@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/assemble/message_bytes.h"
 #include "plugin/nvtx/payload.h"
 
 namespace ringside::control {
@@ -85,7 +86,9 @@ void OperationPrinter::make_line(const assemble::Operation& operation,
   if (operation.has_bytes) {
     line_.member("message_bytes", operation.bytes);
   }
-  line_.member("count", operation.count);
+  if (assemble::can_be_told(operation.count)) {
+    line_.member("count", operation.count);
+  }
   add_text("datatype", operation.datatype);
   if (knows_rank(operation, communicator)) {
     line_.member("rank", operation.rank);

@@ -24,6 +24,11 @@ namespace {
 std::atomic<bool> g_disabled{false};
 std::atomic<Session*> g_session{nullptr};
 
+// In a child whose making ran no handlers the recorder alone knows.
+bool is_disabled() {
+  return g_disabled.load(std::memory_order_acquire) || record::g_recorder.is_wiped();
+}
+
 std::string joined(const std::vector<std::string_view>& names) {
   std::string text;
   for (const std::string_view name : names) {
@@ -41,7 +46,7 @@ std::string_view base_name(std::string_view path) {
 }  // namespace
 
 Session* Session::get() noexcept {
-  if (g_disabled.load(std::memory_order_acquire)) {
+  if (is_disabled()) {
     return nullptr;
   }
   Session* session = existing();
@@ -63,8 +68,7 @@ Session* Session::get() noexcept {
 }
 
 Session* Session::existing() noexcept {
-  return g_disabled.load(std::memory_order_acquire) ? nullptr
-                                                    : g_session.load(std::memory_order_acquire);
+  return is_disabled() ? nullptr : g_session.load(std::memory_order_acquire);
 }
 
 void Session::disable_in_child() noexcept {
@@ -120,11 +124,11 @@ void Session::apply_gate() {
   wanted_ = started_ && nccl_.abi_version != 0 ? resolve_events(choice_, nccl_) : 0;
   const std::uint64_t ticks = record::g_recorder.ticks();
   if (before == 0 && wanted_ != 0) {
-    note(WindowNote{++windows_, ticks, true, wanted_});
+    note_window(WindowNote{++windows_, ticks, true, wanted_});
   } else if (before != 0 && wanted_ == 0) {
-    note(WindowNote{windows_, ticks, false, before});
+    note_window(WindowNote{windows_, ticks, false, before});
   } else if (before != wanted_) {
-    note(TypesNote{ticks, wanted_});
+    note_window(TypesNote{ticks, wanted_});
   }
   record::g_recorder.set_gate(wanted_);
   set_mask(wanted_);
@@ -261,6 +265,9 @@ int Session::start(const char* events) {
     choice = *chosen;
   }
   const std::lock_guard lock(mutex_);
+  if (!has_room_to_start(events != nullptr)) {
+    return RINGSIDE_ERROR_BUSY;
+  }
   plan_.forget_window();
   start_with(events != nullptr ? choice : started_ ? choice_ : config_.events);
   wake_.notify_one();
@@ -285,38 +292,6 @@ int Session::stop() {
   const std::lock_guard lock(mutex_);
   plan_.forget_window();
   end_window();
-  return RINGSIDE_OK;
-}
-
-int Session::mark(const char* text) {
-  return note_mark(assemble::UserMark::What::kMark, text, nullptr);
-}
-
-int Session::push(const char* text, const char* source) {
-  return note_mark(assemble::UserMark::What::kPush, text, source);
-}
-
-int Session::pop() {
-  return note_mark(assemble::UserMark::What::kPop, nullptr, nullptr);
-}
-
-int Session::note_mark(assemble::UserMark::What what, const char* text, const char* source) {
-  constexpr std::size_t kMost_bytes = 1000;
-  const auto cut = [](const char* whole) {
-    return whole != nullptr ? std::string(whole, strnlen(whole, kMost_bytes)) : std::string();
-  };
-  MarkNote made;
-  made.mark.what = what;
-  made.mark.text = cut(text);
-  made.mark.source = cut(source);
-  made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
-  const std::lock_guard lock(mutex_);
-  if (!thread_running_ && notes_.size() >= TraceWriter::kMostEarlyMarks) {
-    return RINGSIDE_ERROR_DISABLED;  // nobody takes notes: a program that marks on must not grow
-  }
-  // Under the mutex, so that notes are in the order of time.
-  made.ticks = record::g_recorder.ticks();
-  note(std::move(made));
   return RINGSIDE_OK;
 }
 

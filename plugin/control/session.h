@@ -30,6 +30,7 @@
 #include "plugin/control/log.h"
 #include "plugin/control/metrics_file.h"
 #include "plugin/control/metrics_server.h"
+#include "plugin/control/note_room.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
 #include "plugin/control/window_plan.h"
@@ -93,6 +94,12 @@ class Session {
     notes_.push_back([told = std::move(told)](TraceWriter& writer) { writer.apply(told); });
   }
   int note_mark(assemble::UserMark::What what, const char* text, const char* source);
+  template <typename Told>
+  void note_window(const Told& told) {
+    window_room_.added();
+    note(told);
+  }
+  bool has_room_to_start(bool has_events) const;
   void make_ring_directory();
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;
@@ -113,6 +120,10 @@ class Session {
   // session_markers.cc
   void begin_markers(const assemble::Communicator& communicator);
   void tell_markers();
+
+  // session_notes.cc
+  bool take_notes();
+  void tell_lost_marks();
 
   // session_control.cc: the control socket's thread, but for begin_control
   void begin_control();
@@ -148,6 +159,8 @@ class Session {
   std::condition_variable wake_;
   std::condition_variable answered_;
   std::vector<Note> notes_;
+  MarkRoom mark_room_;
+  WindowRoom window_room_;
   std::vector<std::shared_ptr<DumpRequest>> dumps_;
   WindowPlan plan_;
   bool plan_new_ = false;               ///< since the drain thread looked
@@ -166,11 +179,14 @@ class Session {
   CommunicatorRank rank_;
   bool announced_ = false;
   bool kernel_risk_told_ = false;
-  bool trouble_told_ = false;  // the drain thread's
-  bool rings_told_ = false;    // the drain thread's
-  bool metrics_told_ = false;  // the drain thread's
-  bool markers_told_ = false;  // the drain thread's
-  bool lines_told_ = false;    // the drain thread's
+  bool trouble_told_ = false;      // the drain thread's
+  bool rings_told_ = false;        // the drain thread's
+  bool metrics_told_ = false;      // the drain thread's
+  bool markers_told_ = false;      // the drain thread's
+  bool lines_told_ = false;        // the drain thread's
+  bool marks_told_ = false;        // the drain thread's
+  std::vector<Note> taken_notes_;  // the drain thread's
+  std::size_t next_note_ = 0;      // of these, the drain thread's
   std::once_flag markers_begun_;
 };
 

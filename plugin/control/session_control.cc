@@ -206,6 +206,9 @@ ControlSocket::Answer Session::answer_start(const std::vector<FlatMember>& reque
     if (!error.empty()) {
       return wrong(error);
     }
+    if (!has_room_to_start(start.events.has_value())) {
+      return refused("busy", "4096 starts and stops wait to be written");
+    }
     if (start.at_realtime_ns != 0 || start.operations != 0 || start.duration_ns != 0) {
       plan_.order_start(start);
       plan_new_ = true;
@@ -265,7 +268,9 @@ ControlSocket::Answer Session::answer_mark(const std::vector<FlatMember>& reques
   if (!error.empty()) {
     return wrong(error);
   }
-  mark(text.c_str());
+  if (mark(text.c_str()) != RINGSIDE_OK) {
+    return refused("busy", "more marks wait than there is room for: it is lost, and counted");
+  }
   return {status_line("mark"), nullptr};
 }
 
@@ -353,8 +358,10 @@ std::string Session::status_line(std::string_view verb, std::string_view more) {
   json.key("trouble").raw(info.trouble != 0 ? "true" : "false");
   json.key("flight_recorder").raw(info.flight_recorder != 0 ? "true" : "false");
   json.member("ranges_without_room", nvtx::ranges_without_room());
-  json.member("lines_lost", writer_.lines_lost());
+  json.member("lines_lost", writer_.lines_lost()).member("given_up", writer_.given_up());
   const std::lock_guard lock(mutex_);
+  json.member("marks_lost", mark_room_.marks_lost());
+  json.member("ranges_lost", mark_room_.ranges_lost());
   const bool waits = started_ && nccl_.abi_version == 0;
   json.member_string("state", wanted_ != 0 ? "recording" : waits ? "waiting" : "stopped");
   if (const int rank = facts.launcher_rank >= 0 ? facts.launcher_rank : rank_.rank; rank >= 0) {

@@ -36,7 +36,9 @@ void TraceWriter::next_segment() {
   file_.make_room_for_end(false);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, false);
-  trace_.end(now_ns_, file_.operations(), {.next_segment = file_.number() + 1});
+  exporting::TraceEnd end = end_of_trace();
+  end.next_segment = file_.number() + 1;
+  trace_.end(now_ns_, file_.operations(), end);
   flush();
   file_.begin_next(now_ns_);
   if (const exporting::WriteCounts* closed = file_.last_closed(); closed && journal_) {
@@ -87,7 +89,7 @@ int TraceWriter::dump(const std::string& path) {
   trace.clock(reading_, now_ns_);
   const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
   write_account(trace, false);
-  trace.end(now_ns_, file_.kept_operations() + in_flight);
+  trace.end(now_ns_, file_.kept_operations() + in_flight, end_of_trace());
   if (!file.flush()) {
     const int error = errno;
     fail(error);

@@ -203,7 +203,7 @@ void TraceWriter::apply(const MarkNote& note) {
   mark.ts_ns = clock_.ns(note.ticks);
   if (file_tried_) {
     assembler_.mark(std::move(mark));
-  } else if (early_marks_.size() < kMostEarlyMarks) {
+  } else {
     early_marks_.push_back(std::move(mark));
   }
 }
@@ -247,6 +247,7 @@ exporting::Account TraceWriter::account() {
     of.held = counts.consumed[type] - of.written - of.merged - of.rotated - of.dropped_write -
               of.sampled_out - counts.stale[type] - counts.dropped_memory[type];
   }
+  made.given_up = counts.given_up;
   for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
     made.by_thread.push_back({thread.tid, thread.produced, thread.dropped});
   }
@@ -286,11 +287,14 @@ void TraceWriter::flush() {
   bytes_kept_.store(file_.kept_bytes(), std::memory_order_relaxed);
   std::uint64_t lost = 0;
   std::uint64_t rotated = 0;
+  std::uint64_t given_up = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     lost += file_.counts().dropped[type] + assembler_.counts().dropped_memory[type];
     rotated += file_.deleted().written[type] + file_.deleted().merged[type];
+    given_up += assembler_.counts().given_up[type];
   }
   rotated_.store(rotated, std::memory_order_relaxed);
+  given_up_.store(given_up, std::memory_order_relaxed);
   lost_.store(lost, std::memory_order_relaxed);
   if (journal_) {
     checkpoint();
@@ -355,6 +359,10 @@ void TraceWriter::settle() {
   file_.compress_for(kCompress_ns);
 }
 
+exporting::TraceEnd TraceWriter::end_of_trace() const {
+  return {.marks_lost = marks_lost_, .ranges_lost = ranges_refused_ + ranges_left_out()};
+}
+
 void TraceWriter::close() {
   if (!file_tried_) {
     return;
@@ -366,7 +374,7 @@ void TraceWriter::close() {
   file_.make_room_for_end(true);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, true);
-  trace_.end(now_ns_, file_.operations());
+  trace_.end(now_ns_, file_.operations(), end_of_trace());
   flush();
   file_.finish();
   file_.compress_for(kCompressAtExit_ns);

@@ -55,9 +55,6 @@ struct MarkNote {
 
 class TraceWriter {
  public:
-  /// Marks that are kept until there is a trace.
-  static constexpr std::size_t kMostEarlyMarks = 1U << 16;
-
   explicit TraceWriter(const Config& config);
 
   /// Keeps a journal in this zeroed memory, and the flight recorder's segments in this directory,
@@ -108,6 +105,16 @@ class TraceWriter {
   /// Their sums by communicator, as members of an answer of the control socket (docs/control.md).
   std::string live_members();
 
+  /// Marks of the application that have been applied and no longer wait for their turn.
+  std::uint64_t marks_taken() const { return assembler_.marks_taken(); }
+  /// What the session had no room for, since the process began; the trace's end says it.
+  void set_marks_lost(std::uint64_t marks, std::uint64_t ranges) {
+    marks_lost_ = marks;
+    ranges_refused_ = ranges;
+  }
+  /// For which the assembler had no room.
+  std::uint64_t ranges_left_out() const { return assembler_.ranges_left_out(); }
+
   /// What is asked for in RINGSIDE_SAMPLE and cannot be done, each once; empty if there is nothing.
   std::string take_sampling_notice();
   /// What to warn of, once; empty if there is nothing.
@@ -127,6 +134,8 @@ class TraceWriter {
   std::uint64_t bytes_kept() const { return bytes_kept_.load(std::memory_order_relaxed); }
   /// Callbacks that were in segments that are deleted.
   std::uint64_t rotated() const { return rotated_.load(std::memory_order_relaxed); }
+  /// Events that were written open, since too many were.
+  std::uint64_t given_up() const { return given_up_.load(std::memory_order_relaxed); }
   /// Lines of operations that nobody took (RINGSIDE_MARKERS_PRINT).
   std::uint64_t lines_lost() const { return printer_ ? printer_->lost() : 0; }
   /// Callbacks lost behind the rings: file not writable, out of memory.
@@ -147,6 +156,7 @@ class TraceWriter {
   void checkpoint();
   void write_account(exporting::ChromeTrace& trace, bool final);
   exporting::Account account();
+  exporting::TraceEnd end_of_trace() const;
 
   exporting::ProcessFacts facts_;
   exporting::ProcessFacts first_facts_;  // as at load, for announce
@@ -173,6 +183,8 @@ class TraceWriter {
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;
+  std::uint64_t marks_lost_ = 0;
+  std::uint64_t ranges_refused_ = 0;
   bool file_tried_ = false;
   bool notice_taken_ = false;
   bool coll_unsampled_told_ = false;
@@ -186,6 +198,7 @@ class TraceWriter {
   std::atomic<std::uint64_t> bytes_written_{0};
   std::atomic<std::uint64_t> bytes_kept_{0};
   std::atomic<std::uint64_t> rotated_{0};
+  std::atomic<std::uint64_t> given_up_{0};
   std::atomic<std::uint64_t> lost_{0};
 };
 

@@ -35,6 +35,8 @@ struct ThreadAccount {
 struct Account {
   std::array<TypeAccount, record::kAccountTypes> by_type{};
   std::vector<ThreadAccount> by_thread;
+  /// Events, not callbacks: what became of their callbacks is in by_type.
+  std::array<std::uint64_t, record::kAccountTypes> given_up{};
 };
 
 }  // namespace ringside::exporting

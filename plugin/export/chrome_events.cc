@@ -136,10 +136,13 @@ void ChromeTrace::operation_args(const assemble::Operation& operation,
     line_.member("nranks", communicator.nranks);
   }
   line_.member_string("kind", text_of(operation.kind)).member_string("func", operation.func);
-  if (operation.has_seq) {
+  if (operation.has_seq && assemble::can_be_told(operation.seq)) {
     line_.member("seq", operation.seq);
   }
-  line_.member("count", operation.count).member_string("datatype", operation.datatype);
+  if (assemble::can_be_told(operation.count)) {
+    line_.member("count", operation.count);
+  }
+  line_.member_string("datatype", operation.datatype);
   if (operation.has_bytes) {
     line_.member("bytes", operation.bytes);
   }
@@ -225,9 +228,11 @@ void ChromeTrace::call(const assemble::Call& call, const Tally& tally) {
     line_.member("op", call.operation);
   }
   if (record::is_call(call.type)) {
-    line_.member_string("func", call.func)
-        .member("count", call.count)
-        .member_string("datatype", call.datatype);
+    line_.member_string("func", call.func);
+    if (assemble::can_be_told(call.count)) {
+      line_.member("count", call.count);
+    }
+    line_.member_string("datatype", call.datatype);
     if (call.func == "Broadcast" || call.func == "Reduce") {
       line_.member("root", call.root_or_depth);
     }
@@ -305,11 +310,10 @@ void ChromeTrace::bandwidth_counter(const assemble::Operation& operation,
     return;
   }
   const auto nranks = static_cast<std::uint64_t>(std::max(communicator.nranks, 0));
-  const double algbw_gbps =
-      static_cast<double>(
-          operation.bytes *
-          assemble::size_factor(operation.func, std::max<std::uint64_t>(nranks, 1))) /
-      static_cast<double>(operation.end_ns - operation.start_ns);
+  const double algbw_gbps = static_cast<double>(operation.bytes) *
+                            static_cast<double>(assemble::size_factor(
+                                operation.func, std::max<std::uint64_t>(nranks, 1))) /
+                            static_cast<double>(operation.end_ns - operation.start_ns);
   const bool known = communicator.has_size;
   row_name_.assign(of.communicator).append(known ? " busbw" : " algbw");
   counter(row_name_, "GB/s", start_ns,

@@ -111,6 +111,12 @@ void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceE
   if (how.silent_ns) {
     line_.member("silent_ns", *how.silent_ns);
   }
+  if (how.marks_lost != 0) {
+    line_.member("marks_lost", how.marks_lost);
+  }
+  if (how.ranges_lost != 0) {
+    line_.member("ranges_lost", how.ranges_lost);
+  }
   line_.raw("}}\n]\n");
   file_.add(line_.text(), {});
 }
@@ -260,7 +266,16 @@ void ChromeTrace::account(const Account& account, std::int64_t ts_ns, bool final
     }
     line_.raw("}");
   }
-  line_.raw("}").key("by_thread").raw("[");
+  line_.raw("}");
+  bool first_given_up = true;
+  for (std::size_t i = 0; i < account.given_up.size(); ++i) {
+    if (account.given_up[i] != 0) {
+      first_given_up ? line_.key("given_up").raw("{") : line_.raw(",");
+      line_.string(assemble::kTypeNames[i]).raw(":").integer(account.given_up[i]);
+      first_given_up = false;
+    }
+  }
+  line_.raw(first_given_up ? "" : "}").key("by_thread").raw("[");
   // Lines are bounded; a process with this many threads that call NCCL is not one.
   constexpr std::size_t kMostThreads = 500;
   for (std::size_t i = 0; i < account.by_thread.size() && i < kMostThreads; ++i) {

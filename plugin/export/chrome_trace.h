@@ -28,6 +28,8 @@ struct TraceEnd {
   /// Of a process that lives: from its last sign of life to the moment at which its rings were
   /// read.
   std::optional<std::int64_t> silent_ns = std::nullopt;
+  /// What the application marked and the trace has not, since the process began.
+  std::uint64_t marks_lost = 0, ranges_lost = 0;
 };
 
 class ChromeTrace final : public assemble::Sink {

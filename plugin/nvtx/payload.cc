@@ -38,9 +38,8 @@ std::int64_t known(std::uint64_t number) noexcept {
 // What of a message Coll, P2p and the calls have in common.
 void add_message(std::uint64_t count, std::string_view datatype, RangePayload& payload) noexcept {
   payload.count = known(count);
-  const auto size = assemble::datatype_bytes(datatype);
-  const bool fits = size && payload.count >= 0 && payload.count <= kMost / known(*size);
-  payload.message_bytes = fits ? payload.count * known(*size) : -1;
+  const auto bytes = assemble::message_bytes(count, datatype);
+  payload.message_bytes = bytes ? known(*bytes) : -1;
 }
 
 void add_operation(EventType type, const record::CollStart& coll, RangePayload& payload) noexcept {

@@ -14,7 +14,7 @@
 
 namespace ringside::record {
 
-enum class ClockSource : std::uint8_t { kTsc, kCntvct, kClockGettime };
+enum class ClockSource : std::uint8_t { kClockGettime, kTsc, kCntvct };
 
 /// The best clock of this machine: the TSC if the processor says that it is invariant and the
 /// kernel has not given it up, the counter of aarch64, else clock_gettime. Reads files; never on

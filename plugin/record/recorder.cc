@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/record/recorder.h"
 
+#include <cstdint>
 #include <cstring>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
@@ -19,7 +21,17 @@ void Recorder::prepare() noexcept {
     random = ticks() * 0x9E3779B97F4A7C15U ^ (static_cast<std::uint64_t>(pid_) << 32);
   }
   secret_ = usable_secret(random);
+  if (secret_ == 0) {
+    secret_ = 1;
+  }
   rings_.prepare();
+}
+
+void Recorder::wipe_on_fork() noexcept {
+  const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  if (reinterpret_cast<std::uintptr_t>(this) % page_bytes == 0 && sizeof *this % page_bytes == 0) {
+    madvise(this, sizeof *this, MADV_WIPEONFORK);
+  }
 }
 
 void Recorder::count_without_ring(EventType type) noexcept {
@@ -44,6 +56,9 @@ void Recorder::end_range(const void* handle) const noexcept {
 
 void* Recorder::unknown_event() noexcept {
   constexpr auto kUnknown = static_cast<std::size_t>(EventType::kUnknown);
+  if (is_wiped()) {
+    return not_recorded(EventType::kGroup, NotRecorded::kFiltered);
+  }
   if (Ring* const ring = rings_.current(); ring != nullptr) {
     ProducerCounts::add(ring->counts.produced[kUnknown]);
     ProducerCounts::add(ring->counts.filtered[kUnknown]);

@@ -24,10 +24,20 @@
 
 namespace ringside::record {
 
-class Recorder {
+/// In pages of its own, and all zeros before prepare(), so that it can be wiped (wipe_on_fork).
+class alignas(4096) Recorder {
  public:
   /// Once, before the first event: finds the clock, takes the process's secret.
   void prepare() noexcept;
+
+  /// Of a recorder that lives as long as the process: the kernel hands it to children as zeros.
+  /// They record nothing then, however they were made: handlers of pthread_atfork do not run for
+  /// _Fork() and clone(). Where the kernel cannot (older than 4.14, pages of more than 4 KiB) those
+  /// handlers are all there is.
+  void wipe_on_fork() noexcept;
+
+  /// It is not prepared, or this is a child. Any thread.
+  bool is_wiped() const noexcept { return secret_ == 0; }
 
   // The three callbacks. Any thread. start always returns a value that is not NULL.
   void* start(const EventStart& event) noexcept;
@@ -102,8 +112,8 @@ class Recorder {
   /// Accounts for a state or stop that leaves no record; true if it is recorded.
   bool admit(Ring& ring, std::uint64_t id) noexcept;
 
-  std::uint64_t secret_ = 0;
-  ClockSource clock_source_ = ClockSource::kClockGettime;
+  std::uint64_t secret_ = 0;                               ///< not 0 once prepared
+  ClockSource clock_source_ = ClockSource::kClockGettime;  // which is 0
   std::int32_t pid_ = 0;
   /// The gate, and above it what it last let through. One word: who has seen a parent through a new
   /// gate must not find its children's types missing, on a machine that does not order two stores.
@@ -130,6 +140,11 @@ inline std::uint32_t Recorder::context_number(const void* handle) const noexcept
 }
 
 [[gnu::always_inline]] inline void* Recorder::start(const EventStart& event) noexcept {
+  // The secret is needed below; looking at it costs nothing more. Before the thread's ring: a
+  // child's threads may still have that of its parent.
+  if (is_wiped()) [[unlikely]] {
+    return not_recorded(event.type, NotRecorded::kFiltered);
+  }
   const auto index = static_cast<std::size_t>(event.type);
   Ring* const found = rings_.current();
   if (found == nullptr) [[unlikely]] {
@@ -233,6 +248,9 @@ inline std::uint32_t Recorder::context_number(const void* handle) const noexcept
 
 inline void Recorder::state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
                             bool args_null) noexcept {
+  if (is_wiped()) [[unlikely]] {
+    return;
+  }
   const std::uint64_t id = decode(handle);
   Ring* const ring = rings_.current();
   if (ring == nullptr) [[unlikely]] {
@@ -247,6 +265,9 @@ inline void Recorder::state(void* handle, EventState state, std::uint64_t value,
 }
 
 [[gnu::always_inline]] inline void Recorder::stop(void* handle) noexcept {
+  if (is_wiped()) [[unlikely]] {
+    return;
+  }
   const std::uint64_t id = decode(handle);
   Ring* const ring = rings_.current();
   if (ring == nullptr) [[unlikely]] {

@@ -14,7 +14,15 @@ namespace ringside::record {
 
 thread_local constinit Ring* RingPool::thread_ring_ = nullptr;
 
+namespace {
+
+// The process whose rings these are; set before there are any.
+constinit std::atomic<pid_t> g_owner{0};
+
+}  // namespace
+
 void RingPool::prepare() noexcept {
+  g_owner.store(getpid(), std::memory_order_relaxed);
   usable_.store(pthread_key_create(&key_, &RingPool::on_thread_exit) == 0,
                 std::memory_order_release);
 }
@@ -72,7 +80,7 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
 // Both kinds are populated here, so that no later event meets a page fault, or, in a file system
 // that is full by then, SIGBUS.
 void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
-  const int directory = directory_.load(std::memory_order_acquire);
+  const int directory = directory_.load(std::memory_order_acquire) - 1;
   if (directory >= 0) {
     const auto name = file_name(index);
     const int file =
@@ -106,7 +114,8 @@ Ring* RingPool::map_new() noexcept {
       return nullptr;
     }
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
-  const std::uint64_t slots_bytes = ring_bytes_.load(std::memory_order_relaxed);
+  const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
+  const std::uint64_t slots_bytes = asked != 0 ? asked : kDefaultBytes;
   void* memory = map_memory(index, sizeof(Ring) + slots_bytes);
   if (memory == nullptr) {
     return nullptr;  // the index stays without a ring; who drains skips it
@@ -125,6 +134,11 @@ Ring* RingPool::map_new() noexcept {
 }
 
 void RingPool::on_thread_exit(void* memory) noexcept {
+  // The thread that forked goes on in the child, where this runs at its end. The ring is its
+  // parent's, which still uses it: given away, two threads would write to it.
+  if (getpid() != g_owner.load(std::memory_order_relaxed)) {
+    return;
+  }
   auto* ring = static_cast<Ring*>(memory);
   // A callback from a later destructor of this thread registers anew, and this runs again.
   thread_ring_ = nullptr;

@@ -32,7 +32,7 @@ class RingPool {
   /// process; those that cannot be made there are anonymous memory. The descriptor stays the
   /// caller's. -1: none.
   void set_directory(int directory) noexcept {
-    directory_.store(directory, std::memory_order_release);
+    directory_.store(directory + 1, std::memory_order_release);
   }
 
   /// How many rings could not be made as files although there was a directory, and the last reason
@@ -75,17 +75,20 @@ class RingPool {
   static void on_thread_exit(void* ring) noexcept;
 
   // Initial-exec: one load, no call of __tls_get_addr, which would also allocate at a thread's
-  // first use. These eight bytes come out of the reserve of static TLS that the C library keeps for
-  // libraries loaded later (1,664 bytes in glibc; the pool is never unloaded, so not again at a
-  // reload). TLSDESC costs a call more, and not every compiler that we support has it.
-  // NOLINTNEXTLINE(readability-identifier-naming)
+  // first use. These eight bytes, and a few of control/session_notes.cc, come out of the reserve of
+  // static TLS that the C library keeps for libraries loaded later (1,664 bytes in glibc; the pool
+  // is never unloaded, so not again at a reload). TLSDESC costs a call more, and not every compiler
+  // that we support has it. NOLINTNEXTLINE(readability-identifier-naming)
   [[gnu::tls_model("initial-exec")]] static thread_local constinit Ring* thread_ring_;
 
   std::array<std::atomic<Ring*>, kMaxRings> rings_{};
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint64_t> ring_bytes_{2U << 20};
+  static constexpr std::uint64_t kDefaultBytes = std::uint64_t{2} << 20;
+
+  // All zeros at first: recorder.h says why.
+  std::atomic<std::uint64_t> ring_bytes_{0};  ///< 0: kDefaultBytes
   std::atomic<bool> usable_{false};
-  std::atomic<int> directory_{-1};
+  std::atomic<int> directory_{0};  ///< the descriptor and 1; 0: none
   std::atomic<std::uint32_t> without_file_{0};
   std::atomic<int> without_file_error_{0};
   pthread_key_t key_{};

@@ -6,7 +6,10 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -38,6 +41,26 @@ void record_for_ever(const Program& program, const Loaded& loaded, void* context
 void wait_for(std::atomic<int>& ended) {
   for (int now = ended; now < kThreads; now = ended) {
     ended.wait(now);
+  }
+}
+
+/// Makes a tmpfs as large as what is in it, and fills what is left of its last pages.
+void fill_up(const std::string& path) {
+  struct statvfs space {};
+  if (statvfs(path.c_str(), &space) != 0) {
+    give_up("statvfs: " + std::string(std::strerror(errno)));
+  }
+  const std::uint64_t used = (space.f_blocks - space.f_bfree) * space.f_frsize;
+  const std::string options = "size=" + std::to_string(used);
+  if (used == 0 || mount(nullptr, path.c_str(), nullptr, MS_REMOUNT, options.c_str()) != 0) {
+    give_up("remount: " + std::string(std::strerror(errno)));
+  }
+  const int file = open((path + "/filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  const std::string page(4096, 'x');
+  while (file >= 0 && write(file, page.data(), page.size()) > 0) {
+  }
+  if (file >= 0) {
+    close(file);
   }
 }
 
@@ -80,7 +103,67 @@ void wait_for(std::atomic<int>& ended) {
   std::exit(0);
 }
 
+/// A child of whose making no handler is told.
+pid_t fork_without_handlers() {
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+  return _Fork();
+#else
+  return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+#endif
+}
+
+/// What such a child does: locks that other threads held are held for ever, so nothing of the C
+/// library's but to end, as a thread ends if `as_thread`.
+void quiet_child(const host::ProfilerPlugin& plugin, void* context, decltype(&ringside_mark) mark,
+                 Row& row, bool as_thread) {
+  Caller(plugin, context, row).operations(100, 0);
+  const bool is_disabled = mark("child") == RINGSIDE_ERROR_DISABLED;
+  if (as_thread && is_disabled) {
+    pthread_exit(nullptr);  // the last thread's end is the process's, with 0
+  }
+  _exit(is_disabled ? 0 : 1);
+}
+
 }  // namespace
+
+/// The threads that fork record, too, so that their children have their parent's rings.
+int fork_without_atfork(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  static Loaded loaded(program.path, program.abi);
+  void* context = loaded.new_communicator(1);
+  const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
+  std::atomic<int> failed = 0;
+  std::vector<std::thread> forks;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    forks.emplace_back([&, thread] {
+      Caller caller(loaded.plugin(), context, program.rows[thread]);
+      for (int i = 0; i < 3; ++i) {
+        caller.operations(50, 20);
+        const pid_t pid = how == "fork_thread" ? fork() : fork_without_handlers();
+        if (pid == 0) {
+          quiet_child(loaded.plugin(), context, mark, program.rows[kThreads + thread],
+                      how == "fork_thread");
+        }
+        caller.operations(50, 20);
+        int status = 0;
+        if (waitpid(pid, &status, 0) != pid || status != 0) {
+          ++failed;
+        }
+        // If the child has given the ring away, a new thread gets it now, and both write to it.
+        sleep_ms(50);
+        std::thread fresh([&] {
+          Caller(loaded.plugin(), context, program.rows[2 * kThreads + thread]).operations(300, 0);
+        });
+        caller.operations(300, 0);
+        fresh.join();
+      }
+    });
+  }
+  for (std::thread& thread : forks) {
+    thread.join();
+  }
+  std::exit(failed == 0 ? 0 : 1);
+}
 
 int fork_while_recording(const Program& program) {
   const std::string& how = program.arguments.at(0);
@@ -192,6 +275,14 @@ int trouble(const Program& program) {
     }
     sleep_ms(1000);
     unlink(program.arguments.at(1).c_str());
+  }
+  if (how == "rings_full") {
+    fill_up(program.arguments.at(1));
+    // With pauses, so that nothing is lost for want of room in a ring.
+    for (int round = 0; round < 300; ++round) {
+      caller.operations(20, 0);
+      sleep_ms(5);
+    }
   }
   std::thread([&] { Caller(loaded.plugin(), context, program.rows[1]).operations(500, 0); }).join();
   sleep_ms(300);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Systems that say no, and files that are not to be touched."""
+import ctypes
 import os
 import stat
 import subprocess
@@ -59,11 +60,24 @@ def limits(options):
         house.readable()
 
 
-def full_disk(options):
-    """A file system of 32 megabytes that is full, until a file in it is removed."""
+def can_mount(what):
     can = subprocess.run(["unshare", "-Urm", "true"], capture_output=True, check=False)
     if can.returncode != 0:
-        print("full disk: skipped, no mount namespaces here")
+        print(f"{what}: skipped, no mount namespaces here")
+    return can.returncode == 0
+
+
+def wrap_host(house, script):
+    """The program runs in a mount namespace of its own, as a command of this script."""
+    wrapper = house.root / "wrapper"
+    wrapper.write_text(f"#!/bin/sh\nexec unshare -Urm sh -c '{script}' {house.options.host} \"$@\"\n")
+    wrapper.chmod(0o700)
+    house.options = type("Options", (), {**vars(house.options), "host": str(wrapper)})
+
+
+def full_disk(options):
+    """A file system of 32 megabytes that is full, until a file in it is removed."""
+    if not can_mount("full disk"):
         return
     with House(options) as house:
         house.traces.mkdir()
@@ -73,11 +87,7 @@ def full_disk(options):
                   'cp "$RINGSIDE_DIR"/*.json "$KEPT"; exit $result')
         kept = house.root / "kept"
         kept.mkdir()
-        real = options.host
-        wrapper = house.root / "wrapper"
-        wrapper.write_text(f"#!/bin/sh\nexec unshare -Urm sh -c '{script}' {real} \"$@\"\n")
-        wrapper.chmod(0o700)
-        house.options = type("Options", (), {**vars(options), "host": str(wrapper)})
+        wrap_host(house, script)
         status = house.run("trouble", "disk_full", KEPT=kept)
         affected(house, status)
         house.traces = kept
@@ -88,11 +98,49 @@ def full_disk(options):
         house.readable()
 
 
+def full_rings(options):
+    """The rings' file system has not a byte more than they take, from soon after they are made on."""
+    if not can_mount("full rings"):
+        return
+    with House(options) as house:
+        wrap_host(house, 'mount -t tmpfs -o size=600m none "$RINGSIDE_RING_DIR" || exit 76; exec "$0" "$@"')
+        # What is recorded goes round in the rings and the journal several times.
+        status = house.run("trouble", "rings_full", house.rings, RINGSIDE_RING_BYTES="1M",
+                           RINGSIDE_JOURNAL_BYTES="2M")
+        unaffected(house, status, warnings=1)
+        (warning,) = house.warnings(at_least=1)
+        require("no room for a ring" in warning, warning)
+        require(status["dropped"] == 0, f"records are lost: {status}")
+
+
+def without_zlib(options):
+    """Compression is asked for, and what it needs is not there when the trace is closed."""
+    try:
+        ctypes.CDLL("libz.so.1")
+        has_zlib = True
+    except OSError:
+        has_zlib = False
+    with House(options) as house:
+        house.run("trouble", "nothing", RINGSIDE_COMPRESS=1)
+        compressed = list(house.traces.glob("*.json.gz"))
+        require(len(compressed) == (1 if has_zlib else 0), f"compressed: {compressed}")
+    if options.sanitized or options.no_zlib is None:
+        return  # their runtime wants to be loaded first
+    with House(options) as house:
+        status = house.run("trouble", "nothing", RINGSIDE_COMPRESS=1, LD_PRELOAD=options.no_zlib)
+        unaffected(house, status, warnings=1)
+        (warning,) = house.warnings(at_least=1)
+        require("libz.so.1 cannot be loaded" in warning, warning)
+        require(len(list(house.traces.iterdir())) == 1, "there is more than the plain trace")
+
+
 def trouble(options):
     unwritable_traces(options)
     unusable_rings(options)
     limits(options)
     full_disk(options)
+    full_rings(options)
+    without_zlib(options)
 
 
 def mode(path):

@@ -147,6 +147,46 @@ int short_threads(const Program& program) {
   return 0;
 }
 
+int notes(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  loaded.new_communicator(1);
+  const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
+  const auto push = reinterpret_cast<decltype(&ringside_push)>(c_function(loaded, "ringside_push"));
+  const auto pop = reinterpret_cast<decltype(&ringside_pop)>(c_function(loaded, "ringside_pop"));
+  const auto start =
+      reinterpret_cast<decltype(&ringside_start)>(c_function(loaded, "ringside_start"));
+  const auto stop = reinterpret_cast<decltype(&ringside_stop)>(c_function(loaded, "ringside_stop"));
+  const std::string text(900, 'x');
+  std::uint64_t marks_lost = 0;
+  std::uint64_t ranges_lost = 0;
+  std::uint64_t starts_refused = 0;
+  const Resources before = resources();
+  push("around all", nullptr);
+  for (std::uint64_t i = 0; i < program.number(0); ++i) {
+    marks_lost += mark(text.c_str()) == RINGSIDE_ERROR_BUSY ? 1 : 0;
+    ranges_lost += push("outer", nullptr) == RINGSIDE_ERROR_BUSY ? 1 : 0;
+    ranges_lost += push("inner", text.c_str()) == RINGSIDE_ERROR_BUSY ? 1 : 0;
+    pop();
+    pop();
+  }
+  pop();
+  const Resources after = resources();
+  for (std::uint64_t i = 0; i < program.number(1); ++i) {
+    stop();
+    starts_refused += start(nullptr) == RINGSIDE_ERROR_BUSY ? 1 : 0;
+  }
+  const ringside_status_info status = status_of(loaded);
+  std::printf(
+      "{\"marks_lost\":%llu,\"ranges_lost\":%llu,\"starts_refused\":%llu,\"windows\":%llu,"
+      "\"started\":%d,\"rss_kib\":%ld}\n",
+      static_cast<unsigned long long>(marks_lost), static_cast<unsigned long long>(ranges_lost),
+      static_cast<unsigned long long>(starts_refused),
+      static_cast<unsigned long long>(status.windows), status.started,
+      after.rss_kib - before.rss_kib);
+  std::fflush(stdout);
+  return 0;
+}
+
 int many_threads(const Program& program) {
   Loaded loaded(program.path, program.abi);
   void* context = loaded.new_communicator(1);

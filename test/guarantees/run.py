@@ -8,6 +8,8 @@ usage: run.py --host H --plugin P --ringside R [--long] [--sanitized] [CASE...]
 200 kills. Without a CASE all are run.
 """
 import argparse
+import collections
+import json
 import os
 import random
 import signal
@@ -94,6 +96,49 @@ def no_ring(options):
     return 0
 
 
+def lines_of(house, name):
+    """The arguments of all lines of this name, in the order of the trace and its segments."""
+    found = []
+    for trace in sorted(house.trace_files(), key=lambda path: (".s0" in path.name, path.name)):
+        with open(trace, encoding="utf-8") as lines:
+            found += [json.loads(line.strip().strip("[").rstrip(","))["args"] for line in lines
+                      if f'"name":"{name}"' in line]
+    return found
+
+
+def notes(options):
+    """Marks, ranges and windows in a loop, while the drain looks once a second."""
+    marks, windows = (1_000_000, 100_000) if options.long else (200_000, 20_000)
+    with House(options) as house:
+        told = house.run("notes", marks, windows, RINGSIDE_DRAIN_MS=1000)
+        # 65,536 that wait, of which each has a text or a source line of 900 bytes at most.
+        require(options.sanitized or told["rss_kib"] < 150 * 1024, f"memory grows: {told}")
+        end = lines_of(house, "ringside_end")[-1]
+        for what in ("marks_lost", "ranges_lost"):
+            require(0 < told[what] == end.get(what), f"{what}: {told}, the trace says {end}")
+        found = {}
+        for mark in lines_of(house, "ringside_mark"):
+            found[mark["mark"]] = mark
+        ranges = [mark for mark in found.values() if mark.get("range")]
+        require(len(ranges) == 1 + 2 * marks - told["ranges_lost"], f"{len(ranges)} ranges, {told}")
+        require(len(found) - len(ranges) == marks - told["marks_lost"], f"{len(found)}, {told}")
+        require(all("end_ns" in mark for mark in ranges), "the end of a range is lost")
+        inner = [mark for mark in ranges if mark["name"] == "inner"]
+        outer = [mark for mark in ranges if mark["name"] == "outer"]
+        require(len(inner) <= len(outer), "there are inner ranges without their outer ones")
+        opened = {}
+        for window in lines_of(house, "ringside_window"):
+            opened[window["window"]] = window
+        require(told["starts_refused"] > 0, f"no start was refused: {told}")
+        require(told["windows"] == 1 + windows - told["starts_refused"] == len(opened),
+                f"{len(opened)} windows in the trace, {told}")
+        still_open = [number for number, window in opened.items() if "end_ns" not in window]
+        require(len(still_open) <= told["started"], f"windows without an end: {still_open[:9]}")
+        house.warnings(at_most=1, at_least=1)
+        house.lint()
+        print(f"{told}")
+
+
 def fork(options):
     if options.sanitized:
         print("fork: skipped, it has hung with AddressSanitizer")
@@ -102,6 +147,20 @@ def fork(options):
         with House(options) as house:
             house.run("fork", how)
             house.whole_account(rows=2)
+            house.no_rings()
+            house.warnings(at_most=0)
+            house.lint()
+    for how in ("_Fork", "fork_thread"):
+        with House(options) as house:
+            house.run("fork_without_atfork", how)
+            # Rows 2 and 3 are the children's.
+            called = [row[1] for number, row in enumerate(house.rows()) if number in (0, 1, 4, 5)]
+            produced = collections.Counter()
+            for name, numbers in house.account()["by_type"].items():
+                produced[name] += numbers["produced"]
+                require(numbers.get("held", 0) + numbers.get("in_rings", 0) == 0, f"left: {numbers}")
+            require(+produced == +sum(map(collections.Counter, called), collections.Counter()),
+                    f"{how}: produced {produced}, called {called}")
             house.no_rings()
             house.warnings(at_most=0)
             house.lint()
@@ -180,7 +239,7 @@ def absurd(options):
             house.readable()
 
 
-CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "fork": fork,
+CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
          "absurd": absurd}
 
@@ -191,6 +250,7 @@ def main():
     parser.add_argument("--host", required=True)
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--ringside", required=True)
+    parser.add_argument("--no-zlib", help="a library that hides zlib from a program")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))

@@ -30,10 +30,14 @@ int storm(const Program& program);
 int cycles(const Program& program);
 /// THREADS BATCH: short-lived threads with events also from their destructors.
 int short_threads(const Program& program);
+/// MARKS WINDOWS: many of each, faster than anybody writes.
+int notes(const Program& program);
 /// THREADS: alive at once, each with one operation.
 int many_threads(const Program& program);
 /// HOW: threads record while the process forks; what the children do.
 int fork_while_recording(const Program& program);
+/// HOW: threads that record make children that the plugin is not told of, or that end as threads.
+int fork_without_atfork(const Program& program);
 /// HOW OPERATIONS PAUSE_US: two threads record, and the process ends in one of many ways.
 int way_out(const Program& program);
 /// HOW: events, a condition of the system changes, events again.

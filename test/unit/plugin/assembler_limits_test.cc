@@ -53,7 +53,13 @@ TEST_CASE("events of every kind that never stop are given up, oldest first") {
       script.settle(kMillisecond);
     }
   }
+  // All but what is still kept; each counts once, and none is told to have ended.
+  const std::uint64_t given_up = sum(script.assembler.counts().given_up);
+  CHECK(given_up == script.assembler.counts().given_up[static_cast<std::size_t>(type)]);
+  CHECK(given_up >= 20'000 - kLimits.events);
+  CHECK(given_up <= 20'000);
   check_account(script);
+  CHECK(sum(script.assembler.counts().given_up) == given_up);
 }
 
 TEST_CASE("collectives whose children never stop are written as started") {

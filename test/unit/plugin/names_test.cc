@@ -2,6 +2,7 @@
 #include "plugin/record/names.h"
 
 #include <cstring>
+#include <limits>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -75,6 +76,14 @@ TEST_CASE("datatypes and bandwidth factors are nccl-tests'") {
   CHECK(datatype_bytes("ncclBfloat16") == 2);
   CHECK(datatype_bytes("Unknown") == 1);  // NCCL's name for ncclUint8
   CHECK_FALSE(datatype_bytes("ncclFloat128").has_value());
+  CHECK(message_bytes(3, "ncclFloat32") == 12);
+  CHECK_FALSE(message_bytes(3, "ncclFloat128").has_value());
+  constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+  CHECK(message_bytes(kMost, "ncclInt8") == kMost);
+  CHECK(message_bytes(kMost / 8, "ncclInt64") == kMost / 8 * 8);
+  CHECK_FALSE(message_bytes(kMost / 8 + 1, "ncclInt64").has_value());
+  CHECK_FALSE(message_bytes(kMost + 1, "ncclInt8").has_value());
+  CHECK_FALSE(message_bytes(std::numeric_limits<std::uint64_t>::max(), "ncclInt16").has_value());
   CHECK(bus_factor("AllReduce", 4) == approx(1.5));
   CHECK(bus_factor("AllGather", 4) == approx(0.75));
   CHECK(bus_factor("ReduceScatter", 8) == approx(0.875));

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/export/chrome_trace.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/directory.h"
 
@@ -69,4 +70,24 @@ TEST_CASE("what cannot be written is counted, and the file keeps whole lines onl
   CHECK(file.counts().merged[kIndex] == 2);
   CHECK(file.counts().dropped[kIndex] == 4);
   CHECK(content(directory.file("a")) == "first line\nthird line\n");
+}
+
+TEST_CASE("the account tells what was given up, beside what adds up") {
+  struct Lines final : exporting::LineSink {
+    std::string all;
+    void add(std::string_view line, const assemble::Tally&) override { all += line; }
+  } lines;
+  exporting::ChromeTrace trace(lines);
+  exporting::Account account;
+  constexpr auto kColl = static_cast<std::size_t>(record::EventType::kColl);
+  constexpr auto kProxyOp = static_cast<std::size_t>(record::EventType::kProxyOp);
+  account.by_type[kColl].produced = account.by_type[kColl].written = 3;
+  trace.account(account, 5, true);
+  CHECK(lines.all.find("given_up") == std::string::npos);
+  account.given_up[kColl] = 1;
+  account.given_up[kProxyOp] = 7;
+  trace.account(account, 6, true);
+  CHECK(lines.all.find("\"by_type\":{\"Coll\":{\"produced\":3,\"written\":3}},"
+                       "\"given_up\":{\"Coll\":1,\"ProxyOp\":7},\"by_thread\":[]") !=
+        std::string::npos);
 }
