@@ -14,9 +14,6 @@ namespace {
 // The child has none of our threads; it records nothing, writes nothing and deletes nothing.
 void in_child() {
   record::g_recorder.close_in_child();
-  if (Session* session = Session::existing(); session != nullptr) {
-    session->let_go_in_child();
-  }
   Session::disable_in_child();
   MetricsServer::close_in_child();
 }

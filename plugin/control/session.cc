@@ -72,6 +72,9 @@ Session* Session::existing() noexcept {
 }
 
 void Session::disable_in_child() noexcept {
+  if (Session* const session = g_session.load(std::memory_order_acquire); session != nullptr) {
+    session->control_.close_in_child();
+  }
   g_disabled.store(true, std::memory_order_release);
 }
 

@@ -46,10 +46,9 @@ class Session {
   static Session* get() noexcept;
   /// The same, but not made for the asking.
   static Session* existing() noexcept;
-  /// For the child of a fork: from here on get() gives NULL.
+  /// For the child of a fork: from here on get() gives NULL, as it does already where the kernel
+  /// has wiped the recorder. Closes what the parent's clients would otherwise hang on.
   static void disable_in_child() noexcept;
-  /// For the child of a fork: closes what the parent's clients would otherwise hang on.
-  void let_go_in_child() noexcept { control_.close_in_child(); }
 
   explicit Session(Config config);
 
