@@ -156,7 +156,7 @@ int notes(const Program& program) {
   const auto start =
       reinterpret_cast<decltype(&ringside_start)>(c_function(loaded, "ringside_start"));
   const auto stop = reinterpret_cast<decltype(&ringside_stop)>(c_function(loaded, "ringside_stop"));
-  const std::string text(900, 'x');
+  const std::string text(program.number(2), 'x');
   std::uint64_t marks_lost = 0;
   std::uint64_t ranges_lost = 0;
   std::uint64_t starts_refused = 0;

@@ -30,7 +30,7 @@ int storm(const Program& program);
 int cycles(const Program& program);
 /// THREADS BATCH: short-lived threads with events also from their destructors.
 int short_threads(const Program& program);
-/// MARKS WINDOWS: many of each, faster than anybody writes.
+/// MARKS WINDOWS BYTES: many of each, faster than anybody writes, with texts of so many bytes.
 int notes(const Program& program);
 /// THREADS: alive at once, each with one operation.
 int many_threads(const Program& program);
