@@ -341,6 +341,10 @@ void ChromeTrace::write_changes(Labels& of, std::int64_t until_ns) {
       counter(row_name_, "bytes", ts_ns, static_cast<double>(of.bytes_in_flight));
     }
   }
+  // What comes late for it gets new memory; for ever kept would be the most that ever waited.
+  if (of.is_closed && of.changes.empty()) {
+    of.changes = {};
+  }
 }
 
 }  // namespace ringside::exporting

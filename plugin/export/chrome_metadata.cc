@@ -138,6 +138,7 @@ void ChromeTrace::communicator(const assemble::Communicator& communicator) {
   of.has_hash = communicator.has_hash;
   of.hash = communicator.hash;
   of.own = communicator.name;
+  of.is_closed = communicator.finalized_ns != assemble::kUnknownTime;
   if (of.own.empty() && communicator.has_hash) {
     JsonText hash;
     of.own = "communicator " + std::string(hash.hex(communicator.hash).text().substr(1, 6));

@@ -78,6 +78,7 @@ class ChromeTrace final : public assemble::Sink {
     std::string own;  ///< communicator's name without the rank
     std::int64_t last_busbw_end_ns = 0;
     std::uint64_t bytes_in_flight = 0;
+    bool is_closed = false;
     /// Of bytes in flight, the earliest on top.
     struct Change {
       std::int64_t ts_ns;

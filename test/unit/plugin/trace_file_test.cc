@@ -5,6 +5,7 @@
 #include <csignal>
 #include <fcntl.h>
 #include <fstream>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,3 +92,39 @@ TEST_CASE("the account tells what was given up, beside what adds up") {
                        "\"given_up\":{\"Coll\":1,\"ProxyOp\":7},\"by_thread\":[]") !=
         std::string::npos);
 }
+
+// Sanitizers have allocators of their own, and older C libraries count in 32 bits.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && __GLIBC_PREREQ(2, 33)
+TEST_CASE("of a communicator that is closed no more is kept than what it was") {
+  struct Nowhere final : exporting::LineSink {
+    void add(std::string_view, const assemble::Tally&) override {}
+  } nowhere;
+  exporting::ChromeTrace trace(nowhere);
+  const auto use = [&](std::uint32_t context) {
+    assemble::Communicator communicator;
+    communicator.context = context;
+    trace.communicator(communicator);
+    assemble::Operation operation;
+    operation.context = context;
+    operation.state = assemble::OperationState::kCompleted;
+    operation.times_from = assemble::TimesFrom::kProxy;
+    operation.has_bytes = true;
+    operation.bytes = 1;
+    for (int i = 0; i < 1000; ++i) {
+      operation.enqueue_start_ns = operation.start_ns = 10 * i;
+      operation.end_ns = operation.start_ns + 5;
+      trace.operation(operation, communicator, {});
+    }
+    communicator.finalized_ns = 20'000;
+    trace.communicator(communicator);
+    trace.complete_until(30'000);
+  };
+  use(1);
+  const std::size_t before_bytes = mallinfo2().uordblks;
+  constexpr std::uint32_t kCommunicators = 200;
+  for (std::uint32_t context = 2; context < 2 + kCommunicators; ++context) {
+    use(context);
+  }
+  CHECK(mallinfo2().uordblks - before_bytes < kCommunicators * 1024);
+}
+#endif
