@@ -130,11 +130,27 @@ error_code add_type(std::string_view type, Value& counts, model::Account& accoun
   return simdjson::SUCCESS;
 }
 
+error_code add_given_up(Value& counts, model::Account& account) {
+  simdjson::ondemand::object object;
+  if (const auto error = counts.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    Value value;
+    std::uint64_t events = 0;
+    if (const auto error = field.value().get(value)) return error;
+    if (const auto error = take_integer(value, events)) return error;
+    if (const auto error = add(events, account.given_up)) return error;
+  }
+  return simdjson::SUCCESS;
+}
+
 Failure read_account(EventParser& parser, const Event& event, Part& part) {
   model::Account account;
   std::optional<std::int64_t> ts_ns;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
+    if (key == "given_up") return add_given_up(value, account);
     if (key != "by_type") {
       return simdjson::SUCCESS;
     }
@@ -165,10 +181,14 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
   std::optional<std::uint64_t> next_segment;
   std::optional<bool> recovered;
   std::optional<std::int64_t> silent_ns;
+  std::optional<std::uint64_t> marks_lost;
+  std::optional<std::uint64_t> ranges_lost;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key == "operations") return take_integer(value, operations);
     if (key == "silent_ns") return take_integer(value, silent_ns);
+    if (key == "marks_lost") return take_integer(value, marks_lost);
+    if (key == "ranges_lost") return take_integer(value, ranges_lost);
     if (key == "recovered") return take_bool(value, recovered.emplace());
     if (key == "next_segment") return take_integer(value, next_segment);
     return simdjson::SUCCESS;
@@ -182,6 +202,8 @@ Failure read_end(EventParser& parser, const Event& event, Part& part) {
   if (operations) file.operations_written = operations;
   if (next_segment) file.next_segment = next_segment;
   if (silent_ns) file.silent_ns = silent_ns;
+  if (marks_lost) file.marks_lost = marks_lost;
+  if (ranges_lost) file.ranges_lost = ranges_lost;
   if (recovered) {
     part.has_recovered = true;
     file.recovered = *recovered;

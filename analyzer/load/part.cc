@@ -71,6 +71,8 @@ void append_metadata(Part& next, model::TraceFile& file) {
   take_if_known(file.operations_written, next.file.operations_written);
   take_if_known(file.next_segment, next.file.next_segment);
   take_if_known(file.silent_ns, next.file.silent_ns);
+  take_if_known(file.marks_lost, next.file.marks_lost);
+  take_if_known(file.ranges_lost, next.file.ranges_lost);
   file.closed = file.closed || next.file.closed;
   if (next.has_recovered) {
     file.recovered = next.file.recovered;

@@ -63,6 +63,8 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   whole.closed = next.closed;
   whole.recovered = next.recovered;
   whole.silent_ns = next.silent_ns;
+  take_if_known(whole.marks_lost, next.marks_lost);
+  take_if_known(whole.ranges_lost, next.ranges_lost);
   whole.torn = whole.torn || next.torn;
   whole.size_bytes += next.size_bytes;
   whole.lines += next.lines;

@@ -87,6 +87,7 @@ struct Account {
   std::uint64_t rotated = 0;  // were in segments that the plugin deleted
   /// Callbacks lost, by "<event type> <reason>", for instance "ProxyStep dropped_ring_full".
   std::map<std::string, std::uint64_t> dropped;
+  std::uint64_t given_up = 0;  // events that were written in flight since too many were open
 };
 
 struct TraceFile {
@@ -110,6 +111,9 @@ struct TraceFile {
   bool recovered = false;                           // by `ringside recover`
   /// Of a process whose rings were read while it lived: since its last sign of life.
   std::optional<std::int64_t> silent_ns;
+  /// Marks and ranges of the application that are in no file of the process.
+  std::optional<std::uint64_t> marks_lost;
+  std::optional<std::uint64_t> ranges_lost;
   bool torn = false;  // the last line had no newline
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;

@@ -105,6 +105,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
     facts.dropped[what] += callbacks;
   }
   facts.produced += file.account.produced;
+  facts.given_up += file.account.given_up;
+  facts.marks_lost += file.marks_lost.value_or(0);
+  facts.ranges_lost += file.ranges_lost.value_or(0);
   facts.sampled_out += file.account.sampled_out;
   if (const std::string words = words_of(file.process.sampling); !words.empty()) {
     facts.samplings.insert(words);

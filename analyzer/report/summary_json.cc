@@ -88,6 +88,9 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   texts(json, "files_with_torn_last_line", inputs.torn);
   json.integer("bad_lines", summary.problems->bad_lines());
   json.integer("operations_lost", inputs.lines_lost);
+  json.integer("marks_lost", inputs.marks_lost);
+  json.integer("ranges_lost", inputs.ranges_lost);
+  json.integer("events_given_up", inputs.given_up);
   json.integer("operations_unpaired", inputs.unpaired);
   texts(json, "duplicates_left_out", inputs.duplicates);
   json.begin_array("unreadable");

@@ -73,6 +73,15 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
     lines.push_back("Lost: " + counted(inputs.lines_lost, "operation") +
                     " that the files' last lines count and that could not be read");
   }
+  if (inputs.marks_lost + inputs.ranges_lost > 0) {
+    lines.push_back("Lost: " + counted(inputs.marks_lost, "mark") + " and " +
+                    counted(inputs.ranges_lost, "range") +
+                    " of the application, which came faster than they could be written");
+  }
+  if (inputs.given_up > 0) {
+    lines.push_back("Given up: " + counted(inputs.given_up, "event") +
+                    ", since too many were open; they are in the traces as in flight");
+  }
   if (!summary.problems->files().empty()) {
     lines.push_back("Could not be read: " + counted(summary.problems->files().size(),
                                                     "file or directory", "files or directories"));

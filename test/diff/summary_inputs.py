@@ -127,6 +127,17 @@ def with_drops(traces):
     return traces
 
 
+def marked_too_fast():
+    """Rank 0 lost marks and ranges of the application, rank 1 had too many events open."""
+    files = {}
+    for rank in range(2):
+        trace = mix(rank, 2)
+        trace.given_up = {"ProxyStep": 40, "ProxyOp": 2} if rank == 1 else {}
+        lost = {"marks_lost": 1200, "ranges_lost": 1} if rank == 0 else None
+        files[f"traces/ringside.mix.node0.{100 + rank}.1.json"] = trace.text(lost=lost)
+    return files
+
+
 def restarted():
     """Two runs of a job in one directory, by an interface without a hash."""
     files = {}
@@ -255,6 +266,8 @@ def cases():
         "help-stragglers": ("stragglers --help", {}),
         "help-overlap": ("overlap --help", {}),
         "help-critical-path": ("critical-path --help", {}),
+        "summary-marks-lost": ("summary --func AllGather traces", marked_too_fast()),
+        "summary-marks-lost-json": ("summary --func AllGather --format json traces", marked_too_fast()),
         "summary-markdown": ("summary --format markdown traces", two),
         "summary-pairs": ("summary traces", job(3, pairs)),
         "summary-sources": ("summary traces", job(2, sources)),

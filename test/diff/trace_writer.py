@@ -49,6 +49,7 @@ class Trace:
         self.time_ns = start_ns + 1_000_000
         self.abi = abi
         self.account = {"Coll": {"produced": 4, "written": 2, "merged": 2}}
+        self.given_up = {}
         run_id = f"0x{0xabc0 + rank if run is None else run:016x}"
         args = {"format_version": 1, "plugin_version": "0.1.0", "run_id": run_id}
         if dump:
@@ -121,10 +122,13 @@ class Trace:
                             {"ph": "e", **slice_, "ts": Number(shown[1]), "name": "world"}]
         return self
 
-    def text(self, closed=True, torn="", next_segment=None, recovered=False, silent_ns=None):
-        """The file; not closed, it may end in a line that was cut off."""
-        self.meta("ringside_account", {"ts_ns": self.time_ns, "final": closed,
-                                       "by_type": self.account, "by_thread": []})
+    def text(self, closed=True, torn="", next_segment=None, recovered=False, silent_ns=None,
+             lost=None):
+        """The file; not closed, it may end in a line that was cut off. lost: of marks and ranges."""
+        account = {"ts_ns": self.time_ns, "final": closed, "by_type": self.account}
+        if self.given_up:
+            account["given_up"] = self.given_up
+        self.meta("ringside_account", account | {"by_thread": []})
         if not closed:
             return "[" + "".join(encode(e) + ",\n" for e in self.events) + torn
         end = {"ts_ns": self.time_ns, "operations": self.operations - self.after}
@@ -134,5 +138,5 @@ class Trace:
             end["recovered"] = True
         if silent_ns is not None:
             end["silent_ns"] = silent_ns
-        self.meta("ringside_end", end)
+        self.meta("ringside_end", end | (lost or {}))
         return "[" + ",\n".join(map(encode, self.events)) + "\n]\n"

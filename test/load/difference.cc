@@ -153,7 +153,8 @@ std::string describe(const model::Account& account) {
   text.add("produced", account.produced)
       .add("sampled_out", account.sampled_out)
       .add("in_rings", account.in_rings)
-      .add("rotated", account.rotated);
+      .add("rotated", account.rotated)
+      .add("given_up", account.given_up);
   for (const auto& [reason, callbacks] : account.dropped) {
     text.add(reason.c_str(), callbacks);
   }
@@ -171,6 +172,8 @@ std::string describe_whole(const model::TraceFile& file) {
       .add("closed", file.closed)
       .add("recovered", file.recovered)
       .add("silent_ns", file.silent_ns)
+      .add("marks_lost", file.marks_lost)
+      .add("ranges_lost", file.ranges_lost)
       .add("torn", file.torn)
       .add("size_bytes", file.size_bytes)
       .add("lines", file.lines)

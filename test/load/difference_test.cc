@@ -131,14 +131,14 @@ std::vector<Change> all_changes() {
   using model::Account;
   add_changes<Account>(
       changes, [](model::TraceFile& file) -> Account& { return file.account; }, &Account::produced,
-      &Account::sampled_out, &Account::in_rings, &Account::rotated);
+      &Account::sampled_out, &Account::in_rings, &Account::rotated, &Account::given_up);
   using model::TraceFile;
   add_changes<TraceFile>(
       changes, [](TraceFile& file) -> TraceFile& { return file; }, &TraceFile::path,
       &TraceFile::last_ns, &TraceFile::operations_written, &TraceFile::segments,
       &TraceFile::segments_missing, &TraceFile::next_segment, &TraceFile::closed,
-      &TraceFile::recovered, &TraceFile::silent_ns, &TraceFile::torn, &TraceFile::size_bytes,
-      &TraceFile::lines, &TraceFile::bad_lines);
+      &TraceFile::recovered, &TraceFile::silent_ns, &TraceFile::marks_lost, &TraceFile::ranges_lost,
+      &TraceFile::torn, &TraceFile::size_bytes, &TraceFile::lines, &TraceFile::bad_lines);
   const auto change = [&](auto what) {
     changes.emplace_back([what](TraceFile& file, model::NameTable&) { what(file); });
   };

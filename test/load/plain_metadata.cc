@@ -82,6 +82,16 @@ bool add_counts(const std::string& type, const Members& counts, model::Account& 
   return true;
 }
 
+bool add_given_up(const Members& counts, model::Account& account) {
+  for (const Member& count : counts) {
+    const auto number = value_of<std::uint64_t>(count.value);
+    if (!number || !add(*number, account.given_up)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool read_account(const Members& args, model::TraceFile& file) {
   model::Account account;
   std::optional<std::int64_t> ts_ns;
@@ -89,6 +99,12 @@ bool read_account(const Members& args, model::TraceFile& file) {
     return false;
   }
   for (const Member& member : args) {
+    if (member.key == "given_up") {
+      const auto counts = members_of(member.value);
+      if (!counts || !add_given_up(*counts, account)) {
+        return false;
+      }
+    }
     if (member.key != "by_type") {
       continue;
     }
@@ -145,9 +161,12 @@ bool read_end(const Members& args, model::TraceFile& file) {
   std::optional<std::uint64_t> next_segment;
   std::optional<bool> recovered;
   std::optional<std::int64_t> silent_ns;
+  std::optional<std::uint64_t> marks_lost;
+  std::optional<std::uint64_t> ranges_lost;
   if (!take(args, "ts_ns", ts_ns) || !take(args, "operations", operations) ||
       !take(args, "next_segment", next_segment) || !take(args, "recovered", recovered) ||
-      !take(args, "silent_ns", silent_ns)) {
+      !take(args, "silent_ns", silent_ns) || !take(args, "marks_lost", marks_lost) ||
+      !take(args, "ranges_lost", ranges_lost)) {
     return false;
   }
   file.closed = true;
@@ -156,6 +175,8 @@ bool read_end(const Members& args, model::TraceFile& file) {
   if (next_segment) file.next_segment = next_segment;
   if (recovered) file.recovered = *recovered;
   if (silent_ns) file.silent_ns = silent_ns;
+  if (marks_lost) file.marks_lost = marks_lost;
+  if (ranges_lost) file.ranges_lost = ranges_lost;
   return true;
 }
 

@@ -76,6 +76,8 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
   whole.closed = next.closed;
   whole.recovered = next.recovered;
   whole.silent_ns = next.silent_ns;
+  if (next.marks_lost) whole.marks_lost = next.marks_lost;
+  if (next.ranges_lost) whole.ranges_lost = next.ranges_lost;
   whole.torn = whole.torn || next.torn;
   whole.size_bytes += next.size_bytes;
   whole.lines += next.lines;
