@@ -44,14 +44,18 @@ std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
 
 }  // namespace
 
-std::uint8_t new_name_code(Ring& ring, const char* text, SeenName& seen) noexcept {
+std::uint8_t new_name_code(Ring& ring, const char* text, SeenName* seen) noexcept {
   const NamePrefix prefix = read_prefix(text);
   const std::uint8_t known = known_name(prefix);
   const std::uint8_t code = known != kNameNone ? known : own_name_code(ring, text);
   // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
   const bool is_whole = (prefix.high >> 56) == 0;
   if (is_whole && code != kNameOther && is_within_page(text)) {
-    seen = {reinterpret_cast<std::uint64_t>(text), read_bytes(text), code};
+    const auto address = reinterpret_cast<std::uint64_t>(text);
+    if (seen[0].address != address) {
+      seen[1] = seen[0];  // what was met last is looked at first
+    }
+    seen[0] = {address, read_bytes(text), code};
   }
   return code;
 }

@@ -64,6 +64,10 @@ struct SeenName {
   std::uint64_t address;
   NamePrefix bytes;
   std::uint64_t code;
+
+  bool is(std::uint64_t where, const char* text) const noexcept {
+    return address == where && bytes == read_bytes(text);
+  }
 };
 inline constexpr std::size_t kSeenNames = 32;
 
@@ -149,10 +153,10 @@ struct Ring {
 };
 static_assert(sizeof(Ring) % 64 == 0);
 
-/// The same for a name that the thread has not met there. Out of line: what it saves and restores
-/// would cost the others more than their search.
+/// The same for a name that the thread has not met there; `seen` are its two places. Out of line:
+/// what it saves and restores would cost the others more than their search.
 [[gnu::cold, gnu::noinline]] std::uint8_t new_name_code(Ring& ring, const char* text,
-                                                        SeenName& seen) noexcept;
+                                                        SeenName* seen) noexcept;
 
 /// Code for a name: a known one's, or one of this ring's own, which is announced by a record before
 /// it is first used. Producer only.
@@ -161,10 +165,14 @@ static_assert(sizeof(Ring) % 64 == 0);
     return kNameNone;
   }
   const auto address = reinterpret_cast<std::uint64_t>(text);
-  // Constants lie close together, and differ in the bits above the shortest names' length.
-  SeenName& seen = ring.seen_names[(address >> 2 ^ address >> 7) % kSeenNames];
-  if (seen.address == address && seen.bytes == read_bytes(text)) [[likely]] {
-    return static_cast<std::uint8_t>(seen.code);
+  // Constants lie close together, and differ in the bits above the shortest names' length. Two
+  // places for each: two names of one operation may well fall on the same.
+  SeenName* const seen = &ring.seen_names[(address >> 2 ^ address >> 7) % (kSeenNames / 2) * 2];
+  if (seen[0].is(address, text)) [[likely]] {
+    return static_cast<std::uint8_t>(seen[0].code);
+  }
+  if (seen[1].is(address, text)) {
+    return static_cast<std::uint8_t>(seen[1].code);
   }
   return new_name_code(ring, text, seen);
 }
