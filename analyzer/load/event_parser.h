@@ -133,7 +133,10 @@ Failure EventParser::parse(std::string_view json, Event& event, Taker& taker) {
     if (is_misplaced(value)) {
       return failure_of(simdjson::TAPE_ERROR, key);
     }
-    if (event.arguments_taken && (key == "ph" || key == "cat" || key == "args")) {
+    if (key == "args" && (event.arguments_taken || !event.arguments.empty())) {
+      return "\"args\" is there twice";
+    }
+    if (event.arguments_taken && (key == "ph" || key == "cat")) {
       return parse(json, event);  // what it was taken for may not be what it is
     }
     if (key == "args" && taker.takes(event)) {

@@ -18,6 +18,9 @@ using assemble::JournalHeader;
 // goes by their number, so a number out of all proportion is not believed.
 constexpr std::uint32_t kContextsLost = 1024;
 
+// A century after the base: what is beyond is not a time of this clock.
+constexpr std::int64_t kLatest_ns = std::int64_t{100} * 365 * 86'400 * 1'000'000'000;
+
 template <typename Data>
 bool read_as(std::span<const std::byte> bytes, Data& data) {
   if (bytes.size() != sizeof data) {
@@ -36,6 +39,12 @@ std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
+// What the file says, or nearly, so that times may be taken from each other: also the one that says
+// that a time is not known.
+std::int64_t possible_ns(std::int64_t said_ns) {
+  return std::clamp(said_ns, assemble::kUnknownTime, kLatest_ns);
+}
+
 void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
   if (note.context == 0) {
     ++image.bad_entries;
@@ -52,8 +61,8 @@ void read_communicator(const assemble::CommunicatorNote& note, JournalImage& ima
   made.has_size = note.has_size != 0;
   made.rank_known = note.rank_known != 0;
   made.hash = note.hash;
-  made.created_ns = note.created_ns;
-  made.finalized_ns = note.finalized_ns;
+  made.created_ns = possible_ns(note.created_ns);
+  made.finalized_ns = possible_ns(note.finalized_ns);
   made.name = text_of(note.name);
   made.gpu_uuid = text_of(note.gpu_uuid);
   made.gpu_pci = text_of(note.gpu_pci);
@@ -88,6 +97,7 @@ bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, Journa
       assemble::WindowNoteData window{};
       const bool ok = read_as(bytes, window);
       if (ok) {
+        window.start_ns = possible_ns(window.start_ns);
         image.windows[window.number] = window;
       }
       return ok;
@@ -158,6 +168,7 @@ void read_log(std::span<const std::byte> log, JournalImage& image) {
     const auto tid =
         static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << assemble::kEntryTidBits) - 1));
     kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
+    kept.view.ts_ns = possible_ns(kept.view.ts_ns);
     kept.operation = entry.head >> assemble::kEntryTidBits;
     if (entry.first.slots == 2 && at + 1 < count) {
       kept.view.has_extra = true;
@@ -184,9 +195,7 @@ std::int64_t JournalImage::ns(std::uint64_t ticks) const {
   const auto span_ticks = static_cast<__int128>(at_ticks[1]) - static_cast<__int128>(at_ticks[0]);
   const auto span_ns = static_cast<__int128>(at_ns[1]) - at_ns[0];
   const __int128 at = span_ticks > 0 ? at_ns[1] + since * span_ns / span_ticks : at_ns[1];
-  // A century: beyond it, the ticks are not of this clock.
-  constexpr __int128 kMost_ns = __int128{100} * 365 * 86'400 * 1'000'000'000;
-  return static_cast<std::int64_t>(std::clamp<__int128>(at, 0, kMost_ns));
+  return static_cast<std::int64_t>(std::clamp<__int128>(at, 0, kLatest_ns));
 }
 
 std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
@@ -214,6 +223,9 @@ std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
   image.sequence = header.sequence.load(std::memory_order_relaxed);
   if (image.sequence != 0) {
     image.checkpoint = header.checkpoints[image.sequence % 2];
+    for (std::int64_t& clock_ns : image.checkpoint.clock_ns) {
+      clock_ns = possible_ns(clock_ns);
+    }
   }
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);

@@ -201,6 +201,22 @@ TEST_CASE("a line that does not say what it is") {
   CHECK(problems.lines().at(0).reason == "\"ph\" is missing");
 }
 
+TEST_CASE("a line with two args") {
+  const std::string line = kLine;
+  const std::size_t args = line.find(",\"args\":");
+  const std::string once = line.substr(args, line.rfind('}') - args);
+  for (const std::string& twice :
+       {line.substr(0, args) + once + once + "},", "{" + once.substr(1) + once + ",\"ph\":\"b\"},",
+        line.substr(0, args) + R"(,"args":{"times_from":"en"})" + once + "},"}) {
+    INFO(twice);
+    const MemoryFile file(std::string(kFirst) + '\n' + twice + '\n' + kLine + "\n]\n");
+    CHECK(compare_loaders({file.path()}, {load::kRangeBytes}, 1) == "");
+    model::Problems problems;
+    load::load_traces({file.path()}, problems, 1);
+    CHECK(problems.bad_lines() == 1);
+  }
+}
+
 TEST_CASE("the plain loader reads what is there") {
   const MemoryFile file(std::string(kFirst) + '\n' + kLine + "\nnothing\n" + kLine);
   const Loaded loaded = load_plainly({file.path(), "/nowhere/trace.json"});

@@ -107,7 +107,7 @@ std::optional<Event> event_of(std::string_view text) {
       event.ts_ns = time_ns(member.value);
     }
     if (member.key == "args") {
-      if (!member.value.starts_with('{') || !member.value.ends_with('}')) {
+      if (event.arguments || !member.value.starts_with('{') || !member.value.ends_with('}')) {
         return std::nullopt;
       }
       event.arguments = member.value;
