@@ -306,19 +306,20 @@ TEST_CASE("calls that end out of order are not slices that nest") {
 TEST_CASE("a count that no message can have makes no bytes that look like those of one") {
   // Of an operation, and of a call of which nothing more is told. 2^62 floats are 2^64 bytes, or 0.
   constexpr std::uint64_t kAbsurd = (std::uint64_t{1} << 62) + 25;
+  const auto fill = [](auto& payload, std::string_view func) {
+    payload.func = record::known_name_code(func);
+    payload.datatype = record::known_name_code("ncclFloat32");
+    payload.count = kAbsurd;
+  };
   Script script;
   const EventId call = record::make_event_id(EventType::kCollApi, false, 0, ++script.counter);
   RecordView called = script.view(RecordKind::kStart, call, 10);
-  called.payload.api.func = record::known_name_code("Broadcast");
-  called.payload.api.datatype = record::known_name_code("ncclFloat32");
-  called.payload.api.count = kAbsurd;
+  fill(called.payload.api, "Broadcast");
   script.assembler.record(called);
   script.stop(call);
   const EventId coll = record::make_event_id(EventType::kColl, false, 0, ++script.counter);
   RecordView enqueued = script.view(RecordKind::kStart, coll, 10);
-  enqueued.payload.coll.func = record::known_name_code("AllReduce");
-  enqueued.payload.coll.datatype = record::known_name_code("ncclFloat32");
-  enqueued.payload.coll.count = kAbsurd;
+  fill(enqueued.payload.coll, "AllReduce");
   script.assembler.record(enqueued);
   script.stop(coll);
   script.settle(70 * kSecond);
