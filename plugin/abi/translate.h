@@ -12,8 +12,8 @@
 #include <utility>
 
 #include "plugin/abi/numeric_names.h"
+#include "plugin/record/callbacks.h"
 #include "plugin/record/event_start.h"
-#include "plugin/record/recorder.h"
 
 namespace ringside::abi {
 
@@ -144,41 +144,39 @@ template <typename Descr>
   return false;
 }
 
-template <record::EventType kType, typename Descr>
-[[gnu::always_inline]] inline bool translate(void* context, const Descr& descr,
-                                             record::EventStart& event) noexcept {
-  event.type = kType;
-  event.rank = descr.rank;
-  event.context = context;
-  event.parent = descr.parentObj;
-  return translate_payload(descr, event);
+template <typename Descr>
+[[gnu::always_inline]] inline bool translate(record::EventType type, void* context,
+                                             const Descr& from, record::EventStart& to) noexcept {
+  to.type = type;
+  to.rank = from.rank;
+  to.context = context;
+  to.parent = from.parentObj;
+  return translate_payload(from, to);
 }
 
-/// start_as where somebody shows ranges. A function of its own, entered before anything else is
-/// done, so that the usual way stays as it is without ranges.
-template <record::EventType kType, typename Descr>
-[[gnu::noinline]] void* start_with_range(void* context, const Descr& descr) noexcept {
+/// startEvent where something is not as usual. Apart, so that the usual way needs no frame.
+template <typename Descr>
+[[gnu::noinline]] int start_in_full(void* context, void** handle, Descr* descr) noexcept {
+  const record::EventType type = record::type_of_bit(descr->type);
   record::EventStart event;
-  if (!translate<kType>(context, descr, event)) {
-    return record::g_recorder.unknown_event();
+  if (type == record::EventType::kUnknown || !translate(type, context, *descr, event)) {
+    *handle = record::g_recorder.unknown_event();
+    return 0;
   }
-  void* const handle = record::g_recorder.start(event);
-  record::g_recorder.begin_range(handle, event);
-  return handle;
+  *handle = record::g_recorder.start(event);
+  if (record::can_have_range(type)) {
+    record::g_recorder.begin_range(*handle, event);
+  }
+  return 0;
 }
 
-/// startEvent of one type in one version: with the type known to the compiler, everything from the
-/// descriptor to the slot stays in registers.
+/// startEvent of one type in one version.
 template <record::EventType kType, typename Descr>
-void* start_as(void* context, const Descr& descr) noexcept {
-  if constexpr (record::can_have_range(kType)) {
-    if (record::g_recorder.has_range_hooks()) [[unlikely]] {
-      return start_with_range<kType>(context, descr);
-    }
-  }
+int start_as(void* context, void** handle, Descr* descr) noexcept {
   record::EventStart event;
-  return translate<kType>(context, descr, event) ? record::g_recorder.start(event)
-                                                 : record::g_recorder.unknown_event();
+  const bool is_done =
+      translate(kType, context, *descr, event) && record::g_recorder.quick_start(event, handle);
+  return is_done ? 0 : start_in_full(context, handle, descr);
 }
 
 template <typename Descr, int... kTypes>
@@ -196,13 +194,12 @@ int start_event(void* context, void** handle, Descr* descr) noexcept {
     return 0;
   }
   const record::EventType type = record::type_of_bit(descr->type);
-  *handle = type == record::EventType::kUnknown
-                ? record::g_recorder.unknown_event()
-                : kStarters<Descr>[static_cast<std::size_t>(type)](context, *descr);
-  return 0;
+  return type == record::EventType::kUnknown
+             ? start_in_full(context, handle, descr)
+             : kStarters<Descr>[static_cast<std::size_t>(type)](context, handle, descr);
 }
 
-[[gnu::noinline]] inline int stop_with_range(void* handle) noexcept {
+[[gnu::noinline]] inline int stop_in_full(void* handle) noexcept {
   if (handle != nullptr) {
     record::g_recorder.stop(handle);
     record::g_recorder.end_range(handle);
@@ -211,11 +208,14 @@ int start_event(void* context, void** handle, Descr* descr) noexcept {
 }
 
 inline int stop_event(void* handle) noexcept {
-  if (record::g_recorder.has_range_hooks()) [[unlikely]] {
-    return stop_with_range(handle);
-  }
+  return record::g_recorder.quick_stop(handle) ? 0 : stop_in_full(handle);
+}
+
+[[gnu::noinline]] inline int state_in_full(void* handle, record::EventState state,
+                                           std::uint64_t value, std::int32_t steps,
+                                           bool args_null) noexcept {
   if (handle != nullptr) {
-    record::g_recorder.stop(handle);
+    record::g_recorder.state(handle, state, value, steps, args_null);
   }
   return 0;
 }
@@ -225,9 +225,6 @@ inline int stop_event(void* handle) noexcept {
 template <typename Args>
 int record_event_state(void* handle, int state, Args* args) noexcept {
   using record::EventState;
-  if (handle == nullptr) {
-    return 0;
-  }
   const auto which = static_cast<EventState>(state);
   std::uint64_t value = 0;
   std::int32_t steps = 0;
@@ -273,8 +270,9 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
     }
     // NOLINTEND(bugprone-branch-clone)
   }
-  record::g_recorder.state(handle, which, value, steps, args == nullptr);
-  return 0;
+  return record::g_recorder.quick_state(handle, which, value, steps, args == nullptr)
+             ? 0
+             : state_in_full(handle, which, value, steps, args == nullptr);
 }
 
 }  // namespace ringside::abi

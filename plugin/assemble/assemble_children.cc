@@ -6,6 +6,7 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/event_names.h"
+#include "plugin/record/encode.h"
 
 namespace ringside::assemble {
 namespace {
@@ -106,8 +107,10 @@ void Assembler::start_child(const RecordView& view) {
       made.length_bytes = net.length_bytes;
       made.device_or_fd = net.device_or_fd;
       made.opcode = net.opcode;
-      made.work_request = view.extra.stream_or_wr;
-      made.queue_pair = view.extra.rank_or_qp;
+      if (view.has_extra && net.id == record::kNetIbV1) {
+        made.work_request = view.extra.stream_or_wr;
+        made.queue_pair = view.extra.rank_or_qp;
+      }
       event.data = made;
       break;
     }

@@ -21,6 +21,13 @@ enum class ClockSource : std::uint8_t { kClockGettime, kTsc, kCntvct };
 /// the hot path.
 ClockSource find_clock_source() noexcept;
 
+/// The clock that is read from a register, without a call.
+#if defined(__x86_64__)
+inline constexpr ClockSource kRegisterClock = ClockSource::kTsc;
+#else
+inline constexpr ClockSource kRegisterClock = ClockSource::kCntvct;
+#endif
+
 /// CLOCK_MONOTONIC in nanoseconds.
 inline std::uint64_t monotonic_ns() noexcept {
   timespec now;

@@ -14,9 +14,18 @@
 
 namespace ringside::record {
 
+/// Name codes, as they follow each other in a record.
 struct EncodedNames {
-  std::uint8_t func, datatype, algo, proto, variant;
+  std::uint16_t func_datatype, algo_proto;
+  std::uint8_t variant;
 };
+
+constexpr std::uint8_t low_byte(std::uint16_t codes) {
+  return static_cast<std::uint8_t>(codes);
+}
+constexpr std::uint8_t high_byte(std::uint16_t codes) {
+  return static_cast<std::uint8_t>(codes >> 8);
+}
 
 constexpr bool is_coll_like(EventType type) {
   return type == EventType::kColl || type == EventType::kP2p || type == EventType::kCeColl;
@@ -28,22 +37,46 @@ constexpr bool is_api(EventType type) {
   return is_call(type) || type == EventType::kGroupApi || type == EventType::kKernelLaunch;
 }
 
-[[gnu::always_inline]] inline EncodedNames encode_names(Ring& ring,
-                                                        const EventStart& event) noexcept {
-  if (is_coll_like(event.type)) {
-    const CollStart& coll = event.coll;
-    return {name_code(ring, coll.func), name_code(ring, coll.datatype), name_code(ring, coll.algo),
-            name_code(ring, coll.proto), name_code(ring, coll.variant)};
-  }
-  if (is_call(event.type)) {
-    return {name_code(ring, event.api.func), name_code(ring, event.api.datatype), 0, 0, 0};
-  }
-  return {};
+/// How codes of two texts are found: name_codes or met_codes.
+using CodesOf = int (*)(Ring&, const char*, const char*) noexcept;
+
+template <CodesOf kCodesOf, typename Codes>
+[[gnu::always_inline]] inline bool encode_pair(Ring& ring, const char* first, const char* second,
+                                               Codes& to) noexcept {
+  const int codes = kCodesOf(ring, first, second);
+  to = static_cast<Codes>(codes);
+  return codes >= 0;
 }
 
+/// False if some have no codes (-1). Functions, not lambdas, which are not inlined before the
+/// compiler decides what it keeps of an event in memory.
+template <CodesOf kCodesOf>
+[[gnu::always_inline]] inline bool encode_names(Ring& ring, const EventStart& event,
+                                                EncodedNames& names) noexcept {
+  names = {};
+  if (is_coll_like(event.type)) {
+    const CollStart& coll = event.coll;
+    return encode_pair<kCodesOf>(ring, coll.func, coll.datatype, names.func_datatype) &&
+           ((coll.algo == nullptr && coll.proto == nullptr) ||
+            encode_pair<kCodesOf>(ring, coll.algo, coll.proto, names.algo_proto)) &&
+           (coll.variant == nullptr ||
+            encode_pair<kCodesOf>(ring, coll.variant, nullptr, names.variant));
+  }
+  return !is_call(event.type) ||
+         encode_pair<kCodesOf>(ring, event.api.func, event.api.datatype, names.func_datatype);
+}
+
+// NCCL's network descriptors, version 1 (the low 16 bits of the id), read byte by byte because they
+// are another library's: IB (id bit 16): device at 8, wr_id 16, opcode 24, QP 28, length 32; socket
+// (bit 17): descriptor at 8, operation 12, length 16.
+inline constexpr std::int64_t kNetIbV1 = 0x10001;
+inline constexpr std::int64_t kNetSocketV1 = 0x20001;
+
+/// Whether the second slot has something to say, besides what is foreign.
 inline bool needs_extra(const EventStart& event) noexcept {
-  return is_coll_like(event.type) || event.type == EventType::kNetPlugin ||
-         (is_api(event.type) && event.api.user_tag != 0);
+  return is_coll_like(event.type) || (is_api(event.type) && event.api.user_tag != 0) ||
+         (event.type == EventType::kNetPlugin && event.net.id == kNetIbV1 &&
+          event.net.data != nullptr);
 }
 
 /// True for an API call that a CUDA graph captures: its replays begin anew later.
@@ -54,12 +87,6 @@ inline bool captures(const EventStart& event) noexcept {
 inline const void* event_parent_group(const EventStart& event) noexcept {
   return is_coll_like(event.type) ? event.coll.parent_group : nullptr;
 }
-
-// NCCL's network descriptors, version 1 (the low 16 bits of the id), read byte by byte because they
-// are another library's: IB (id bit 16): device at 8, wr_id 16, opcode 24, QP 28, length 32; socket
-// (bit 17): descriptor at 8, operation 12, length 16.
-inline constexpr std::int64_t kNetIbV1 = 0x10001;
-inline constexpr std::int64_t kNetSocketV1 = 0x20001;
 
 template <typename T>
 T read_at(const void* data, std::size_t offset) noexcept {
@@ -91,8 +118,14 @@ inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& ou
     case EventType::kColl:
     case EventType::kP2p:
     case EventType::kCeColl:
-      out.coll = {parent,     event.coll.seq, event.coll.count, event.coll.root_or_peer,
-                  names.func, names.datatype, names.algo,       names.proto};
+      out.coll = {parent,
+                  event.coll.seq,
+                  event.coll.count,
+                  event.coll.root_or_peer,
+                  low_byte(names.func_datatype),
+                  high_byte(names.func_datatype),
+                  low_byte(names.algo_proto),
+                  high_byte(names.algo_proto)};
       return;
     case EventType::kGroupApi:
     case EventType::kCollApi:
@@ -102,8 +135,8 @@ inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& ou
                  event.api.stream,
                  event.api.count,
                  event.api.root_or_depth,
-                 names.func,
-                 names.datatype,
+                 low_byte(names.func_datatype),
+                 high_byte(names.func_datatype),
                  {}};
       return;
     case EventType::kProxyOp: {
@@ -151,10 +184,36 @@ inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& ou
                                           (coll.variant_is_comm_name ? kExtraCommName : 0));
   } else if (is_api(event.type)) {
     out.user_tag = event.api.user_tag;
-  } else if (event.type == EventType::kNetPlugin && event.net.data != nullptr &&
-             event.net.id == kNetIbV1) {
+  } else if (event.type == EventType::kNetPlugin && needs_extra(event)) {
     out.stream_or_wr = read_at<std::uint64_t>(event.net.data, 16);
     out.rank_or_qp = read_at<std::int32_t>(event.net.data, 28);
+  }
+}
+
+/// What a start's record says besides what the descriptor does.
+struct StartFacts {
+  EventId id;
+  std::uint64_t parent;        ///< its id; 0: none of ours
+  std::uint64_t parent_group;  ///< decoded handle of a Coll's Group, if any
+  std::uint32_t context;
+  std::uint8_t flags;
+  EncodedNames names;
+};
+
+/// All of a start's record but its time and what is foreign. `slots` is 1 or 2.
+[[gnu::always_inline]] inline void encode_start(const EventStart& event, const StartFacts& facts,
+                                                const Ring::Place& place,
+                                                std::uint64_t slots) noexcept {
+  auto& first = place.slot(0).first;
+  first.id = facts.id;
+  first.kind = RecordKind::kStart;
+  first.type = event.type;
+  first.slots = static_cast<std::uint8_t>(slots);
+  first.flags = facts.flags;
+  first.context = facts.context;
+  encode_payload(event, facts.parent, facts.names, first.payload);
+  if (slots == 2) {
+    encode_extra(event, facts.names, facts.parent_group, place.slot(1).extra);
   }
 }
 

@@ -39,7 +39,9 @@ constexpr std::uint32_t bit(EventType type) {
 
 /// The type of a descriptor's `type` field, a single bit; kUnknown for anything else.
 constexpr EventType type_of_bit(std::uint64_t bit) {
-  if (!std::has_single_bit(bit) || bit >= (std::uint64_t{1} << kEventTypes)) {
+  // Not has_single_bit: where the processor need not count bits, that is a call.
+  const std::uint64_t below = bit - 1;
+  if (below >= (std::uint64_t{1} << kEventTypes) - 1 || (bit & below) != 0) {
     return EventType::kUnknown;
   }
   return static_cast<EventType>(std::countr_zero(bit));

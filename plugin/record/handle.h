@@ -43,11 +43,21 @@ inline constexpr std::uint64_t kEventTag = 0xA7;
 inline constexpr std::uint64_t kContextTag = 0x5C;
 inline constexpr int kMaxRings = 1 << kRingBits;
 
+constexpr std::uint64_t type_bits(EventType type) {
+  return static_cast<std::uint64_t>(type) << kTypeShift;
+}
+constexpr std::uint64_t captured_bit(bool captured) {
+  return std::uint64_t{captured} << kCapturedShift;
+}
 constexpr EventId make_event_id(EventType type, bool captured, std::uint32_t ring,
                                 std::uint64_t counter) {
-  return (kEventTag << kTagShift) | (std::uint64_t{captured} << kCapturedShift) |
-         (static_cast<std::uint64_t>(type) << kTypeShift) | (std::uint64_t{ring} << kCounterBits) |
-         (counter & kCounterMask);
+  return (kEventTag << kTagShift) | captured_bit(captured) | type_bits(type) |
+         (std::uint64_t{ring} << kCounterBits) | (counter & kCounterMask);
+}
+
+/// Id of an event that has no record.
+constexpr EventId not_recorded_id(EventType type, NotRecorded reason) {
+  return make_event_id(type, false, static_cast<std::uint32_t>(reason), 0);
 }
 
 constexpr bool is_event_id(std::uint64_t id) {
@@ -61,6 +71,11 @@ constexpr EventType event_type(EventId id) {
 }
 constexpr bool is_captured(EventId id) {
   return ((id >> kCapturedShift) & 1) != 0;
+}
+/// An event's that was not captured in a CUDA graph; one comparison.
+constexpr bool is_plain_event_id(std::uint64_t id) {
+  static_assert(kCapturedShift + 1 == kTagShift);
+  return id >> kCapturedShift == kEventTag << 1;
 }
 constexpr std::uint64_t event_counter(EventId id) {
   return id & kCounterMask;

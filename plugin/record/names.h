@@ -17,6 +17,10 @@
 #include <cstring>
 #include <string_view>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace ringside::record {
 
 inline constexpr std::uint8_t kNameNone = 0;            ///< NULL
@@ -54,6 +58,32 @@ read_bytes(const char* text) noexcept {
   return {reinterpret_cast<const volatile Word*>(text)->value,
           reinterpret_cast<const volatile Word*>(text + 8)->value};
 }
+
+/// Two names' bytes.
+struct alignas(16) TwoPrefixes {
+  NamePrefix first, second;
+};
+
+/// Whether these are the 16 bytes at each of two places, with one branch.
+#if defined(__SSE2__)
+__attribute__((no_sanitize("address"))) inline bool have_bytes(const char* first,
+                                                               const char* second,
+                                                               const TwoPrefixes& bytes) noexcept {
+  asm("" : "+r"(first), "+r"(second));
+  const auto* const expected = reinterpret_cast<const __m128i*>(&bytes);
+  const __m128i same = _mm_and_si128(
+      _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first)), expected[0]),
+      _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(second)), expected[1]));
+  return _mm_movemask_epi8(same) == 0xFFFF;
+}
+#else
+inline bool have_bytes(const char* first, const char* second, const TwoPrefixes& bytes) noexcept {
+  const NamePrefix one = read_bytes(first);
+  const NamePrefix two = read_bytes(second);
+  return ((one.low ^ bytes.first.low) | (one.high ^ bytes.first.high) |
+          (two.low ^ bytes.second.low) | (two.high ^ bytes.second.high)) == 0;
+}
+#endif
 
 /// Reads a prefix. text must not be NULL.
 inline NamePrefix read_prefix(const char* text) noexcept {

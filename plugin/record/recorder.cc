@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The callbacks in full, whatever the event; nearly all come by callbacks.h instead.
 #include "plugin/record/recorder.h"
 
 #include <cstdint>
@@ -7,7 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "plugin/record/encode.h"
+#include "plugin/record/callbacks.h"
 
 namespace ringside::record {
 
@@ -25,6 +27,7 @@ void Recorder::prepare() noexcept {
     secret_ = 1;
   }
   rings_.prepare();
+  set_range_hooks(nullptr);
 }
 
 void Recorder::wipe_on_fork() noexcept {
@@ -34,12 +37,107 @@ void Recorder::wipe_on_fork() noexcept {
   }
 }
 
+void Recorder::set_range_hooks(const RangeHooks* hooks) noexcept {
+  range_hooks_.store(hooks, std::memory_order_release);
+  const bool is_quick = hooks == nullptr && clock_source_ == kRegisterClock;
+  quick_secret_.store(is_quick ? secret_ : 0, std::memory_order_relaxed);
+}
+
 void Recorder::count_without_ring(EventType type) noexcept {
   dropped_no_ring_[static_cast<std::size_t>(type)].fetch_add(1, std::memory_order_relaxed);
 }
 
+void* Recorder::start(const EventStart& event) noexcept {
+  // Before the thread's ring: a child's threads may still have that of its parent.
+  if (is_wiped()) {
+    return not_recorded(event.type, NotRecorded::kFiltered);
+  }
+  const auto index = static_cast<std::size_t>(event.type);
+  Ring* const found = rings_.current();
+  if (found == nullptr) {
+    count_without_ring(event.type);
+    return not_recorded(event.type, NotRecorded::kNoRing);
+  }
+  Ring& ring = *found;
+  const std::uint64_t parent = decode(event.parent, secret_);
+  const bool own_parent = is_event_id(parent) && !is_remote(event);
+  const bool follows_parent = own_parent && !is_captured(parent);
+  const std::uint64_t gate = masks_.load(std::memory_order_relaxed) >> (follows_parent ? 32 : 0);
+  const bool is_lost = follows_parent && !is_recorded(parent);
+  if (is_lost || (gate & bit(event.type)) == 0) {
+    const EventId id =
+        not_recorded_id(event.type, is_lost ? not_recorded_reason(parent) : NotRecorded::kFiltered);
+    count_left_out(ring, id);
+    return encode(id, secret_);
+  }
+
+  const std::uint32_t context = context_number(event.context);
+  const bool foreign_context = context == 0 && event.context != nullptr;
+  const bool foreign = foreign_context || (!own_parent && event.parent != nullptr);
+  EncodedNames names;
+  encode_names<name_codes>(ring, event, names);
+  const std::uint64_t slots = foreign || needs_extra(event) ? 2 : 1;
+  ProducerCounts::add(ring.counts.produced[index]);
+  if (ring.reserve(slots) == nullptr) {
+    ProducerCounts::add(ring.counts.dropped_ring_full[index]);
+    return not_recorded(event.type, NotRecorded::kDropped);
+  }
+  const bool captured = captures(event) || (own_parent && is_captured(parent));
+  const EventId id = ring.take_id(event.type) | captured_bit(captures(event));
+  const Ring::Place place = ring.place();
+  const auto flags =
+      static_cast<std::uint8_t>((foreign ? kFlagForeign : 0) | (captured ? kFlagCaptured : 0));
+  const std::uint64_t parent_group = decode(event_parent_group(event), secret_);
+  encode_start(event, {id, own_parent ? parent : 0, parent_group, context, flags, names}, place,
+               slots);
+  if (foreign) {
+    Extra& extra = place.slot(1).extra;
+    extra.foreign_context = foreign_context ? reinterpret_cast<std::uint64_t>(event.context) : 0;
+    extra.foreign_parent = own_parent ? 0 : reinterpret_cast<std::uint64_t>(event.parent);
+  }
+  place.slot(0).first.ticks = ticks();
+  ring.commit(place, slots);
+  return encode(id, secret_);
+}
+
+void Recorder::small(const void* handle, RecordKind kind, const StatePayload* payload,
+                     std::uint8_t flags) noexcept {
+  if (is_wiped()) {
+    return;
+  }
+  const std::uint64_t id = decode(handle, secret_);
+  const EventType type = is_event_id(id) ? event_type(id) : EventType::kUnknown;
+  Ring* const ring = rings_.current();
+  if (ring == nullptr) {
+    count_without_ring(type);
+    return;
+  }
+  const auto index = static_cast<std::size_t>(type);
+  if (!is_event_id(id)) {
+    ProducerCounts::add(ring->counts.produced[index]);
+    ProducerCounts::add(ring->counts.stale[index]);
+  } else if (!is_recorded(id)) {
+    count_left_out(*ring, id);
+  } else if (ring->reserve(1) == nullptr) {
+    ProducerCounts::add(ring->counts.produced[index]);
+    ProducerCounts::add(ring->counts.dropped_ring_full[index]);
+  } else {
+    append_small(*ring, ring->place(), id, kind, payload, flags, ticks());
+  }
+}
+
+void Recorder::state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
+                     bool args_null) noexcept {
+  const StatePayload payload{value, steps, static_cast<std::uint16_t>(state), 0, {}};
+  small(handle, RecordKind::kState, &payload, args_null ? kFlagArgsNull : 0);
+}
+
+void Recorder::stop(void* handle) noexcept {
+  small(handle, RecordKind::kStop, nullptr, 0);
+}
+
 void Recorder::begin_range(const void* handle, const EventStart& event) const noexcept {
-  const EventId id = decode(handle);
+  const EventId id = decode(handle, secret_);
   const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
   if (hooks != nullptr && is_recorded(id)) {
     hooks->start(id, event);
@@ -47,7 +145,7 @@ void Recorder::begin_range(const void* handle, const EventStart& event) const no
 }
 
 void Recorder::end_range(const void* handle) const noexcept {
-  const EventId id = decode(handle);
+  const EventId id = decode(handle, secret_);
   const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
   if (hooks != nullptr && is_event_id(id) && is_recorded(id) && can_have_range(event_type(id))) {
     hooks->stop(id);

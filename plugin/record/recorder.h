@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "plugin/record/clock.h"
@@ -24,15 +25,22 @@
 
 namespace ringside::record {
 
+/// The largest pages of this kind of machine; for others, see wipe_on_fork.
+#if defined(__aarch64__)
+inline constexpr std::size_t kPageBytes = 65536;
+#else
+inline constexpr std::size_t kPageBytes = 4096;
+#endif
+
 /// In pages of its own, and all zeros before prepare(), so that it can be wiped (wipe_on_fork).
-class alignas(4096) Recorder {
+class alignas(kPageBytes) Recorder {
  public:
   /// Once, before the first event: finds the clock, takes the process's secret.
   void prepare() noexcept;
 
   /// Of a recorder that lives as long as the process: the kernel hands it to children as zeros.
   /// They record nothing then, however they were made: handlers of pthread_atfork do not run for
-  /// _Fork() and clone(). Where the kernel cannot (older than 4.14, pages of more than 4 KiB) those
+  /// _Fork() and clone(). Where the kernel cannot (older than 4.14, still larger pages) those
   /// handlers are all there is.
   void wipe_on_fork() noexcept;
 
@@ -44,6 +52,14 @@ class alignas(4096) Recorder {
   void state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
              bool args_null) noexcept;
   void stop(void* handle) noexcept;
+
+  // The same for nearly all events (callbacks.h): those of which nothing needs a call, so that the
+  // adapters' functions save hardly a register. False: nothing was done, and it is one for the
+  // functions above.
+  bool quick_start(const EventStart& event, void** handle) noexcept;
+  bool quick_state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
+                   bool args_null) noexcept;
+  bool quick_stop(void* handle) noexcept;
 
   /// Handle for an event of a type that is not known; counted, never recorded.
   void* unknown_event() noexcept;
@@ -59,13 +75,15 @@ class alignas(4096) Recorder {
 
   /// A new context: its number, from 1, and what NCCL is given for it.
   std::uint32_t new_context() noexcept {
-    return contexts_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    return static_cast<std::uint32_t>(contexts_.fetch_add(1, std::memory_order_acq_rel) + 1);
   }
   void* context_handle(std::uint32_t context) const noexcept {
     return reinterpret_cast<void*>(((kContextTag << kTagShift) | context) ^ secret_);
   }
   /// Number of a context of ours; 0 for NULL and for anything else.
-  std::uint32_t context_number(const void* handle) const noexcept;
+  std::uint32_t context_number(const void* handle) const noexcept {
+    return context_of(decode(handle, secret_));
+  }
 
   RingPool& rings() noexcept { return rings_; }
   ClockSource clock_source() const noexcept { return clock_source_; }
@@ -78,15 +96,9 @@ class alignas(4096) Recorder {
 
   /// Who shows events as ranges; NULL: nobody. The hooks stay valid for ever: a thread may be in
   /// one while they are taken away.
-  void set_range_hooks(const RangeHooks* hooks) noexcept {
-    range_hooks_.store(hooks, std::memory_order_release);
-  }
-  /// Relaxed: the two below look again.
-  bool has_range_hooks() const noexcept {
-    return range_hooks_.load(std::memory_order_relaxed) != nullptr;
-  }
-  /// Of what start gave out, and of what is given to stop; any thread. Not of events that are not
-  /// recorded: their handles name no single event.
+  void set_range_hooks(const RangeHooks* hooks) noexcept;
+  /// Of what start gave out, and of what is given to stop, after them; any thread. Not of events
+  /// that are not recorded: their handles name no single event.
   void begin_range(const void* handle, const EventStart& event) const noexcept;
   void end_range(const void* handle) const noexcept;
 
@@ -99,19 +111,33 @@ class alignas(4096) Recorder {
 
  private:
   void* not_recorded(EventType type, NotRecorded reason) const noexcept {
-    return encode(make_event_id(type, false, static_cast<std::uint32_t>(reason), 0));
+    return encode(not_recorded_id(type, reason), secret_);
   }
-  void* encode(EventId id) const noexcept { return reinterpret_cast<void*>(id ^ secret_); }
-  std::uint64_t decode(const void* handle) const noexcept {
-    return reinterpret_cast<std::uint64_t>(handle) ^ secret_;
+  static void* encode(EventId id, std::uint64_t secret) noexcept {
+    return reinterpret_cast<void*>(id ^ secret);
   }
-  /// Counts a callback of a thread that can have no ring. Out of line: it never happens.
-  [[gnu::cold, gnu::noinline]] void count_without_ring(EventType type) noexcept;
-  void append_small(Ring& ring, EventId id, RecordKind kind, const StatePayload* payload,
-                    std::uint8_t flags) noexcept;
-  /// Accounts for a state or stop that leaves no record; true if it is recorded.
-  bool admit(Ring& ring, std::uint64_t id) noexcept;
+  static std::uint64_t decode(const void* handle, std::uint64_t secret) noexcept {
+    return reinterpret_cast<std::uint64_t>(handle) ^ secret;
+  }
+  std::uint32_t context_of(std::uint64_t id) const noexcept {
+    // One comparison for the tag and for the number, from 1 on.
+    const std::uint64_t before = id - ((kContextTag << kTagShift) + 1);
+    return before < contexts_.load(std::memory_order_relaxed) ? static_cast<std::uint32_t>(id) : 0;
+  }
+  /// With PXN another process's operation, whose handle says nothing here.
+  bool is_remote(const EventStart& event) const noexcept {
+    return event.type == EventType::kProxyOp && event.proxy_op.pid != pid_;
+  }
+  bool quick_small(const void* handle, RecordKind kind, const StatePayload* payload,
+                   std::uint8_t flags) noexcept;
+  void small(const void* handle, RecordKind kind, const StatePayload* payload,
+             std::uint8_t flags) noexcept;
+  /// Counts a callback of a thread that can have no ring.
+  void count_without_ring(EventType type) noexcept;
 
+  /// The secret while the quick way is open: the clock is a register, and nobody shows ranges. One
+  /// word says all three, and that this is no child.
+  std::atomic<std::uint64_t> quick_secret_{0};
   std::uint64_t secret_ = 0;                               ///< not 0 once prepared
   ClockSource clock_source_ = ClockSource::kClockGettime;  // which is 0
   std::int32_t pid_ = 0;
@@ -119,166 +145,13 @@ class alignas(4096) Recorder {
   /// gate must not find its children's types missing, on a machine that does not order two stores.
   std::atomic<std::uint64_t> masks_{0};
   std::atomic<const RangeHooks*> range_hooks_{nullptr};  // beside what every callback reads
-  std::atomic<std::uint32_t> contexts_{0};
+  std::atomic<std::uint64_t> contexts_{0};               // how many
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
   RingPool rings_;
 };
 
 /// The process's recorder. Constant-initialised, so that it needs no construction at load.
 extern Recorder g_recorder;
-
-// The callbacks are inline, so that an adapter and the recorder are one function: the form between
-// them stays in registers, and nothing is passed through memory or called.
-
-inline std::uint32_t Recorder::context_number(const void* handle) const noexcept {
-  const std::uint64_t id = decode(handle);
-  if (!is_context_id(id)) {
-    return 0;
-  }
-  const auto number = static_cast<std::uint32_t>(id);
-  return number <= contexts_.load(std::memory_order_relaxed) ? number : 0;
-}
-
-[[gnu::always_inline]] inline void* Recorder::start(const EventStart& event) noexcept {
-  // The secret is needed below; looking at it costs nothing more. Before the thread's ring: a
-  // child's threads may still have that of its parent.
-  if (is_wiped()) [[unlikely]] {
-    return not_recorded(event.type, NotRecorded::kFiltered);
-  }
-  const auto index = static_cast<std::size_t>(event.type);
-  Ring* const found = rings_.current();
-  if (found == nullptr) [[unlikely]] {
-    count_without_ring(event.type);
-    return not_recorded(event.type, NotRecorded::kNoRing);
-  }
-  Ring& ring = *found;
-  ProducerCounts::add(ring.counts.produced[index]);
-
-  const std::uint64_t parent = decode(event.parent);
-  const bool own_parent =
-      is_event_id(parent) && !(event.type == EventType::kProxyOp && event.proxy_op.pid != pid_);
-  const bool follows_parent = own_parent && !is_captured(parent);
-  if (follows_parent && !is_recorded(parent)) {
-    const NotRecorded reason = not_recorded_reason(parent);
-    ProducerCounts::add(reason == NotRecorded::kFiltered ? ring.counts.filtered[index]
-                                                         : ring.counts.dropped_parent[index]);
-    return not_recorded(event.type, reason);
-  }
-  const std::uint64_t allowed = masks_.load(std::memory_order_relaxed) >> (follows_parent ? 32 : 0);
-  if ((allowed & bit(event.type)) == 0) {
-    ProducerCounts::add(ring.counts.filtered[index]);
-    return not_recorded(event.type, NotRecorded::kFiltered);
-  }
-
-  const std::uint32_t context = context_number(event.context);
-  const bool foreign_context = context == 0 && event.context != nullptr;
-  const bool foreign = foreign_context || (!own_parent && event.parent != nullptr);
-  const EncodedNames names = encode_names(ring, event);
-  const std::uint64_t slots = foreign || needs_extra(event) ? 2 : 1;
-  Slot* const slot = ring.reserve(slots);
-  if (slot == nullptr) [[unlikely]] {
-    ProducerCounts::add(ring.counts.dropped_ring_full[index]);
-    return not_recorded(event.type, NotRecorded::kDropped);
-  }
-  const bool captured = captures(event) || (own_parent && is_captured(parent));
-  const EventId id = make_event_id(event.type, captures(event), ring.index, ring.next_counter);
-  ring.next_counter = ring.next_counter == kCounterMask ? 1 : ring.next_counter + 1;
-
-  auto& first = slot->first;
-  first.ticks = ticks();
-  first.id = id;
-  first.kind = RecordKind::kStart;
-  first.type = event.type;
-  first.slots = static_cast<std::uint8_t>(slots);
-  first.flags =
-      static_cast<std::uint8_t>((foreign ? kFlagForeign : 0) | (captured ? kFlagCaptured : 0));
-  first.context = context;
-  encode_payload(event, own_parent ? parent : 0, names, first.payload);
-  if (slots == 2) {
-    Extra& extra = ring.slot(ring.position + 1).extra;
-    encode_extra(event, names, decode(event_parent_group(event)), extra);
-    if (foreign) {
-      extra.foreign_context = foreign_context ? reinterpret_cast<std::uint64_t>(event.context) : 0;
-      extra.foreign_parent = own_parent ? 0 : reinterpret_cast<std::uint64_t>(event.parent);
-    }
-  }
-  ring.commit(slots);
-  return encode(id);
-}
-
-[[gnu::always_inline]] inline bool Recorder::admit(Ring& ring, std::uint64_t id) noexcept {
-  if (!is_event_id(id)) [[unlikely]] {
-    constexpr auto kUnknown = static_cast<std::size_t>(EventType::kUnknown);
-    ProducerCounts::add(ring.counts.produced[kUnknown]);
-    ProducerCounts::add(ring.counts.stale[kUnknown]);
-    return false;
-  }
-  const auto index = static_cast<std::size_t>(event_type(id));
-  ProducerCounts::add(ring.counts.produced[index]);
-  if (is_recorded(id)) [[likely]] {
-    return true;
-  }
-  ProducerCounts::add(not_recorded_reason(id) == NotRecorded::kFiltered
-                          ? ring.counts.filtered[index]
-                          : ring.counts.dropped_parent[index]);
-  return false;
-}
-
-[[gnu::always_inline]] inline void Recorder::append_small(Ring& ring, EventId id, RecordKind kind,
-                                                          const StatePayload* payload,
-                                                          std::uint8_t flags) noexcept {
-  Slot* const slot = ring.reserve(1);
-  if (slot == nullptr) [[unlikely]] {
-    ProducerCounts::add(ring.counts.dropped_ring_full[static_cast<std::size_t>(event_type(id))]);
-    return;
-  }
-  auto& first = slot->first;
-  first.ticks = ticks();
-  first.id = id;
-  first.kind = kind;
-  first.type = event_type(id);
-  first.slots = 1;
-  first.flags = flags;
-  first.context = 0;
-  if (payload != nullptr) {
-    first.payload.state = *payload;
-  }
-  ring.commit(1);
-}
-
-inline void Recorder::state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
-                            bool args_null) noexcept {
-  if (is_wiped()) [[unlikely]] {
-    return;
-  }
-  const std::uint64_t id = decode(handle);
-  Ring* const ring = rings_.current();
-  if (ring == nullptr) [[unlikely]] {
-    const EventType type = is_event_id(id) ? event_type(id) : EventType::kUnknown;
-    count_without_ring(type);
-    return;
-  }
-  if (admit(*ring, id)) {
-    const StatePayload payload{value, steps, static_cast<std::uint16_t>(state), 0, {}};
-    append_small(*ring, id, RecordKind::kState, &payload, args_null ? kFlagArgsNull : 0);
-  }
-}
-
-[[gnu::always_inline]] inline void Recorder::stop(void* handle) noexcept {
-  if (is_wiped()) [[unlikely]] {
-    return;
-  }
-  const std::uint64_t id = decode(handle);
-  Ring* const ring = rings_.current();
-  if (ring == nullptr) [[unlikely]] {
-    const EventType type = is_event_id(id) ? event_type(id) : EventType::kUnknown;
-    count_without_ring(type);
-    return;
-  }
-  if (admit(*ring, id)) {
-    append_small(*ring, id, RecordKind::kStop, nullptr, 0);
-  }
-}
 
 }  // namespace ringside::record
 

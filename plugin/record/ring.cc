@@ -42,22 +42,43 @@ std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   return code;
 }
 
+bool is_told_by_prefix(const char* text) noexcept {
+  return is_within_page(text) && (read_prefix(text).high >> 56) == 0;
+}
+
+std::uint64_t address_of(const char* text) noexcept {
+  return reinterpret_cast<std::uint64_t>(text);
+}
+
 }  // namespace
 
-std::uint8_t new_name_code(Ring& ring, const char* text, SeenName* seen) noexcept {
-  const NamePrefix prefix = read_prefix(text);
-  const std::uint8_t known = known_name(prefix);
-  const std::uint8_t code = known != kNameNone ? known : own_name_code(ring, text);
+std::uint8_t name_code(Ring& ring, const char* text) noexcept {
+  if (text == nullptr) {
+    return kNameNone;
+  }
+  const std::uint8_t known = known_name(read_prefix(text));
+  return known != kNameNone ? known : own_name_code(ring, text);
+}
+
+int name_codes(Ring& ring, const char* first, const char* second) noexcept {
+  const std::uint8_t first_code = name_code(ring, first);
+  const std::uint8_t second_code = name_code(ring, second);
+  const int codes = first_code | second_code << 8;
+  first = first != nullptr ? first : kNoName;
+  second = second != nullptr ? second : kNoName;
   // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
-  const bool is_whole = (prefix.high >> 56) == 0;
-  if (is_whole && code != kNameOther && is_within_page(text)) {
-    const auto address = reinterpret_cast<std::uint64_t>(text);
-    if (seen[0].address != address) {
+  if (ring.seen != nullptr && is_told_by_prefix(first) && is_told_by_prefix(second) &&
+      first_code != kNameOther && second_code != kNameOther) {
+    std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
+    const SeenNames met = {{address_of(first), address_of(second)},
+                           {read_bytes(first), read_bytes(second)},
+                           static_cast<std::uint16_t>(codes)};
+    if (seen[0].addresses != met.addresses) {
       seen[1] = seen[0];  // what was met last is looked at first
     }
-    seen[0] = {address, read_bytes(text), code};
+    seen[0] = met;
   }
-  return code;
+  return codes;
 }
 
 }  // namespace ringside::record

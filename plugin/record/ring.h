@@ -5,8 +5,8 @@
 //
 //   producer                                        consumer
 //   --------------------------------------------- ------------------------------------------------
-//   room?  position - cached tail < capacity,       commit of slot[tail] == tail + 1 ?  (acquire)
-//          else reload tail (acquire)               read the slots
+//   room?  position < limit, else limit =           commit of slot[tail] == tail + 1 ?  (acquire)
+//          tail + capacity (acquire)                read the slots
 //   write the slots                                 tail = tail + slots                 (release)
 //   commit = position + 1, last slot first
 //          (release)
@@ -27,6 +27,7 @@
 #include <cstdint>
 
 #include "plugin/record/event_type.h"
+#include "plugin/record/handle.h"
 #include "plugin/record/names.h"
 #include "plugin/record/slot.h"
 
@@ -57,19 +58,37 @@ enum class RingState : std::uint32_t {
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952534752U;  // "RGSRING1"
 inline constexpr std::uint32_t kRingVersion = 1;
 
-/// A name that the thread has met, by its address and the 16 bytes there: NCCL's names are
-/// constants with few exceptions, and comparing is quicker than hashing. Memory that has another
-/// name by now has other bytes.
-struct SeenName {
-  std::uint64_t address;
-  NamePrefix bytes;
-  std::uint64_t code;
+/// Two names that the thread has met together (function and datatype, algorithm and protocol), by
+/// their addresses and the 16 bytes there: NCCL's names are constants with few exceptions, and
+/// comparing is quicker than hashing. Memory that has another name by now has other bytes.
+struct alignas(64) SeenNames {
+  std::array<std::uint64_t, 2> addresses;
+  TwoPrefixes bytes;
+  std::uint16_t codes;  ///< the first's is the low byte
 
-  bool is(std::uint64_t where, const char* text) const noexcept {
-    return address == where && bytes == read_bytes(text);
+  /// The addresses first: that their 16 bytes can be read is known of them alone.
+  bool are(const char* first, const char* second) const noexcept {
+    if (reinterpret_cast<std::uint64_t>(first) != addresses[0] ||
+        reinterpret_cast<std::uint64_t>(second) != addresses[1]) [[unlikely]] {
+      return false;
+    }
+    return have_bytes(first, second, bytes);
   }
 };
-inline constexpr std::size_t kSeenNames = 32;
+
+/// Where a thread finds the names that it has met. Two places for each pair: those of one program
+/// are some 20, and two may well fall on the same.
+struct SeenTable {
+  static constexpr int kBits = 6;
+  std::array<std::array<SeenNames, 2>, 1 << kBits> places;
+
+  std::array<SeenNames, 2>& of(const char* first, const char* second) noexcept {
+    // Constants lie close together; the product's top bits depend on all of the sum's.
+    const std::uint64_t mixed =
+        reinterpret_cast<std::uint64_t>(first) + 3 * reinterpret_cast<std::uint64_t>(second);
+    return places[mixed * 0x9E3779B97F4A7C15U >> (64 - kBits)];
+  }
+};
 
 /// Head of a ring in memory, or in a file that outlives the process; the slots follow it. Describes
 /// itself: who finds such a file (plugin/recover) checks the first five fields, and trusts none of
@@ -88,11 +107,13 @@ struct Ring {
 
   // The producer's own lines.
   alignas(128) std::uint64_t position;  ///< next slot to write
-  std::uint64_t cached_tail;
-  std::uint64_t next_counter;  ///< of the events' ids
-  int dynamic_names;           ///< how many are in use
+  std::uint64_t limit;      ///< the first slot that may not be written to, by the tail last seen
+  std::uint64_t next_id;    ///< of an event, but for its type
+  std::uint64_t byte_mask;  ///< of a slot's offset: as many bytes as there are, less 1
+  SeenTable* seen;          ///< NULL: never the quick way, and names are looked up each time
+  int dynamic_names;        ///< how many are in use
   std::array<NamePayload, kDynamicNames> dynamic_name;
-  std::array<SeenName, kSeenNames> seen_names;
+  std::array<std::byte, 1012> unused;  ///< what follows stays where it was
   ProducerCounts counts;
 
   // The consumer's own line.
@@ -118,31 +139,63 @@ struct Ring {
     return slots()[at & (capacity - 1)];
   }
 
+  /// Where the producer writes next. Read once for a record: for all that the compiler knows, a
+  /// slot may be part of this head. In bytes, since that is one instruction less for each slot.
+  struct Place {
+    char* slots;
+    std::uint64_t byte_mask;
+    std::uint64_t at;
+
+    Slot& slot(std::uint64_t offset) const noexcept {
+      return *reinterpret_cast<Slot*>(slots + ((at + offset) * sizeof(Slot) & byte_mask));
+    }
+  };
+  Place place() noexcept {
+    return {reinterpret_cast<char*>(this + 1), byte_mask, position};
+  }
+
+  /// Producer: whether `count` slots are free, as far as is known without asking.
+  bool has_room(const Place& place, std::uint64_t count) const noexcept {
+    return limit - place.at >= count;
+  }
+
+  /// Producer: publishes the record of one or two slots that was written there.
+  void commit(const Place& place, std::uint64_t count) noexcept {
+    // Each slot asks for the one that is so far ahead of it, so that none is left out.
+    prefetch_for_write(&place.slot(kPrefetchSlots));
+    if (count == 2) {
+      prefetch_for_write(&place.slot(1 + kPrefetchSlots));
+      place.slot(1).commit.store(place.at + 2, std::memory_order_release);
+    }
+    place.slot(0).commit.store(place.at + 1, std::memory_order_release);
+    position = place.at + count;
+  }
+
   /// Producer: the first of `count` slots to write to, or NULL if they do not fit now.
   Slot* reserve(std::uint64_t count) noexcept {
-    if (position + count - cached_tail > capacity) [[unlikely]] {
-      cached_tail = tail.load(std::memory_order_acquire);
-      if (position + count - cached_tail > capacity) {
+    const Place next = place();
+    if (!has_room(next, count)) [[unlikely]] {
+      limit = tail.load(std::memory_order_acquire) + capacity;
+      // Here, since before they are next asked for room there are no more events than this.
+      if (kCounterMask - event_counter(next_id) <= capacity) {
+        next_id = make_event_id(EventType{}, false, index, 1);
+      }
+      if (!has_room(next, count)) {
         return nullptr;
       }
     }
-    return &slot(position);
+    return &next.slot(0);
   }
 
-  /// Producer: publishes the record of one or two slots that begins at the reserved place.
+  /// Producer: publishes the record that begins at the reserved place.
   void commit(std::uint64_t count) noexcept {
-    // Read once: for all that the compiler knows, a slot may be part of this head.
-    const std::uint64_t at = position;
-    const std::uint64_t mask = capacity - 1;
-    Slot* const all = slots();
-    // Each slot asks for the one that is so far ahead of it, so that none is left out.
-    prefetch_for_write(&all[(at + kPrefetchSlots) & mask]);
-    if (count == 2) {
-      prefetch_for_write(&all[(at + 1 + kPrefetchSlots) & mask]);
-      all[(at + 1) & mask].commit.store(at + 2, std::memory_order_release);
-    }
-    all[at & mask].commit.store(at + 1, std::memory_order_release);
-    position = at + count;
+    commit(place(), count);
+  }
+
+  /// Producer: the id of an event for which there is room. Their numbers begin anew before they
+  /// come to 0 (reserve).
+  EventId take_id(EventType type) noexcept {
+    return next_id++ | type_bits(type);
   }
 
   /// Consumer: the record at `at`, or NULL if it is not there yet.
@@ -151,31 +204,31 @@ struct Ring {
     return found.commit.load(std::memory_order_acquire) == at + 1 ? &found : nullptr;
   }
 };
-static_assert(sizeof(Ring) % 64 == 0);
-
-/// The same for a name that the thread has not met there; `seen` are its two places. Out of line:
-/// what it saves and restores would cost the others more than their search.
-[[gnu::cold, gnu::noinline]] std::uint8_t new_name_code(Ring& ring, const char* text,
-                                                        SeenName* seen) noexcept;
+static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3232 &&
+              offsetof(Ring, tail) == 3968);
 
 /// Code for a name: a known one's, or one of this ring's own, which is announced by a record before
 /// it is first used. Producer only.
-[[gnu::always_inline]] inline std::uint8_t name_code(Ring& ring, const char* text) noexcept {
-  if (text == nullptr) {
-    return kNameNone;
+std::uint8_t name_code(Ring& ring, const char* text) noexcept;
+
+/// In place of no name: 16 bytes that can be read.
+alignas(16) inline constexpr char kNoName[16] = {};
+
+/// The codes of two names, the first's in the low byte; NULL is no name. -1 if the thread has not
+/// met the two together there. Writes nothing. Producer only.
+[[gnu::always_inline]] inline int met_codes(Ring& ring, const char* first,
+                                            const char* second) noexcept {
+  first = first != nullptr ? first : kNoName;
+  second = second != nullptr ? second : kNoName;
+  const std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
+  if (seen[0].are(first, second)) [[likely]] {
+    return seen[0].codes;
   }
-  const auto address = reinterpret_cast<std::uint64_t>(text);
-  // Constants lie close together, and differ in the bits above the shortest names' length. Two
-  // places for each: two names of one operation may well fall on the same.
-  SeenName* const seen = &ring.seen_names[(address >> 2 ^ address >> 7) % (kSeenNames / 2) * 2];
-  if (seen[0].is(address, text)) [[likely]] {
-    return static_cast<std::uint8_t>(seen[0].code);
-  }
-  if (seen[1].is(address, text)) {
-    return static_cast<std::uint8_t>(seen[1].code);
-  }
-  return new_name_code(ring, text, seen);
+  return seen[1].are(first, second) ? seen[1].codes : -1;
 }
+
+/// The same whether they were met or not; from then on they are. Producer only.
+int name_codes(Ring& ring, const char* first, const char* second) noexcept;
 
 }  // namespace ringside::record
 

@@ -19,6 +19,12 @@ namespace {
 // The process whose rings these are; set before there are any.
 constinit std::atomic<pid_t> g_owner{0};
 
+void* map_anonymous(std::uint64_t bytes) noexcept {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  return memory != MAP_FAILED ? memory : nullptr;
+}
+
 }  // namespace
 
 void RingPool::prepare() noexcept {
@@ -102,9 +108,7 @@ void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
     without_file_error_.store(error, std::memory_order_relaxed);
     without_file_.fetch_add(1, std::memory_order_release);
   }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  return memory != MAP_FAILED ? memory : nullptr;
+  return map_anonymous(bytes);
 }
 
 Ring* RingPool::map_new() noexcept {
@@ -116,8 +120,13 @@ Ring* RingPool::map_new() noexcept {
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
   const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
   const std::uint64_t slots_bytes = asked != 0 ? asked : kDefaultBytes;
-  void* memory = map_memory(index, sizeof(Ring) + slots_bytes);
+  // Not in the ring's file: what is in it is nothing to who finds that.
+  void* const seen = map_anonymous(sizeof(SeenTable));
+  void* const memory = seen != nullptr ? map_memory(index, sizeof(Ring) + slots_bytes) : nullptr;
   if (memory == nullptr) {
+    if (seen != nullptr) {
+      munmap(seen, sizeof(SeenTable));
+    }
     return nullptr;  // the index stays without a ring; who drains skips it
   }
   Ring* made = new (memory) Ring{};
@@ -127,7 +136,9 @@ Ring* RingPool::map_new() noexcept {
   made->slot_bytes = sizeof(Slot);
   made->capacity = slots_bytes / sizeof(Slot);
   made->index = index;
-  made->next_counter = 1;
+  made->byte_mask = slots_bytes - 1;
+  made->seen = new (seen) SeenTable{};
+  made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
   rings_[index].store(made, std::memory_order_release);
   return made;

@@ -55,6 +55,9 @@ class RingPool {
     return ring != nullptr ? ring : acquire();
   }
 
+  /// The same if the thread has one already.
+  static Ring* known() noexcept { return thread_ring_; }
+
   /// How many rings there are; ring(i) for i below that may be NULL for an instant.
   std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   Ring* ring(std::uint32_t index) const noexcept {

@@ -133,6 +133,13 @@ void fill(Descr& to, const Kind& kind, void* parent, int rank) {
       RINGSIDE_SET(kernelCh.pTimer, 1'000'000'000);
     }
   }
+  if constexpr (requires { to.netPlugin; }) {
+    if (kind.type == abi::kNetPlugin) {
+      // What NCCL's IB transport gives, in its first version: device, work request, queue pair, ...
+      static std::array<std::int64_t, 5> data = {0, 1, 2, 3, 1 << 19};
+      to.netPlugin = {0x10001, data.data()};
+    }
+  }
   if constexpr (requires { to.collApi; }) {
     if (kind.type == abi::kCollApi) {
       to.collApi.func = "AllReduce";

@@ -52,7 +52,7 @@ void Load::commit(Ring& ring, const Slot* slot) {
 }
 
 EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId parent) {
-  const EventId id = record::make_event_id(type, false, ring.index, ring.next_counter++);
+  const EventId id = ring.take_id(type);
   const bool is_coll = type == EventType::kColl;
   Slot* const slot = append(ring, id, RecordKind::kStart, context, is_coll ? 2 : 1);
   if (slot == nullptr) {
@@ -61,7 +61,7 @@ EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId p
   auto& payload = slot->first.payload;
   const std::uint8_t func = record::known_name_code("AllReduce");
   const std::uint8_t datatype = record::known_name_code("ncclFloat32");
-  const auto channel = static_cast<std::uint8_t>(ring.next_counter % 4);
+  const auto channel = static_cast<std::uint8_t>(ring.next_id % 4);
   constexpr std::uint64_t kStream = 0x55d0c0ffee00;
   switch (type) {
     case EventType::kColl: {
@@ -83,7 +83,7 @@ EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId p
       payload.api = {parent, kStream, 1U << 20, 0, func, datatype, {}};
       break;
     case EventType::kProxyOp:
-      payload.proxy_op = {parent, 1, 1, 8, 1 << 19, 0, channel, ring.next_counter % 2 == 0, {}};
+      payload.proxy_op = {parent, 1, 1, 8, 1 << 19, 0, channel, ring.next_id % 2 == 0, {}};
       break;
     case EventType::kKernelCh:
       // The GPU's clock: ten seconds ahead, and read a little before the callback.
@@ -91,7 +91,7 @@ EventId Load::start(Ring& ring, EventType type, std::uint32_t context, EventId p
           parent, static_cast<std::uint64_t>(now_ns_) + 9'999'990'000, channel, 0, {}};
       break;
     default:
-      payload.step = {parent, static_cast<std::int32_t>(ring.next_counter % 8), 0, {}};
+      payload.step = {parent, static_cast<std::int32_t>(ring.next_id % 8), 0, {}};
       break;
   }
   commit(ring, slot);

@@ -4,7 +4,7 @@
 // consumer's part, giving the slots back, is done between calls where the ring would fill.
 #include <benchmark/benchmark.h>
 
-#include "plugin/record/recorder.h"
+#include "plugin/record/callbacks.h"
 
 namespace {
 
@@ -43,8 +43,27 @@ void read_clock(benchmark::State& state) {
   }
 }
 
+EventStart step_of_context() {
+  EventStart event = step(nullptr);
+  event.context = recorder().context_handle(recorder().new_context());
+  return event;
+}
+
+/// As the adapters do it, and always in full.
 void start_step(benchmark::State& state) {
-  const EventStart event = step(nullptr);
+  const EventStart event = step_of_context();
+  for ([[maybe_unused]] auto turn : state) {
+    empty_ring();
+    void* handle = nullptr;
+    if (!recorder().quick_start(event, &handle)) {
+      handle = recorder().start(event);
+    }
+    benchmark::DoNotOptimize(handle);
+  }
+}
+
+void start_step_in_full(benchmark::State& state) {
+  const EventStart event = step_of_context();
   for ([[maybe_unused]] auto turn : state) {
     empty_ring();
     benchmark::DoNotOptimize(recorder().start(event));
@@ -55,7 +74,9 @@ void state_step(benchmark::State& state) {
   void* const handle = recorder().start(step(nullptr));
   for ([[maybe_unused]] auto turn : state) {
     empty_ring();
-    recorder().state(handle, EventState::kStepSendWait, 1, 0, false);
+    if (!recorder().quick_state(handle, EventState::kStepSendWait, 1, 0, false)) {
+      recorder().state(handle, EventState::kStepSendWait, 1, 0, false);
+    }
   }
 }
 
@@ -63,7 +84,9 @@ void stop_step(benchmark::State& state) {
   void* const handle = recorder().start(step(nullptr));
   for ([[maybe_unused]] auto turn : state) {
     empty_ring();
-    recorder().stop(handle);
+    if (!recorder().quick_stop(handle)) {
+      recorder().stop(handle);
+    }
   }
 }
 
@@ -86,6 +109,7 @@ void reserve_and_commit(benchmark::State& state) {
 
 BENCHMARK(read_clock);
 BENCHMARK(start_step);
+BENCHMARK(start_step_in_full);
 BENCHMARK(state_step);
 BENCHMARK(stop_step);
 BENCHMARK(look_name_up);

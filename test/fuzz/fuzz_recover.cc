@@ -109,6 +109,7 @@ std::vector<std::uint64_t> ring_image() {
   ring->header_bytes = sizeof(record::Ring);
   ring->slot_bytes = sizeof(record::Slot);
   ring->capacity = kSlots;
+  ring->byte_mask = kSlots * sizeof(record::Slot) - 1;
   for (const assemble::RecordView& record : records()) {
     const std::uint64_t count = record.has_extra ? 2 : 1;
     record::Slot* const slot = ring->reserve(count);

@@ -11,6 +11,7 @@
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
 #include "plugin/assemble/ring_reader.h"
+#include "plugin/record/callbacks.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/collecting_sink.h"
 
@@ -21,7 +22,9 @@ namespace {
 
 constexpr std::uint32_t kAllTypes = 0xFFFF;
 
+// Each test is run by both ways: as the adapters call it, and always in full.
 struct Fixture {
+  bool quick = GENERATE(false, true);
   std::unique_ptr<record::Recorder> recorder = std::make_unique<record::Recorder>();
   test::CollectingSink sink;
   assemble::Assembler assembler{sink};
@@ -65,8 +68,21 @@ struct Fixture {
     }
     return made;
   }
-  void* start(EventType type, void* parent = nullptr) {
-    return recorder->start(event(type, parent));
+  void* start(const record::EventStart& event) {
+    void* handle = nullptr;
+    return quick && recorder->quick_start(event, &handle) ? handle : recorder->start(event);
+  }
+  void* start(EventType type, void* parent = nullptr) { return start(event(type, parent)); }
+  void state(void* handle, record::EventState which, std::uint64_t value, std::int32_t steps,
+             bool args_null) {
+    if (!quick || !recorder->quick_state(handle, which, value, steps, args_null)) {
+      recorder->state(handle, which, value, steps, args_null);
+    }
+  }
+  void stop(void* handle) {
+    if (!quick || !recorder->quick_stop(handle)) {
+      recorder->stop(handle);
+    }
   }
   std::uint64_t total(std::array<record::ProducerCounts::Counter, record::kAccountTypes>
                           record::ProducerCounts::*of) {
@@ -89,8 +105,8 @@ TEST_CASE("what began in a window is recorded to its end, what began outside is 
     fixture.recorder->set_gate(0);
     void* coll = fixture.start(EventType::kColl, inside);
     void* proxy_parent = coll;
-    fixture.recorder->stop(coll);
-    fixture.recorder->stop(inside);
+    fixture.stop(coll);
+    fixture.stop(inside);
     void* outside = fixture.start(EventType::kGroup);
     void* lost = fixture.start(EventType::kColl, outside);
     CHECK(outside != nullptr);
@@ -98,11 +114,11 @@ TEST_CASE("what began in a window is recorded to its end, what began outside is 
     fixture.recorder->set_gate(kAllTypes);
     // Its parent began outside, so it does not belong here either.
     void* child = fixture.start(EventType::kKernelCh, lost);
-    fixture.recorder->state(child, record::EventState::kKernelChStop, 1, 0, false);
-    fixture.recorder->stop(child);
-    fixture.recorder->stop(lost);
-    fixture.recorder->stop(outside);
-    fixture.recorder->stop(fixture.start(EventType::kKernelCh, proxy_parent));
+    fixture.state(child, record::EventState::kKernelChStop, 1, 0, false);
+    fixture.stop(child);
+    fixture.stop(lost);
+    fixture.stop(outside);
+    fixture.stop(fixture.start(EventType::kKernelCh, proxy_parent));
   });
   fixture.drain();
   CHECK(fixture.sink.operations.size() == 1);
@@ -118,13 +134,13 @@ TEST_CASE("a graph's replay belongs to the window it runs in, not to that of its
     call.api.func = "AllReduce";
     call.api.datatype = "ncclFloat32";
     call.api.captured = true;
-    void* captured = fixture.recorder->start(call);
-    fixture.recorder->stop(captured);
-    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+    void* captured = fixture.start(call);
+    fixture.stop(captured);
+    fixture.stop(fixture.start(EventType::kColl, captured));
     fixture.recorder->set_gate(0);
-    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+    fixture.stop(fixture.start(EventType::kColl, captured));
     fixture.recorder->set_gate(kAllTypes);
-    fixture.recorder->stop(fixture.start(EventType::kColl, captured));
+    fixture.stop(fixture.start(EventType::kColl, captured));
   });
   fixture.drain();
   REQUIRE(fixture.sink.operations.size() == 2);
@@ -137,12 +153,12 @@ TEST_CASE("handles that are not ours harm nothing and are counted") {
     int local = 0;
     for (void* handle : {static_cast<void*>(&local), reinterpret_cast<void*>(0x181),
                          reinterpret_cast<void*>(~0ULL)}) {
-      fixture.recorder->stop(handle);
-      fixture.recorder->state(handle, record::EventState::kCtrlIdle, 0, 0, true);
+      fixture.stop(handle);
+      fixture.state(handle, record::EventState::kCtrlIdle, 0, 0, true);
     }
     void* group = fixture.start(EventType::kGroup);
-    fixture.recorder->stop(group);
-    fixture.recorder->stop(group);  // again
+    fixture.stop(group);
+    fixture.stop(group);  // again
   });
   fixture.drain();
   CHECK(fixture.total(&record::ProducerCounts::stale) == 6);
@@ -154,17 +170,17 @@ TEST_CASE("a foreign proxy operation joins nothing of ours, even with a handle l
   Fixture fixture;
   fixture.on_thread([&] {
     void* coll = fixture.start(EventType::kColl);
-    fixture.recorder->stop(coll);
+    fixture.stop(coll);
     record::EventStart foreign = fixture.event(EventType::kProxyOp, coll);
     foreign.context = reinterpret_cast<void*>(0x5555deadbeef);
     foreign.proxy_op = {};
     foreign.proxy_op.pid = 1;  // not this process
-    void* proxy = fixture.recorder->start(foreign);
+    void* proxy = fixture.start(foreign);
     record::EventStart step = fixture.event(EventType::kProxyStep, proxy);
     step.context = foreign.context;
     step.step = {3};
-    fixture.recorder->stop(fixture.recorder->start(step));
-    fixture.recorder->stop(proxy);
+    fixture.stop(fixture.start(step));
+    fixture.stop(proxy);
   });
   fixture.drain();
   REQUIRE(fixture.sink.proxy_ops.size() == 1);
@@ -186,8 +202,8 @@ TEST_CASE("a full ring drops, never blocks, and the account adds up") {
       void* coll = fixture.start(EventType::kColl);
       REQUIRE(coll != nullptr);
       void* kernel = fixture.start(EventType::kKernelCh, coll);
-      fixture.recorder->stop(kernel);
-      fixture.recorder->stop(coll);
+      fixture.stop(kernel);
+      fixture.stop(coll);
     }
   });
   fixture.drain();
@@ -212,7 +228,7 @@ TEST_CASE("names that are not known reach the trace all the same") {
          {"AllFutureReduceScatterGather", "ncclFloat4", "AllFutureReduceScatterGather"}) {
       record::EventStart coll = fixture.event(EventType::kColl, nullptr);
       coll.coll.func = name;
-      fixture.recorder->stop(fixture.recorder->start(coll));
+      fixture.stop(fixture.start(coll));
     }
   });
   fixture.drain();
@@ -225,7 +241,7 @@ TEST_CASE("names that are not known reach the trace all the same") {
 TEST_CASE("rings of ended threads are used again") {
   Fixture fixture;
   for (int i = 0; i < 200; ++i) {
-    fixture.on_thread([&] { fixture.recorder->stop(fixture.start(EventType::kProxyCtrl)); });
+    fixture.on_thread([&] { fixture.stop(fixture.start(EventType::kProxyCtrl)); });
     const auto reading = record::read_clocks(fixture.recorder->clock_source());
     fixture.clock->add(reading);
     fixture.reader->read(reading.ticks);
@@ -248,8 +264,8 @@ TEST_CASE("many threads at once, drained all the while") {
     threads.emplace_back([&] {
       for (int n = 0; n < kEach; ++n) {
         void* control = fixture.start(EventType::kProxyCtrl);
-        fixture.recorder->state(control, record::EventState::kCtrlIdle, 0, 0, false);
-        fixture.recorder->stop(control);
+        fixture.state(control, record::EventState::kCtrlIdle, 0, 0, false);
+        fixture.stop(control);
       }
       --running;
     });

@@ -24,7 +24,9 @@ std::unique_ptr<Ring, Unmap> make_ring(std::uint64_t capacity, std::uint64_t pos
   REQUIRE(memory != MAP_FAILED);
   Ring* ring = new (memory) Ring{};
   ring->capacity = capacity;
-  ring->position = ring->cached_tail = position;
+  ring->byte_mask = capacity * sizeof(Slot) - 1;
+  ring->position = position;
+  ring->limit = position + capacity;
   ring->tail.store(position);
   return {ring, Unmap{size}};
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The callbacks of nearly all events, inline in the adapters: with the event's type known to the
+// compiler, everything from NCCL's descriptor to the slot stays in registers, and since nothing is
+// called, hardly one of them is saved. This way is open while the clock is a register and nobody
+// shows ranges. It takes an event if the thread has its ring and there is room, the context is
+// ours, the parent is NULL or ours and not captured, and the names were met before. All that is
+// looked at before anything is written; what is not taken, is for recorder.cc.
+#ifndef RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
+#define RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
+
+#include "plugin/record/encode.h"
+#include "plugin/record/recorder.h"
+
+namespace ringside::record {
+
+/// A callback of an event that has no record.
+[[gnu::always_inline]] inline void count_left_out(Ring& ring, EventId id) noexcept {
+  const auto index = static_cast<std::size_t>(event_type(id));
+  ProducerCounts::add(ring.counts.produced[index]);
+  ProducerCounts::add(not_recorded_reason(id) == NotRecorded::kFiltered
+                          ? ring.counts.filtered[index]
+                          : ring.counts.dropped_parent[index]);
+}
+
+/// Writes the record of a state, or of a stop, which has no payload, where there is room for it.
+[[gnu::always_inline]] inline void append_small(Ring& ring, const Ring::Place& place, EventId id,
+                                                RecordKind kind, const StatePayload* payload,
+                                                std::uint8_t flags, std::uint64_t now) noexcept {
+  ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event_type(id))]);
+  auto& first = place.slot(0).first;
+  first.ticks = now;
+  first.id = id;
+  first.kind = kind;
+  first.type = event_type(id);
+  first.slots = 1;
+  first.flags = flags;
+  first.context = 0;
+  if (payload != nullptr) {
+    first.payload.state = *payload;
+  }
+  ring.commit(place, 1);
+}
+
+[[gnu::always_inline]] inline bool Recorder::quick_start(const EventStart& event,
+                                                         void** handle) noexcept {
+  const std::uint64_t secret = quick_secret_.load(std::memory_order_relaxed);
+  Ring* const known = RingPool::known();
+  if (secret == 0 || known == nullptr) [[unlikely]] {
+    return false;
+  }
+  Ring& ring = *known;
+  std::uint64_t parent = 0;
+  std::uint64_t gate = masks_.load(std::memory_order_relaxed);
+  if (event.parent != nullptr) {
+    parent = decode(event.parent, secret);
+    if (!is_plain_event_id(parent) || is_remote(event)) [[unlikely]] {
+      return false;
+    }
+    if (!is_recorded(parent)) {
+      const EventId id = not_recorded_id(event.type, not_recorded_reason(parent));
+      count_left_out(ring, id);
+      *handle = encode(id, secret);
+      return true;
+    }
+    gate >>= 32;
+  }
+  if ((gate & bit(event.type)) == 0) {
+    const EventId filtered = not_recorded_id(event.type, NotRecorded::kFiltered);
+    count_left_out(ring, filtered);
+    *handle = encode(filtered, secret);
+    return true;
+  }
+
+  const std::uint32_t context = context_of(decode(event.context, secret));
+  if (context == 0 || captures(event)) [[unlikely]] {
+    return false;
+  }
+  // As soon as it is needed: the processor does much of what follows while it waits for the clock.
+  const std::uint64_t now = read_ticks(kRegisterClock);
+  EncodedNames names;
+  if (!encode_names<met_codes>(ring, event, names)) [[unlikely]] {
+    return false;
+  }
+  const std::uint64_t slots = needs_extra(event) ? 2 : 1;
+  const Ring::Place place = ring.place();
+  if (!ring.has_room(place, slots)) [[unlikely]] {
+    return false;
+  }
+  place.slot(0).first.ticks = now;
+  ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event.type)]);
+  const EventId id = ring.take_id(event.type);
+  *handle = encode(id, secret);
+  const std::uint64_t parent_group = decode(event_parent_group(event), secret);
+  encode_start(event, {id, parent, parent_group, context, 0, names}, place, slots);
+  ring.commit(place, slots);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Recorder::quick_small(const void* handle, RecordKind kind,
+                                                         const StatePayload* payload,
+                                                         std::uint8_t flags) noexcept {
+  const std::uint64_t secret = quick_secret_.load(std::memory_order_relaxed);
+  Ring* const known = RingPool::known();
+  if (secret == 0 || known == nullptr) [[unlikely]] {
+    return false;
+  }
+  Ring& ring = *known;
+  const std::uint64_t id = decode(handle, secret);
+  if (!is_event_id(id)) [[unlikely]] {
+    return false;
+  }
+  if (!is_recorded(id)) {
+    count_left_out(ring, id);
+    return true;
+  }
+  const std::uint64_t now = read_ticks(kRegisterClock);
+  const Ring::Place place = ring.place();
+  if (!ring.has_room(place, 1)) [[unlikely]] {
+    return false;
+  }
+  append_small(ring, place, id, kind, payload, flags, now);
+  return true;
+}
+
+[[gnu::always_inline]] inline bool Recorder::quick_state(void* handle, EventState state,
+                                                         std::uint64_t value, std::int32_t steps,
+                                                         bool args_null) noexcept {
+  const StatePayload payload{value, steps, static_cast<std::uint16_t>(state), 0, {}};
+  return quick_small(handle, RecordKind::kState, &payload, args_null ? kFlagArgsNull : 0);
+}
+
+[[gnu::always_inline]] inline bool Recorder::quick_stop(void* handle) noexcept {
+  return quick_small(handle, RecordKind::kStop, nullptr, 0);
+}
+
+}  // namespace ringside::record
+
+#endif  // RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
