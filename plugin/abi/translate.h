@@ -173,7 +173,8 @@ template <typename Descr>
 /// startEvent of one type in one version.
 template <record::EventType kType, typename Descr>
 int start_as(void* context, void** handle, Descr* descr) noexcept {
-  record::EventStart event;
+  // All of it, for compilers that do not see which part is read; those that do, store nothing.
+  record::EventStart event{};
   const bool is_done =
       translate(kType, context, *descr, event) && record::g_recorder.quick_start(event, handle);
   return is_done ? 0 : start_in_full(context, handle, descr);

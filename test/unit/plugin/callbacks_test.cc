@@ -60,7 +60,11 @@ struct Way {
                        ? (action.context == -1 ? nullptr : reinterpret_cast<void*>(0x5555deadbeef))
                        : recorder->context_handle(static_cast<std::uint32_t>(action.context));
     if (record::is_coll_like(action.type)) {
-      made.coll = {action.number, 2, 3, 4, 5, made.parent};
+      made.coll = {};
+      made.coll.seq = action.number;
+      made.coll.count = 2;
+      made.coll.parent_group = made.parent;
+      made.coll.stream = 3;
       made.coll.func = action.names[0];
       made.coll.datatype = action.names[1];
       made.coll.algo = action.names[2];
