@@ -97,6 +97,9 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
   }
   if (file.recovered) {
     facts.recovered.push_back(file.path);
+    if (!file.marks_lost || !file.ranges_lost) {
+      facts.losses_not_known.push_back(file.path);
+    }
   }
   if (file.torn) {
     facts.torn.push_back(file.path);

@@ -31,6 +31,7 @@ struct InputFacts {
   std::vector<const model::TraceFile*> files;
   std::vector<std::string> not_closed;           // paths
   std::vector<std::string> recovered;            // paths
+  std::vector<std::string> losses_not_known;     // paths, of these: how many marks were lost
   std::vector<std::string> torn;                 // paths
   std::map<std::string, std::uint64_t> dropped;  // callbacks by "<event type> <reason>"
   std::uint64_t produced = 0;                    // callbacks

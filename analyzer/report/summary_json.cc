@@ -85,6 +85,7 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   texts(json, "segments_missing", inputs.segments_missing);
   texts(json, "files_not_closed", inputs.not_closed);
   texts(json, "files_recovered", inputs.recovered);
+  texts(json, "files_losses_not_known", inputs.losses_not_known);
   texts(json, "files_with_torn_last_line", inputs.torn);
   json.integer("bad_lines", summary.problems->bad_lines());
   json.integer("operations_lost", inputs.lines_lost);

@@ -74,9 +74,17 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
                     " that the files' last lines count and that could not be read");
   }
   if (inputs.marks_lost + inputs.ranges_lost > 0) {
-    lines.push_back("Lost: " + counted(inputs.marks_lost, "mark") + " and " +
-                    counted(inputs.ranges_lost, "range") +
-                    " of the application, which came faster than they could be written");
+    lines.push_back(
+        "Lost: " + counted(inputs.marks_lost, "mark") + " and " +
+        counted(inputs.ranges_lost, "range") +
+        " of the application, which came faster than they could be written" +
+        (inputs.recovered.empty() ? "" : " or had not been written when their process died"));
+  }
+  if (!inputs.losses_not_known.empty()) {
+    lines.push_back(
+        "Not known: how many marks and ranges of the application were lost, and events given up, "
+        "in " +
+        joined(inputs.losses_not_known));
   }
   if (inputs.given_up > 0) {
     lines.push_back("Given up: " + counted(inputs.given_up, "event") +

@@ -169,7 +169,18 @@ bool Journal::append_written() {
   return true;
 }
 
-void Journal::checkpoint(const Checkpoint& made, const Needed& needed) {
+void Journal::count_mark(bool is_range, bool is_lost) {
+  const auto add = [](std::atomic<std::uint64_t>& count) {
+    count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  };
+  MarkCounts& made = header_->made;
+  add(is_range ? made.ranges : made.marks);
+  if (is_lost) {
+    add(is_range ? made.ranges_lost : made.marks_lost);
+  }
+}
+
+void Journal::checkpoint(const Checkpoint& made, const Needed& needed, const TraceCounts& counts) {
   if (!append_written()) {
     make_room(needed);
     if (!append_written()) {
@@ -179,6 +190,7 @@ void Journal::checkpoint(const Checkpoint& made, const Needed& needed) {
   }
   const std::uint64_t next = header_->sequence.load(std::memory_order_relaxed) + 1;
   header_->checkpoints[next % 2] = made;
+  header_->in_trace[next % 2] = counts;
   header_->sequence.store(next, std::memory_order_release);
   written_.clear();
 }

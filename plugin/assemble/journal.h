@@ -48,7 +48,11 @@ class Journal {
   void written(std::uint64_t row) { written_.push_back(row); }
 
   /// The trace file is as `made` says; all rows handed over before are in it.
-  void checkpoint(const Checkpoint& made, const Needed& needed);
+  void checkpoint(const Checkpoint& made, const Needed& needed, const TraceCounts& counts = {});
+
+  /// The application made a mark, or began a range; one that is lost will never be in the trace.
+  /// Any thread, but one at a time.
+  void count_mark(bool is_range, bool is_lost);
 
   void note_trace(std::uint64_t segment, std::string_view path);
   void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }

@@ -27,6 +27,8 @@
 // behind `trace_bytes` is in the log as well, because a written row counts only if its sequence
 // number is not above the checkpoint's.
 //
+// Versions: 3 has put what it adds behind the header of version 2, which is understood as before.
+//
 // All integers are little-endian.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_FORMAT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_FORMAT_H
@@ -43,7 +45,8 @@
 namespace ringside::assemble {
 
 inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL1"
-inline constexpr std::uint32_t kJournalVersion = 2;
+inline constexpr std::uint32_t kJournalVersion = 3;
+inline constexpr std::uint32_t kOldestJournalVersion = 2;
 inline constexpr char kJournalName[] = "journal";
 /// Of the directory that holds it and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
@@ -65,6 +68,18 @@ struct Checkpoint {
       sampled_out;
 };
 
+/// Marks and ranges of the application: how many it made, and how many of these had no room. Who
+/// makes one counts it before the call returns.
+struct MarkCounts {
+  std::atomic<std::uint64_t> marks, ranges, marks_lost, ranges_lost;
+};
+
+/// What the trace had with a checkpoint, beside what that says.
+struct TraceCounts {
+  std::uint64_t marks, ranges;  ///< of the application
+  TypeCounts given_up;          ///< events that were written open, since too many were
+};
+
 struct JournalHeader {
   std::uint64_t magic;
   std::uint32_t version;
@@ -84,7 +99,14 @@ struct JournalHeader {
   std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
   std::atomic<std::uint64_t> sequence;         ///< of the last checkpoint; 0: there is none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
+
+  // Since version 3.
+  alignas(64) MarkCounts made;
+  std::array<TraceCounts, 2> in_trace;  ///< beside the checkpoints
 };
+/// header_bytes of version 2.
+inline constexpr std::size_t kJournalHeaderBytes2 = 2432;
+static_assert(offsetof(JournalHeader, made) == kJournalHeaderBytes2);
 
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 

@@ -16,6 +16,10 @@ class JournalSink final : public Sink {
   /// NULL, as at first: there is no journal.
   void set_journal(Journal* journal) { journal_ = journal; }
 
+  /// Of the application, handed on so far.
+  std::uint64_t marks() const { return marks_; }
+  std::uint64_t ranges() const { return ranges_; }
+
   void operation(const Operation& operation, const Communicator& communicator,
                  const Tally& tally) override {
     trace_.operation(operation, communicator, tally);
@@ -57,7 +61,14 @@ class JournalSink final : public Sink {
     trace_.leave_out(row);
     written(row);
   }
-  void mark(const Mark& mark) override { trace_.mark(mark); }
+  void mark(const Mark& mark) override {
+    trace_.mark(mark);
+    if (!mark.is_range) {
+      ++marks_;
+    } else if (mark.end_ns == kUnknownTime) {
+      ++ranges_;  // it comes once more when it ends
+    }
+  }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
   void communicator(const Communicator& communicator) override {
     trace_.communicator(communicator);
@@ -82,6 +93,8 @@ class JournalSink final : public Sink {
 
   Sink& trace_;
   Journal* journal_ = nullptr;
+  std::uint64_t marks_ = 0;
+  std::uint64_t ranges_ = 0;
 };
 
 }  // namespace ringside::assemble

@@ -39,8 +39,12 @@ int Session::note_mark(assemble::UserMark::What what, const char* text, const ch
   made.mark.source = cut(source);
   made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
   const std::lock_guard lock(mutex_);
-  if (const MarkRoom::Verdict verdict = mark_room_.admit(what, t_ranges);
-      verdict != MarkRoom::Verdict::kGoesOn) {
+  const MarkRoom::Verdict verdict = mark_room_.admit(what, t_ranges);
+  if (what != assemble::UserMark::What::kPop) {
+    writer_.count_mark(what == assemble::UserMark::What::kPush,
+                       verdict == MarkRoom::Verdict::kLost);
+  }
+  if (verdict != MarkRoom::Verdict::kGoesOn) {
     return verdict == MarkRoom::Verdict::kNothing ? RINGSIDE_OK
            : thread_running_                      ? RINGSIDE_ERROR_BUSY
                                                   : RINGSIDE_ERROR_DISABLED;

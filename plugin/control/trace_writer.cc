@@ -115,6 +115,12 @@ void TraceWriter::announce(const assemble::Communicator& communicator, const Ncc
   journal_->note(noted);
 }
 
+void TraceWriter::count_mark(bool is_range, bool is_lost) {
+  if (journal_) {
+    journal_->count_mark(is_range, is_lost);
+  }
+}
+
 std::uint64_t TraceWriter::read_clocks() {
   reading_ = record::read_clocks(record::g_recorder.clock_source());
   clock_.add(reading_);
@@ -323,9 +329,11 @@ void TraceWriter::checkpoint() {
     made.dropped_no_ring[type] =
         record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
   }
-  journal_->checkpoint(made, [this](std::uint64_t operation, record::EventId id) {
+  const auto is_needed = [this](std::uint64_t operation, record::EventId id) {
     return assembler_.needs(operation, id);
-  });
+  };
+  journal_->checkpoint(made, is_needed,
+                       {sink_.marks(), sink_.ranges(), assembler_.counts().given_up});
 }
 
 void TraceWriter::write_account(exporting::ChromeTrace& trace, bool final) {
@@ -360,7 +368,11 @@ void TraceWriter::settle() {
 }
 
 exporting::TraceEnd TraceWriter::end_of_trace() const {
-  return {.marks_lost = marks_lost_, .ranges_lost = ranges_refused_ + ranges_left_out()};
+  const auto unless_none = [](std::uint64_t lost) {
+    return lost != 0 ? std::optional(lost) : std::nullopt;
+  };
+  return {.marks_lost = unless_none(marks_lost_),
+          .ranges_lost = unless_none(ranges_refused_ + ranges_left_out())};
 }
 
 void TraceWriter::close() {

@@ -66,6 +66,10 @@ class TraceWriter {
   void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types);
 
+  /// The application made a mark, or began a range; whether it had no room. Any thread, but one at
+  /// a time.
+  void count_mark(bool is_range, bool is_lost);
+
   /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
   /// ticks.
   std::uint64_t read_clocks();

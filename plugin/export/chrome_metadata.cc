@@ -111,11 +111,11 @@ void ChromeTrace::end(std::int64_t ts_ns, std::uint64_t operations, const TraceE
   if (how.silent_ns) {
     line_.member("silent_ns", *how.silent_ns);
   }
-  if (how.marks_lost != 0) {
-    line_.member("marks_lost", how.marks_lost);
+  if (how.marks_lost) {
+    line_.member("marks_lost", *how.marks_lost);
   }
-  if (how.ranges_lost != 0) {
-    line_.member("ranges_lost", how.ranges_lost);
+  if (how.ranges_lost) {
+    line_.member("ranges_lost", *how.ranges_lost);
   }
   line_.raw("}}\n]\n");
   file_.add(line_.text(), {});

@@ -28,8 +28,10 @@ struct TraceEnd {
   /// Of a process that lives: from its last sign of life to the moment at which its rings were
   /// read.
   std::optional<std::int64_t> silent_ns = std::nullopt;
-  /// What the application marked and the trace has not, since the process began.
-  std::uint64_t marks_lost = 0, ranges_lost = 0;
+  /// What the application marked and the trace has not, since the process began. A trace that the
+  /// process has closed says nothing of none, so that of one that was recovered nothing means that
+  /// it is not known.
+  std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
 };
 
 class ChromeTrace final : public assemble::Sink {

@@ -142,6 +142,24 @@ void read_notes(std::span<const std::byte> notes, JournalImage& image) {
   }
 }
 
+// Nothing if a number is beyond what any process can have counted.
+std::optional<LossCounts> losses_in(const JournalHeader& header, std::uint64_t sequence) {
+  LossCounts made;
+  made.marks = header.made.marks.load(std::memory_order_relaxed);
+  made.ranges = header.made.ranges.load(std::memory_order_relaxed);
+  made.marks_lost = header.made.marks_lost.load(std::memory_order_relaxed);
+  made.ranges_lost = header.made.ranges_lost.load(std::memory_order_relaxed);
+  if (sequence != 0) {
+    made.in_trace = header.in_trace[sequence % 2];
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+  const auto& given_up = made.in_trace.given_up;
+  const bool is_possible =
+      std::max({made.marks, made.ranges, made.marks_lost, made.ranges_lost}) <= kMost &&
+      *std::max_element(given_up.begin(), given_up.end()) <= kMost;
+  return is_possible ? std::optional(made) : std::nullopt;
+}
+
 void drop_unlikely_contexts(JournalImage& image) {
   const std::size_t most = 2 * image.communicators.size() + kContextsLost;
   image.bad_entries +=
@@ -199,23 +217,28 @@ std::int64_t JournalImage::ns(std::uint64_t ticks) const {
 }
 
 std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
-  if (file.size() < sizeof(JournalHeader)) {
+  if (file.size() < assemble::kJournalHeaderBytes2) {
     return "is shorter than the head of a journal";
   }
-  alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head;
-  std::memcpy(head.data(), file.data(), head.size());
+  alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
+  std::memcpy(head.data(), file.data(), std::min(head.size(), file.size()));
   const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
   if (header.magic != assemble::kJournalMagic) {
     return "is not a journal";
   }
-  if (header.version != assemble::kJournalVersion) {
-    return "is of version " + std::to_string(header.version) + "; this ringside knows version " +
+  if (header.version < assemble::kOldestJournalVersion ||
+      header.version > assemble::kJournalVersion) {
+    return "is of version " + std::to_string(header.version) + "; this ringside knows versions " +
+           std::to_string(assemble::kOldestJournalVersion) + " to " +
            std::to_string(assemble::kJournalVersion);
   }
-  const std::uint64_t room = file.size() - sizeof(JournalHeader);
-  if (header.header_bytes != sizeof(JournalHeader) || header.entry_bytes != sizeof(JournalEntry) ||
-      header.notes_bytes > room ||
-      header.half_entries > (room - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
+  const std::size_t header_bytes =
+      header.version == 2 ? assemble::kJournalHeaderBytes2 : sizeof(JournalHeader);
+  if (header.header_bytes != header_bytes || header_bytes > file.size() ||
+      header.entry_bytes != sizeof(JournalEntry) ||
+      header.notes_bytes > file.size() - header_bytes ||
+      header.half_entries >
+          (file.size() - header_bytes - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
     return "says that it holds more than it does";
   }
   image.pid = header.pid;
@@ -227,20 +250,22 @@ std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
       clock_ns = possible_ns(clock_ns);
     }
   }
+  if (header.version > 2) {
+    image.losses = losses_in(header, image.sequence);
+  }
   image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
   image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
   const std::uint64_t notes = header.notes.load(std::memory_order_relaxed);
   const std::uint64_t notes_room = header.notes_bytes / 2;
-  read_notes(
-      file.subspan(sizeof(JournalHeader) + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
-                   std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
-      image);
+  read_notes(file.subspan(header_bytes + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
+                          std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
+             image);
   drop_unlikely_contexts(image);
   const std::uint64_t log = header.log.load(std::memory_order_relaxed);
   const std::uint64_t used =
       std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);
   const std::uint64_t first = (log & assemble::kHalfBit) != 0 ? header.half_entries : 0;
-  read_log(file.subspan(sizeof(JournalHeader) + header.notes_bytes + first * sizeof(JournalEntry),
+  read_log(file.subspan(header_bytes + header.notes_bytes + first * sizeof(JournalEntry),
                         used * sizeof(JournalEntry)),
            image);
   return {};

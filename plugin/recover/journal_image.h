@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_set>
@@ -24,12 +25,20 @@ struct KeptRecord {
   std::uint64_t operation = 0;
 };
 
+/// Marks and ranges of the application, and events that were given up, as the header has them.
+struct LossCounts {
+  std::uint64_t marks = 0, ranges = 0;            ///< that the application made
+  std::uint64_t marks_lost = 0, ranges_lost = 0;  ///< of these, that had no room
+  assemble::TraceCounts in_trace{};               ///< with the checkpoint
+};
+
 struct JournalImage {
   std::uint32_t pid = 0;
   std::uint64_t run_id = 0;
   std::int64_t read_at_realtime_ns = 0;  ///< a moment before it and the rings were read
   std::uint64_t sequence = 0;  ///< of the checkpoint; 0: there is none, and it is all zero
   assemble::Checkpoint checkpoint{};
+  std::optional<LossCounts> losses;                  ///< none: not known, as in version 2
   std::map<std::uint64_t, std::string> traces;       ///< paths by segment
   std::map<std::uint64_t, std::string> first_lines;  ///< the same way
   std::string final_path;

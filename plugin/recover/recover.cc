@@ -19,6 +19,7 @@
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/recover/begun_trace.h"
+#include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"
 #include "plugin/recover/replay.h"
 
@@ -100,57 +101,6 @@ void rotate_what_is_gone(const LeftOver& left, JournalImage& journal) {
   }
 }
 
-exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
-                              const exporting::WriteCounts& added, Outcome& outcome) {
-  exporting::Account made;
-  std::uint64_t missing = 0;
-  for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    exporting::TypeAccount& of = made.by_type[type];
-    const assemble::Checkpoint& before = journal.checkpoint;
-    for (const RingImage& ring : rings) {
-      of.produced += ring.produced[type];
-      of.filtered += ring.filtered[type];
-      of.dropped_ring_full += ring.dropped_ring_full[type];
-      of.dropped_parent += ring.dropped_parent[type];
-      of.stale += ring.stale[type];
-    }
-    of.dropped_no_ring = before.dropped_no_ring[type];
-    of.produced += of.dropped_no_ring;
-    of.stale += before.stale[type];
-    of.written = before.written[type] + added.written[type];
-    of.merged = before.merged[type] + added.merged[type];
-    of.dropped_write = before.dropped_write[type] + added.dropped[type];
-    of.dropped_memory = before.dropped_memory[type];
-    of.rotated = before.rotated[type];
-    of.sampled_out = before.sampled_out[type];
-    const std::uint64_t known = of.rotated + of.written + of.merged + of.filtered + of.sampled_out +
-                                of.stale + of.dropped();
-    if (known > of.produced) {
-      missing += known - of.produced;
-      of.produced = known;
-    }
-    // Of a process that lives, the rest is on its way.
-    (outcome.is_running ? of.in_rings : of.dropped_kill) = of.produced - known;
-    outcome.callbacks += of.produced;
-    outcome.lost += of.dropped_kill;
-  }
-  if (missing != 0) {
-    outcome.notes.push_back("the trace holds " + std::to_string(missing) +
-                            " callbacks more than the rings count: a ring's file is missing");
-  }
-  for (const RingImage& ring : rings) {
-    exporting::ThreadAccount of{ring.tid, 0, 0};
-    for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-      of.produced += ring.produced[type];
-      of.dropped += ring.dropped_ring_full[type] + ring.dropped_parent[type];
-    }
-    if (of.produced != 0) {
-      made.by_thread.push_back(of);
-    }
-  }
-  return made;
-}
-
 const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, std::uint64_t at) {
   static const std::string none;
   const auto found = texts.find(at);
@@ -212,7 +162,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   } else {
     file.add(first_line, {});
   }
-  if (written > first_line.size() && there < written) {
+  const bool lacks_lines = written > first_line.size() && there < written;
+  if (lacks_lines) {
     outcome.notes.push_back(
         begun.is_there()
             ? "the trace file is " + std::to_string(written - there) +
@@ -231,9 +182,12 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   outcome.records = replayed.records;
   trace.mark_process(replayed.death_ns, outcome.is_running ? "ringside recover: the process lives"
                                                            : "the process died (ringside recover)");
-  trace.account(account_of(journal, rings, file.counts(), outcome), replayed.death_ns,
+  trace.account(account_of(journal, rings, file.counts(), replayed, outcome), replayed.death_ns,
                 !outcome.is_running);
   exporting::TraceEnd end{.recovered = true};
+  if (!lacks_lines) {
+    add_losses(journal, outcome, end);
+  }
   if (outcome.is_running) {
     end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
   }

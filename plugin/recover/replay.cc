@@ -183,6 +183,7 @@ Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings
   assembler.close(result.death_ns);
   missing.complete_until(result.death_ns);
   result.next_operation = assembler.next_operation();
+  result.given_up = assembler.counts().given_up;
   return result;
 }
 

@@ -19,7 +19,8 @@ struct Replayed {
   std::uint64_t in_flight = 0;   ///< of those
   std::uint64_t records = 0;     ///< that were taken
   std::uint64_t next_operation = 1;
-  std::int64_t death_ns = 0;  ///< the last sign of life
+  assemble::TypeCounts given_up{};  ///< events, as Assembler counts them
+  std::int64_t death_ns = 0;        ///< the last sign of life
 };
 
 /// Hands what the trace lacks to `sink`. Throws only std::bad_alloc.

@@ -138,6 +138,17 @@ def marked_too_fast():
     return files
 
 
+def recovered_twice():
+    """Both processes died: rank 0's trace says how many marks were lost with it, rank 1's does not."""
+    files = {}
+    for rank in range(2):
+        trace = mix(rank, 2)
+        trace.given_up = {"ProxyStep": 3} if rank == 0 else {}
+        lost = {"marks_lost": 7, "ranges_lost": 0} if rank == 0 else None
+        files[f"traces/ringside.mix.node0.{100 + rank}.1.json"] = trace.text(recovered=True, lost=lost)
+    return files
+
+
 def restarted():
     """Two runs of a job in one directory, by an interface without a hash."""
     files = {}
@@ -268,6 +279,8 @@ def cases():
         "help-critical-path": ("critical-path --help", {}),
         "summary-marks-lost": ("summary --func AllGather traces", marked_too_fast()),
         "summary-marks-lost-json": ("summary --func AllGather --format json traces", marked_too_fast()),
+        "summary-recovered": ("summary --func AllGather traces", recovered_twice()),
+        "summary-recovered-json": ("summary --func AllGather --format json traces", recovered_twice()),
         "summary-markdown": ("summary --format markdown traces", two),
         "summary-pairs": ("summary traces", job(3, pairs)),
         "summary-sources": ("summary traces", job(2, sources)),

@@ -146,7 +146,7 @@ class House:
                               capture_output=True, text=True, timeout=90, check=False)
         require(done.returncode == 0, f"recover: {done.stdout}{done.stderr}")
         require(not list(self.rings.iterdir()), "recover leaves rings")
-        return done.stdout
+        return done.stdout + done.stderr
 
     def no_rings(self):
         require(not list(self.rings.iterdir()), f"rings are left: {list(self.rings.iterdir())}")

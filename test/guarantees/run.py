@@ -106,6 +106,32 @@ def lines_of(house, name):
     return found
 
 
+def marks_are_there(house, marks, lost):
+    """What the program marked and was not lost is in the trace; its ranges."""
+    found = {mark["mark"]: mark for mark in lines_of(house, "ringside_mark")}
+    ranges = [mark for mark in found.values() if mark.get("range")]
+    require(len(ranges) == 1 + 2 * marks - lost["ranges_lost"], f"{len(ranges)} ranges, {lost}")
+    require(len(found) - len(ranges) == marks - lost["marks_lost"], f"{len(found)}, {lost}")
+    return ranges
+
+
+def killed_notes(options):
+    """Killed while most of its marks still wait: the recovered trace counts these, too."""
+    marks = 30_000
+    with House(options) as house:
+        told = house.run("notes", marks, 0, 20, "kill", result=-signal.SIGKILL, RINGSIDE_DRAIN_MS=1000)
+        said = house.recover()
+        end = lines_of(house, "ringside_end")[-1]
+        require(end.get("recovered"), f"{end}")
+        for what in ("marks_lost", "ranges_lost"):
+            require(told[what] <= end.get(what, -1), f"{what}: {told}, the trace says {end}")
+        marks_are_there(house, marks, end)
+        lost = f"{end['marks_lost']} marks and {end['ranges_lost']} ranges"
+        require(end["marks_lost"] == 0 or lost in said, f"{lost}, recover says: {said}")
+        house.lint()
+        print(f"killed: {lost} are not in the trace")
+
+
 def notes(options):
     """Marks, ranges and windows in a loop, while the drain looks once a second."""
     marks, windows = (1_000_000, 100_000) if options.long else (200_000, 20_000)
@@ -118,12 +144,7 @@ def notes(options):
         end = lines_of(house, "ringside_end")[-1]
         for what in ("marks_lost", "ranges_lost"):
             require(0 < told[what] == end.get(what), f"{what}: {told}, the trace says {end}")
-        found = {}
-        for mark in lines_of(house, "ringside_mark"):
-            found[mark["mark"]] = mark
-        ranges = [mark for mark in found.values() if mark.get("range")]
-        require(len(ranges) == 1 + 2 * marks - told["ranges_lost"], f"{len(ranges)} ranges, {told}")
-        require(len(found) - len(ranges) == marks - told["marks_lost"], f"{len(found)}, {told}")
+        ranges = marks_are_there(house, marks, told)
         require(all("end_ns" in mark for mark in ranges), "the end of a range is lost")
         inner = [mark for mark in ranges if mark["name"] == "inner"]
         outer = [mark for mark in ranges if mark["name"] == "outer"]
@@ -139,6 +160,7 @@ def notes(options):
         house.warnings(at_most=1, at_least=1)
         house.lint()
         print(f"{told}")
+    killed_notes(options)
 
 
 def fork(options):

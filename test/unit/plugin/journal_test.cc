@@ -205,6 +205,71 @@ TEST_CASE("Notes of weeks find room: those that no longer count are left out") {
   CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 1000);
 }
 
+TEST_CASE("A journal counts marks at once, and what the trace has with the checkpoint") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  journal.count_mark(false, false);
+  REQUIRE(memory.read().losses);
+  CHECK(memory.read().losses->marks == 1);
+  for (int i = 0; i < 3; ++i) {
+    journal.count_mark(true, i == 2);
+    journal.count_mark(false, true);
+  }
+  assemble::TraceCounts counts{2, 1, {}};
+  counts.given_up[4] = 9;
+  journal.checkpoint({}, kAll, counts);
+  journal.count_mark(false, false);
+  const recover::JournalImage image = memory.read();
+  REQUIRE(image.losses);
+  CHECK(image.losses->marks == 5);
+  CHECK(image.losses->marks_lost == 3);
+  CHECK(image.losses->ranges == 3);
+  CHECK(image.losses->ranges_lost == 1);
+  CHECK(image.losses->in_trace.marks == 2);
+  CHECK(image.losses->in_trace.ranges == 1);
+  CHECK(image.losses->in_trace.given_up[4] == 9);
+}
+
+TEST_CASE("A journal of version 2 is read as before, and does not know what was lost") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 77, 0xabc);
+  journal.note_trace(1, "/somewhere/ringside.x.json");
+  REQUIRE(journal.append(view(1, RecordKind::kStart, true), 9));
+  REQUIRE(journal.append(view(2, RecordKind::kStart), 10));
+  journal.written(row(1));
+  assemble::Checkpoint made{};
+  made.trace_bytes = 1234;
+  made.sampled_out[3] = 5;
+  journal.checkpoint(made, kAll);
+  const auto cut = [&](std::uint32_t version, std::size_t header_bytes) {
+    const auto whole = std::as_bytes(std::span(memory.words));
+    std::vector<std::byte> file(whole.begin(), whole.end());
+    std::memcpy(file.data() + offsetof(assemble::JournalHeader, version), &version, 4);
+    const auto said = static_cast<std::uint32_t>(header_bytes);
+    std::memcpy(file.data() + offsetof(assemble::JournalHeader, header_bytes), &said, 4);
+    file.erase(file.begin() + static_cast<std::ptrdiff_t>(header_bytes),
+               file.begin() + sizeof(assemble::JournalHeader));
+    return file;
+  };
+  recover::JournalImage image;
+  REQUIRE(recover::read_journal(cut(2, assemble::kJournalHeaderBytes2), image).empty());
+  CHECK_FALSE(image.losses);
+  CHECK(image.pid == 77);
+  CHECK(image.traces.at(1) == "/somewhere/ringside.x.json");
+  CHECK(image.checkpoint.trace_bytes == 1234);
+  CHECK(image.checkpoint.sampled_out[3] == 5);
+  REQUIRE(image.records.size() == 2);
+  CHECK(image.records[1].view.payload.coll.count == 2);
+  CHECK(image.in_trace == std::unordered_set<std::uint64_t>{row(1)});
+  // The head of one version with the size of another, and versions that nobody knows.
+  const std::size_t bytes = sizeof(assemble::JournalHeader);
+  CHECK_FALSE(recover::read_journal(cut(2, bytes), image).empty());
+  CHECK_FALSE(recover::read_journal(cut(3, assemble::kJournalHeaderBytes2), image).empty());
+  for (const std::uint32_t version : {0U, 1U, assemble::kJournalVersion + 1}) {
+    CHECK_FALSE(recover::read_journal(cut(version, bytes), image).empty());
+  }
+}
+
 TEST_CASE("A journal with any word changed is refused or read without harm") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
