@@ -136,8 +136,10 @@ error_code add_given_up(Value& counts, model::Account& account) {
     return error;
   }
   for (auto field : object) {
+    std::string_view type;
     Value value;
     std::uint64_t events = 0;
+    if (const auto error = field.unescaped_key().get(type)) return error;
     if (const auto error = field.value().get(value)) return error;
     if (const auto error = take_integer(value, events)) return error;
     if (const auto error = add(events, account.given_up)) return error;
@@ -323,6 +325,12 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
   }
   process.base_time_s = *base_time_s;
   return std::nullopt;
+}
+
+bool is_needed_metadata(std::string_view name) {
+  return name == schema::kLineCommunicator || name == schema::kLineWindow ||
+         name == schema::kLineMark || name == schema::kLineAccount || name == schema::kLineClock ||
+         name == schema::kLineEnd;
 }
 
 Failure read_metadata(EventParser& parser, const Event& event, Part& part) {

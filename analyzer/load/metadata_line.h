@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H
 #define RINGSIDE_ANALYZER_LOAD_METADATA_LINE_H
 
+#include <string_view>
+
 #include "analyzer/load/event_parser.h"
 #include "analyzer/load/part.h"
 
@@ -12,7 +14,10 @@ namespace ringside::load {
 /// Reads the ringside_trace line. Fails where the format is newer than this reader.
 Failure read_process(EventParser& parser, const Event& event, model::Process& process);
 
-/// Reads any other metadata line into the part it belongs to; a bad one changes nothing.
+/// Whether the analysis needs the metadata lines of this name.
+bool is_needed_metadata(std::string_view name);
+
+/// Reads one of these into the part it belongs to; a bad one changes nothing.
 Failure read_metadata(EventParser& parser, const Event& event, Part& part);
 
 }  // namespace ringside::load

@@ -6,6 +6,7 @@
 
 #include "analyzer/load/canonical_line.h"
 #include "analyzer/load/metadata_line.h"
+#include "analyzer/load/strict_json.h"
 #include "analyzer/load/unneeded_line.h"
 #include "ringside/trace_schema.h"
 
@@ -25,6 +26,16 @@ void complete_context(const OperationLine& line, model::Context& context) {
   if (!context.nranks) {
     context.nranks = line.nranks;
   }
+}
+
+// Where args are asked for, simdjson looks at them. Of the rest it has found the end by brackets
+// alone, and that may be another one than theirs. Lines of other phases may be damaged.
+Failure check_unread(std::string_view text, const Event& event) {
+  const bool may_matter = event.phase == "M" || event.phase == "b" || event.phase == "e";
+  if (event.arguments.empty() || !may_matter || is_json_object(text)) {
+    return std::nullopt;
+  }
+  return failure_of(simdjson::TAPE_ERROR);
 }
 
 bool is_row_of_proxy(const Event& event) {
@@ -110,6 +121,9 @@ Failure PartLoader::load(const Line& line) {
   }
   const bool is_row = is_row_of_proxy(event);
   if (is_row && event.phase == "e") {
+    if (auto failure = check_unread(text, event)) {
+      return failure;
+    }
     taker_.rows.end(event);
     return std::nullopt;
   }
@@ -117,11 +131,12 @@ Failure PartLoader::load(const Line& line) {
     return std::nullopt;
   }
   if (event.phase == "M") {
-    return read_metadata(parser_, event, part_);
+    return is_needed_metadata(event.name) ? read_metadata(parser_, event, part_)
+                                          : check_unread(text, event);
   }
   if (!event.arguments_taken) {
     if (!taker_.takes(event)) {
-      return std::nullopt;
+      return check_unread(text, event);
     }
     if (auto failure = parser_.visit_arguments(event, taker_)) {
       return failure;

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// simdjson skips a value that nobody asks for by its brackets alone. Of a line of which nothing is
+// asked for this says whether it is JSON at all.
+#ifndef RINGSIDE_ANALYZER_LOAD_STRICT_JSON_H
+#define RINGSIDE_ANALYZER_LOAD_STRICT_JSON_H
+
+#include <string_view>
+
+namespace ringside::load {
+
+/// Whether the text is one JSON object and nothing else but blanks. Its encoding is not looked at,
+/// nor how large its numbers are.
+bool is_json_object(std::string_view text);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_STRICT_JSON_H
