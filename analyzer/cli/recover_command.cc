@@ -69,6 +69,8 @@ ExitStatus run_recover(const RecoverOptions& options) {
       for (const std::string& note : outcome.notes) {
         std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(), note.c_str());
       }
+      // Of a process that lives it may be one that is being made.
+      failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
       if (outcome.error.empty()) {
         if (!print(recovery_text(directory, outcome))) {
           return kExitInternal;

@@ -90,8 +90,8 @@ RINGSIDE_API int ringside_stop(void);
 
 /*
  * Writes a complete trace of everything up to now to path, a new file (mode 0600): the trace so far
- * and the operations in flight, marked so. Returns when the file is complete. NULL: a name beside
- * the trace.
+ * and the operations in flight, marked so. Returns when the file is complete; on an error there is
+ * none. NULL: a name beside the trace.
  */
 RINGSIDE_API int ringside_dump(const char* path);
 

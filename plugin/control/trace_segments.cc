@@ -2,6 +2,7 @@
 //
 // The segments of a trace: what each begins and ends with; and dumps, which put them together.
 #include <cerrno>
+#include <unistd.h>
 
 #include "plugin/control/trace_writer.h"
 
@@ -67,6 +68,10 @@ const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t conte
 
 int TraceWriter::dump(const std::string& path) {
   exporting::TraceFile file;
+  const auto give_up = [&path](int error) {
+    unlink(path.c_str());  // what is not whole would be taken for a dump
+    return error;
+  };
   // Before the first communicator, and with a flight recorder, nothing has made it yet.
   const bool ready = !path.starts_with(directory_ + "/") || exporting::make_directories(directory_);
   if (!ready || !file.create(path)) {
@@ -79,7 +84,7 @@ int TraceWriter::dump(const std::string& path) {
   facts.segment_start_ns = file_.oldest_start_ns();
   trace.begin(facts, true);
   if (file_.is_open() && !file_.copy_kept(file)) {
-    return errno;
+    return give_up(errno);
   }
   for (const assemble::Communicator& communicator : assembler_.communicators()) {
     if (communicator.context != 0) {
@@ -90,10 +95,10 @@ int TraceWriter::dump(const std::string& path) {
   const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
   write_account(trace, false);
   trace.end(now_ns_, file_.kept_operations() + in_flight, end_of_trace());
-  if (!file.flush()) {
+  if (!file.flush_whole()) {
     const int error = errno;
     fail(error);
-    return error;
+    return give_up(error);
   }
   return 0;
 }

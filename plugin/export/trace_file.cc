@@ -100,10 +100,21 @@ bool TraceFile::flush() {
   }
   pending_ = {};
   if (!ok) {
-    ever_failed_ = true;
+    first_error_ = first_error_ != 0 ? first_error_ : reason;
     errno = reason;
   }
   return ok;
+}
+
+bool TraceFile::flush_whole() {
+  flush();
+  errno = first_error_;
+  return first_error_ == 0;
+}
+
+bool TraceFile::sync() {
+  // Some file systems have nothing to do for it, and say so in this way.
+  return fsync(file_) == 0 || errno == EINVAL || errno == ENOSYS;
 }
 
 void TraceFile::close() {

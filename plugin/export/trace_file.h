@@ -43,11 +43,14 @@ class TraceFile : public LineSink {
 
   /// Writes the buffer. False, with errno set, if any of it was lost.
   bool flush();
+  /// Likewise, if any of all that was ever added was lost: when a full buffer was written, too.
+  bool flush_whole();
+  /// Has the file system store what was written; some say only then that it has no room.
+  bool sync();
   void close();
 
   const WriteCounts& counts() const { return counts_; }
   std::uint64_t bytes() const { return bytes_; }
-  bool ever_failed() const { return ever_failed_; }
 
  protected:
   /// Before so many bytes are written. False, with errno set, if they must not be.
@@ -67,7 +70,7 @@ class TraceFile : public LineSink {
   WriteCounts pending_;
   WriteCounts counts_;
   std::uint64_t bytes_ = 0;
-  bool ever_failed_ = false;
+  int first_error_ = 0;
 };
 
 /// Opens a new file, private to the user: never one that exists, never through a link. -1, with

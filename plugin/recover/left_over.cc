@@ -84,7 +84,7 @@ std::string LeftOver::open() {
 std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
   const int file = openat(directory_, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
-    return because(errno);
+    return "cannot be opened: " + because(errno);
   }
   std::string wrong = read_all(file, bytes);
   // Of a process that lives: what was taken out meanwhile may have been written over while it was
@@ -100,10 +100,10 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
 
 namespace {
 
-// Of a process that died between the file and its first word: rings come later.
-bool is_unmade(const std::vector<std::byte>& journal) {
-  const std::size_t head = std::min(journal.size(), sizeof(assemble::JournalHeader));
-  return std::all_of(journal.begin(), journal.begin() + static_cast<std::ptrdiff_t>(head),
+// Of a process that died between the file and its first word.
+bool is_unmade(const std::vector<std::byte>& file, std::size_t head_bytes) {
+  const std::size_t head = std::min(file.size(), head_bytes);
+  return std::all_of(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head),
                      [](std::byte one) { return one == std::byte{0}; });
 }
 
@@ -113,8 +113,8 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
                            std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
   std::string wrong = read_state(bytes, rings, notes);
-  const bool has_rings = !rings.empty() || !notes.empty();
-  if (wrong.empty() && (has_rings || !is_unmade(bytes))) {
+  const bool has_rings = !rings.empty() || !notes.empty();  // they come later than the journal
+  if (wrong.empty() && (has_rings || !is_unmade(bytes, sizeof(assemble::JournalHeader)))) {
     wrong = read_journal(bytes, journal);
   }
   if (is_in_use_) {
@@ -139,7 +139,7 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
 // that has turned since: then it may be in the trace, and nothing tells. And the rings again, for
 // counts that are not older than the journal.
 std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
-                                 std::vector<std::string>& notes) const {
+                                 std::vector<std::string>& notes) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t before = turns();
     rings.clear();
@@ -171,8 +171,9 @@ std::uint64_t LeftOver::turns() const {
   return pread(lock_, &found, sizeof found, at) == static_cast<ssize_t>(sizeof found) ? found : 0;
 }
 
-void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const {
+void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
+  unread_rings_ = 0;
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     const auto name = record::RingPool::file_name(i);
     if (faccessat(directory_, name.data(), F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -180,13 +181,17 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
     }
     RingImage ring;
     std::string wrong = read_file(name.data(), bytes);
+    if (wrong.empty() && is_unmade(bytes, sizeof(record::Ring))) {
+      continue;
+    }
     if (wrong.empty()) {
       wrong = read_ring(bytes, ring);
     }
     if (wrong.empty()) {
       rings.push_back(std::move(ring));
     } else {
-      notes.push_back(path_ + "/" + name.data() + " " + wrong);
+      ++unread_rings_;
+      notes.push_back(std::string(name.data()) + " " + wrong);
     }
   }
 }

@@ -30,6 +30,8 @@ class LeftOver {
   /// Reads everything. Empty, or why the journal cannot be read; rings that cannot are noted.
   std::string read(JournalImage& journal, std::vector<RingImage>& rings,
                    std::vector<std::string>& notes);
+  /// How many rings were there that could not be read.
+  std::size_t unread_rings() const { return unread_rings_; }
 
   /// Removes the journal, the control socket, the rings and the directory. False, with errno, if
   /// something stays.
@@ -39,9 +41,9 @@ class LeftOver {
 
  private:
   std::string read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
-                         std::vector<std::string>& notes) const;
+                         std::vector<std::string>& notes);
   std::uint64_t turns() const;
-  void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes) const;
+  void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
   std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
 
   std::string path_;
@@ -49,6 +51,7 @@ class LeftOver {
   int lock_ = -1;
   bool is_in_use_ = false;
   bool is_own_ = false;
+  std::size_t unread_rings_ = 0;
 };
 
 }  // namespace ringside::recover

@@ -173,7 +173,7 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   }
   file.flush();
   const Replayed replayed = replay(journal, rings, trace);
-  if (!file.flush()) {
+  if (!file.flush_whole()) {
     return false;
   }
   outcome.operations_before = journal.checkpoint.operations;
@@ -192,7 +192,7 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
     end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
   }
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
-  return file.flush();
+  return file.flush_whole() && file.sync();
 }
 
 // Makes the trace beside its place, and moves it there.
@@ -230,10 +230,19 @@ std::string copy_segments(const JournalImage& journal, const LeftOver& left, con
     if (!begun.is_there()) {
       continue;  // the recorder had no more room for it
     }
-    exporting::TraceFile file;
     const std::string target = directory + name_of(path, left, options);
-    if (!file.create(target) || !begun.copy_to(file, begun.bytes()) || !file.flush()) {
-      return target + ": " + std::strerror(errno);
+    const BegunTrace made(target, text_at(journal.first_lines, segment));
+    if (made.is_there() && made.bytes() == begun.bytes()) {
+      continue;  // by a recovery that failed later
+    }
+    exporting::TraceFile file;
+    const bool is_new = file.create(target);
+    if (!is_new || !begun.copy_to(file, begun.bytes()) || !file.flush_whole() || !file.sync()) {
+      const std::string why = std::strerror(errno);
+      if (is_new) {
+        unlink(target.c_str());
+      }
+      return target + ": " + why;
     }
   }
   return {};
@@ -284,6 +293,8 @@ Outcome recover(const std::string& directory, const Options& options) {
     return outcome;
   }
   outcome.pid = journal.pid;
+  outcome.unread_rings = left.unread_rings();
+  const bool keep = options.keep || left.is_in_use() || outcome.unread_rings != 0;
   if (journal.entries_lost != 0) {
     outcome.notes.push_back(std::to_string(journal.entries_lost) +
                             " records had no room in the journal (RINGSIDE_JOURNAL_BYTES): what "
@@ -302,7 +313,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (journal.first_lines.empty()) {
     // NCCL had not started in its process.
-    outcome.removed = !options.keep && !left.is_in_use() && left.remove();
+    outcome.removed = !keep && left.remove();
     return outcome;
   }
   // Before the first checkpoint nothing is in a file, and there is one segment.
@@ -317,7 +328,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   if (outcome.error.empty()) {
     outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
   }
-  if (outcome.error.empty() && !options.keep && !left.is_in_use()) {
+  if (outcome.error.empty() && !keep) {
     remove_unfinished_segment(left, journal);
     outcome.removed = left.remove();
     if (!outcome.removed) {

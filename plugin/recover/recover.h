@@ -31,6 +31,7 @@ struct Outcome {
   std::uint64_t records = 0;            ///< taken from the journal and the rings
   std::uint64_t callbacks = 0;          ///< of NCCL, in the whole life of the process
   std::uint64_t lost = 0;               ///< callbacks that left nothing to recover
+  std::uint64_t unread_rings = 0;       ///< that could not be read; nothing is removed then
   std::vector<std::string> notes;       ///< what was not as it should be, a sentence each
 };
 

@@ -17,6 +17,7 @@ import sys
 import time
 
 import files
+import recovery
 from house import Failure, House, require
 
 
@@ -265,6 +266,7 @@ def absurd(options):
 
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
+         "recovery": recovery.recovery,
          "absurd": absurd}
 
 

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recoveries that meet trouble of their own: nothing is removed before all of it is in a trace."""
+import os
+import resource
+import signal
+import subprocess
+import time
+
+from house import House, require
+
+MIB = 1 << 20
+
+
+def killed(house, seconds=0.5, **variables):
+    """A process that is killed while it records; its ring directory."""
+    process = house.begin("way_out", "never", 10**9, 100, **variables)
+    require(process.stdout.readline() == "recording\n", "the program does not begin")
+    time.sleep(seconds)
+    process.kill()
+    process.communicate(timeout=30)
+    (rings,) = house.rings.iterdir()
+    return rings
+
+
+def recover(house, *arguments, most_bytes=None):
+    """Where no file may have more than most_bytes, writing fails and later lines fit again."""
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+    return subprocess.run([house.options.ringside, "recover", *arguments, str(house.rings)],
+                          capture_output=True, text=True, timeout=90, check=False,
+                          preexec_fn=limit if most_bytes else None)
+
+
+def whole(house):
+    house.recover()
+    account = house.account()
+    returned = house.called(2)
+    produced = {name: of["produced"] for name, of in account["by_type"].items()}
+    require(all(produced.get(name, 0) >= number for name, number in returned.items()),
+            f"{produced} in the account, {returned} returned")
+    require(house.sum(account, "dropped_kill") <= 2, f"lost: {account}")
+    house.lint()
+
+
+def without_room(options):
+    with House(options) as house:
+        killed(house)
+        before = {path: path.stat().st_size for path in house.trace_files()}
+        done = recover(house, most_bytes=MIB)
+        require(done.returncode == 1 and "File too large" in done.stderr, f"{done}")
+        require({path: path.stat().st_size for path in house.traces.iterdir()} == before,
+                f"what the process had written is not as it was: {list(house.traces.iterdir())}")
+        elsewhere = house.root / "elsewhere"
+        elsewhere.mkdir()
+        done = recover(house, "--output", str(elsewhere), most_bytes=MIB)
+        require(done.returncode == 1 and not list(elsewhere.iterdir()),
+                f"{done}, {list(elsewhere.iterdir())}")
+        whole(house)
+
+
+def flight_without_room(options):
+    """Some of the flight recorder's segments are copied, then there is no room."""
+    with House(options) as house:
+        rings = killed(house, 2, RINGSIDE_FLIGHT_BYTES="16M")
+        segments = sorted(path.stat().st_size for path in rings.glob("*.json"))
+        done = recover(house, most_bytes=max(segments) - 4096)
+        require(done.returncode == 1 and "File too large" in done.stderr, f"{done}")
+        require(len(list(rings.glob("*.json"))) == len(segments) > 2, f"{segments}: not all are there")
+        house.recover()
+        require(len(house.trace_files()) == len(segments), f"{house.trace_files()}")
+        house.lint()
+
+
+def unreadable_ring(options):
+    with House(options) as house:
+        rings = killed(house)
+        ring = rings / "ring.0000"
+        good = ring.read_bytes()
+        for bad in (good[:8] + b"\x63\0\0\0" + good[12:], good[:100]):
+            ring.write_bytes(bad)
+            done = recover(house, "--output", str(house.root))
+            require(done.returncode == 1 and "ring.0000" in done.stderr, f"{done}")
+            require(ring.read_bytes() == bad, "the ring that could not be read is gone")
+            for trace in house.root.glob("*.json"):
+                trace.unlink()
+        ring.write_bytes(good)
+        # The file of a ring whose process died before it had written a word there.
+        (rings / "ring.0999").write_bytes(bytes(4096))
+        (rings / "ring.0998").write_bytes(b"")
+        whole(house)
+
+
+def twice(options):
+    """With --keep it can be done again, and gives the same."""
+    with House(options) as house:
+        killed(house)
+        texts = []
+        for arguments in (["--keep"], ["--keep"], []):
+            done = recover(house, *arguments)
+            require(done.returncode == 0 and not done.stderr, f"{done}")
+            (trace,) = house.trace_files()
+            texts.append(trace.read_bytes())
+        require(texts[0] == texts[1] == texts[2], "it is not the same the next time")
+        house.no_rings()
+        house.lint()
+
+
+def full_dump(options):
+    """A dump of which a part finds no room is no dump."""
+    with House(options) as house:
+        process = house.begin("way_out", "never", 10**9, 100)
+        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        while not house.trace_files() or house.trace_files()[0].stat().st_size < 3 * MIB:
+            time.sleep(0.05)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (3 * MIB // 2, resource.RLIM_INFINITY))
+        path = house.root / "dump.json"
+        done = subprocess.run([options.ringside, "ctl", "dump", "--output", str(path)],
+                              env={**os.environ, "RINGSIDE_RING_DIR": str(house.rings)},
+                              capture_output=True, text=True, timeout=60, check=False)
+        process.kill()
+        process.communicate(timeout=30)
+        require(done.returncode == 1 and "File too large" in done.stderr + done.stdout, f"{done}")
+        require(not path.exists(), "a part of a dump is left")
+
+
+def recovery(options):
+    without_room(options)
+    flight_without_room(options)
+    unreadable_ring(options)
+    twice(options)
+    full_dump(options)
