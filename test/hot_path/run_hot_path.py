@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs hot_path on every version of the interface and says what it found. With LISTENER also while that
-tool is attached, which takes NVTX ranges and does nothing with them.
+tool is attached, which takes NVTX ranges and does nothing with them. Of OFFENDER, a plugin that does
+once what is forbidden, it must find each offence.
 
-usage: run_hot_path.py HOT_PATH PLUGIN [LISTENER]
+usage: run_hot_path.py HOT_PATH PLUGIN OFFENDER [LISTENER]
 """
 import itertools
 import os
@@ -24,13 +25,27 @@ def verdict(status):
     return "callbacks made " + " and ".join(found) if found else "clean"
 
 
+def finds_offences():
+    found_all = True
+    for offence, wanted in (("none", "clean"), ("allocation", "callbacks made an allocation"),
+                            ("lock", "callbacks made a lock"), ("call", "a callback made a system call")):
+        run = subprocess.run([sys.argv[1], sys.argv[3], "6"], env=dict(os.environ, OFFENCE=offence),
+                             timeout=60, check=False)
+        if run.returncode == 77:
+            return True
+        found = verdict(run.returncode)
+        print(f"offence {offence}: {found}")
+        found_all = found_all and found == wanted
+    return found_all
+
+
 def main():
-    if len(sys.argv) not in (3, 4):
+    if len(sys.argv) not in (4, 5):
         sys.exit(__doc__)
-    bad = False
+    bad = not finds_offences()
     # A ring that holds all that is recorded, and one that is full for most of the time.
     for version, ring_bytes, tool in itertools.product(range(1, 8), ("128M", "64K"),
-                                                       ["", *sys.argv[3:]]):
+                                                       ["", *sys.argv[4:]]):
         with tempfile.TemporaryDirectory() as directory:
             # Its rings are left over, as of any process that does not end as others do.
             environment = dict(os.environ, RINGSIDE_DIR=directory, RINGSIDE_RING_DIR=directory,
