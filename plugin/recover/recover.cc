@@ -219,6 +219,25 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   return why;
 }
 
+// What is wrong, or nothing. A copy that an earlier recovery has made, which failed later, stays.
+std::string copy_segment(const BegunTrace& segment, const std::string& first_line,
+                         const std::string& target) {
+  const BegunTrace made(target, first_line);
+  if (made.is_there() && made.bytes() == segment.bytes()) {
+    return {};
+  }
+  exporting::TraceFile file;
+  const bool is_new = file.create(target);
+  if (is_new && segment.copy_to(file, segment.bytes()) && file.flush_whole() && file.sync()) {
+    return {};
+  }
+  const std::string why = std::strerror(errno);
+  if (is_new) {
+    unlink(target.c_str());
+  }
+  return target + ": " + why;
+}
+
 // The earlier ones are copied as they are.
 std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
                           const std::string& directory) {
@@ -226,23 +245,14 @@ std::string copy_segments(const JournalImage& journal, const LeftOver& left, con
     if (segment >= journal.checkpoint.segment || !is_in_rings(path, left)) {
       continue;
     }
-    const BegunTrace begun(place_of(path, left), text_at(journal.first_lines, segment));
+    const std::string& first_line = text_at(journal.first_lines, segment);
+    const BegunTrace begun(place_of(path, left), first_line);
     if (!begun.is_there()) {
       continue;  // the recorder had no more room for it
     }
-    const std::string target = directory + name_of(path, left, options);
-    const BegunTrace made(target, text_at(journal.first_lines, segment));
-    if (made.is_there() && made.bytes() == begun.bytes()) {
-      continue;  // by a recovery that failed later
-    }
-    exporting::TraceFile file;
-    const bool is_new = file.create(target);
-    if (!is_new || !begun.copy_to(file, begun.bytes()) || !file.flush_whole() || !file.sync()) {
-      const std::string why = std::strerror(errno);
-      if (is_new) {
-        unlink(target.c_str());
-      }
-      return target + ": " + why;
+    std::string wrong = copy_segment(begun, first_line, directory + name_of(path, left, options));
+    if (!wrong.empty()) {
+      return wrong;
     }
   }
   return {};

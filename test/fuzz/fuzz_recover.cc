@@ -11,6 +11,7 @@
 #include "plugin/export/chrome_trace.h"
 #include "plugin/record/names.h"
 #include "plugin/record/ring.h"
+#include "plugin/recover/last_account.h"
 #include "plugin/recover/replay.h"
 #include "test/fuzz/input.h"
 
@@ -88,6 +89,8 @@ std::vector<std::uint64_t> journal_image() {
     journal.append(record, 0);
   }
   journal.written(assemble::row_id(records()[3].id));
+  journal.count_mark(false, true);
+  journal.count_mark(true, false);
   assemble::Checkpoint made{};
   made.segment = 1;
   made.clock_ticks = {1000, 2'000'000};
@@ -169,7 +172,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Nowhere nowhere;
   exporting::ChromeTrace trace(nowhere);
   trace.resume(1, journal.run_id);
-  recover::replay(journal, rings, trace);
+  const recover::Replayed replayed = recover::replay(journal, rings, trace);
+  recover::Outcome outcome;
+  exporting::TraceEnd end{.recovered = true};
+  trace.account(recover::account_of(journal, rings, {}, replayed, outcome), 0, true);
+  recover::add_losses(journal, outcome, end);
+  trace.end(0, replayed.operations, end);
   if (nowhere.bytes > std::size_t{1} << 24) {
     std::abort();  // a few records cannot be that many lines
   }

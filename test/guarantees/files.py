@@ -130,6 +130,19 @@ def full_rings(options):
         require(status["dropped"] == 0, f"records are lost: {status}")
 
 
+def read_only(options):
+    """A file system that takes nothing, for the traces, then for the rings."""
+    if not can_mount("read-only file systems"):
+        return
+    with House(options) as house:
+        house.traces.mkdir()
+        wrap_host(house, 'mount -t tmpfs -o ro none "$RINGSIDE_DIR" || exit 76; exec "$0" "$@"')
+        affected(house, house.run("trouble", "nothing"))
+    with House(options) as house:
+        wrap_host(house, 'mount -t tmpfs -o ro none "$RINGSIDE_RING_DIR" || exit 76; exec "$0" "$@"')
+        unaffected(house, house.run("trouble", "nothing"), warnings=0)
+
+
 def small_rings(options):
     """As much shared memory as a container has: it is left to NCCL."""
     if not can_mount("small rings"):
@@ -168,6 +181,7 @@ def trouble(options):
     limits(options)
     full_disk(options)
     full_rings(options)
+    read_only(options)
     small_rings(options)
     without_zlib(options)
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recoveries that meet trouble of their own: nothing is removed before all of it is in a trace."""
+import json
 import os
 import resource
 import signal
@@ -91,6 +92,29 @@ def unreadable_ring(options):
         whole(house)
 
 
+def cut_trace(options):
+    """The file is shorter than the process had written, or gone: what else there is comes back, and it
+    is said what is missing."""
+    for left, said in ((100_000, "shorter than the process had written"), (0, "is not there")):
+        with House(options) as house:
+            killed(house, 1)
+            (trace,) = house.trace_files()
+            if left:
+                os.truncate(trace, left)
+            else:
+                trace.unlink()
+            require(said in house.recover(), f"recover does not say that the trace {said}")
+            house.account()
+            end = json.loads(trace.read_text(encoding="utf-8").splitlines()[-2])["args"]
+            require(end["recovered"] and "marks_lost" not in end, f"{end}")
+            done = subprocess.run([options.ringside, "summary", "--format", "json", str(trace)],
+                                  capture_output=True, text=True, timeout=60, check=True)
+            known = json.loads(done.stdout)
+            missing = end["operations"] - known["inputs"]["operations"]
+            require(0 < missing == known["completeness"]["operations_lost"], f"{missing} are missing")
+            require(known["completeness"]["files_losses_not_known"], "marks lost are said to be known")
+
+
 def twice(options):
     """With --keep it can be done again, and gives the same."""
     with House(options) as house:
@@ -128,5 +152,6 @@ def recovery(options):
     without_room(options)
     flight_without_room(options)
     unreadable_ring(options)
+    cut_trace(options)
     twice(options)
     full_dump(options)
