@@ -230,8 +230,13 @@ def deaths(options):
                         f"{killed} records lost by the kill, {under_way} callbacks were under way")
                 # Calls without a pause follow each other by less than Perfetto can tell apart; what is
                 # written and what is recovered do not know of each other's.
+                found = house.operations()
                 if pause_us != 0:
                     house.lint()
+                    # Each has one Coll, of a start and a stop.
+                    least = sum(row[2]["Coll"] // 2 for row in house.rows())
+                    most = sum((row[1]["Coll"] + 1) // 2 for row in house.rows())
+                    require(least <= found <= most, f"{found} operations, not {least} to {most}")
             except Failure as failure:
                 raise Failure(where + str(failure)) from None
             recovered += sum(produced.values())
@@ -251,6 +256,8 @@ def exits(options):
                 house.recover()
                 account = house.whole_account()
                 require(house.sum(account, "dropped_kill") == 0, f"{how} loses records")
+            found = house.operations()
+            require(found == 2 * 1000, f"{how}: {found} operations of two threads")
             house.warnings(at_most=0)
             house.lint()
 
