@@ -192,6 +192,10 @@ def main():
         case = Case(options, directory, "stall")
         case.host(file, *sleep)
         check_stall(case, operation)
+        case = Case(options, directory, "flight")
+        case.host(file, *sleep, RINGSIDE_FLIGHT_SECONDS="600")
+        check_stall(case, operation)
+        require(sorted(case.traces.iterdir()) == case.dumps(), "a flight recorder wrote more")
         check_with_threads_stopped(Case(options, directory, "stopped"), file, after)
         for name, arguments, variables in (
                 ("off", sleep, {"RINGSIDE_HANG_SECONDS": "0"}), ("no-stall", ("--timing",), {}),
