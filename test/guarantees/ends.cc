@@ -212,6 +212,9 @@ int way_out(const Program& program) {
     loaded.plugin().finalize(context);
   }
   wait_for(ended);
+  if (how == "sleep") {
+    pause();
+  }
   if (how == "abort") {
     std::abort();
   }

@@ -149,6 +149,12 @@ class House:
                               timeout=60, check=False)
         require(done.returncode == 0, f"ringside summary ends with {done.returncode}")
 
+    def ctl(self, *arguments):
+        """`ringside ctl` for the program that runs."""
+        return subprocess.run([self.options.ringside, "ctl", *arguments],
+                              env={**os.environ, "RINGSIDE_RING_DIR": str(self.rings)},
+                              capture_output=True, text=True, timeout=60, check=False)
+
     def recover(self):
         done = subprocess.run([self.options.ringside, "recover", str(self.rings)],
                               capture_output=True, text=True, timeout=90, check=False)

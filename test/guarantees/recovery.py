@@ -139,9 +139,7 @@ def full_dump(options):
             time.sleep(0.05)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (3 * MIB // 2, resource.RLIM_INFINITY))
         path = house.root / "dump.json"
-        done = subprocess.run([options.ringside, "ctl", "dump", "--output", str(path)],
-                              env={**os.environ, "RINGSIDE_RING_DIR": str(house.rings)},
-                              capture_output=True, text=True, timeout=60, check=False)
+        done = house.ctl("dump", "--output", str(path))
         process.kill()
         process.communicate(timeout=30)
         require(done.returncode == 1 and "File too large" in done.stderr + done.stdout, f"{done}")

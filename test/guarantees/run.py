@@ -11,6 +11,7 @@ import argparse
 import collections
 import json
 import os
+import pathlib
 import random
 import signal
 import sys
@@ -262,6 +263,36 @@ def exits(options):
             house.lint()
 
 
+def idle(options):
+    """While nothing happens the plugin's threads take next to nothing of a core."""
+    def spent_ns(process):
+        tasks = pathlib.Path(f"/proc/{process.pid}/task").iterdir()
+        ours = [task for task in tasks if (task / "comm").read_text().startswith("ringside")]
+        require(len(ours) == 2, f"{len(ours)} threads of the plugin")
+        return sum(int((task / "schedstat").read_text().split()[0]) for task in ours)
+
+    if not pathlib.Path("/proc/self/schedstat").exists():
+        print("idle: skipped, this kernel does not tell what a thread takes")
+        return 77
+    with House(options) as house:
+        process = house.begin("way_out", "sleep", 1000, 20)
+        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        time.sleep(5)  # what it has recorded is written, and given up waiting for
+        shares = []
+        for asked in ("status", "stop"):
+            done = house.ctl(asked)
+            require(done.returncode == 0, f"{done}")
+            time.sleep(0.5)
+            before, begun = spent_ns(process), time.monotonic_ns()
+            time.sleep(2)
+            shares.append((spent_ns(process) - before) / (time.monotonic_ns() - begun))
+        process.kill()
+        process.communicate(timeout=30)
+        require(options.sanitized or max(shares) < 0.01, f"idle threads take {shares} of a core")
+        print(f"idle: {shares[0]:.3%} of a core while recording, {shares[1]:.3%} when stopped")
+    return 0
+
+
 def absurd(options):
     for abi in range(1, 8):
         with House(options, abi) as house:
@@ -273,7 +304,7 @@ def absurd(options):
 
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
-         "recovery": recovery.recovery,
+         "recovery": recovery.recovery, "idle": idle,
          "absurd": absurd}
 
 
