@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <string>
 
 #include "plugin/assemble/gpu_clock.h"
@@ -21,6 +22,17 @@ void copy_text(std::string_view from, char (&to)[Size]) {
 constexpr std::uint64_t head_of(std::uint64_t operation, std::int32_t tid) {
   constexpr std::uint64_t kTidMask = (std::uint64_t{1} << kEntryTidBits) - 1;
   return (operation << kEntryTidBits) | (static_cast<std::uint32_t>(tid) & kTidMask);
+}
+
+// Nothing of a note that is of no segment.
+std::optional<std::uint64_t> segment_of(NoteKind kind, std::string_view note) {
+  if (kind != NoteKind::kTracePath && kind != NoteKind::kFirstLine &&
+      kind != NoteKind::kSegmentCounts) {
+    return std::nullopt;
+  }
+  std::uint64_t segment = 0;
+  std::memcpy(&segment, note.data(), std::min(sizeof segment, note.size()));
+  return segment;
 }
 
 }  // namespace
@@ -211,16 +223,39 @@ bool Journal::write_note(NoteKind kind, std::string_view data) {
   return true;
 }
 
+// Those that a recovery cannot do without come first: where notes have little room, the rest may
+// have none.
+void Journal::turn_notes() {
+  std::uint64_t newest = 0;
+  for (const auto& [which, text] : noted_) {
+    newest = std::max(newest, segment_of(which.first, text).value_or(0));
+  }
+  const auto place = [&](const Noted& note) -> std::uint64_t {
+    const auto segment = segment_of(note.first.first, note.second);
+    if (segment && (*segment + 1 < newest || note.first.first == NoteKind::kSegmentCounts)) {
+      return 2 + (newest - *segment);
+    }
+    return segment || note.first.first == NoteKind::kFinalPath ? 0 : 1;
+  };
+  std::vector<const Noted*> notes;
+  for (const Noted& note : noted_) {
+    notes.push_back(&note);
+  }
+  std::stable_sort(notes.begin(), notes.end(),
+                   [&](const Noted* a, const Noted* b) { return place(*a) < place(*b); });
+  notes_ = (notes_ ^ kHalfBit) & kHalfBit;
+  std::uint64_t lost = 0;
+  for (const Noted* const note : notes) {
+    lost += write_note(note->first.first, note->second) ? 0 : 1;
+  }
+  header_->notes_lost.store(lost, std::memory_order_relaxed);
+}
+
 void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   const std::lock_guard lock(notes_mutex_);
   noted_[{kind, key}] = data;
   if (!write_note(kind, data)) {
-    notes_ = (notes_ ^ kHalfBit) & kHalfBit;
-    for (const auto& [which, text] : noted_) {
-      if (!write_note(which.first, text)) {
-        header_->notes_lost.fetch_add(1, std::memory_order_relaxed);
-      }
-    }
+    turn_notes();
   }
   header_->notes.store(notes_, std::memory_order_release);
 }

@@ -68,6 +68,8 @@ class Journal {
   void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
 
  private:
+  using Noted = std::pair<const std::pair<NoteKind, std::uint64_t>, std::string>;
+
   JournalEntry* entries(bool half);
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
@@ -82,6 +84,7 @@ class Journal {
   /// A note replaces an earlier one of its kind and key.
   void add_note(NoteKind kind, std::uint64_t key, std::string_view data);
   bool write_note(NoteKind kind, std::string_view data);
+  void turn_notes();
   bool append_written();
 
   JournalHeader* const header_;
@@ -89,7 +92,7 @@ class Journal {
   std::mutex notes_mutex_;   // guards notes_, noted_ and the notes in memory
   std::uint64_t notes_ = 0;  ///< as published
   std::vector<std::uint64_t> written_;
-  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;
+  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;  ///< by kind and key
 };
 
 }  // namespace ringside::assemble

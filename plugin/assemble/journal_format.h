@@ -95,7 +95,7 @@ struct JournalHeader {
 
   alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
   std::atomic<std::uint64_t> notes;            ///< half in the top bit, bytes in use below
-  std::atomic<std::uint64_t> notes_lost;       ///< notes that had no room
+  std::atomic<std::uint64_t> notes_lost;       ///< notes that have no room
   std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
   std::atomic<std::uint64_t> sequence;         ///< of the last checkpoint; 0: there is none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2

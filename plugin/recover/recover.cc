@@ -312,7 +312,8 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (journal.notes_lost != 0) {
     outcome.notes.push_back(std::to_string(journal.notes_lost) +
-                            " communicators, names or windows had no room in the journal");
+                            " notes of older segments, or of communicators, names and windows, had "
+                            "no room in the journal (RINGSIDE_JOURNAL_BYTES)");
   }
   std::uint64_t bad = journal.bad_entries;
   for (const RingImage& ring : rings) {

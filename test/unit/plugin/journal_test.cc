@@ -270,6 +270,36 @@ TEST_CASE("A journal of version 2 is read as before, and does not know what was 
   }
 }
 
+TEST_CASE("Where notes have little room those come first without which nothing is recovered") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  journal.note_final_path("/somewhere/ringside.x.json");
+  journal.note(assemble::WindowNoteData{1, 7, 1000});
+  constexpr std::uint32_t kCommunicators = 20;
+  assemble::Communicator communicator;
+  constexpr std::uint64_t kSegments = 200;
+  for (std::uint64_t segment = 1; segment <= kSegments; ++segment) {
+    // As a segment is begun: its path before that of the one before it counts no more.
+    journal.note_trace(segment, "/somewhere/" + std::to_string(segment));
+    const recover::JournalImage between = memory.read();
+    CHECK(between.first_lines.contains(segment - 1) == (segment > 1));
+    journal.note(assemble::SegmentCountsNote{segment - 1, {}, {}});
+    journal.note_first_line(segment, std::string(2000, 'x'));
+    communicator.context = 1 + static_cast<std::uint32_t>(segment) % kCommunicators;
+    journal.note(communicator);
+    const recover::JournalImage image = memory.read();
+    CHECK(image.final_path == "/somewhere/ringside.x.json");
+    CHECK(image.windows.size() == 1);
+    CHECK(image.communicators.size() == std::min<std::size_t>(segment, kCommunicators));
+    CHECK(image.traces.contains(segment));
+    CHECK(image.first_lines.contains(segment));
+    CHECK(image.bad_entries == 0);
+  }
+  const recover::JournalImage image = memory.read();
+  CHECK(image.notes_lost > 0);
+  CHECK(image.notes_lost < 3 * assemble::kNotedSegments);
+}
+
 TEST_CASE("A journal with any word changed is refused or read without harm") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
