@@ -16,6 +16,7 @@
 
 #include "plugin/assemble/journal_format.h"
 #include "plugin/control/background_thread.h"
+#include "plugin/record/own_descriptor.h"
 
 namespace ringside::control {
 namespace {
@@ -84,7 +85,8 @@ void ControlSocket::close_descriptor(Descriptor& descriptor) noexcept {
 }
 
 int ControlSocket::listen_at(int directory, const std::string& path) {
-  const int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int listener =
+      record::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) {
     return errno;
   }
@@ -102,7 +104,7 @@ int ControlSocket::listen_at(int directory, const std::string& path) {
   if (error == 0 && ::listen(listener, static_cast<int>(kMostClients)) != 0) {
     error = errno;
   }
-  const int wake = error == 0 ? eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) : -1;
+  const int wake = error == 0 ? record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) : -1;
   wake_.store(wake, std::memory_order_relaxed);
   return error == 0 && wake < 0 ? errno : error;
 }
@@ -249,8 +251,8 @@ bool ControlSocket::accept_clients(std::array<Client, kMostClients>& clients) {
     if (clients[i].connection != nullptr) {
       continue;
     }
-    const int connection = accept4(listener_.load(std::memory_order_relaxed), nullptr, nullptr,
-                                   SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int connection = record::own_descriptor(accept4(
+        listener_.load(std::memory_order_relaxed), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (connection < 0) {
       return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
     }

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/record/own_descriptor.h"
+
 namespace ringside::control {
 namespace {
 
@@ -40,8 +42,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
 // taken, who would read along or has put it there. Nor is a pipe: one that nobody reads would hold
 // up the application, one that nobody reads any more would end it by SIGPIPE.
 int open_log(const std::string& path) {
-  const int file =
-      open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
+  const int file = record::own_descriptor(open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
   struct stat about {};
   const bool is_fit =
       file >= 0 && fstat(file, &about) == 0 &&

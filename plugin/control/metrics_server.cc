@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/record/own_descriptor.h"
+
 #ifdef RINGSIDE_HAS_MICROHTTPD
 #include <dlfcn.h>
 #include <microhttpd.h>
@@ -30,7 +32,8 @@ bool MetricsServer::listen_at(const ListenAddress& address) {
   inet_pton(AF_INET, address.host.c_str(), &wanted.sin_addr);
   const int ports = address.port == 0 ? 1 : kMostPorts;
   for (int i = 0; i < ports && address.port + i <= UINT16_MAX; ++i) {
-    const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int made =
+        record::own_descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     wanted.sin_port = htons(static_cast<std::uint16_t>(address.port + i));
     const int on = 1;
     // A port on which an ended process has closed connections is free.

@@ -10,6 +10,7 @@
 
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/nvtx/payload.h"
+#include "plugin/record/own_descriptor.h"
 
 namespace ringside::control {
 namespace {
@@ -33,7 +34,8 @@ int open_copy(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
     const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
-    const int own = open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    const int own =
+        record::own_descriptor(open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
     if (own >= 0) {
       return own;
     }

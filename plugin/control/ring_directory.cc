@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/assemble/journal_format.h"
+#include "plugin/record/own_descriptor.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::control {
@@ -74,14 +75,15 @@ bool RingDirectory::create(const std::string& parent, const std::string& stem,
   if (mkdir(path_.c_str(), 0700) != 0) {
     return fail(path_, errno);
   }
-  directory_ = open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  directory_ =
+      record::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory_ < 0) {
     const int error = errno;
     rmdir(path_.c_str());
     return fail(path_, error);
   }
-  lock_ = openat(directory_, assemble::kJournalName,
-                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  lock_ = record::own_descriptor(openat(directory_, assemble::kJournalName,
+                                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (lock_ < 0) {
     return fail(path_, errno);
   }

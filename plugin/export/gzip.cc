@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/record/own_descriptor.h"
+
 namespace ringside::exporting {
 namespace {
 
@@ -58,13 +60,13 @@ bool has_zlib() {
 
 GzipWriter::GzipWriter(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".gz.tmp"), piece_(kPiece_bytes) {
-  source_ = open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  source_ = record::own_descriptor(open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   target_ = source_ >= 0 ? create_private(temporary_) : -1;
   if (target_ < 0) {
     return;
   }
   // zlib closes the descriptor that it is given; ours stays, to ask for the size.
-  given_ = fcntl(target_, F_DUPFD_CLOEXEC, 0);
+  given_ = record::own_descriptor(fcntl(target_, F_DUPFD_CLOEXEC, 0));
   gzip_ = given_ >= 0 ? zlib().gzdopen(given_, "wb1") : nullptr;
   if (gzip_ == nullptr && given_ >= 0) {
     close(given_);

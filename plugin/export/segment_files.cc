@@ -12,6 +12,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "plugin/record/own_descriptor.h"
+
 namespace ringside::exporting {
 namespace {
 
@@ -68,7 +70,7 @@ SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, const std::s
         unlink(path.c_str());
       }
       made.path.clear();
-      made.file = memfd_create("ringside", MFD_CLOEXEC);
+      made.file = record::own_descriptor(memfd_create("ringside", MFD_CLOEXEC));
       anonymous_ = true;
     }
   }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "plugin/record/own_descriptor.h"
+
 namespace ringside::exporting {
 namespace {
 
@@ -46,7 +48,8 @@ bool make_directories(const std::string& path) {
 }
 
 int create_private(const std::string& path) {
-  return open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  return record::own_descriptor(
+      open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
 }
 
 TraceFile::~TraceFile() {

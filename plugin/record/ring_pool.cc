@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/record/own_descriptor.h"
+
 namespace ringside::record {
 
 thread_local constinit Ring* RingPool::thread_ring_ = nullptr;
@@ -89,8 +91,8 @@ void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
   const int directory = directory_.load(std::memory_order_acquire) - 1;
   if (directory >= 0) {
     const auto name = file_name(index);
-    const int file =
-        openat(directory, name.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    const int file = own_descriptor(
+        openat(directory, name.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     int error = file < 0 ? errno : posix_fallocate(file, 0, static_cast<off_t>(bytes));
     if (error == 0) {
       void* memory =

@@ -154,6 +154,28 @@ def small_rings(options):
         require(len(said) == 1 and "rings in memory" in said[0], f"not said once: {house.said()}")
 
 
+def without_streams(options):
+    """A daemon's process: what it prints goes to the numbers of files that it opened later, by mistake.
+    None of these is ours."""
+    closed = "<&- >&- 2>&-"
+    with House(options) as house:
+        run_by(house, f"exec {house.options.host} {closed}")
+        house.run("notes", 1000, 100, 20)  # prints at its end
+        account = house.account()
+        require(house.sum(account, "dropped_write") == 0, f"{account}")
+        house.lint()
+        house.no_rings()
+    with House(options) as house:
+        run_by(house, f"exec {house.options.host} {closed}")
+        process = house.begin("way_out", "never", 10**9, 100, RINGSIDE_MAX_BYTES="nonsense")
+        time.sleep(1)
+        process.kill()
+        process.communicate(timeout=30)
+        house.recover()
+        house.account()
+        house.lint()
+
+
 def without_zlib(options):
     """Compression is asked for, and what it needs is not there when the trace is closed."""
     try:
@@ -183,6 +205,7 @@ def trouble(options):
     full_rings(options)
     read_only(options)
     small_rings(options)
+    without_streams(options)
     without_zlib(options)
 
 
