@@ -72,13 +72,29 @@ std::string LeftOver::open() {
   is_own_ = about.st_uid == geteuid();
   lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (lock_ < 0) {
-    return "its journal: " + because(errno);
+    const int error = errno;
+    // A process that begins makes its journal first.
+    is_remains_ = error == ENOENT && has_files();
+    return is_remains_ ? std::string() : "its journal: " + because(error);
   }
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   is_in_use_ = fcntl(lock_, F_SETLK, &lock) != 0;
   return {};
+}
+
+bool LeftOver::has_files() const {
+  bool has_any = false;
+  const int listed = dup(directory_);
+  if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
+    while (const dirent* entry = readdir(all)) {
+      const std::string_view name(entry->d_name);
+      has_any = has_any || name.starts_with("ring") || name == assemble::kControlName;
+    }
+    closedir(all);
+  }
+  return has_any;
 }
 
 std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
@@ -196,7 +212,9 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
   }
 }
 
+// The journal first: without it nobody takes what is left for something to be recovered.
 bool LeftOver::remove() {
+  unlinkat(directory_, assemble::kJournalName, 0);
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
@@ -213,7 +231,6 @@ bool LeftOver::remove() {
     closedir(all);
   }
   unlinkat(directory_, assemble::kControlName, 0);
-  unlinkat(directory_, assemble::kJournalName, 0);
   return rmdir(path_.c_str()) == 0;
 }
 

@@ -24,6 +24,9 @@ class LeftOver {
   std::string open();
   /// The process lives, or somebody else recovers it now; there is no lock then.
   bool is_in_use() const { return is_in_use_; }
+  /// The journal is gone and other files are not: all was recovered, or the process had ended, and
+  /// who removed the rest was killed.
+  bool is_remains() const { return is_remains_; }
   /// Another user's directory could name any file as its trace.
   bool is_own() const { return is_own_; }
 
@@ -44,6 +47,7 @@ class LeftOver {
                          std::vector<std::string>& notes);
   std::uint64_t turns() const;
   void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
+  bool has_files() const;
   std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
 
   std::string path_;
@@ -51,6 +55,7 @@ class LeftOver {
   int lock_ = -1;
   bool is_in_use_ = false;
   bool is_own_ = false;
+  bool is_remains_ = false;
   std::size_t unread_rings_ = 0;
 };
 

@@ -195,21 +195,8 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   return file.flush_whole() && file.sync();
 }
 
-// Makes the trace beside its place, and moves it there.
-std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                       const std::string& recorded, const std::string& target, Outcome& outcome) {
-  const BegunTrace begun(recorded, text_at(journal.first_lines, journal.checkpoint.segment));
-  const bool replaces = begun.is_there() && target == recorded;
-  const std::string temporary = target + ".recovering";
-  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
-  exporting::TraceFile file;
-  if (!file.create(temporary) || !write_trace(journal, rings, begun, file, outcome)) {
-    const std::string why = std::strerror(errno);
-    unlink(temporary.c_str());
-    return temporary + ": " + why;
-  }
-  file.close();
-  // link fails where the name is taken, rename replaces it: only the trace itself is replaced.
+// link fails where the name is taken, rename replaces it: only the trace itself is replaced.
+std::string move_to(const std::string& temporary, const std::string& target, bool replaces) {
   const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0
                               : link(temporary.c_str(), target.c_str()) == 0;
   std::string why = moved ? "" : target + ": " + std::strerror(errno);
@@ -219,6 +206,26 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   return why;
 }
 
+// Makes the trace beside its place, and moves it there.
+std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
+                       const std::string& recorded, const std::string& target, Outcome& outcome) {
+  const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
+  const BegunTrace begun(recorded, first_line);
+  // Elsewhere there may be that of an earlier recovery, which was killed.
+  const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
+                                           : BegunTrace(target, first_line).is_there();
+  const std::string temporary = target + ".recovering";
+  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
+  exporting::TraceFile file;
+  if (!file.create(temporary) || !write_trace(journal, rings, begun, file, outcome)) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    return temporary + ": " + why;
+  }
+  file.close();
+  return move_to(temporary, target, replaces);
+}
+
 // What is wrong, or nothing. A copy that an earlier recovery has made, which failed later, stays.
 std::string copy_segment(const BegunTrace& segment, const std::string& first_line,
                          const std::string& target) {
@@ -226,16 +233,17 @@ std::string copy_segment(const BegunTrace& segment, const std::string& first_lin
   if (made.is_there() && made.bytes() == segment.bytes()) {
     return {};
   }
+  const std::string temporary = target + ".recovering";
+  unlink(temporary.c_str());
   exporting::TraceFile file;
-  const bool is_new = file.create(target);
-  if (is_new && segment.copy_to(file, segment.bytes()) && file.flush_whole() && file.sync()) {
-    return {};
+  if (!file.create(temporary) || !segment.copy_to(file, segment.bytes()) || !file.flush_whole() ||
+      !file.sync()) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    return temporary + ": " + why;
   }
-  const std::string why = std::strerror(errno);
-  if (is_new) {
-    unlink(target.c_str());
-  }
-  return target + ": " + why;
+  file.close();
+  return move_to(temporary, target, false);
 }
 
 // The earlier ones are copied as they are.
@@ -294,6 +302,12 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (!left.is_own() && options.output_directory.empty()) {
     outcome.error = "it is another user's: --output DIR says where the trace is to go";
+    return outcome;
+  }
+  if (left.is_remains()) {
+    outcome.notes.emplace_back(
+        "these are remains of what was recovered, or of a process that ended");
+    outcome.removed = !options.keep && left.remove();
     return outcome;
   }
   JournalImage journal;

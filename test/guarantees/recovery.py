@@ -2,6 +2,7 @@
 """Recoveries that meet trouble of their own: nothing is removed before all of it is in a trace."""
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -130,6 +131,41 @@ def twice(options):
         house.lint()
 
 
+def remains(options):
+    """A recovery that was killed while it removed what it had recovered: its trace stays as it is."""
+    with House(options) as house:
+        rings = killed(house)
+        recover(house, "--keep")
+        (trace,) = house.trace_files()
+        whole_text = trace.read_bytes()
+        (rings / "journal").unlink()  # the first that goes
+        require("remains" in house.recover(), "recover does not say that these are remains")
+        require(trace.read_bytes() == whole_text, "the trace was made anew, of less")
+        house.lint()
+
+
+def killed_recovery(options):
+    """Killed at any moment, and asked again."""
+    chance = random.Random(options.seed)
+    for number in range(40 if options.long else 6):
+        with House(options) as house:
+            killed(house, **({"RINGSIDE_FLIGHT_BYTES": "8M"} if number % 2 else {}))
+            for _ in range(3):
+                process = subprocess.Popen([options.ringside, "recover", str(house.rings)],
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                time.sleep(chance.uniform(0.005, 0.25))
+                process.kill()
+                process.wait()
+            house.recover()
+            account = house.account(house.trace_files()[-1])
+            produced = {name: of["produced"] for name, of in account["by_type"].items()}
+            require(all(produced.get(name, 0) >= called for name, called in house.called(2).items()),
+                    f"seed {options.seed}: {produced} in the account, {house.called(2)} returned")
+            odd = [path for path in house.traces.iterdir() if path.suffix != ".json"]
+            require(not odd, f"seed {options.seed}: {odd} are left")
+            house.lint()
+
+
 def full_dump(options):
     """A dump of which a part finds no room is no dump."""
     with House(options) as house:
@@ -152,4 +188,6 @@ def recovery(options):
     unreadable_ring(options)
     cut_trace(options)
     twice(options)
+    remains(options)
+    killed_recovery(options)
     full_dump(options)
