@@ -25,13 +25,14 @@ std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
 
 void Assembler::start_call(const RecordView& view) {
   take_marks_of(view.tid, view.ts_ns);
-  CallEvent made;
+  const std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
+  auto& made = std::get<CallEvent>(events_.insert(view.id, view.type).data);
   Call& call = made.call;
   call.type = view.type;
   call.id = row_id(view.id);
   call.context = view.context;
   call.tid = view.tid;
-  call.start_ns = call_boundary(view.tid, view.ts_ns);
+  call.start_ns = start_ns;
   made.parent = view.payload.api.parent;
   if (record::is_api(view.type)) {
     const record::ApiPayload& api = view.payload.api;
@@ -43,7 +44,6 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  events_.insert(view.id, Event{view.type, 0, 0, false, made});
   calls_[view.tid].open.push_back(view.id);
   if (record::is_call(view.type)) {
     if (call.captured) {

@@ -128,10 +128,10 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
   if (found.empty()) {
     return {};
   }
-  for (const auto* node = events_.oldest(); node != nullptr; node = node->newer) {
-    const auto at = found.find(node->value.operation);
+  for (auto at_event = events_.oldest(); at_event; at_event.next()) {
+    const auto at = found.find(at_event.value().operation);
     if (at != found.end()) {
-      add_open_event(node->value, at->second.first, at->second.second);
+      add_open_event(at_event.value(), at->second.first, at->second.second);
     }
   }
   std::vector<InFlight> since;

@@ -69,8 +69,8 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
   std::uint64_t written = 0;
   std::vector<EventId> open;
   open.reserve(events_.size());
-  for (const auto* node = events_.oldest(); node != nullptr; node = node->newer) {
-    open.push_back(node->id);
+  for (auto at = events_.oldest(); at; at.next()) {
+    open.push_back(at.id());
   }
   std::sort(open.begin(), open.end());
   for (const EventId id : open) {
@@ -174,14 +174,14 @@ void Assembler::give_up_oldest(std::int64_t now_ns) {
   std::vector<EventId> oldest;
   oldest.reserve(wanted);
   // What an earlier search passed over cannot be given up any more.
-  const auto* node = events_.node(searched_until_);
-  for (node = node != nullptr ? node : events_.oldest(); node != nullptr && oldest.size() < wanted;
-       node = node->newer) {
-    if (can_be_given_up(node->value)) {
-      oldest.push_back(node->id);
+  const auto searched = events_.from(searched_until_);
+  auto at = searched ? searched : events_.oldest();
+  for (; at && oldest.size() < wanted; at.next()) {
+    if (can_be_given_up(at.value())) {
+      oldest.push_back(at.id());
     }
   }
-  searched_until_ = node != nullptr ? node->id : 0;
+  searched_until_ = at ? at.id() : 0;
   for (const EventId id : oldest) {
     give_up(id, now_ns);
   }

@@ -76,7 +76,7 @@ void Assembler::start_operation(const RecordView& view) {
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
   joined_operation_ = number;
-  OpenOperation& open = operations_.insert(number, {});
+  OpenOperation& open = operations_.insert(number);
   Operation& made = open.operation;
   made.number = number;
   made.kind = view.type == EventType::kColl  ? OperationKind::kColl
@@ -153,16 +153,18 @@ void Assembler::start_operation(const RecordView& view) {
                          made.kind != OperationKind::kCopyEngine &&
                          communicator(view.context).abi_version >= 3;
 
-  CallEvent enqueue;
-  enqueue.call.type = view.type;
-  enqueue.call.id = row_id(view.id);
-  enqueue.call.operation = number;
-  enqueue.call.context = view.context;
-  enqueue.call.tid = view.tid;
-  enqueue.call.func = made.func;
-  enqueue.call.captured = made.captured;
-  enqueue.call.start_ns = start_ns;
-  events_.insert(view.id, Event{view.type, 0, number, made.sampled_out, enqueue});
+  Event& event = events_.insert(view.id, view.type);
+  event.operation = number;
+  event.sampled_out = made.sampled_out;
+  Call& enqueue = std::get<CallEvent>(event.data).call;
+  enqueue.type = view.type;
+  enqueue.id = row_id(view.id);
+  enqueue.operation = number;
+  enqueue.context = view.context;
+  enqueue.tid = view.tid;
+  enqueue.func = made.func;
+  enqueue.captured = made.captured;
+  enqueue.start_ns = start_ns;
   unfinished_.push_back({number, made.enqueue_start_ns, kUnknownTime});
   calls_[view.tid].open.push_back(view.id);
 }

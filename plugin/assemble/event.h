@@ -57,7 +57,7 @@ struct Event {
   bool sampled_out = false;
   std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
                Mark>
-      data;
+      data{};
 
   Tally tally() const { return {type, 1, joined}; }
 };
