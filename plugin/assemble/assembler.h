@@ -23,6 +23,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -33,6 +34,7 @@
 #include "plugin/assemble/id_map.h"
 #include "plugin/assemble/in_flight.h"
 #include "plugin/assemble/name_table.h"
+#include "plugin/assemble/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/sampling.h"
 #include "plugin/assemble/sink.h"
@@ -99,8 +101,8 @@ class Assembler {
   /// assembler that is gone; 0: none.
   std::uint64_t record(const RecordView& view, std::uint64_t operation = 0);
 
-  /// Whether a record is still needed to write its row, or its operation's line.
-  bool needs(std::uint64_t operation, record::EventId id) const;
+  /// Says of each whether it is still needed.
+  void answer(std::span<Question> questions) const;
 
   /// What has been learnt of a GPU's clock before.
   void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
@@ -166,6 +168,8 @@ class Assembler {
   void retry_orphans(std::int64_t now_ns);
   void retry_oldest_orphan(std::int64_t now_ns);
   void learn(const RecordView& view);
+  bool is_unfinished(std::uint64_t operation) const;
+  bool is_waited_for(const Event& event) const;
 
   // assemble_calls.cc
   void start_call(const RecordView& view);

@@ -323,9 +323,8 @@ void TraceWriter::checkpoint() {
     made.dropped_no_ring[type] =
         record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
   }
-  journal_->checkpoint(made, [this](std::uint64_t operation, record::EventId id) {
-    return assembler_.needs(operation, id);
-  });
+  journal_->checkpoint(made,
+                       [this](std::span<assemble::Question> asked) { assembler_.answer(asked); });
 }
 
 void TraceWriter::write_account(exporting::ChromeTrace& trace, bool final) {

@@ -47,8 +47,16 @@ assemble::RecordView view(std::uint64_t counter, RecordKind kind, bool has_extra
   return made;
 }
 
-const Journal::Needed kAll = [](std::uint64_t, record::EventId) { return true; };
-const Journal::Needed kNone = [](std::uint64_t, record::EventId) { return false; };
+assemble::Answer answering(bool (*is_needed)(std::uint64_t operation)) {
+  return [is_needed](std::span<assemble::Question> asked) {
+    for (assemble::Question& question : asked) {
+      question.is_needed = is_needed(question.operation);
+    }
+  };
+}
+
+const assemble::Answer kAll = answering([](std::uint64_t) { return true; });
+const assemble::Answer kNone = answering([](std::uint64_t) { return false; });
 
 std::uint64_t row(std::uint64_t counter) {
   return assemble::row_id(view(counter, RecordKind::kStart).id);
@@ -107,7 +115,7 @@ TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet")
   journal.written(row(30));
   journal.written(31 | assemble::kWrittenOperation);
   journal.make_room(
-      [](std::uint64_t operation, record::EventId) { return operation == 20 || operation == 21; });
+      answering([](std::uint64_t operation) { return operation == 20 || operation == 21; }));
   const recover::JournalImage image = memory.read();
   std::vector<std::uint64_t> kept;
   for (const recover::KeptRecord& record : image.records) {
