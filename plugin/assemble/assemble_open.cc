@@ -84,10 +84,10 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
       sink.call(called->call, event.tally());
     }
   }
-  for (const Unfinished& entry : unfinished_) {
+  unfinished_.for_each([&](const Unfinished::Entry& entry) {
     const OpenOperation* const state = operations_.find(entry.number);
     if (state == nullptr || state->finished) {
-      continue;
+      return;
     }
     std::vector<KernelRow> kernels;
     Operation operation = build(*state, kernels);
@@ -102,7 +102,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
           leave_out(kernels[i].id, state->kernels[i].tally);
         }
       }
-      continue;
+      return;
     }
     Tally tally = state->tally;
     if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
@@ -113,7 +113,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
       sink.kernel(kernels[i], state->kernels[i].tally);
     }
     ++written;
-  }
+  });
   std::uint64_t number = next_operation_;
   for (const EventId id : childless_calls_) {
     const Event* const found = events_.find(id);
@@ -211,6 +211,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
   }
   if (OpenOperation* const operation = open_operation(event->operation)) {
     if (!operation->finished) {
+      wake(*operation, now_ns);
       finish(*operation, now_ns);
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
@@ -232,6 +233,7 @@ void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
     if (OpenOperation* const operation = open_operation(event.operation);
         operation != nullptr && !operation->finished) {
       operation->tally.joined = event.joined;
+      wake(*operation, now_ns);
       finish(*operation, now_ns);
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {

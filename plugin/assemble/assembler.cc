@@ -271,6 +271,7 @@ void Assembler::close(std::int64_t now_ns) {
   kernels_held_ = 0;
   childless_calls_.clear();
   calls_.clear();
+  last_calls_ = {};
 }
 
 }  // namespace ringside::assemble
