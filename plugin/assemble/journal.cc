@@ -231,6 +231,11 @@ bool Journal::write_note(NoteKind kind, std::string_view data) {
 
 void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   const std::lock_guard lock(notes_mutex_);
+  put_note(kind, key, data);
+}
+
+// Under the mutex.
+void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   noted_[{kind, key}] = data;
   if (!write_note(kind, data)) {
     notes_ = (notes_ ^ kHalfBit) & kHalfBit;
@@ -274,7 +279,31 @@ void Journal::note(const Communicator& from) {
   copy_text(from.name, made.name);
   copy_text(from.gpu_uuid, made.gpu_uuid);
   copy_text(from.gpu_pci, made.gpu_pci);
-  add_note(NoteKind::kCommunicator, made.context, bytes_of(made));
+  const std::lock_guard lock(notes_mutex_);
+  const auto before = noted_.find({NoteKind::kCommunicator, made.context});
+  CommunicatorNote known{};
+  known.finalized_ns = kUnknownTime;
+  if (before != noted_.end()) {
+    before->second.copy(reinterpret_cast<char*>(&known), sizeof known);
+  }
+  if (made.finalized_ns != kUnknownTime && known.finalized_ns == kUnknownTime) {
+    closed_.push_back(made.context);
+    forget_closed();
+  }
+  put_note(NoteKind::kCommunicator, made.context, bytes_of(made));
+}
+
+// Under the mutex. They go when the half is full.
+void Journal::forget_closed() {
+  constexpr std::size_t kEach_bytes =
+      2 * sizeof(NoteHead) + sizeof(CommunicatorNote) + sizeof(GpuClockNote);
+  while (closed_.size() > header_->notes_bytes / 2 / 2 / kEach_bytes) {
+    noted_.erase({NoteKind::kCommunicator, closed_.front()});
+    noted_.erase({NoteKind::kGpuClock, closed_.front()});
+    closed_.pop_front();
+    ++forgotten_;
+    noted_[{NoteKind::kForgotten, 0}] = bytes_of(forgotten_);
+  }
 }
 
 void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
@@ -285,7 +314,10 @@ void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::Na
 
 void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
   const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
-  add_note(NoteKind::kGpuClock, context, bytes_of(made));
+  const std::lock_guard lock(notes_mutex_);
+  if (noted_.contains({NoteKind::kCommunicator, context})) {
+    put_note(NoteKind::kGpuClock, context, bytes_of(made));
+  }
 }
 
 }  // namespace ringside::assemble

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -50,6 +51,8 @@ class Journal {
   void note_trace(std::uint64_t segment, std::string_view path);
   void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
   void note_first_line(std::uint64_t segment, std::string_view line);
+  /// Of communicators that are closed the last ones to be closed stay noted, as many as take half
+  /// of the room. The log has nothing of the others any more; if it had, it would be nobody's.
   void note(const Communicator& communicator);
   void note(const WindowNoteData& window) {
     add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
@@ -75,20 +78,24 @@ class Journal {
   void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
   /// A note replaces an earlier one of its kind and key.
   void add_note(NoteKind kind, std::uint64_t key, std::string_view data);
+  void put_note(NoteKind kind, std::uint64_t key, std::string_view data);
+  void forget_closed();
   bool write_note(NoteKind kind, std::string_view data);
   bool append_written();
 
   JournalHeader* const header_;
-  std::uint64_t log_ = 0;    ///< as published
-  std::mutex notes_mutex_;   // guards notes_, noted_ and the notes in memory
-  std::uint64_t notes_ = 0;  ///< as published
+  std::uint64_t log_ = 0;  ///< as published
   std::vector<std::uint64_t> written_;
   /// Entries of this half that name written rows, in order.
   struct Names {
     std::uint64_t first, count;
   };
   std::vector<Names> names_;
+  std::mutex notes_mutex_;   // guards notes_ and what follows it, and the notes in memory
+  std::uint64_t notes_ = 0;  ///< as published
   std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;
+  std::deque<std::uint32_t> closed_;  ///< communicators that are noted, as they were closed
+  std::uint64_t forgotten_ = 0;
 };
 
 }  // namespace ringside::assemble
