@@ -146,8 +146,12 @@ void Assembler::keep_limits(std::int64_t now_ns) {
     }
     captured_.pop_front();
   }
-  if (held_events() > limits_.events) {
+  // What is given up stays remembered at first. Until what was finished before it is forgotten
+  // instead, one portion after the other would take longer than the rings have room for.
+  const bool is_time = ++records_since_ > limits_.events / 128;
+  if (held_events() > (is_time ? limits_.events / 9 * 8 : limits_.events)) {
     give_up_oldest(now_ns);
+    records_since_ = 0;
   }
 }
 
@@ -174,9 +178,27 @@ void Assembler::give_up_oldest(std::int64_t now_ns) {
   std::vector<EventId> oldest;
   oldest.reserve(wanted);
   // What an earlier search passed over cannot be given up any more.
+  constexpr std::size_t kAhead = 8;
   const auto searched = events_.from(searched_until_);
   auto at = searched ? searched : events_.oldest();
+  auto next = at, after_next = at;  // are fetched: the operation of one, of the other the event
+  for (std::size_t i = 0; i < 2 * kAhead && after_next; ++i) {
+    after_next.fetch();
+    after_next.next();
+  }
+  for (std::size_t i = 0; i < kAhead && next; ++i) {
+    operations_.fetch_value(next.value().operation);
+    next.next();
+  }
   for (; at && oldest.size() < wanted; at.next()) {
+    if (after_next) {
+      after_next.fetch();
+      after_next.next();
+    }
+    if (next) {
+      operations_.fetch_value(next.value().operation);
+      next.next();
+    }
     if (can_be_given_up(at.value())) {
       oldest.push_back(at.id());
     }

@@ -54,7 +54,9 @@ struct AssemblerCounts {
 
 /// How much is kept at most; together some 250 MB.
 struct AssemblerLimits {
-  std::size_t events = 1U << 18;    ///< begun, and not written or still referred to
+  /// Begun, and not written or still referred to. From eight ninths of it on the oldest are given
+  /// up, in portions.
+  std::size_t events = (1U << 18) + (1U << 15);
   std::size_t finished = 1U << 15;  ///< operations that are over and wait for late events
   std::size_t captured = 1U << 15;  ///< calls in CUDA graphs, to which replays refer
   std::size_t orphans = 1U << 16;   ///< records whose event has not come
@@ -277,6 +279,7 @@ class Assembler {
   std::deque<Finished> finished_;           // and still remembered, in the order of finishing
   std::deque<record::EventId> captured_;    // calls
   record::EventId searched_until_ = 0;      // by give_up_oldest
+  std::size_t records_since_ = 0;           // give_up_oldest
   std::size_t kernels_held_ = 0;            // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
   std::pair<std::int32_t, ThreadCalls*> last_calls_{0, nullptr};  // looked up last; of calls_

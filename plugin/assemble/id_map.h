@@ -37,6 +37,7 @@ class IdMap {
     std::uint64_t id() const { return map_->node(place_).id; }
     const Value& value() const { return map_->node(place_).value(); }
     void next() { place_ = map_->ages_[place_].newer; }
+    void fetch() const { map_->fetch_lines(map_->node(place_)); }
 
    private:
     friend class IdMap;
@@ -70,10 +71,7 @@ class IdMap {
       return;
     }
     __builtin_prefetch(&ages_[place], 1);
-    const auto* const at = reinterpret_cast<const std::byte*>(&node(place));
-    for (std::size_t line = 0; line < sizeof(Node); line += kLine_bytes) {
-      __builtin_prefetch(at + line, 1);
-    }
+    fetch_lines(node(place));
   }
 
   /// A value of an id, made in its place of `from`, which becomes the newest. An earlier one of the
@@ -152,7 +150,7 @@ class IdMap {
  private:
   static constexpr std::size_t kLine_bytes = 64;
   static constexpr std::size_t kCellsInLine = 8;
-  static constexpr std::size_t kCellsEach = 4;  // or more, for each value
+  static constexpr std::size_t kCellsEach = 3;  // or more, for each value
   static constexpr std::size_t kBlock = 256;
   static constexpr std::uint32_t kNone = 0;  // places begin with 1
 
@@ -193,6 +191,13 @@ class IdMap {
   }
   Node& node(std::uint32_t place) { return (*blocks_[place / kBlock])[place % kBlock]; }
   const Node& node(std::uint32_t place) const { return (*blocks_[place / kBlock])[place % kBlock]; }
+
+  static void fetch_lines(const Node& node) {
+    const auto* const at = reinterpret_cast<const std::byte*>(&node);
+    for (std::size_t line = 0; line < sizeof(Node); line += kLine_bytes) {
+      __builtin_prefetch(at + line, 1);
+    }
+  }
 
   // The cell of an id, or the empty one where it would go.
   std::size_t search(std::uint64_t id, std::uint32_t hash) const {
