@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostNotes_bytes = std::size_t{4} << 20;
 
 // Where the next entry begins is known when this one has been read: so many are fetched ahead.
-constexpr std::size_t kAhead = 16;
+constexpr std::size_t kFetchedAhead = 16;
 
 template <std::size_t Size>
 void copy_text(std::string_view from, char (&to)[Size]) {
@@ -114,7 +114,7 @@ std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions)
   std::uint64_t at = from;
   while (at < used() && questions.size() < kAtOnce) {
     const JournalEntry& entry = log[at];
-    __builtin_prefetch(&entry + kAhead);
+    __builtin_prefetch(log + std::min(at + kFetchedAhead, used()));
     if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
       ++at;
       continue;
@@ -148,7 +148,7 @@ void Journal::make_room(const Answer& answer) {
     answer(questions);
     for (auto question = questions.begin(); at < end; ++at) {
       const JournalEntry& entry = from[at];
-      __builtin_prefetch(&entry + kAhead);
+      __builtin_prefetch(from + std::min(at + kFetchedAhead, used()));
       if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
         continue;
       }
