@@ -148,8 +148,10 @@ void Assembler::keep_limits(std::int64_t now_ns) {
   }
   // What is given up stays remembered at first. Until what was finished before it is forgotten
   // instead, one portion after the other would take longer than the rings have room for.
-  const bool is_time = ++records_since_ > limits_.events / 128;
-  if (held_events() > (is_time ? limits_.events / 9 * 8 : limits_.events)) {
+  const std::size_t early = limits_.events / 9 * 8;
+  const bool is_near = held_events() > (early + limits_.events) / 2;
+  const bool is_time = ++records_since_ > limits_.events / (is_near ? 256 : 128);
+  if (held_events() > (is_time ? early : limits_.events)) {
     give_up_oldest(now_ns);
     records_since_ = 0;
   }
