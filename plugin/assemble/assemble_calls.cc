@@ -17,21 +17,30 @@ constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
 
 }  // namespace
 
+// Records of one thread mostly follow each other.
+Assembler::ThreadCalls& Assembler::calls_of(std::int32_t tid) {
+  if (last_calls_.second == nullptr || last_calls_.first != tid) {
+    last_calls_ = {tid, &calls_[tid]};
+  }
+  return *last_calls_.second;
+}
+
 std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
-  std::int64_t& last = calls_[tid].last_ns;
+  std::int64_t& last = calls_of(tid).last_ns;
   last = std::max(ts_ns, last + kLeastGap_ns);
   return last;
 }
 
 void Assembler::start_call(const RecordView& view) {
   take_marks_of(view.tid, view.ts_ns);
-  CallEvent made;
+  const std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
+  auto& made = std::get<CallEvent>(events_.insert(view.id, view.type).data);
   Call& call = made.call;
   call.type = view.type;
   call.id = row_id(view.id);
   call.context = view.context;
   call.tid = view.tid;
-  call.start_ns = call_boundary(view.tid, view.ts_ns);
+  call.start_ns = start_ns;
   made.parent = view.payload.api.parent;
   if (record::is_api(view.type)) {
     const record::ApiPayload& api = view.payload.api;
@@ -43,8 +52,7 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  events_.insert(view.id, Event{view.type, 0, 0, false, made});
-  calls_[view.tid].open.push_back(view.id);
+  calls_of(view.tid).open.push_back(view.id);
   if (record::is_call(view.type)) {
     if (call.captured) {
       captured_.push_back(view.id);
@@ -57,7 +65,7 @@ void Assembler::start_call(const RecordView& view) {
 void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
   take_marks_of(call.tid, view.ts_ns);
-  std::vector<record::EventId>& open = calls_[call.tid].open;
+  std::vector<record::EventId>& open = calls_of(call.tid).open;
   call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
   if (call.nests) {
     open.pop_back();

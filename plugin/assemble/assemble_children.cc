@@ -136,6 +136,7 @@ void Assembler::start_child(const RecordView& view) {
   if (operation != nullptr && view.type != EventType::kProxyStep) {
     ++operation->open_children;
     operation->last_activity_ns = view.ts_ns;
+    wake(*operation, view.ts_ns);
   }
   events_.insert(view.id, std::move(event));
 }
@@ -214,6 +215,7 @@ void Assembler::stop_child(const RecordView& view, Event& event) {
   if (operation != nullptr && event.type != EventType::kProxyStep) {
     --operation->open_children;
     operation->last_activity_ns = view.ts_ns;
+    wake(*operation, view.ts_ns);
   }
   if (auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     stop_proxy_op(*proxy, event, view.ts_ns);

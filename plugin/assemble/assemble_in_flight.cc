@@ -72,15 +72,15 @@ bool Assembler::is_overtaken(const OpenOperation& open) const {
 
 std::map<std::uint32_t, InFlightTotal> Assembler::in_flight_totals() const {
   std::map<std::uint32_t, InFlightTotal> totals;
-  for (const Unfinished& entry : unfinished_) {
+  unfinished_.for_each([&](const Unfinished::Entry& entry) {
     const OpenOperation* const open = operations_.find(entry.number);
     if (open == nullptr || open->finished || open->open_children == 0 || is_overtaken(*open)) {
-      continue;
+      return;
     }
     InFlightTotal& total = totals[open->operation.context];
     ++total.operations;
     total.bytes += open->operation.has_bytes ? open->operation.bytes : 0;
-  }
+  });
   return totals;
 }
 
@@ -90,10 +90,10 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
     std::int64_t progress_ns = kUnknownTime;  ///< the last end of an operation
   };
   std::map<std::uint32_t, Front> fronts;  // by context
-  for (const Unfinished& entry : unfinished_) {
+  unfinished_.for_each([&](const Unfinished::Entry& entry) {
     const OpenOperation* const open = operations_.find(entry.number);
     if (open == nullptr || open->finished) {
-      continue;
+      return;
     }
     Front& front = fronts[open->operation.context];
     const bool call_returned = open->operation.enqueue_end_ns != kUnknownTime;
@@ -105,7 +105,7 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
     } else if (front.open == nullptr && !is_overtaken(*open)) {
       front.open = open;
     }
-  }
+  });
   std::map<std::uint64_t, std::pair<InFlight, std::int64_t>> found;  // and when it began
   for (const auto& [context, front] : fronts) {
     if (front.open == nullptr || front.open->operation.enqueue_start_ns > until_ns) {
@@ -128,10 +128,10 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
   if (found.empty()) {
     return {};
   }
-  for (const auto* node = events_.oldest(); node != nullptr; node = node->newer) {
-    const auto at = found.find(node->value.operation);
+  for (auto at_event = events_.oldest(); at_event; at_event.next()) {
+    const auto at = found.find(at_event.value().operation);
     if (at != found.end()) {
-      add_open_event(node->value, at->second.first, at->second.second);
+      add_open_event(at_event.value(), at->second.first, at->second.second);
     }
   }
   std::vector<InFlight> since;

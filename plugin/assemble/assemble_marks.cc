@@ -37,6 +37,9 @@ void Assembler::take_marks(std::int64_t until_ns) {
 }
 
 void Assembler::take_marks_of(std::int32_t tid, std::int64_t until_ns) {
+  if (waiting_marks_.empty()) {
+    return;
+  }
   const auto waiting = waiting_marks_.find(tid);
   if (waiting != waiting_marks_.end()) {
     take_marks(waiting->second, until_ns);
@@ -56,7 +59,7 @@ void Assembler::take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns)
 }
 
 void Assembler::begin_range(UserMark&& mark) {
-  ThreadCalls& thread = calls_[mark.tid];
+  ThreadCalls& thread = calls_of(mark.tid);
   if (thread.ranges.size() == kMostNestedRanges || open_ranges_ == kMostOpenRanges ||
       thread.ranges_left_out > 0) {
     ++thread.ranges_left_out;
@@ -79,7 +82,7 @@ void Assembler::begin_range(UserMark&& mark) {
 }
 
 void Assembler::end_range(const UserMark& mark) {
-  ThreadCalls& thread = calls_[mark.tid];
+  ThreadCalls& thread = calls_of(mark.tid);
   if (thread.ranges_left_out > 0) {
     --thread.ranges_left_out;
     return;

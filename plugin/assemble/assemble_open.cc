@@ -69,8 +69,8 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
   std::uint64_t written = 0;
   std::vector<EventId> open;
   open.reserve(events_.size());
-  for (const auto* node = events_.oldest(); node != nullptr; node = node->newer) {
-    open.push_back(node->id);
+  for (auto at = events_.oldest(); at; at.next()) {
+    open.push_back(at.id());
   }
   std::sort(open.begin(), open.end());
   for (const EventId id : open) {
@@ -84,10 +84,10 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
       sink.call(called->call, event.tally());
     }
   }
-  for (const Unfinished& entry : unfinished_) {
+  unfinished_.for_each([&](const Unfinished::Entry& entry) {
     const OpenOperation* const state = operations_.find(entry.number);
     if (state == nullptr || state->finished) {
-      continue;
+      return;
     }
     std::vector<KernelRow> kernels;
     Operation operation = build(*state, kernels);
@@ -102,7 +102,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
           leave_out(kernels[i].id, state->kernels[i].tally);
         }
       }
-      continue;
+      return;
     }
     Tally tally = state->tally;
     if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
@@ -113,7 +113,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
       sink.kernel(kernels[i], state->kernels[i].tally);
     }
     ++written;
-  }
+  });
   std::uint64_t number = next_operation_;
   for (const EventId id : childless_calls_) {
     const Event* const found = events_.find(id);
@@ -146,8 +146,14 @@ void Assembler::keep_limits(std::int64_t now_ns) {
     }
     captured_.pop_front();
   }
-  if (held_events() > limits_.events) {
+  // What is given up stays remembered at first. Until what was finished before it is forgotten
+  // instead, one portion after the other would take longer than the rings have room for.
+  const std::size_t early = limits_.events / 9 * 8;
+  const bool is_near = held_events() > (early + limits_.events) / 2;
+  const bool is_time = ++records_since_ > limits_.events / (is_near ? 256 : 128);
+  if (held_events() > (is_time ? early : limits_.events)) {
     give_up_oldest(now_ns);
+    records_since_ = 0;
   }
 }
 
@@ -174,14 +180,32 @@ void Assembler::give_up_oldest(std::int64_t now_ns) {
   std::vector<EventId> oldest;
   oldest.reserve(wanted);
   // What an earlier search passed over cannot be given up any more.
-  const auto* node = events_.node(searched_until_);
-  for (node = node != nullptr ? node : events_.oldest(); node != nullptr && oldest.size() < wanted;
-       node = node->newer) {
-    if (can_be_given_up(node->value)) {
-      oldest.push_back(node->id);
+  constexpr std::size_t kAhead = 8;
+  const auto searched = events_.from(searched_until_);
+  auto at = searched ? searched : events_.oldest();
+  auto next = at, after_next = at;  // are fetched: the operation of one, of the other the event
+  for (std::size_t i = 0; i < 2 * kAhead && after_next; ++i) {
+    after_next.fetch();
+    after_next.next();
+  }
+  for (std::size_t i = 0; i < kAhead && next; ++i) {
+    operations_.fetch_value(next.value().operation);
+    next.next();
+  }
+  for (; at && oldest.size() < wanted; at.next()) {
+    if (after_next) {
+      after_next.fetch();
+      after_next.next();
+    }
+    if (next) {
+      operations_.fetch_value(next.value().operation);
+      next.next();
+    }
+    if (can_be_given_up(at.value())) {
+      oldest.push_back(at.id());
     }
   }
-  searched_until_ = node != nullptr ? node->id : 0;
+  searched_until_ = at ? at.id() : 0;
   for (const EventId id : oldest) {
     give_up(id, now_ns);
   }
@@ -211,6 +235,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
   }
   if (OpenOperation* const operation = open_operation(event->operation)) {
     if (!operation->finished) {
+      wake(*operation, now_ns);
       finish(*operation, now_ns);
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
@@ -232,6 +257,7 @@ void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
     if (OpenOperation* const operation = open_operation(event.operation);
         operation != nullptr && !operation->finished) {
       operation->tally.joined = event.joined;
+      wake(*operation, now_ns);
       finish(*operation, now_ns);
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {

@@ -76,7 +76,7 @@ void Assembler::start_operation(const RecordView& view) {
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
   joined_operation_ = number;
-  OpenOperation& open = operations_.insert(number, {});
+  OpenOperation& open = operations_.insert(number);
   Operation& made = open.operation;
   made.number = number;
   made.kind = view.type == EventType::kColl  ? OperationKind::kColl
@@ -153,18 +153,20 @@ void Assembler::start_operation(const RecordView& view) {
                          made.kind != OperationKind::kCopyEngine &&
                          communicator(view.context).abi_version >= 3;
 
-  CallEvent enqueue;
-  enqueue.call.type = view.type;
-  enqueue.call.id = row_id(view.id);
-  enqueue.call.operation = number;
-  enqueue.call.context = view.context;
-  enqueue.call.tid = view.tid;
-  enqueue.call.func = made.func;
-  enqueue.call.captured = made.captured;
-  enqueue.call.start_ns = start_ns;
-  events_.insert(view.id, Event{view.type, 0, number, made.sampled_out, enqueue});
-  unfinished_.push_back({number, made.enqueue_start_ns, kUnknownTime});
-  calls_[view.tid].open.push_back(view.id);
+  Event& event = events_.insert(view.id, view.type);
+  event.operation = number;
+  event.sampled_out = made.sampled_out;
+  Call& enqueue = std::get<CallEvent>(event.data).call;
+  enqueue.type = view.type;
+  enqueue.id = row_id(view.id);
+  enqueue.operation = number;
+  enqueue.context = view.context;
+  enqueue.tid = view.tid;
+  enqueue.func = made.func;
+  enqueue.captured = made.captured;
+  enqueue.start_ns = start_ns;
+  unfinished_.add(number, made.enqueue_start_ns);
+  calls_of(view.tid).open.push_back(view.id);
 }
 
 // For how long an operation without kernel channels must be quiet.
@@ -307,13 +309,12 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   kernels_held_ -= open.kernels.size();
   open.kernels = {};
   open.finished = true;
-  open.finished_ns = now_ns;
-  finished_.push_back(made.number);
+  finished_.push_back({made.number, open.event, open.call, now_ns});
 }
 
-void Assembler::forget(const OpenOperation& open, std::int64_t now_ns) {
-  events_.erase(open.event);
-  const Event* const found = events_.find(open.call);
+void Assembler::forget(const Finished& gone, std::int64_t now_ns) {
+  events_.erase(gone.event);
+  const Event* const found = events_.find(gone.call);
   if (found == nullptr) {
     return;
   }
@@ -322,51 +323,71 @@ void Assembler::forget(const OpenOperation& open, std::int64_t now_ns) {
     return;
   }
   if (call.end_ns == kUnknownTime) {  // a full ring has lost its end
-    write_open_call(sink_, open.call, *found, now_ns);
-    std::erase(calls_[call.tid].open, open.call);
+    write_open_call(sink_, gone.call, *found, now_ns);
+    std::erase(calls_of(call.tid).open, gone.call);
   }
-  events_.erase(open.call);
+  events_.erase(gone.call);
 }
 
-// An operation that waits for quiet alone needs no look before that could have come. What comes in
-// the meantime can shorten its wait, to no less than kSettle_ns from then on.
-std::int64_t Assembler::next_look_ns(const OpenOperation& open, std::int64_t now_ns) const {
-  const bool waits_for_quiet = !open.expects_kernels && open.open_children == 0 &&
-                               open.operation.enqueue_end_ns != kUnknownTime;
-  return waits_for_quiet
-             ? std::min(open.last_activity_ns + quiet_wait_ns(open), now_ns + kSettle_ns)
-             : now_ns;
+// An operation that waits for quiet alone needs no look before that could have come.
+bool Assembler::only_waits(const OpenOperation& open) const {
+  return !open.expects_kernels && open.open_children == 0 &&
+         open.operation.enqueue_end_ns != kUnknownTime;
+}
+
+// What comes for an operation can shorten its wait, to no less than kSettle_ns from then on; also
+// where it is older, and comes late.
+void Assembler::wake(OpenOperation& open, std::int64_t ts_ns) {
+  if (open.is_resting) {
+    open.is_resting = false;
+    unfinished_.wake(open.operation.number, std::max(ts_ns, settled_ns_) + kSettle_ns);
+  }
 }
 
 void Assembler::settle_operations(std::int64_t now_ns) {
-  std::int64_t oldest_open_ns = now_ns - kSettle_ns;
-  std::erase_if(unfinished_, [&](Unfinished& entry) {
-    if (now_ns >= entry.next_look_ns) {
-      OpenOperation* const open = operations_.find(entry.number);
-      if (open == nullptr || open->finished) {
-        return true;
-      }
-      if (is_finished(*open, now_ns)) {
-        finish(*open, now_ns);
-        return true;
-      }
-      entry.next_look_ns = next_look_ns(*open, now_ns);
+  const auto soon = [&](std::span<const Unfinished::Entry> entries) {
+    for (const Unfinished::Entry& entry : entries) {
+      operations_.fetch_value(entry.number);
     }
-    oldest_open_ns = std::min(oldest_open_ns, entry.enqueue_start_ns);
+  };
+  const auto look = [&](Unfinished::Entry& entry) {
+    OpenOperation* const open = operations_.find(entry.number);
+    if (open == nullptr || open->finished) {
+      return true;
+    }
+    if (is_finished(*open, now_ns)) {
+      finish(*open, now_ns);
+      return true;
+    }
+    open->is_resting = only_waits(*open);
+    entry.next_look_ns = open->is_resting ? open->last_activity_ns + quiet_wait_ns(*open) : now_ns;
     return false;
-  });
+  };
+  const std::int64_t oldest_open_ns = unfinished_.visit(now_ns, now_ns - kSettle_ns, soon, look);
+  settled_ns_ = now_ns;
   forget_finished(now_ns);
   sink_.complete_until(oldest_open_ns);
 }
 
 void Assembler::forget_finished(std::int64_t now_ns) {
+  constexpr std::size_t kAhead = 8;
   while (!finished_.empty()) {
-    const OpenOperation* const open = operations_.find(finished_.front());
-    if (finished_.size() <= limits_.finished && now_ns - open->finished_ns < kGrace_ns) {
+    const Finished& oldest = finished_.front();
+    if (finished_.size() <= limits_.finished && now_ns - oldest.ts_ns < kGrace_ns) {
       return;
     }
-    forget(*open, now_ns);
-    operations_.erase(finished_.front());
+    if (finished_.size() > 2 * kAhead) {
+      const Finished& next = finished_[kAhead];
+      operations_.fetch_value(next.number);
+      events_.fetch_value(next.event);
+      events_.fetch_value(next.call);
+      const Finished& after_next = finished_[2 * kAhead];
+      operations_.fetch(after_next.number);
+      events_.fetch(after_next.event);
+      events_.fetch(after_next.call);
+    }
+    forget(oldest, now_ns);
+    operations_.erase(oldest.number);
     finished_.pop_front();
   }
 }

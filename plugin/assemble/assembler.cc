@@ -5,6 +5,7 @@
 #include <limits>
 #include <new>
 
+#include "plugin/assemble/id_set.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -85,23 +86,53 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
   return joined_operation_;
 }
 
-bool Assembler::needs(std::uint64_t operation, EventId id) const {
-  if (operation != 0) {
-    const OpenOperation* const found = operations_.find(operation);
-    return found != nullptr && !found->finished;
+bool Assembler::is_unfinished(std::uint64_t operation) const {
+  const OpenOperation* const found = operations_.find(operation);
+  return found != nullptr && !found->finished;
+}
+
+// Of an event without an operation.
+bool Assembler::is_waited_for(const Event& event) const {
+  const auto* call = std::get_if<CallEvent>(&event.data);
+  return call == nullptr || !call->has_child || call->call.captured ||
+         call->call.end_ns == kUnknownTime || is_unfinished(call->child);
+}
+
+void Assembler::answer(std::span<Question> questions) const {
+  IdSet orphans(orphans_.size());
+  for (const Orphan& orphan : orphans_) {
+    orphans.insert(orphan.view.id);
   }
-  const Event* const found = events_.find(id);
-  if (found == nullptr) {
-    return std::any_of(orphans_.begin(), orphans_.end(),
-                       [&](const Orphan& orphan) { return orphan.view.id == id; });
+  // What is asked for is mostly in no cache. So many look-ups go on at the same time.
+  constexpr std::size_t kAtOnce = 32;
+  std::array<const Event*, kAtOnce> events{};
+  for (; !questions.empty(); questions = questions.subspan(std::min(kAtOnce, questions.size()))) {
+    const auto now = questions.first(std::min(kAtOnce, questions.size()));
+    for (const Question& question : now) {
+      question.operation != 0 ? operations_.fetch(question.operation) : events_.fetch(question.id);
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      if (now[i].operation != 0) {
+        operations_.fetch_value(now[i].operation);
+      } else {
+        events_.fetch_value(now[i].id);
+      }
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      events[i] = now[i].operation == 0 ? events_.find(now[i].id) : nullptr;
+      if (events[i] != nullptr) {
+        if (const auto* call = std::get_if<CallEvent>(&events[i]->data)) {
+          operations_.fetch_value(call->child);
+        }
+      }
+    }
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      Question& question = now[i];
+      question.is_needed = question.operation != 0 ? is_unfinished(question.operation)
+                           : events[i] != nullptr  ? is_waited_for(*events[i])
+                                                   : orphans.contains(question.id);
+    }
   }
-  const auto* call = std::get_if<CallEvent>(&found->data);
-  if (call == nullptr || !call->has_child || call->call.captured ||
-      call->call.end_ns == kUnknownTime) {
-    return true;
-  }
-  const OpenOperation* const child = operations_.find(call->child);
-  return child != nullptr && !child->finished;
 }
 
 bool Assembler::join(const RecordView& view, bool last_try) {
@@ -240,6 +271,7 @@ void Assembler::close(std::int64_t now_ns) {
   kernels_held_ = 0;
   childless_calls_.clear();
   calls_.clear();
+  last_calls_ = {};
 }
 
 }  // namespace ringside::assemble

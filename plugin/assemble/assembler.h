@@ -23,6 +23,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -33,9 +34,11 @@
 #include "plugin/assemble/id_map.h"
 #include "plugin/assemble/in_flight.h"
 #include "plugin/assemble/name_table.h"
+#include "plugin/assemble/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/sampling.h"
 #include "plugin/assemble/sink.h"
+#include "plugin/assemble/unfinished.h"
 
 namespace ringside::assemble {
 
@@ -51,7 +54,9 @@ struct AssemblerCounts {
 
 /// How much is kept at most; together some 250 MB.
 struct AssemblerLimits {
-  std::size_t events = 1U << 18;    ///< begun, and not written or still referred to
+  /// Begun, and not written or still referred to. From eight ninths of it on the oldest are given
+  /// up, in portions.
+  std::size_t events = (1U << 18) + (1U << 15);
   std::size_t finished = 1U << 15;  ///< operations that are over and wait for late events
   std::size_t captured = 1U << 15;  ///< calls in CUDA graphs, to which replays refer
   std::size_t orphans = 1U << 16;   ///< records whose event has not come
@@ -90,6 +95,7 @@ class Assembler {
   /// What is asked for (bits of record::EventType), so that operations wait for their descendants.
   void expect(std::uint32_t types) {
     expect_kernels_ = (types & record::bit(record::EventType::kKernelCh)) != 0;
+    unfinished_.wake_all();
     expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
     expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
   }
@@ -99,8 +105,8 @@ class Assembler {
   /// assembler that is gone; 0: none.
   std::uint64_t record(const RecordView& view, std::uint64_t operation = 0);
 
-  /// Whether a record is still needed to write its row, or its operation's line.
-  bool needs(std::uint64_t operation, record::EventId id) const;
+  /// Says of each whether it is still needed.
+  void answer(std::span<Question> questions) const;
 
   /// What has been learnt of a GPU's clock before.
   void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
@@ -151,6 +157,11 @@ class Assembler {
     std::int64_t deadline_ns;
     std::uint64_t operation;  ///< as given with it
   };
+  struct Finished {
+    std::uint64_t number;
+    record::EventId event, call;  ///< as OpenOperation has them
+    std::int64_t ts_ns;
+  };
   struct ThreadCalls {
     std::vector<record::EventId> open;
     std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
@@ -166,10 +177,13 @@ class Assembler {
   void retry_orphans(std::int64_t now_ns);
   void retry_oldest_orphan(std::int64_t now_ns);
   void learn(const RecordView& view);
+  bool is_unfinished(std::uint64_t operation) const;
+  bool is_waited_for(const Event& event) const;
 
   // assemble_calls.cc
   void start_call(const RecordView& view);
   void stop_call(const RecordView& view, Event& event);
+  ThreadCalls& calls_of(std::int32_t tid);
   std::int64_t call_boundary(std::int32_t tid, std::int64_t ts_ns);
   void settle_calls(std::int64_t now_ns);
   bool group_of(const CallEvent& call) const;
@@ -209,8 +223,9 @@ class Assembler {
   void reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const;
   void note_kernel_order(const OpenOperation& open);
   Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
-  std::int64_t next_look_ns(const OpenOperation& open, std::int64_t now_ns) const;
-  void forget(const OpenOperation& open, std::int64_t now_ns);
+  bool only_waits(const OpenOperation& open) const;
+  void wake(OpenOperation& open, std::int64_t ts_ns);
+  void forget(const Finished& gone, std::int64_t now_ns);
   void forget_finished(std::int64_t now_ns);
   std::uint32_t window_at(std::int64_t ts_ns) const;
   const Communicator& communicator(std::uint32_t context) const;
@@ -259,17 +274,15 @@ class Assembler {
   std::vector<Communicator> communicators_;
   IdMap<Event> events_;
   IdMap<OpenOperation> operations_;  // by number
-  struct Unfinished {
-    std::uint64_t number;
-    std::int64_t enqueue_start_ns;
-    std::int64_t next_look_ns;
-  };
-  std::vector<Unfinished> unfinished_;    // in order of their numbers
-  std::deque<std::uint64_t> finished_;    // and still remembered, in the order of finishing
-  std::deque<record::EventId> captured_;  // calls
-  record::EventId searched_until_ = 0;    // by give_up_oldest
-  std::size_t kernels_held_ = 0;          // OpenOperation::kernels of all
+  Unfinished unfinished_;
+  std::int64_t settled_ns_ = kUnknownTime;  // when the unfinished were looked at last
+  std::deque<Finished> finished_;           // and still remembered, in the order of finishing
+  std::deque<record::EventId> captured_;    // calls
+  record::EventId searched_until_ = 0;      // by give_up_oldest
+  std::size_t records_since_ = 0;           // give_up_oldest
+  std::size_t kernels_held_ = 0;            // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
+  std::pair<std::int32_t, ThreadCalls*> last_calls_{0, nullptr};  // looked up last; of calls_
   std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
   std::uint64_t marks_ = 0;                                               // numbers given
   std::size_t open_ranges_ = 0;

@@ -57,14 +57,14 @@ struct Event {
   bool sampled_out = false;
   std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
                Mark>
-      data;
+      data{};
 
   Tally tally() const { return {type, 1, joined}; }
 };
 
 /// An operation while it is open, and for a while after, for those that come late.
 struct OpenOperation {
-  Operation operation;
+  // First what is looked at while there are many: it is in one cache line.
   record::EventId event = 0;  ///< of the Coll, P2p or CeColl
   record::EventId call = 0;   ///< of its CollApi or P2pApi; 0: none
   Tally tally;
@@ -72,8 +72,9 @@ struct OpenOperation {
   int kernels_stopped = 0;
   bool expects_kernels = false;
   bool finished = false;
+  bool is_resting = false;  ///< not looked at before it can be finished, unless something comes
   std::int64_t last_activity_ns = 0;
-  std::int64_t finished_ns = kUnknownTime;
+  Operation operation;
   std::int64_t call_start_ns = kUnknownTime;
   std::int64_t network_first_ns = kUnknownTime;
   std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;

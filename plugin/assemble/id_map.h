@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A map from ids (never 0) to values, for much coming and going: cells of id and place in an open
-// table, values in blocks that are used again. A value keeps its address until it is erased. Walks
-// go from the oldest value to the newest. Used by one thread.
+// A map from ids (never 0) to values, for much coming and going. A value keeps its address until it
+// is erased; its memory is used again, that which was freed last first. Walks go from the oldest
+// value to the newest. Used by one thread.
+//
+// With many values a look-up takes as long as memory does, so little is touched: cells of an open
+// table are eight in a cache line and hold part of an id's hash, ids that follow each other share a
+// line, and the order of age is kept apart from the values. What will be asked for soon can be
+// fetched ahead.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ID_MAP_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ID_MAP_H
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -18,144 +25,229 @@ namespace ringside::assemble {
 template <typename Value>
 class IdMap {
  public:
-  struct Node {
-    std::uint64_t id = 0;
-    Node* older = nullptr;
-    Node* newer = nullptr;  ///< while free: the next free one
-    Value value{};
+  IdMap() = default;
+  IdMap(const IdMap&) = delete;
+  IdMap& operator=(const IdMap&) = delete;
+  ~IdMap() { clear(); }
+
+  /// Walks from a value to the newest. Good until that value is erased.
+  class Walk {
+   public:
+    explicit operator bool() const { return place_ != kNone; }
+    std::uint64_t id() const { return map_->node(place_).id; }
+    const Value& value() const { return map_->node(place_).value(); }
+    void next() { place_ = map_->ages_[place_].newer; }
+    void fetch() const { map_->fetch_lines(map_->node(place_)); }
+
+   private:
+    friend class IdMap;
+    Walk(const IdMap& map, std::uint32_t place) : map_(&map), place_(place) {}
+    const IdMap* map_;
+    std::uint32_t place_;
   };
 
   std::size_t size() const { return size_; }
 
   Value* find(std::uint64_t id) {
-    Node* const node = node_of(id);
-    return node != nullptr ? &node->value : nullptr;
+    const std::uint32_t place = place_of(id);
+    return place != kNone ? &node(place).value() : nullptr;
   }
   const Value* find(std::uint64_t id) const {
-    const Node* const node = node_of(id);
-    return node != nullptr ? &node->value : nullptr;
+    const std::uint32_t place = place_of(id);
+    return place != kNone ? &node(place).value() : nullptr;
   }
-  bool contains(std::uint64_t id) const { return node_of(id) != nullptr; }
+  bool contains(std::uint64_t id) const { return place_of(id) != kNone; }
 
-  /// The value of an id, which becomes the newest; an earlier one of the same id is replaced.
-  Value& insert(std::uint64_t id, Value value) {
-    erase(id);
-    if ((size_ + 1) * 2 > cells_.size()) {
+  /// Fetches what a look-up of the id reads first.
+  void fetch(std::uint64_t id) const {
+    if (!lines_.empty()) {
+      __builtin_prefetch(&cell(home(hash_of(id))));
+    }
+  }
+  /// Fetches the value as well, if it is there; waits for what fetch() does.
+  void fetch_value(std::uint64_t id) const {
+    const std::uint32_t place = place_of(id);
+    if (place == kNone) {
+      return;
+    }
+    __builtin_prefetch(&ages_[place], 1);
+    fetch_lines(node(place));
+  }
+
+  /// A value of an id, made in its place of `from`, which becomes the newest. An earlier one of the
+  /// same id is erased.
+  template <typename... From>
+  Value& insert(std::uint64_t id, From&&... from) {
+    if ((size_ + 1) * kCellsEach > lines_.size() * kCellsInLine) {
       grow();
     }
-    Node* const node = take_node();
-    node->id = id;
-    node->value = std::move(value);
-    node->older = newest_;
-    node->newer = nullptr;
-    (newest_ != nullptr ? newest_->newer : oldest_) = node;
-    newest_ = node;
-    place({id, node});
+    if (free_ == kNone) {
+      add_block();
+    }
+    const std::uint32_t hash = hash_of(id);
+    std::size_t at = search(id, hash);
+    if (cell(at).place != kNone) {
+      erase(id);
+      at = search(id, hash);
+    }
+    const std::uint32_t place = free_;
+    Node& made = node(place);
+    Value& value = *new (made.memory) Value{std::forward<From>(from)...};
+    made.id = id;
+    free_ = ages_[place].newer;
+    ages_[place] = {newest_, kNone};
+    (newest_ != kNone ? ages_[newest_].newer : oldest_) = place;
+    newest_ = place;
+    cell(at) = {hash, place};
     ++size_;
-    return node->value;
+    return value;
   }
 
   bool erase(std::uint64_t id) {
-    std::size_t at = cell_of(id);
-    if (at == kNowhere) {
+    if (lines_.empty()) {
       return false;
     }
-    Node* const node = cells_[at].node;
-    (node->older != nullptr ? node->older->newer : oldest_) = node->newer;
-    (node->newer != nullptr ? node->newer->older : newest_) = node->older;
-    node->value = Value{};
-    node->newer = free_;
-    free_ = node;
+    std::size_t at = search(id, hash_of(id));
+    const std::uint32_t place = cell(at).place;
+    if (place == kNone) {
+      return false;
+    }
+    const Age age = ages_[place];
+    (age.older != kNone ? ages_[age.older].newer : oldest_) = age.newer;
+    (age.newer != kNone ? ages_[age.newer].older : newest_) = age.older;
+    node(place).value().~Value();
+    ages_[place].newer = free_;
+    free_ = place;
     --size_;
     // Cells behind the gap move up, so that a search never has to pass an empty one.
-    const std::size_t mask = cells_.size() - 1;
-    for (std::size_t next = (at + 1) & mask; cells_[next].id != 0; next = (next + 1) & mask) {
-      if (((next - home(cells_[next].id)) & mask) >= ((next - at) & mask)) {
-        cells_[at] = cells_[next];
+    for (std::size_t next = (at + 1) & mask(); cell(next).place != kNone;
+         next = (next + 1) & mask()) {
+      if (((next - home(cell(next).hash)) & mask()) >= ((next - at) & mask())) {
+        cell(at) = cell(next);
         at = next;
       }
     }
-    cells_[at] = {};
+    cell(at) = {};
     return true;
   }
 
-  void clear() { *this = IdMap(); }
+  void clear() {
+    for (std::uint32_t place = oldest_; place != kNone; place = ages_[place].newer) {
+      node(place).value().~Value();
+    }
+    std::vector<Line>().swap(lines_);
+    std::vector<std::unique_ptr<Block>>().swap(blocks_);
+    std::vector<Age>().swap(ages_);
+    free_ = oldest_ = newest_ = kNone;
+    size_ = 0;
+  }
 
-  /// For walks, from Node to Node::newer; NULL if empty.
-  const Node* oldest() const { return oldest_; }
-  /// Where a walk can begin as well; NULL if the id is not there.
-  const Node* node(std::uint64_t id) const { return node_of(id); }
+  /// From the oldest value on; false if there is none.
+  Walk oldest() const { return Walk(*this, oldest_); }
+  /// From the value of an id on; false if it is not there.
+  Walk from(std::uint64_t id) const { return Walk(*this, place_of(id)); }
 
  private:
-  struct Cell {
-    std::uint64_t id = 0;
-    Node* node = nullptr;
-  };
+  static constexpr std::size_t kLine_bytes = 64;
+  static constexpr std::size_t kCellsInLine = 8;
+  static constexpr std::size_t kCellsEach = 3;  // or more, for each value
   static constexpr std::size_t kBlock = 256;
-  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  static constexpr std::uint32_t kNone = 0;  // places begin with 1
 
-  // Ids count up, in each ring: Fibonacci hashing spreads them and keeps rings apart.
-  std::size_t home(std::uint64_t id) const {
-    return static_cast<std::size_t>((id * 0x9E3779B97F4A7C15U) >> shift_);
+  struct Cell {
+    std::uint32_t hash = 0;
+    std::uint32_t place = kNone;
+  };
+  struct alignas(kLine_bytes) Line {
+    std::array<Cell, kCellsInLine> cells;
+  };
+  // Lines of its own for each, so that no value takes one more than it must.
+  struct alignas(kLine_bytes) Node {
+    std::uint64_t id;
+    alignas(Value) std::byte memory[sizeof(Value)];  // of a value, unless the node is free
+    Value& value() { return *std::launder(reinterpret_cast<Value*>(memory)); }
+    const Value& value() const { return *std::launder(reinterpret_cast<const Value*>(memory)); }
+  };
+  using Block = std::array<Node, kBlock>;
+  struct Age {
+    std::uint32_t older = kNone;
+    std::uint32_t newer = kNone;  // while free: the next free place
+  };
+
+  // Ids count up, in each ring, as numbers of operations do: eight of them stay together, and where
+  // these are Fibonacci hashing spreads. The bits above the ring tell no two events apart.
+  static std::uint32_t hash_of(std::uint64_t id) {
+    const std::uint64_t eight = (id << 13) >> 16;
+    return (static_cast<std::uint32_t>((eight * 0x9E3779B97F4A7C15U) >> 32) & ~7U) |
+           static_cast<std::uint32_t>(id & 7);
   }
-  std::size_t cell_of(std::uint64_t id) const {
-    if (cells_.empty() || id == 0) {
-      return kNowhere;
+  std::size_t home(std::uint32_t hash) const {
+    return (std::size_t{hash >> shift_} * kCellsInLine) | (hash & 7);
+  }
+  std::size_t mask() const { return lines_.size() * kCellsInLine - 1; }
+  Cell& cell(std::size_t at) { return lines_[at / kCellsInLine].cells[at % kCellsInLine]; }
+  const Cell& cell(std::size_t at) const {
+    return lines_[at / kCellsInLine].cells[at % kCellsInLine];
+  }
+  Node& node(std::uint32_t place) { return (*blocks_[place / kBlock])[place % kBlock]; }
+  const Node& node(std::uint32_t place) const { return (*blocks_[place / kBlock])[place % kBlock]; }
+
+  static void fetch_lines(const Node& node) {
+    const auto* const at = reinterpret_cast<const std::byte*>(&node);
+    for (std::size_t line = 0; line < sizeof(Node); line += kLine_bytes) {
+      __builtin_prefetch(at + line, 1);
     }
-    const std::size_t mask = cells_.size() - 1;
-    for (std::size_t at = home(id);; at = (at + 1) & mask) {
-      if (cells_[at].id == id) {
+  }
+
+  // The cell of an id, or the empty one where it would go.
+  std::size_t search(std::uint64_t id, std::uint32_t hash) const {
+    std::size_t at = home(hash);
+    for (;; at = (at + 1) & mask()) {
+      const Cell& found = cell(at);
+      if (found.place == kNone || (found.hash == hash && node(found.place).id == id)) {
         return at;
       }
-      if (cells_[at].id == 0) {
-        return kNowhere;
-      }
     }
   }
-  Node* node_of(std::uint64_t id) const {
-    const std::size_t at = cell_of(id);
-    return at != kNowhere ? cells_[at].node : nullptr;
-  }
-  void place(Cell cell) {
-    const std::size_t mask = cells_.size() - 1;
-    std::size_t at = home(cell.id);
-    while (cells_[at].id != 0) {
-      at = (at + 1) & mask;
-    }
-    cells_[at] = cell;
+  std::uint32_t place_of(std::uint64_t id) const {
+    return lines_.empty() ? kNone : cell(search(id, hash_of(id))).place;
   }
   void grow() {
-    std::vector<Cell> made(cells_.empty() ? kBlock : cells_.size() * 2);
-    cells_.swap(made);
-    shift_ = 64;
-    for (std::size_t cells = cells_.size(); cells > 1; cells /= 2) {
-      --shift_;
-    }
-    for (const Cell& cell : made) {
-      if (cell.id != 0) {
-        place(cell);
+    std::vector<Line> made(lines_.empty() ? kBlock / kCellsInLine : lines_.size() * 2);
+    lines_.swap(made);
+    shift_ = 32 - std::countr_zero(lines_.size());
+    for (const Line& line : made) {
+      for (const Cell& moved : line.cells) {
+        if (moved.place == kNone) {
+          continue;
+        }
+        std::size_t at = home(moved.hash);
+        while (cell(at).place != kNone) {
+          at = (at + 1) & mask();
+        }
+        cell(at) = moved;
       }
     }
   }
-  Node* take_node() {
-    if (free_ == nullptr) {
-      blocks_.push_back(std::make_unique<std::array<Node, kBlock>>());
-      for (Node& node : *blocks_.back()) {
-        node.newer = free_;
-        free_ = &node;
+  void add_block() {
+    ages_.resize((blocks_.size() + 1) * kBlock);
+    blocks_.push_back(std::make_unique_for_overwrite<Block>());
+    const std::size_t first = (blocks_.size() - 1) * kBlock;
+    for (std::size_t place = first + kBlock; place-- > first;) {
+      if (place != kNone) {
+        ages_[place].newer = free_;
+        free_ = static_cast<std::uint32_t>(place);
       }
     }
-    Node* const node = free_;
-    free_ = node->newer;
-    return node;
   }
 
-  std::vector<Cell> cells_;  // a power of two, at most half of them in use
-  int shift_ = 64;
-  std::vector<std::unique_ptr<std::array<Node, kBlock>>> blocks_;
-  Node* free_ = nullptr;
-  Node* oldest_ = nullptr;
-  Node* newest_ = nullptr;
+  std::vector<Line> lines_;  // a power of two
+  int shift_ = 0;            // of a hash, to the number of its line
+  std::vector<std::unique_ptr<Block>> blocks_;
+  std::vector<Age> ages_;  // by place
+  std::uint32_t free_ = kNone;
+  std::uint32_t oldest_ = kNone;
+  std::uint32_t newest_ = kNone;
   std::size_t size_ = 0;
 };
 

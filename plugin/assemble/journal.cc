@@ -14,6 +14,9 @@ namespace {
 
 constexpr std::size_t kMostNotes_bytes = std::size_t{4} << 20;
 
+// Where the next entry begins is known when this one has been read: so many are fetched ahead.
+constexpr std::size_t kFetchedAhead = 16;
+
 template <std::size_t Size>
 void copy_text(std::string_view from, char (&to)[Size]) {
   std::memcpy(to, from.data(), std::min(from.size(), Size));
@@ -66,6 +69,7 @@ void Journal::publish(bool half, std::uint64_t used) {
 // Before the other half counts: who finds it in use finds the turn counted.
 void Journal::turn(std::uint64_t used) {
   header_->turns.fetch_add(1, std::memory_order_release);
+  names_.clear();
   publish(!half(), used);
 }
 
@@ -92,64 +96,87 @@ bool Journal::append(const RecordView& view, std::uint64_t operation) {
   return true;
 }
 
-// What the log says of rows that are in the trace for sure.
+// What the log says of rows that are in the trace for sure, but for operations' own lines.
 IdSet Journal::rows_in_trace(std::uint64_t sequence) {
-  const JournalEntry* const from = entries(half());
-  const auto for_each_entry = [&](auto&& visit) {
-    for (std::uint64_t at = 0; at < used(); ++at) {
-      if (static_cast<std::uint8_t>(from[at].first.kind) == kEntryWritten) {
-        if (from[at].written.sequence <= sequence) {
-          visit(from[at]);
+  const JournalEntry* const log = entries(half());
+  constexpr std::size_t kRows = std::tuple_size_v<decltype(JournalEntry::written.rows)>;
+  std::size_t entries_of_rows = 0;
+  for (const Names& names : names_) {
+    entries_of_rows += names.count;
+  }
+  IdSet in_trace(entries_of_rows * kRows);
+  for (const Names& names : names_) {
+    for (std::uint64_t at = names.first; at < names.first + names.count; ++at) {
+      const auto& written = log[at].written;
+      for (std::size_t i = 0; i < written.count && written.sequence <= sequence; ++i) {
+        if ((written.rows[i] & (kWrittenOperation | kWrittenApiOperation)) == 0) {
+          in_trace.insert(written.rows[i]);
         }
-      } else if (from[at].first.slots == 2) {
-        ++at;
       }
     }
-  };
-  std::size_t rows = 0;
-  for_each_entry([&](const JournalEntry& entry) { rows += entry.written.count; });
-  IdSet in_trace(rows);
-  for_each_entry([&](const JournalEntry& entry) {
-    for (std::size_t i = 0; i < entry.written.count; ++i) {
-      in_trace.insert(entry.written.rows[i]);
-    }
-  });
+  }
   return in_trace;
 }
 
-void Journal::make_room(const Needed& needed) {
+// Questions about the records from there on; returns behind which entry.
+std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions) {
+  constexpr std::size_t kAtOnce = 2048;
+  const JournalEntry* const log = entries(half());
+  questions.clear();
+  std::uint64_t at = from;
+  while (at < used() && questions.size() < kAtOnce) {
+    const JournalEntry& entry = log[at];
+    __builtin_prefetch(log + std::min(at + kFetchedAhead, used()));
+    if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
+      ++at;
+      continue;
+    }
+    questions.push_back({entry.head >> kEntryTidBits, entry.first.id});
+    at += entry.first.slots == 2 ? 2 : 1;
+  }
+  return at;
+}
+
+void Journal::make_room(const Answer& answer) {
   const std::uint64_t sequence = header_->sequence.load(std::memory_order_relaxed);
   const JournalEntry* const from = entries(half());
   IdSet unpublished(written_.size());
   for (const std::uint64_t row : written_) {
     unpublished.insert(row);
   }
+  const auto is_unpublished = [&](const Question& of) {
+    const std::uint64_t row = row_id(of.id);
+    return !written_.empty() &&
+           (unpublished.contains(row) || unpublished.contains(row | kWrittenApiOperation) ||
+            (of.operation != 0 && unpublished.contains(of.operation | kWrittenOperation)));
+  };
   const IdSet in_trace = rows_in_trace(sequence);
   JournalEntry* const to = entries(!half());
   std::uint64_t kept = 0;
   std::uint64_t kept_records = 0;
+  std::vector<Question> questions;
   for (std::uint64_t at = 0; at < used();) {
-    const JournalEntry& entry = from[at];
-    if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
-      ++at;
-      continue;
+    const std::uint64_t end = ask(at, questions);
+    answer(questions);
+    for (auto question = questions.begin(); at < end; ++at) {
+      const JournalEntry& entry = from[at];
+      __builtin_prefetch(from + std::min(at + kFetchedAhead, used()));
+      if (static_cast<std::uint8_t>(entry.first.kind) == kEntryWritten) {
+        continue;
+      }
+      const std::uint64_t count = entry.first.slots == 2 ? 2 : 1;
+      at += count - 1;
+      const Question& asked = *question++;
+      if (!asked.is_needed && !is_unpublished(asked)) {
+        continue;
+      }
+      std::memcpy(static_cast<void*>(to + kept), &entry, count * sizeof entry);
+      if (in_trace.contains(row_id(asked.id))) {
+        to[kept].first.flags |= kFlagRowWritten;
+      }
+      kept += count;
+      ++kept_records;
     }
-    const std::uint64_t count = entry.first.slots == 2 ? 2 : 1;
-    at += count;
-    const std::uint64_t operation = entry.head >> kEntryTidBits;
-    const std::uint64_t row = row_id(entry.first.id);
-    const bool is_needed = needed(operation, entry.first.id) || unpublished.contains(row) ||
-                           unpublished.contains(row | kWrittenApiOperation) ||
-                           (operation != 0 && unpublished.contains(operation | kWrittenOperation));
-    if (!is_needed) {
-      continue;
-    }
-    std::memcpy(static_cast<void*>(to + kept), &entry, count * sizeof entry);
-    if (in_trace.contains(row)) {
-      to[kept].first.flags |= kFlagRowWritten;
-    }
-    kept += count;
-    ++kept_records;
   }
   // So that this does not come again after a few records.
   if (kept > header_->half_entries / 8 * 7) {
@@ -177,6 +204,9 @@ bool Journal::append_written() {
     std::copy_n(written_.begin() + static_cast<std::ptrdiff_t>(i), count,
                 log[at].written.rows.begin());
   }
+  if (!written_.empty()) {
+    names_.push_back({used(), at - used()});
+  }
   publish(half(), at);
   return true;
 }
@@ -192,9 +222,9 @@ void Journal::count_mark(bool is_range, bool is_lost) {
   }
 }
 
-void Journal::checkpoint(const Checkpoint& made, const Needed& needed, const TraceCounts& counts) {
+void Journal::checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts) {
   if (!append_written()) {
-    make_room(needed);
+    make_room(answer);
     if (!append_written()) {
       turn(0);  // what is written is in the trace; the rest is lost
       header_->entries_lost.fetch_add(1, std::memory_order_relaxed);
@@ -253,6 +283,11 @@ void Journal::turn_notes() {
 
 void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   const std::lock_guard lock(notes_mutex_);
+  put_note(kind, key, data);
+}
+
+// Under the mutex.
+void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   noted_[{kind, key}] = data;
   if (!write_note(kind, data)) {
     turn_notes();
@@ -291,7 +326,31 @@ void Journal::note(const Communicator& from) {
   copy_text(from.name, made.name);
   copy_text(from.gpu_uuid, made.gpu_uuid);
   copy_text(from.gpu_pci, made.gpu_pci);
-  add_note(NoteKind::kCommunicator, made.context, bytes_of(made));
+  const std::lock_guard lock(notes_mutex_);
+  const auto before = noted_.find({NoteKind::kCommunicator, made.context});
+  CommunicatorNote known{};
+  known.finalized_ns = kUnknownTime;
+  if (before != noted_.end()) {
+    before->second.copy(reinterpret_cast<char*>(&known), sizeof known);
+  }
+  if (made.finalized_ns != kUnknownTime && known.finalized_ns == kUnknownTime) {
+    closed_.push_back(made.context);
+    forget_closed();
+  }
+  put_note(NoteKind::kCommunicator, made.context, bytes_of(made));
+}
+
+// Under the mutex. They go when the half is full.
+void Journal::forget_closed() {
+  constexpr std::size_t kEach_bytes =
+      2 * sizeof(NoteHead) + sizeof(CommunicatorNote) + sizeof(GpuClockNote);
+  while (closed_.size() > header_->notes_bytes / 2 / 2 / kEach_bytes) {
+    noted_.erase({NoteKind::kCommunicator, closed_.front()});
+    noted_.erase({NoteKind::kGpuClock, closed_.front()});
+    closed_.pop_front();
+    ++forgotten_;
+    noted_[{NoteKind::kForgotten, 0}] = bytes_of(forgotten_);
+  }
 }
 
 void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name) {
@@ -302,7 +361,10 @@ void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::Na
 
 void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
   const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
-  add_note(NoteKind::kGpuClock, context, bytes_of(made));
+  const std::lock_guard lock(notes_mutex_);
+  if (noted_.contains({NoteKind::kCommunicator, context})) {
+    put_note(NoteKind::kGpuClock, context, bytes_of(made));
+  }
 }
 
 }  // namespace ringside::assemble

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -18,6 +18,7 @@
 
 #include "plugin/assemble/id_set.h"
 #include "plugin/assemble/journal_format.h"
+#include "plugin/assemble/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 
@@ -27,9 +28,6 @@ struct GpuClockFit;
 
 class Journal {
  public:
-  /// Whether a record is still needed: of operation `number` (0: none), by its event.
-  using Needed = std::function<bool(std::uint64_t number, record::EventId id)>;
-
   /// Least size of a journal.
   static constexpr std::size_t kLeastBytes = std::size_t{128} << 10;
 
@@ -40,15 +38,15 @@ class Journal {
   /// make_room and try again.
   bool append(const RecordView& view, std::uint64_t operation);
 
-  /// Copies what `needed` says, and what was written since the last checkpoint, to the other half.
-  /// If even that leaves little room, all is given up and counted.
-  void make_room(const Needed& needed);
+  /// Copies what is still needed, and what was written since the last checkpoint, to the other
+  /// half. If even that leaves little room, all is given up and counted.
+  void make_room(const Answer& answer);
 
   /// A row was handed to the trace file. Takes effect with the next checkpoint.
   void written(std::uint64_t row) { written_.push_back(row); }
 
   /// The trace file is as `made` says; all rows handed over before are in it.
-  void checkpoint(const Checkpoint& made, const Needed& needed, const TraceCounts& counts = {});
+  void checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts = {});
 
   /// The application made a mark, or began a range; one that is lost will never be in the trace.
   /// Any thread, but one at a time.
@@ -57,6 +55,8 @@ class Journal {
   void note_trace(std::uint64_t segment, std::string_view path);
   void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
   void note_first_line(std::uint64_t segment, std::string_view line);
+  /// Of communicators that are closed the last ones to be closed stay noted, as many as take half
+  /// of the room. The log has nothing of the others any more; if it had, it would be nobody's.
   void note(const Communicator& communicator);
   void note(const WindowNoteData& window) {
     add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
@@ -74,6 +74,7 @@ class Journal {
   std::uint64_t used() const { return log_ & ~kHalfBit; }
   bool half() const { return (log_ & kHalfBit) != 0; }
   IdSet rows_in_trace(std::uint64_t sequence);
+  std::uint64_t ask(std::uint64_t from, std::vector<Question>& questions);
   void publish(bool half, std::uint64_t used);
   void turn(std::uint64_t used);
   template <typename Data>
@@ -83,16 +84,25 @@ class Journal {
   void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
   /// A note replaces an earlier one of its kind and key.
   void add_note(NoteKind kind, std::uint64_t key, std::string_view data);
+  void put_note(NoteKind kind, std::uint64_t key, std::string_view data);
+  void forget_closed();
   bool write_note(NoteKind kind, std::string_view data);
   void turn_notes();
   bool append_written();
 
   JournalHeader* const header_;
-  std::uint64_t log_ = 0;    ///< as published
-  std::mutex notes_mutex_;   // guards notes_, noted_ and the notes in memory
-  std::uint64_t notes_ = 0;  ///< as published
+  std::uint64_t log_ = 0;  ///< as published
   std::vector<std::uint64_t> written_;
+  /// Entries of this half that name written rows, in order.
+  struct Names {
+    std::uint64_t first, count;
+  };
+  std::vector<Names> names_;
+  std::mutex notes_mutex_;   // guards notes_ and what follows it, and the notes in memory
+  std::uint64_t notes_ = 0;  ///< as published
   std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;  ///< by kind and key
+  std::deque<std::uint32_t> closed_;  ///< communicators that are noted, as they were closed
+  std::uint64_t forgotten_ = 0;
 };
 
 }  // namespace ringside::assemble

@@ -14,7 +14,7 @@
 //
 // Notes, in order: the trace's paths and first lines, communicators, windows, names, GPU clocks. A
 // note is a NoteHead and its bytes, padded to 8. When a half is full, those that still count are
-// written to the other one.
+// written to the other one: of closed communicators the last ones only.
 //
 // Log: entries of 64 bytes. A record takes one or two, as it does in a ring; `head` replaces the
 // slot's commit word, and nanoseconds on the trace's time line its ticks. An entry of kind
@@ -119,6 +119,7 @@ enum class NoteKind : std::uint32_t {
   kGpuClock = 6,       ///< GpuClockNote; the last of a context counts
   kFinalPath = 7,      ///< where the trace, or the flight recorder's dump, belongs
   kSegmentCounts = 8,  ///< SegmentCountsNote, of a segment that is closed
+  kForgotten = 9,      ///< u64: of so many communicators that were closed there are no notes
 };
 
 struct NoteHead {

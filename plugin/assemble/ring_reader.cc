@@ -65,8 +65,7 @@ void RingReader::keep(const RecordView& view, std::uint64_t operation) {
   }
   if (!journal_->append(view, operation)) {
     checkpoint_();
-    journal_->make_room(
-        [this](std::uint64_t number, record::EventId id) { return assembler_.needs(number, id); });
+    journal_->make_room([this](std::span<Question> asked) { assembler_.answer(asked); });
     journal_->append(view, operation);
   }
 }

@@ -329,10 +329,8 @@ void TraceWriter::checkpoint() {
     made.dropped_no_ring[type] =
         record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
   }
-  const auto is_needed = [this](std::uint64_t operation, record::EventId id) {
-    return assembler_.needs(operation, id);
-  };
-  journal_->checkpoint(made, is_needed,
+  journal_->checkpoint(made,
+                       [this](std::span<assemble::Question> asked) { assembler_.answer(asked); },
                        {sink_.marks(), sink_.ranges(), assembler_.counts().given_up});
 }
 

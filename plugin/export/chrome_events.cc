@@ -300,6 +300,7 @@ void ChromeTrace::bandwidth_counter(const assemble::Operation& operation,
     return;
   }
   Labels& of = labels(operation.context);
+  changing_.insert(operation.context);
   of.changes.push({operation.enqueue_start_ns, static_cast<std::int64_t>(operation.bytes)});
   of.changes.push({std::max(operation.end_ns, operation.enqueue_start_ns),
                    -static_cast<std::int64_t>(operation.bytes)});
@@ -323,9 +324,10 @@ void ChromeTrace::bandwidth_counter(const assemble::Operation& operation,
 }
 
 void ChromeTrace::complete_until(std::int64_t ts_ns) {
-  for (Labels& of : labels_) {
-    write_changes(of, ts_ns);
-  }
+  std::erase_if(changing_, [&](std::uint32_t context) {
+    write_changes(labels_[context], ts_ns);
+    return labels_[context].changes.empty();
+  });
 }
 
 void ChromeTrace::write_changes(Labels& of, std::int64_t until_ns) {

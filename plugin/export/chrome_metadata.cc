@@ -132,24 +132,39 @@ void ChromeTrace::thread(std::int32_t tid, std::string_view name) {
   end_line({});
 }
 
-void ChromeTrace::communicator(const assemble::Communicator& communicator) {
-  Labels& of = labels(communicator.context);
+// A process can have many communicators, so that they must not be compared with each other.
+void ChromeTrace::note_rank(Labels& of, const assemble::Communicator& communicator) {
+  if (of.has_hash && !several_ranks_ && --ranks_[of.hash].contexts == 0) {
+    ranks_.erase(of.hash);
+  }
   of.rank = communicator.rank;
   of.has_hash = communicator.has_hash;
   of.hash = communicator.hash;
+  if (!of.has_hash || several_ranks_) {
+    return;
+  }
+  OneRank& known = ranks_[of.hash];
+  several_ranks_ = known.contexts > 0 && known.rank != of.rank;
+  known.rank = of.rank;
+  ++known.contexts;
+  if (several_ranks_) {
+    ranks_.clear();
+  }
+}
+
+void ChromeTrace::communicator(const assemble::Communicator& communicator) {
+  Labels& of = labels(communicator.context);
+  const bool had_several_ranks = several_ranks_;
+  note_rank(of, communicator);
   of.own = communicator.name;
   of.is_closed = communicator.finalized_ns != assemble::kUnknownTime;
+  changing_.insert(communicator.context);
   if (of.own.empty() && communicator.has_hash) {
     JsonText hash;
     of.own = "communicator " + std::string(hash.hex(communicator.hash).text().substr(1, 6));
   }
   if (of.own.empty()) {
     of.own = "communicator " + std::to_string(communicator.context);
-  }
-  const bool had_several_ranks = several_ranks_;
-  for (const Labels& other : labels_) {
-    several_ranks_ = several_ranks_ || (&other != &of && of.has_hash && other.has_hash &&
-                                        other.hash == of.hash && other.rank != of.rank);
   }
   if (several_ranks_ != had_several_ranks) {
     for (Labels& other : labels_) {

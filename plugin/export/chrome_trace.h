@@ -8,8 +8,10 @@
 #include <functional>
 #include <optional>
 #include <queue>
+#include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "plugin/assemble/sink.h"
@@ -91,6 +93,7 @@ class ChromeTrace final : public assemble::Sink {
   };
   Labels& labels(std::uint32_t context);
   void relabel(Labels& of) const;
+  void note_rank(Labels& of, const assemble::Communicator& communicator);
 
   JsonText& metadata(std::string_view name, std::string_view before = {});
   void name_row(std::uint32_t context, std::string_view what, int channel);
@@ -114,6 +117,13 @@ class ChromeTrace final : public assemble::Sink {
   JsonText line_;
   std::string row_name_;
   std::vector<Labels> labels_;
+  struct OneRank {
+    int rank = 0;
+    std::size_t contexts = 0;
+  };
+  /// By hash, the rank that all contexts of a communicator have until several_ranks_.
+  std::unordered_map<std::uint64_t, OneRank> ranks_;
+  std::set<std::uint32_t> changing_;  ///< contexts with changes of bytes in flight
   std::uint64_t run_id_ = 0;
   std::string first_line_;
   int pid_ = 0;

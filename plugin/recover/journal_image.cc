@@ -14,9 +14,11 @@ namespace {
 using assemble::JournalEntry;
 using assemble::JournalHeader;
 
-// Contexts are numbered from 1, and each has a note; some may be lost. What is kept for a trace
-// goes by their number, so a number out of all proportion is not believed.
+// Contexts are numbered from 1, and each has a note; some may be lost, and of those that are closed
+// for long it is told how many there were. What is kept for a trace goes by their number, so a
+// number out of all proportion is not believed.
 constexpr std::uint32_t kContextsLost = 1024;
+constexpr std::uint64_t kMostForgotten = 1U << 18;
 
 // A century after the base: what is beyond is not a time of this clock.
 constexpr std::int64_t kLatest_ns = std::int64_t{100} * 365 * 86'400 * 1'000'000'000;
@@ -110,6 +112,8 @@ bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, Journa
       }
       return ok;
     }
+    case NoteKind::kForgotten:
+      return read_as(bytes, image.communicators_forgotten);
     case NoteKind::kName:
       return read_as(bytes, image.names.emplace_back());
     case NoteKind::kGpuClock: {
@@ -161,7 +165,8 @@ std::optional<LossCounts> losses_in(const JournalHeader& header, std::uint64_t s
 }
 
 void drop_unlikely_contexts(JournalImage& image) {
-  const std::size_t most = 2 * image.communicators.size() + kContextsLost;
+  const std::size_t most = 2 * image.communicators.size() + kContextsLost +
+                           std::min(image.communicators_forgotten, kMostForgotten);
   image.bad_entries +=
       std::erase_if(image.communicators, [most](const auto& known) { return known.first > most; });
 }

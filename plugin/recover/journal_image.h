@@ -43,6 +43,7 @@ struct JournalImage {
   std::map<std::uint64_t, std::string> first_lines;  ///< the same way
   std::string final_path;
   std::map<std::uint32_t, assemble::Communicator> communicators;
+  std::uint64_t communicators_forgotten = 0;  ///< closed for long, and not among them
   std::map<std::uint64_t, assemble::SegmentCountsNote> segment_counts;
   std::map<std::uint32_t, assemble::WindowNoteData> windows;
   std::vector<assemble::NameNote> names;

@@ -167,9 +167,8 @@ struct Drain {
     assemble::Checkpoint made{};
     made.segment = 1;
     made.next_operation = assembler->next_operation();
-    journal->checkpoint(made, [this](std::uint64_t operation, record::EventId id) {
-      return assembler->needs(operation, id);
-    });
+    journal->checkpoint(made,
+                        [this](std::span<assemble::Question> asked) { assembler->answer(asked); });
   }
 };
 

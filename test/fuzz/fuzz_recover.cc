@@ -95,7 +95,11 @@ std::vector<std::uint64_t> journal_image() {
   made.segment = 1;
   made.clock_ticks = {1000, 2'000'000};
   made.clock_ns = {1000, 2'000'000};
-  journal.checkpoint(made, [](std::uint64_t, record::EventId) { return true; });
+  journal.checkpoint(made, [](std::span<assemble::Question> asked) {
+    for (assemble::Question& question : asked) {
+      question.is_needed = true;
+    }
+  });
   return words;
 }
 

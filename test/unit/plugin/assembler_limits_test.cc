@@ -62,6 +62,40 @@ TEST_CASE("events of every kind that never stop are given up, oldest first") {
   CHECK(sum(script.assembler.counts().given_up) == given_up);
 }
 
+TEST_CASE("what is given up is given up in portions, with many records between them") {
+  constexpr assemble::AssemblerLimits kMore{9216, 1024, 32, 64};
+  const bool with_calls = GENERATE(false, true);
+  Script script(6, true, kMore);
+  std::size_t written = 0;
+  std::size_t records = 0;  // since the last portion
+  const auto look = [&] {
+    REQUIRE(script.assembler.held_events() <= kMore.events);
+    ++records;
+    const std::size_t now = script.sink.operations.size() - written;
+    if (now > 0) {
+      REQUIRE(now <= kMore.events / 256);
+      REQUIRE(records >= kMore.events / 256);
+      written += now;
+      records = 0;
+    }
+  };
+  for (int i = 0; i < 30'000; ++i) {
+    EventId call = 0;
+    if (with_calls) {
+      call = script.start(EventType::kCollApi, 0);
+      look();
+      script.stop(call);
+      look();
+    }
+    const EventId coll = script.start(EventType::kColl, call);
+    look();
+    script.stop(coll);
+    look();
+  }
+  CHECK(written > 10'000);
+  check_account(script);
+}
+
 TEST_CASE("collectives whose children never stop are written as started") {
   Script script(6, true, kLimits);
   EventId oldest_child = 0;

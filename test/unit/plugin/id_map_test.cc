@@ -28,7 +28,7 @@ TEST_CASE("a map of ids does what std::map does, under random operations") {
           record::make_event_id(record::EventType::kProxyStep, false, ring, counter);
       const bool grows = reference.size() < 2'000 || (i / 10'000) % 2 == 0;
       if (random() % 100 < (grows ? 60 : 40)) {
-        map.insert(id, {id, static_cast<std::uint64_t>(i)});
+        map.insert(id, id, static_cast<std::uint64_t>(i));
         if (!reference.insert_or_assign(id, i).second) {
           by_age.remove(id);
         }
@@ -48,10 +48,10 @@ TEST_CASE("a map of ids does what std::map does, under random operations") {
       }
     }
     auto expected = by_age.begin();
-    for (const auto* node = map.oldest(); node != nullptr; node = node->newer) {
+    for (auto at = map.oldest(); at; at.next()) {
       REQUIRE(expected != by_age.end());
-      CHECK(node->id == *expected++);
-      CHECK(node->value[1] == reference.at(node->id));
+      CHECK(at.id() == *expected++);
+      CHECK(at.value()[1] == reference.at(at.id()));
     }
     CHECK(expected == by_age.end());
     map.clear();

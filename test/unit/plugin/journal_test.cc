@@ -47,8 +47,16 @@ assemble::RecordView view(std::uint64_t counter, RecordKind kind, bool has_extra
   return made;
 }
 
-const Journal::Needed kAll = [](std::uint64_t, record::EventId) { return true; };
-const Journal::Needed kNone = [](std::uint64_t, record::EventId) { return false; };
+assemble::Answer answering(bool (*is_needed)(std::uint64_t operation)) {
+  return [is_needed](std::span<assemble::Question> asked) {
+    for (assemble::Question& question : asked) {
+      question.is_needed = is_needed(question.operation);
+    }
+  };
+}
+
+const assemble::Answer kAll = answering([](std::uint64_t) { return true; });
+const assemble::Answer kNone = answering([](std::uint64_t) { return false; });
 
 std::uint64_t row(std::uint64_t counter) {
   return assemble::row_id(view(counter, RecordKind::kStart).id);
@@ -107,7 +115,7 @@ TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet")
   journal.written(row(30));
   journal.written(31 | assemble::kWrittenOperation);
   journal.make_room(
-      [](std::uint64_t operation, record::EventId) { return operation == 20 || operation == 21; });
+      answering([](std::uint64_t operation) { return operation == 20 || operation == 21; }));
   const recover::JournalImage image = memory.read();
   std::vector<std::uint64_t> kept;
   for (const recover::KeptRecord& record : image.records) {
@@ -298,6 +306,42 @@ TEST_CASE("Where notes have little room those come first without which nothing i
   const recover::JournalImage image = memory.read();
   CHECK(image.notes_lost > 0);
   CHECK(image.notes_lost < 3 * assemble::kNotedSegments);
+}
+
+TEST_CASE("Communicators that come and go for weeks find room, and their numbers are believed") {
+  Memory memory;
+  Journal journal(memory.data(), memory.size(), 1, 1);
+  constexpr std::uint32_t kCreated = 20'000;
+  assemble::Communicator communicator;
+  communicator.context = 1;
+  communicator.name = "from the beginning";
+  journal.note(communicator);
+  journal.note_gpu_clock(1, {5, 2, 0.5, 3});
+  communicator.name = "for a while";
+  for (communicator.context = 2; communicator.context <= kCreated; ++communicator.context) {
+    communicator.finalized_ns = assemble::kUnknownTime;
+    journal.note(communicator);
+    journal.note_gpu_clock(communicator.context, {1, 2, 0.5, 3});
+    communicator.finalized_ns = communicator.context;
+    journal.note(communicator);
+    journal.note(communicator);  // more was learnt of it
+  }
+  const recover::JournalImage image = memory.read();
+  CHECK(image.notes_lost == 0);
+  CHECK(image.bad_entries == 0);
+  REQUIRE(image.communicators.contains(1));
+  CHECK(image.communicators.at(1).name == "from the beginning");
+  CHECK(image.gpu_clocks.at(1).gpu_ref_ns == 5);
+  for (std::uint32_t context = kCreated - 10; context <= kCreated; ++context) {
+    REQUIRE(image.communicators.contains(context));
+    CHECK(image.communicators.at(context).finalized_ns == context);
+    CHECK(image.gpu_clocks.contains(context));
+  }
+  CHECK(image.communicators.size() < 100);
+  CHECK(image.communicators.size() + image.communicators_forgotten >= kCreated);
+  // What is noted late of one that is not known any more harms nothing.
+  journal.note_gpu_clock(2, {1, 2, 0.5, 3});
+  CHECK_FALSE(memory.read().gpu_clocks.contains(2));
 }
 
 TEST_CASE("A journal with any word changed is refused or read without harm") {

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The operations that are not finished, in the order of their beginning, and when each must be
+// looked at again. Those that only wait are many: they stay in chunks that are passed over until
+// one in them is due. Used by one thread.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_UNFINISHED_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_UNFINISHED_H
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plugin/assemble/rows.h"
+
+namespace ringside::assemble {
+
+class Unfinished {
+ public:
+  struct Entry {
+    std::uint64_t number;
+    std::int64_t enqueue_start_ns;
+    std::int64_t next_look_ns;
+  };
+
+  void add(std::uint64_t number, std::int64_t enqueue_start_ns) {
+    if (chunks_.empty() || chunks_.back()->count == kChunk) {
+      chunks_.push_back(std::make_unique<Chunk>());
+    }
+    chunks_.back()->add({number, enqueue_start_ns, kUnknownTime});
+  }
+
+  /// The operation, if it is there, is due then, unless it is before.
+  void wake(std::uint64_t number, std::int64_t ts_ns) {
+    // Numbers count up, but for those of a journal that come behind new ones.
+    const auto behind = std::partition_point(
+        chunks_.begin(), chunks_.end(),
+        [number](const auto& chunk) { return chunk->entries[0].number <= number; });
+    if (behind != chunks_.begin() && wake(**std::prev(behind), number, ts_ns)) {
+      return;
+    }
+    std::any_of(chunks_.begin(), chunks_.end(),
+                [&](const auto& chunk) { return wake(*chunk, number, ts_ns); });
+  }
+  void wake_all() {
+    for (const auto& chunk : chunks_) {
+      for (Entry& entry : chunk->all()) {
+        entry.next_look_ns = chunk->next_look_ns = kUnknownTime;
+      }
+    }
+  }
+
+  /// Calls `soon` with the entries of a chunk in which one is due, then `look` with each that is,
+  /// which says whether it is finished, or else sets when it is due again. Returns when the
+  /// earliest of those that are left was enqueued, or `latest_ns` if that is earlier.
+  template <typename Soon, typename Look>
+  std::int64_t visit(std::int64_t now_ns, std::int64_t latest_ns, Soon soon, Look look) {
+    std::size_t kept = 0;
+    for (std::size_t at = 0; at < chunks_.size(); ++at) {
+      Chunk& chunk = *chunks_[at];
+      if (now_ns >= chunk.next_look_ns) {
+        soon(std::span<const Entry>(chunk.all()));
+        const std::span<Entry> all = chunk.all();
+        const auto gone = std::remove_if(all.begin(), all.end(), [&](Entry& entry) {
+          return now_ns >= entry.next_look_ns && look(entry);
+        });
+        chunk.take(all.first(static_cast<std::size_t>(gone - all.begin())));
+      }
+      latest_ns = std::min(latest_ns, chunk.earliest_ns);
+      if (kept > 0 && chunks_[kept - 1]->count + chunk.count <= kChunk / 2) {
+        for (const Entry& entry : chunk.all()) {
+          chunks_[kept - 1]->add(entry);
+        }
+        chunk.take({});
+      }
+      if (chunk.count > 0) {
+        std::swap(chunks_[kept++], chunks_[at]);
+      }
+    }
+    chunks_.resize(kept);
+    return latest_ns;
+  }
+
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    for (const auto& chunk : chunks_) {
+      for (const Entry& entry : chunk->all()) {
+        visit(entry);
+      }
+    }
+  }
+
+  void clear() { chunks_.clear(); }
+
+ private:
+  static constexpr std::size_t kChunk = 64;
+  static constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+
+  struct Chunk {
+    std::size_t count = 0;
+    std::int64_t next_look_ns = kNever;
+    std::int64_t earliest_ns = kNever;
+    std::array<Entry, kChunk> entries;
+    std::span<Entry> all() { return std::span(entries).first(count); }
+    void add(const Entry& entry) {
+      entries[count++] = entry;
+      next_look_ns = std::min(next_look_ns, entry.next_look_ns);
+      earliest_ns = std::min(earliest_ns, entry.enqueue_start_ns);
+    }
+    /// The first of its own entries are all that it has.
+    void take(std::span<const Entry> kept) {
+      count = 0;
+      next_look_ns = earliest_ns = kNever;
+      for (const Entry& entry : kept) {
+        add(entry);
+      }
+    }
+  };
+
+  static bool wake(Chunk& chunk, std::uint64_t number, std::int64_t ts_ns) {
+    for (Entry& entry : chunk.all()) {
+      if (entry.number == number) {
+        entry.next_look_ns = std::min(entry.next_look_ns, ts_ns);
+        chunk.next_look_ns = std::min(chunk.next_look_ns, ts_ns);
+        return true;
+      }
+    }
+    return false;
+  }
+
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // none is empty
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_UNFINISHED_H
