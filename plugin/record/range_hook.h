@@ -2,7 +2,7 @@
 //
 // Where markers come in: whoever shows NCCL's operations as ranges of another tool (nvtx/) is
 // called here, on NCCL's thread, after an event was recorded and after its stop. With no hook a
-// callback pays one load and a branch that is never taken (abi/translate.h).
+// callback pays nothing: that there is none is part of what it looks at anyway (recorder.h).
 #ifndef RINGSIDE_PLUGIN_RECORD_RANGE_HOOK_H
 #define RINGSIDE_PLUGIN_RECORD_RANGE_HOOK_H
 

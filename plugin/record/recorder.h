@@ -144,8 +144,8 @@ class alignas(kPageBytes) Recorder {
   /// The gate, and above it what it last let through. One word: who has seen a parent through a new
   /// gate must not find its children's types missing, on a machine that does not order two stores.
   std::atomic<std::uint64_t> masks_{0};
-  std::atomic<const RangeHooks*> range_hooks_{nullptr};  // beside what every callback reads
-  std::atomic<std::uint64_t> contexts_{0};               // how many
+  std::atomic<const RangeHooks*> range_hooks_{nullptr};
+  std::atomic<std::uint64_t> contexts_{0};  // how many
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
   RingPool rings_;
 };

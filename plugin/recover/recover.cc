@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <dirent.h>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -192,11 +193,23 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
     end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
   }
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
-  return file.flush_whole() && file.sync();
+  return true;
 }
 
-// link fails where the name is taken, rename replaces it: only the trace itself is replaced.
-std::string move_to(const std::string& temporary, const std::string& target, bool replaces) {
+// Has a file written beside its place, stored by the file system, and moved there. What is wrong,
+// or nothing. link fails where the name is taken, rename replaces it: only the trace itself is
+// replaced.
+std::string make_file(const std::string& target, bool replaces,
+                      const std::function<bool(exporting::TraceFile&)>& write) {
+  const std::string temporary = target + ".recovering";
+  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
+  exporting::TraceFile file;
+  if (!file.create(temporary) || !write(file) || !file.flush_whole() || !file.sync()) {
+    const std::string why = std::strerror(errno);
+    unlink(temporary.c_str());
+    return temporary + ": " + why;
+  }
+  file.close();
   const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0
                               : link(temporary.c_str(), target.c_str()) == 0;
   std::string why = moved ? "" : target + ": " + std::strerror(errno);
@@ -206,7 +219,6 @@ std::string move_to(const std::string& temporary, const std::string& target, boo
   return why;
 }
 
-// Makes the trace beside its place, and moves it there.
 std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
                        const std::string& recorded, const std::string& target, Outcome& outcome) {
   const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
@@ -214,16 +226,9 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   // Elsewhere there may be that of an earlier recovery, which was killed.
   const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
                                            : BegunTrace(target, first_line).is_there();
-  const std::string temporary = target + ".recovering";
-  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
-  exporting::TraceFile file;
-  if (!file.create(temporary) || !write_trace(journal, rings, begun, file, outcome)) {
-    const std::string why = std::strerror(errno);
-    unlink(temporary.c_str());
-    return temporary + ": " + why;
-  }
-  file.close();
-  return move_to(temporary, target, replaces);
+  return make_file(target, replaces, [&](exporting::TraceFile& file) {
+    return write_trace(journal, rings, begun, file, outcome);
+  });
 }
 
 // What is wrong, or nothing. A copy that an earlier recovery has made, which failed later, stays.
@@ -233,17 +238,9 @@ std::string copy_segment(const BegunTrace& segment, const std::string& first_lin
   if (made.is_there() && made.bytes() == segment.bytes()) {
     return {};
   }
-  const std::string temporary = target + ".recovering";
-  unlink(temporary.c_str());
-  exporting::TraceFile file;
-  if (!file.create(temporary) || !segment.copy_to(file, segment.bytes()) || !file.flush_whole() ||
-      !file.sync()) {
-    const std::string why = std::strerror(errno);
-    unlink(temporary.c_str());
-    return temporary + ": " + why;
-  }
-  file.close();
-  return move_to(temporary, target, false);
+  return make_file(target, false, [&](exporting::TraceFile& file) {
+    return segment.copy_to(file, segment.bytes());
+  });
 }
 
 // The earlier ones are copied as they are.
