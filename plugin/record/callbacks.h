@@ -79,7 +79,7 @@ namespace ringside::record {
   // As soon as it is needed: the processor does much of what follows while it waits for the clock.
   const std::uint64_t now = read_ticks(kRegisterClock);
   EncodedNames names;
-  if (!encode_names<met_codes>(ring, event, names)) [[unlikely]] {
+  if (!encode_names<MetNames>(ring, event, names)) [[unlikely]] {
     return false;
   }
   const std::uint64_t slots = needs_extra(event) ? 2 : 1;

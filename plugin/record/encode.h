@@ -37,33 +37,27 @@ constexpr bool is_api(EventType type) {
   return is_call(type) || type == EventType::kGroupApi || type == EventType::kKernelLaunch;
 }
 
-/// How codes of two texts are found: name_codes or met_codes.
-using CodesOf = int (*)(Ring&, const char*, const char*) noexcept;
-
-template <CodesOf kCodesOf, typename Codes>
-[[gnu::always_inline]] inline bool encode_pair(Ring& ring, const char* first, const char* second,
-                                               Codes& to) noexcept {
-  const int codes = kCodesOf(ring, first, second);
+template <typename Codes>
+[[gnu::always_inline]] inline bool take_codes(int codes, Codes& to) noexcept {
   to = static_cast<Codes>(codes);
   return codes >= 0;
 }
 
-/// False if some have no codes (-1). Functions, not lambdas, which are not inlined before the
-/// compiler decides what it keeps of an event in memory.
-template <CodesOf kCodesOf>
+/// `Names` is MetNames, or AllNames: false if some have no codes (-1). Functions, not lambdas,
+/// which are not inlined before the compiler decides what it keeps of an event in memory.
+template <typename Names>
 [[gnu::always_inline]] inline bool encode_names(Ring& ring, const EventStart& event,
                                                 EncodedNames& names) noexcept {
   names = {};
   if (is_coll_like(event.type)) {
     const CollStart& coll = event.coll;
-    return encode_pair<kCodesOf>(ring, coll.func, coll.datatype, names.func_datatype) &&
+    return take_codes(Names::codes(ring, coll.func, coll.datatype), names.func_datatype) &&
            ((coll.algo == nullptr && coll.proto == nullptr) ||
-            encode_pair<kCodesOf>(ring, coll.algo, coll.proto, names.algo_proto)) &&
-           (coll.variant == nullptr ||
-            encode_pair<kCodesOf>(ring, coll.variant, nullptr, names.variant));
+            take_codes(Names::codes(ring, coll.algo, coll.proto), names.algo_proto)) &&
+           (coll.variant == nullptr || take_codes(Names::code(ring, coll.variant), names.variant));
   }
   return !is_call(event.type) ||
-         encode_pair<kCodesOf>(ring, event.api.func, event.api.datatype, names.func_datatype);
+         take_codes(Names::codes(ring, event.api.func, event.api.datatype), names.func_datatype);
 }
 
 // NCCL's network descriptors, version 1 (the low 16 bits of the id), read byte by byte because they

@@ -64,8 +64,15 @@ struct alignas(16) TwoPrefixes {
   NamePrefix first, second;
 };
 
-/// Whether these are the 16 bytes at each of two places, with one branch.
+/// Whether these are the 16 bytes at a place, or at each of two, with one branch.
 #if defined(__SSE2__)
+__attribute__((no_sanitize("address"))) inline bool has_bytes(const char* text,
+                                                              const NamePrefix& bytes) noexcept {
+  asm("" : "+r"(text));
+  const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text)),
+                                      _mm_loadu_si128(reinterpret_cast<const __m128i*>(&bytes)));
+  return _mm_movemask_epi8(same) == 0xFFFF;
+}
 __attribute__((no_sanitize("address"))) inline bool have_bytes(const char* first,
                                                                const char* second,
                                                                const TwoPrefixes& bytes) noexcept {
@@ -77,6 +84,9 @@ __attribute__((no_sanitize("address"))) inline bool have_bytes(const char* first
   return _mm_movemask_epi8(same) == 0xFFFF;
 }
 #else
+inline bool has_bytes(const char* text, const NamePrefix& bytes) noexcept {
+  return read_bytes(text) == bytes;
+}
 inline bool have_bytes(const char* first, const char* second, const TwoPrefixes& bytes) noexcept {
   const NamePrefix one = read_bytes(first);
   const NamePrefix two = read_bytes(second);

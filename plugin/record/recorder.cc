@@ -75,7 +75,7 @@ void* Recorder::start(const EventStart& event) noexcept {
   const bool foreign_context = context == 0 && event.context != nullptr;
   const bool foreign = foreign_context || (!own_parent && event.parent != nullptr);
   EncodedNames names;
-  encode_names<name_codes>(ring, event, names);
+  encode_names<AllNames>(ring, event, names);
   const std::uint64_t slots = foreign || needs_extra(event) ? 2 : 1;
   ProducerCounts::add(ring.counts.produced[index]);
   if (ring.reserve(slots) == nullptr) {

@@ -42,17 +42,8 @@ std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   return code;
 }
 
-bool is_told_by_prefix(const char* text) noexcept {
-  return is_within_page(text) && (read_prefix(text).high >> 56) == 0;
-}
-
-std::uint64_t address_of(const char* text) noexcept {
-  return reinterpret_cast<std::uint64_t>(text);
-}
-
-}  // namespace
-
-std::uint8_t name_code(Ring& ring, const char* text) noexcept {
+// Code of any name; 0 of NULL.
+std::uint8_t code_of(Ring& ring, const char* text) noexcept {
   if (text == nullptr) {
     return kNameNone;
   }
@@ -60,25 +51,45 @@ std::uint8_t name_code(Ring& ring, const char* text) noexcept {
   return known != kNameNone ? known : own_name_code(ring, text);
 }
 
-int name_codes(Ring& ring, const char* first, const char* second) noexcept {
-  const std::uint8_t first_code = name_code(ring, first);
-  const std::uint8_t second_code = name_code(ring, second);
-  const int codes = first_code | second_code << 8;
-  first = first != nullptr ? first : kNoName;
-  second = second != nullptr ? second : kNoName;
-  // Only what 16 bytes tell whole; and a name for which there was no room may find it later.
-  if (ring.seen != nullptr && is_told_by_prefix(first) && is_told_by_prefix(second) &&
-      first_code != kNameOther && second_code != kNameOther) {
-    std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
-    const SeenNames met = {{address_of(first), address_of(second)},
-                           {read_bytes(first), read_bytes(second)},
-                           static_cast<std::uint16_t>(codes)};
-    if (seen[0].addresses != met.addresses) {
-      seen[1] = seen[0];  // what was met last is looked at first
-    }
-    seen[0] = met;
+// Only what 16 bytes tell whole; and a name for which there was no room may find it later.
+bool can_be_met(const char* text, std::uint8_t code) noexcept {
+  return text != nullptr && is_within_page(text) && (read_prefix(text).high >> 56) == 0 &&
+         code != kNameOther;
+}
+
+std::uint64_t address_of(const char* text) noexcept {
+  return reinterpret_cast<std::uint64_t>(text);
+}
+
+// What was met last is looked at first.
+void meet(std::array<SeenNames, 2>& seen, const SeenNames& met) noexcept {
+  if (seen[0].addresses != met.addresses) {
+    seen[1] = seen[0];
   }
-  return codes;
+  seen[0] = met;
+}
+
+}  // namespace
+
+int AllNames::codes(Ring& ring, const char* first, const char* second) noexcept {
+  const std::uint8_t first_code = code_of(ring, first);
+  const std::uint8_t second_code = code_of(ring, second);
+  const int both = first_code | second_code << 8;
+  if (ring.seen != nullptr && can_be_met(first, first_code) && can_be_met(second, second_code)) {
+    meet(ring.seen->of(first, second), {{address_of(first), address_of(second)},
+                                        {read_bytes(first), read_bytes(second)},
+                                        static_cast<std::uint16_t>(both)});
+  }
+  return both;
+}
+
+int AllNames::code(Ring& ring, const char* text) noexcept {
+  const std::uint8_t found = code_of(ring, text);
+  if (ring.seen != nullptr && can_be_met(text, found)) {
+    meet(ring.seen->of(text, nullptr),
+         {{address_of(text), SeenNames::kNoSecond}, {read_bytes(text), {}}, found});
+  }
+  return found;
 }
 
 }  // namespace ringside::record

@@ -62,17 +62,28 @@ inline constexpr std::uint32_t kRingVersion = 1;
 /// their addresses and the 16 bytes there: NCCL's names are constants with few exceptions, and
 /// comparing is quicker than hashing. Memory that has another name by now has other bytes.
 struct alignas(64) SeenNames {
-  std::array<std::uint64_t, 2> addresses;
-  TwoPrefixes bytes;
-  std::uint16_t codes;  ///< the first's is the low byte
+  /// In place of an address: of no name, and of no second one. No name is at either.
+  static constexpr std::uint64_t kNothing = 1, kNoSecond = 2;
 
-  /// The addresses first: that their 16 bytes can be read is known of them alone.
+  std::array<std::uint64_t, 2> addresses = {kNothing, kNothing};
+  TwoPrefixes bytes{};
+  std::uint16_t codes = 0;  ///< the first's is the low byte
+
+  // The addresses first: that their 16 bytes can be read is known of them alone. So NULL is never
+  // found, nor read.
   bool are(const char* first, const char* second) const noexcept {
     if (reinterpret_cast<std::uint64_t>(first) != addresses[0] ||
         reinterpret_cast<std::uint64_t>(second) != addresses[1]) [[unlikely]] {
       return false;
     }
     return have_bytes(first, second, bytes);
+  }
+  bool is(const char* only) const noexcept {
+    if (reinterpret_cast<std::uint64_t>(only) != addresses[0] || addresses[1] != kNoSecond)
+        [[unlikely]] {
+      return false;
+    }
+    return has_bytes(only, bytes.first);
   }
 };
 
@@ -86,7 +97,8 @@ struct SeenTable {
     // Constants lie close together; the product's top bits depend on all of the sum's.
     const std::uint64_t mixed =
         reinterpret_cast<std::uint64_t>(first) + 3 * reinterpret_cast<std::uint64_t>(second);
-    return places[mixed * 0x9E3779B97F4A7C15U >> (64 - kBits)];
+    constexpr std::int64_t kFactor = -0x61C88647;  // of 32 bits: part of the instruction
+    return places[mixed * static_cast<std::uint64_t>(kFactor) >> (64 - kBits)];
   }
 };
 
@@ -161,10 +173,11 @@ struct Ring {
 
   /// Producer: publishes the record of one or two slots that was written there.
   void commit(const Place& place, std::uint64_t count) noexcept {
-    // Each slot asks for the one that is so far ahead of it, so that none is left out.
-    prefetch_for_write(&place.slot(kPrefetchSlots));
+    // Each slot asks for the one that is so far ahead of it, so that none is left out but the first
+    // ones of a lap: where it wraps is not looked at, and what lies behind the ring does no harm.
+    prefetch_for_write(&place.slot(0) + kPrefetchSlots);
     if (count == 2) {
-      prefetch_for_write(&place.slot(1 + kPrefetchSlots));
+      prefetch_for_write(&place.slot(1) + kPrefetchSlots);
       place.slot(1).commit.store(place.at + 2, std::memory_order_release);
     }
     place.slot(0).commit.store(place.at + 1, std::memory_order_release);
@@ -207,28 +220,33 @@ struct Ring {
 static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3232 &&
               offsetof(Ring, tail) == 3968);
 
-/// Code for a name: a known one's, or one of this ring's own, which is announced by a record before
-/// it is first used. Producer only.
-std::uint8_t name_code(Ring& ring, const char* text) noexcept;
-
-/// In place of no name: 16 bytes that can be read.
-alignas(16) inline constexpr char kNoName[16] = {};
-
-/// The codes of two names, the first's in the low byte; NULL is no name. -1 if the thread has not
-/// met the two together there. Writes nothing. Producer only.
-[[gnu::always_inline]] inline int met_codes(Ring& ring, const char* first,
-                                            const char* second) noexcept {
-  first = first != nullptr ? first : kNoName;
-  second = second != nullptr ? second : kNoName;
-  const std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
-  if (seen[0].are(first, second)) [[likely]] {
-    return seen[0].codes;
+/// Codes of names that the thread has met there, the first's in the low byte; -1 if it has not met
+/// these together, as it never has NULL. Writes nothing. Producer only.
+struct MetNames {
+  [[gnu::always_inline]] static int codes(Ring& ring, const char* first,
+                                          const char* second) noexcept {
+    const std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
+    if (seen[0].are(first, second)) [[likely]] {
+      return seen[0].codes;
+    }
+    return seen[1].are(first, second) ? seen[1].codes : -1;
   }
-  return seen[1].are(first, second) ? seen[1].codes : -1;
-}
+  [[gnu::always_inline]] static int code(Ring& ring, const char* text) noexcept {
+    const std::array<SeenNames, 2>& seen = ring.seen->of(text, nullptr);
+    if (seen[0].is(text)) [[likely]] {
+      return seen[0].codes;
+    }
+    return seen[1].is(text) ? seen[1].codes : -1;
+  }
+};
 
-/// The same whether they were met or not; from then on they are. Producer only.
-int name_codes(Ring& ring, const char* first, const char* second) noexcept;
+/// Codes of any names: a known one's, or one of this ring's own, which is announced by a record
+/// before it is first used; 0 of NULL. From then on they are met, but for NULL and for what 16
+/// bytes do not tell. Producer only.
+struct AllNames {
+  static int codes(Ring& ring, const char* first, const char* second) noexcept;
+  static int code(Ring& ring, const char* text) noexcept;
+};
 
 }  // namespace ringside::record
 

@@ -99,22 +99,42 @@ TEST_CASE("Memory that has another name by now has another code, also for names 
   pool.prepare();
   record::Ring* const ring = pool.current();
   REQUIRE(ring != nullptr);
+  // As the callbacks ask: quickly, and in full where that says nothing.
+  const auto code_of = [&](const char* text) {
+    const int met = record::MetNames::code(*ring, text);
+    return static_cast<std::uint8_t>(met >= 0 ? met : record::AllNames::code(*ring, text));
+  };
   char memory[64] = "AllReduce";
-  const std::uint8_t all_reduce = record::name_code(*ring, memory);
+  const std::uint8_t all_reduce = code_of(memory);
   CHECK(all_reduce == record::known_name_code("AllReduce"));
-  CHECK(record::name_code(*ring, memory) == all_reduce);
+  CHECK(code_of(memory) == all_reduce);
   std::strcpy(memory, "AllGather");
-  CHECK(record::name_code(*ring, memory) == record::known_name_code("AllGather"));
+  CHECK(code_of(memory) == record::known_name_code("AllGather"));
   std::strcpy(memory, "my communicator");
-  const std::uint8_t first = record::name_code(*ring, memory);
+  const std::uint8_t first = code_of(memory);
   CHECK(first >= record::kFirstDynamicName);
-  CHECK(record::name_code(*ring, memory) == first);
+  CHECK(code_of(memory) == first);
   // Alike in the first 16 bytes: these are never told apart by them.
   std::strcpy(memory, "my communicator 1");
-  const std::uint8_t second = record::name_code(*ring, memory);
+  const std::uint8_t second = code_of(memory);
   std::strcpy(memory, "my communicator 2");
-  const std::uint8_t third = record::name_code(*ring, memory);
+  const std::uint8_t third = code_of(memory);
   CHECK(first != second);
   CHECK(second != third);
+  CHECK(record::MetNames::code(*ring, memory) == -1);
+  // Pairs are met as pairs; NULL never is.
+  std::strcpy(memory, "AllReduce");
+  const char* const datatype = "ncclFloat32";
+  const int both = record::AllNames::codes(*ring, memory, datatype);
+  CHECK(both == (all_reduce | record::known_name_code(datatype) << 8));
+  CHECK(record::MetNames::codes(*ring, memory, datatype) == both);
+  CHECK(record::MetNames::codes(*ring, datatype, memory) == -1);
+  std::strcpy(memory, "AllGather");
+  CHECK(record::MetNames::codes(*ring, memory, datatype) == -1);
+  CHECK(record::AllNames::codes(*ring, nullptr, nullptr) == 0);
+  CHECK(record::AllNames::codes(*ring, memory, nullptr) == record::known_name_code("AllGather"));
+  CHECK(record::MetNames::codes(*ring, nullptr, nullptr) == -1);
+  CHECK(record::MetNames::codes(*ring, memory, nullptr) == -1);
+  CHECK(record::MetNames::code(*ring, nullptr) == -1);
   pool.close_in_child();
 }
