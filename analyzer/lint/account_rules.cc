@@ -20,10 +20,13 @@ void check_account(const Event& event, Findings& findings) {
     std::uint64_t produced = 0;
     std::uint64_t sum = 0;
     bool are_numbers = type.value.get_object().get(counts) == simdjson::SUCCESS;
-    for (const auto& count : counts) {
-      std::uint64_t value = 0;
-      are_numbers = count.value.get_uint64().get(value) == simdjson::SUCCESS && are_numbers;
-      (count.key == "produced" ? produced : sum) += value;
+    // One that holds nothing must not be walked: simdjson follows its NULL.
+    if (are_numbers) {
+      for (const auto& count : counts) {
+        std::uint64_t value = 0;
+        are_numbers = count.value.get_uint64().get(value) == simdjson::SUCCESS && are_numbers;
+        (count.key == "produced" ? produced : sum) += value;
+      }
     }
     if (!are_numbers) {
       findings.add(event.line, Rule::kAccountSum,

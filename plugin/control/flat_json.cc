@@ -147,8 +147,9 @@ class Parser {
     }
     std::int64_t exponent = 0;
     const auto read = std::from_chars(power.data(), power.data() + power.size(), exponent);
+    // The digits are at most a request's; compared, not added, since the sum may be none.
     return read.ec == std::errc::result_out_of_range ? power.starts_with('-')
-                                                     : point - first + exponent < 0;
+                                                     : exponent < first - point;
   }
 
   bool string(std::string& text) {

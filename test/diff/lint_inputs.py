@@ -173,6 +173,7 @@ def cases():
         "reference": {"op.json": arguments("X", "Send", op=99),
                       "context.json": arguments("b", "Send", context=9)},
         "account-sum": {"bad.json": replaced('"merged":2', '"merged":1')},
+        "account-not-counts": {"bad.json": replaced('{"produced":4,"written":2,"merged":2}', "4")},
         "operation-count": {"bad.json": replaced('"operations":2', '"operations":3')},
     }
     result = {f"lint-{rule}": ("lint " + " ".join(sorted(files)), files)

@@ -44,11 +44,13 @@ TEST_CASE("integers that fit are integers, others real numbers, and none is cut"
   const std::string zeros(400, '0');
   for (const std::string& tiny :
        {std::string("1e-75808"), std::string("-1.5E-99999999999999999999"), "0." + zeros + "1",
-        "0." + zeros + "1e10", "1" + zeros + "e-800"}) {
+        "0." + zeros + "1e10", "1" + zeros + "e-800", "1" + zeros + "e-9223372036854775808",
+        "0." + zeros + "1e-9223372036854775808"}) {
     CHECK(value(tiny) == FlatValue(0.0));
   }
-  for (const std::string& huge : {"1" + zeros, "1" + zeros + "e-10", "0." + zeros + "1e900",
-                                  std::string("1e+99999999999999999999")}) {
+  for (const std::string& huge :
+       {"1" + zeros, "1" + zeros + "e-10", "0." + zeros + "1e900",
+        std::string("1e+99999999999999999999"), "-90" + zeros + "E009223372036854775807"}) {
     CHECK(value(huge) == FlatValue(std::string("refused")));
   }
   for (const char* wrong : {"01", "+1", ".5", "1.", "1e", "1e999", "-", "0x1", "inf", "nan", "--1",
