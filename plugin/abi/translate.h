@@ -175,8 +175,15 @@ template <record::EventType kType, typename Descr>
 int start_as(void* context, void** handle, Descr* descr) noexcept {
   // All of it, for compilers that do not see which part is read; those that do, store nothing.
   record::EventStart event{};
-  const bool is_done =
-      translate(kType, context, *descr, event) && record::g_recorder.quick_start(event, handle);
+  record::EventStart again{};
+  const auto read_again = [&]() noexcept __attribute__((always_inline))->const record::EventStart& {
+    // No instruction; but the compiler takes it for another descriptor, and reads it now.
+    asm volatile("" : "+r"(descr));
+    translate(kType, context, *descr, again);
+    return again;
+  };
+  const bool is_done = translate(kType, context, *descr, event) &&
+                       record::g_recorder.quick_start(event, read_again, handle);
   return is_done ? 0 : start_in_full(context, handle, descr);
 }
 

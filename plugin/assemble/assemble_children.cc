@@ -28,6 +28,28 @@ std::int64_t between(std::int64_t from_ns, std::int64_t to_ns) {
              : std::max<std::int64_t>(to_ns - from_ns, 0);
 }
 
+void read_net(const RecordView& view, NetRow& to) {
+  if ((view.flags & record::kFlagNetIb) != 0) {
+    const record::NetIbPayload& ib = view.payload.net_ib;
+    to.net_id = record::kNetIbV1;
+    to.length_bytes = ib.length_bytes;
+    to.device_or_fd = ib.device;
+    to.opcode = ib.opcode;
+    to.work_request = ib.work_request;
+    to.queue_pair = ib.queue_pair;
+    return;
+  }
+  const record::NetPayload& net = view.payload.net;
+  to.net_id = net.id;
+  to.length_bytes = net.length_bytes;
+  to.device_or_fd = net.device_or_fd;
+  to.opcode = net.opcode;
+  if (view.has_extra && net.id == record::kNetIbV1) {
+    to.work_request = view.extra.stream_or_wr;
+    to.queue_pair = view.extra.rank_or_qp;
+  }
+}
+
 }  // namespace
 
 void Assembler::start_child(const RecordView& view) {
@@ -100,17 +122,9 @@ void Assembler::start_child(const RecordView& view) {
       break;
     }
     case EventType::kNetPlugin: {
-      const record::NetPayload& net = view.payload.net;
       NetRow made;
       static_cast<Row&>(made) = common;
-      made.net_id = net.id;
-      made.length_bytes = net.length_bytes;
-      made.device_or_fd = net.device_or_fd;
-      made.opcode = net.opcode;
-      if (view.has_extra && net.id == record::kNetIbV1) {
-        made.work_request = view.extra.stream_or_wr;
-        made.queue_pair = view.extra.rank_or_qp;
-      }
+      read_net(view, made);
       event.data = made;
       break;
     }

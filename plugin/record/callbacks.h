@@ -28,7 +28,7 @@ namespace ringside::record {
                                                 RecordKind kind, const StatePayload* payload,
                                                 std::uint8_t flags, std::uint64_t now) noexcept {
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event_type(id))]);
-  auto& first = place.slot(0).first;
+  auto& first = place.first->first;
   first.ticks = now;
   first.id = id;
   first.kind = kind;
@@ -37,12 +37,16 @@ namespace ringside::record {
   first.flags = flags;
   first.context = 0;
   if (payload != nullptr) {
-    first.payload.state = *payload;
+    first.payload.state.value = payload->value;
+    first.payload.state.steps = payload->steps;
+    first.payload.state.state = payload->state;
   }
   ring.commit(place, 1);
 }
 
+template <typename ReadAgain>
 [[gnu::always_inline]] inline bool Recorder::quick_start(const EventStart& event,
+                                                         const ReadAgain& read_again,
                                                          void** handle) noexcept {
   const std::uint64_t secret = quick_secret_.load(std::memory_order_relaxed);
   Ring* const known = RingPool::known();
@@ -51,29 +55,34 @@ namespace ringside::record {
   }
   Ring& ring = *known;
   std::uint64_t parent = 0;
-  std::uint64_t gate = masks_.load(std::memory_order_relaxed);
+  bool is_asked_for = false;
   if (event.parent != nullptr) {
     parent = decode(event.parent, secret);
-    if (!is_plain_event_id(parent) || is_remote(event)) [[unlikely]] {
+    if (is_remote(event)) [[unlikely]] {
       return false;
     }
-    if (!is_recorded(parent)) {
+    if (!is_recorded_plain(parent)) [[unlikely]] {
+      if (!is_left_out(parent)) {
+        return false;
+      }
       const EventId id = not_recorded_id(event.type, not_recorded_reason(parent));
       count_left_out(ring, id);
       *handle = encode(id, secret);
       return true;
     }
-    gate >>= 32;
+    is_asked_for = is_let_through(event.type, true);
+  } else {
+    is_asked_for = is_let_through(event.type, false);
   }
-  if ((gate & bit(event.type)) == 0) {
+  if (!is_asked_for) {
     const EventId filtered = not_recorded_id(event.type, NotRecorded::kFiltered);
     count_left_out(ring, filtered);
     *handle = encode(filtered, secret);
     return true;
   }
 
-  const std::uint32_t context = context_of(decode(event.context, secret));
-  if (context == 0 || captures(event)) [[unlikely]] {
+  const std::uint64_t context = decode(event.context, secret);
+  if (!is_own_context(context) || captures(event)) [[unlikely]] {
     return false;
   }
   // As soon as it is needed: the processor does much of what follows while it waits for the clock.
@@ -82,19 +91,30 @@ namespace ringside::record {
   if (!encode_names<MetNames>(ring, event, names)) [[unlikely]] {
     return false;
   }
+  const std::uint8_t flags = payload_flags(event);
   const std::uint64_t slots = needs_extra(event) ? 2 : 1;
+  if (event.type == EventType::kNetPlugin && slots == 2) [[unlikely]] {
+    return false;  // a length that no device sends, not worth the code of two slots
+  }
   const Ring::Place place = ring.place();
   if (!ring.has_room(place, slots)) [[unlikely]] {
     return false;
   }
-  place.slot(0).first.ticks = now;
+  place.first->first.ticks = now;
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event.type)]);
   const EventId id = ring.take_id(event.type);
   *handle = encode(id, secret);
-  const std::uint64_t parent_group = decode(event_parent_group(event), secret);
-  encode_start(event, {id, parent, parent_group, context, 0, names}, place, slots);
+  const EventStart& again = read_again();
+  const std::uint64_t parent_group = decode(event_parent_group(again), secret);
+  const auto context_number = static_cast<std::uint32_t>(context);
+  encode_start(again, {id, parent, parent_group, context_number, flags, names}, place, slots);
   ring.commit(place, slots);
   return true;
+}
+
+inline bool Recorder::quick_start(const EventStart& event, void** handle) noexcept {
+  return quick_start(
+      event, [&event]() noexcept -> const EventStart& { return event; }, handle);
 }
 
 [[gnu::always_inline]] inline bool Recorder::quick_small(const void* handle, RecordKind kind,
@@ -107,10 +127,10 @@ namespace ringside::record {
   }
   Ring& ring = *known;
   const std::uint64_t id = decode(handle, secret);
-  if (!is_event_id(id)) [[unlikely]] {
-    return false;
-  }
-  if (!is_recorded(id)) {
+  if (!is_recorded(id)) [[unlikely]] {
+    if (!is_left_out(id)) {
+      return false;
+    }
     count_left_out(ring, id);
     return true;
   }

@@ -66,11 +66,28 @@ template <typename Names>
 inline constexpr std::int64_t kNetIbV1 = 0x10001;
 inline constexpr std::int64_t kNetSocketV1 = 0x20001;
 
+template <typename T>
+T read_at(const void* data, std::size_t offset) noexcept {
+  T value;
+  std::memcpy(&value, static_cast<const char*>(data) + offset, sizeof value);
+  return value;
+}
+
+inline bool is_ib(const NetStart& net) noexcept {
+  return net.id == kNetIbV1 && net.data != nullptr;
+}
+inline std::uint64_t ib_length_bytes(const NetStart& net) noexcept {
+  return read_at<std::uint64_t>(net.data, 32);
+}
+/// Of a length that InfiniBand can send at once: one slot holds it.
+inline bool is_short_ib(const NetStart& net) noexcept {
+  return is_ib(net) && ib_length_bytes(net) >> 32 == 0;
+}
+
 /// Whether the second slot has something to say, besides what is foreign.
 inline bool needs_extra(const EventStart& event) noexcept {
   return is_coll_like(event.type) || (is_api(event.type) && event.api.user_tag != 0) ||
-         (event.type == EventType::kNetPlugin && event.net.id == kNetIbV1 &&
-          event.net.data != nullptr);
+         (event.type == EventType::kNetPlugin && is_ib(event.net) && !is_short_ib(event.net));
 }
 
 /// True for an API call that a CUDA graph captures: its replays begin anew later.
@@ -82,31 +99,37 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
   return is_coll_like(event.type) ? event.coll.parent_group : nullptr;
 }
 
-template <typename T>
-T read_at(const void* data, std::size_t offset) noexcept {
-  T value;
-  std::memcpy(&value, static_cast<const char*>(data) + offset, sizeof value);
-  return value;
+/// The flags that say which payload it is.
+[[gnu::always_inline]] inline std::uint8_t payload_flags(const EventStart& event) noexcept {
+  return event.type == EventType::kNetPlugin && is_short_ib(event.net) ? kFlagNetIb : 0;
 }
 
-inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& out) noexcept {
-  out = {parent, net.id, 0, 0, 0};
-  if (net.data == nullptr) {
+[[gnu::always_inline]] inline void encode_net(const NetStart& net, std::uint64_t parent,
+                                              std::uint8_t flags, Payload& out) noexcept {
+  if ((flags & kFlagNetIb) != 0) {
+    out.net_ib.parent = parent;
+    out.net_ib.work_request = read_at<std::uint64_t>(net.data, 16);
+    out.net_ib.length_bytes = static_cast<std::uint32_t>(ib_length_bytes(net));
+    out.net_ib.device = read_at<std::int32_t>(net.data, 8);
+    out.net_ib.opcode = read_at<std::int32_t>(net.data, 24);
+    out.net_ib.queue_pair = read_at<std::int32_t>(net.data, 28);
     return;
   }
-  if (net.id == kNetIbV1) {
-    out.device_or_fd = read_at<std::int32_t>(net.data, 8);
-    out.opcode = read_at<std::int32_t>(net.data, 24);
-    out.length_bytes = read_at<std::uint64_t>(net.data, 32);
-  } else if (net.id == kNetSocketV1) {
-    out.device_or_fd = read_at<std::int32_t>(net.data, 8);
-    out.opcode = read_at<std::int32_t>(net.data, 12);
-    out.length_bytes = read_at<std::uint64_t>(net.data, 16);
+  out.net = {parent, net.id, 0, 0, 0};
+  if (is_ib(net)) {
+    out.net.length_bytes = ib_length_bytes(net);
+    out.net.device_or_fd = read_at<std::int32_t>(net.data, 8);
+    out.net.opcode = read_at<std::int32_t>(net.data, 24);
+  } else if (net.id == kNetSocketV1 && net.data != nullptr) {
+    out.net.length_bytes = read_at<std::uint64_t>(net.data, 16);
+    out.net.device_or_fd = read_at<std::int32_t>(net.data, 8);
+    out.net.opcode = read_at<std::int32_t>(net.data, 12);
   }
 }
 
+/// Member by member: what is unused stays as it was.
 [[gnu::always_inline]] inline void encode_payload(const EventStart& event, std::uint64_t parent,
-                                                  const EncodedNames& names,
+                                                  std::uint8_t flags, const EncodedNames& names,
                                                   Payload& out) noexcept {
   switch (event.type) {
     case EventType::kColl:
@@ -125,37 +148,49 @@ inline void encode_net(const NetStart& net, std::uint64_t parent, NetPayload& ou
     case EventType::kCollApi:
     case EventType::kP2pApi:
     case EventType::kKernelLaunch:
-      out.api = {parent,
-                 event.api.stream,
-                 event.api.count,
-                 event.api.root_or_depth,
-                 low_byte(names.func_datatype),
-                 high_byte(names.func_datatype),
-                 {}};
+      out.api.parent = parent;
+      out.api.stream = event.api.stream;
+      out.api.count = event.api.count;
+      out.api.root_or_depth = event.api.root_or_depth;
+      out.api.func = low_byte(names.func_datatype);
+      out.api.datatype = high_byte(names.func_datatype);
       return;
-    case EventType::kProxyOp: {
-      const ProxyOpStart& op = event.proxy_op;
-      out.proxy_op = {parent,     op.pid,     op.peer,    op.steps, op.chunk_bytes,
-                      event.rank, op.channel, op.is_send, {}};
+    case EventType::kProxyOp:
+      out.proxy_op.parent = parent;
+      out.proxy_op.pid = event.proxy_op.pid;
+      out.proxy_op.peer = event.proxy_op.peer;
+      out.proxy_op.steps = event.proxy_op.steps;
+      out.proxy_op.chunk_bytes = event.proxy_op.chunk_bytes;
+      out.proxy_op.rank = event.rank;
+      out.proxy_op.channel = event.proxy_op.channel;
+      out.proxy_op.is_send = event.proxy_op.is_send;
       return;
-    }
     case EventType::kProxyStep:
-      out.step = {parent, event.step.step, event.rank, {}};
+      out.step.parent = parent;
+      out.step.step = event.step.step;
+      out.step.rank = event.rank;
       return;
     case EventType::kKernelCh:
     case EventType::kKernelPhase:
-      out.kernel = {parent, event.kernel.gpu_time, event.kernel.channel, event.kernel.phase, {}};
+      out.kernel.parent = parent;
+      out.kernel.gpu_time = event.kernel.gpu_time;
+      out.kernel.channel = event.kernel.channel;
+      out.kernel.phase = event.kernel.phase;
       return;
     case EventType::kNetPlugin:
-      encode_net(event.net, parent, out.net);
+      encode_net(event.net, parent, flags, out);
       return;
     case EventType::kCeSync:
     case EventType::kCeBatch:
-      out.copy_engine = {
-          parent, event.copy_engine.bytes, event.copy_engine.number, event.copy_engine.flag, {}};
+      out.copy_engine.parent = parent;
+      out.copy_engine.bytes = event.copy_engine.bytes;
+      out.copy_engine.number = event.copy_engine.number;
+      out.copy_engine.flag = event.copy_engine.flag;
       return;
     default:  // Group, ProxyCtrl: nothing but a parent
-      out.step = {parent, 0, event.rank, {}};
+      out.step.parent = parent;
+      out.step.step = 0;
+      out.step.rank = event.rank;
       return;
   }
 }
@@ -190,7 +225,7 @@ struct StartFacts {
   std::uint64_t parent;        ///< its id; 0: none of ours
   std::uint64_t parent_group;  ///< decoded handle of a Coll's Group, if any
   std::uint32_t context;
-  std::uint8_t flags;
+  std::uint8_t flags;  ///< payload_flags() among them
   EncodedNames names;
 };
 
@@ -198,16 +233,16 @@ struct StartFacts {
 [[gnu::always_inline]] inline void encode_start(const EventStart& event, const StartFacts& facts,
                                                 const Ring::Place& place,
                                                 std::uint64_t slots) noexcept {
-  auto& first = place.slot(0).first;
+  auto& first = place.first->first;
   first.id = facts.id;
   first.kind = RecordKind::kStart;
   first.type = event.type;
   first.slots = static_cast<std::uint8_t>(slots);
-  first.flags = facts.flags;
   first.context = facts.context;
-  encode_payload(event, facts.parent, facts.names, first.payload);
+  first.flags = facts.flags;
+  encode_payload(event, facts.parent, facts.flags, facts.names, first.payload);
   if (slots == 2) {
-    encode_extra(event, facts.names, facts.parent_group, place.slot(1).extra);
+    encode_extra(event, facts.names, facts.parent_group, place.second().extra);
   }
 }
 

@@ -40,6 +40,7 @@ inline constexpr int kTagShift = 56;
 inline constexpr std::uint64_t kCounterMask = (std::uint64_t{1} << kCounterBits) - 1;
 inline constexpr std::uint64_t kRingMask = (std::uint64_t{1} << kRingBits) - 1;
 inline constexpr std::uint64_t kEventTag = 0xA7;
+inline constexpr std::uint64_t kLeftOutTag = 0xA6;  ///< of an event that has no record
 inline constexpr std::uint64_t kContextTag = 0x5C;
 inline constexpr int kMaxRings = 1 << kRingBits;
 
@@ -49,6 +50,7 @@ constexpr std::uint64_t type_bits(EventType type) {
 constexpr std::uint64_t captured_bit(bool captured) {
   return std::uint64_t{captured} << kCapturedShift;
 }
+/// Id of an event that has a record.
 constexpr EventId make_event_id(EventType type, bool captured, std::uint32_t ring,
                                 std::uint64_t counter) {
   return (kEventTag << kTagShift) | captured_bit(captured) | type_bits(type) |
@@ -57,11 +59,20 @@ constexpr EventId make_event_id(EventType type, bool captured, std::uint32_t rin
 
 /// Id of an event that has no record.
 constexpr EventId not_recorded_id(EventType type, NotRecorded reason) {
-  return make_event_id(type, false, static_cast<std::uint32_t>(reason), 0);
+  return (kLeftOutTag << kTagShift) | type_bits(type) |
+         (static_cast<std::uint64_t>(reason) << kCounterBits);
 }
 
-constexpr bool is_event_id(std::uint64_t id) {
+constexpr bool is_recorded(std::uint64_t id) {
   return (id >> kTagShift) == kEventTag;
+}
+constexpr bool is_left_out(std::uint64_t id) {
+  return (id >> kTagShift) == kLeftOutTag;
+}
+/// Either.
+constexpr bool is_event_id(std::uint64_t id) {
+  static_assert((kEventTag ^ kLeftOutTag) == 1);
+  return (id >> (kTagShift + 1)) == kEventTag >> 1;
 }
 constexpr bool is_context_id(std::uint64_t id) {
   return (id >> 32) == (kContextTag << 24);
@@ -72,8 +83,8 @@ constexpr EventType event_type(EventId id) {
 constexpr bool is_captured(EventId id) {
   return ((id >> kCapturedShift) & 1) != 0;
 }
-/// An event's that was not captured in a CUDA graph; one comparison.
-constexpr bool is_plain_event_id(std::uint64_t id) {
+/// Recorded, and not captured in a CUDA graph; one comparison.
+constexpr bool is_recorded_plain(std::uint64_t id) {
   static_assert(kCapturedShift + 1 == kTagShift);
   return id >> kCapturedShift == kEventTag << 1;
 }
@@ -83,19 +94,17 @@ constexpr std::uint64_t event_counter(EventId id) {
 constexpr std::uint32_t event_ring(EventId id) {
   return static_cast<std::uint32_t>((id >> kCounterBits) & kRingMask);
 }
-constexpr bool is_recorded(EventId id) {
-  return event_counter(id) != 0;
-}
 constexpr NotRecorded not_recorded_reason(EventId id) {
   return static_cast<NotRecorded>(event_ring(id) & 3);
 }
 
-/// A secret under which no id of either kind becomes a value whose top byte is 0x00 or 0xFF: NULL,
+/// A secret under which no id of any kind becomes a value whose top byte is 0x00 or 0xFF: NULL,
 /// any pointer of user space, or a small number of either sign.
 constexpr std::uint64_t usable_secret(std::uint64_t random) {
   const std::uint64_t tag = random >> kTagShift;
-  const bool is_bad = tag == kEventTag || tag == kContextTag || tag == (kEventTag ^ 0xFF) ||
-                      tag == (kContextTag ^ 0xFF);
+  const auto becomes_bad = [tag](std::uint64_t of) { return tag == of || tag == (of ^ 0xFF); };
+  const bool is_bad =
+      becomes_bad(kEventTag) || becomes_bad(kLeftOutTag) || becomes_bad(kContextTag);
   return is_bad ? random ^ (std::uint64_t{0x0F} << kTagShift) : random;
 }
 

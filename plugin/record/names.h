@@ -41,6 +41,13 @@ inline bool is_within_page(const char* text) noexcept {
   return (reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) <= kPage - sizeof(NamePrefix);
 }
 
+/// The same. No instruction; but the compiler does not know any more how long a constant is, and
+/// cannot find fault with reading beyond it.
+[[gnu::always_inline]] inline const char* of_unknown_length(const char* text) noexcept {
+  asm("" : "+r"(text));
+  return text;
+}
+
 /// The 16 bytes as they are, whatever lies behind the name's end: the sanitizers are told so. Only
 /// if they are within a page.
 #if defined(__clang__) || defined(__GNUC__)
@@ -48,9 +55,7 @@ __attribute__((no_sanitize("address")))
 #endif
 inline NamePrefix
 read_bytes(const char* text) noexcept {
-  // No instruction; but the compiler does not know any more how long a constant is, and cannot find
-  // fault with reading beyond it.
-  asm("" : "+r"(text));
+  text = of_unknown_length(text);
   // Volatile, so that the compiler does not turn them into a call that a sanitizer intercepts.
   struct [[gnu::packed, gnu::may_alias]] Word {
     std::uint64_t value;
@@ -64,11 +69,11 @@ struct alignas(16) TwoPrefixes {
   NamePrefix first, second;
 };
 
-/// Whether these are the 16 bytes at a place, or at each of two, with one branch.
+/// Whether these are the 16 bytes at a place, or at each of two, with one branch. Of names
+/// of_unknown_length.
 #if defined(__SSE2__)
 __attribute__((no_sanitize("address"))) inline bool has_bytes(const char* text,
                                                               const NamePrefix& bytes) noexcept {
-  asm("" : "+r"(text));
   const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(text)),
                                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(&bytes)));
   return _mm_movemask_epi8(same) == 0xFFFF;
@@ -76,7 +81,6 @@ __attribute__((no_sanitize("address"))) inline bool has_bytes(const char* text,
 __attribute__((no_sanitize("address"))) inline bool have_bytes(const char* first,
                                                                const char* second,
                                                                const TwoPrefixes& bytes) noexcept {
-  asm("" : "+r"(first), "+r"(second));
   const auto* const expected = reinterpret_cast<const __m128i*>(&bytes);
   const __m128i same = _mm_and_si128(
       _mm_cmpeq_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(first)), expected[0]),

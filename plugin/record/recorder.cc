@@ -62,9 +62,8 @@ void* Recorder::start(const EventStart& event) noexcept {
   const std::uint64_t parent = decode(event.parent, secret_);
   const bool own_parent = is_event_id(parent) && !is_remote(event);
   const bool follows_parent = own_parent && !is_captured(parent);
-  const std::uint64_t gate = masks_.load(std::memory_order_relaxed) >> (follows_parent ? 32 : 0);
   const bool is_lost = follows_parent && !is_recorded(parent);
-  if (is_lost || (gate & bit(event.type)) == 0) {
+  if (is_lost || !is_let_through(event.type, follows_parent)) {
     const EventId id =
         not_recorded_id(event.type, is_lost ? not_recorded_reason(parent) : NotRecorded::kFiltered);
     count_left_out(ring, id);
@@ -85,17 +84,17 @@ void* Recorder::start(const EventStart& event) noexcept {
   const bool captured = captures(event) || (own_parent && is_captured(parent));
   const EventId id = ring.take_id(event.type) | captured_bit(captures(event));
   const Ring::Place place = ring.place();
-  const auto flags =
-      static_cast<std::uint8_t>((foreign ? kFlagForeign : 0) | (captured ? kFlagCaptured : 0));
+  const auto flags = static_cast<std::uint8_t>(payload_flags(event) | (foreign ? kFlagForeign : 0) |
+                                               (captured ? kFlagCaptured : 0));
   const std::uint64_t parent_group = decode(event_parent_group(event), secret_);
   encode_start(event, {id, own_parent ? parent : 0, parent_group, context, flags, names}, place,
                slots);
   if (foreign) {
-    Extra& extra = place.slot(1).extra;
+    Extra& extra = place.second().extra;
     extra.foreign_context = foreign_context ? reinterpret_cast<std::uint64_t>(event.context) : 0;
     extra.foreign_parent = own_parent ? 0 : reinterpret_cast<std::uint64_t>(event.parent);
   }
-  place.slot(0).first.ticks = ticks();
+  place.first->first.ticks = ticks();
   ring.commit(place, slots);
   return encode(id, secret_);
 }

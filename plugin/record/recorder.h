@@ -56,6 +56,10 @@ class alignas(kPageBytes) Recorder {
   // The same for nearly all events (callbacks.h): those of which nothing needs a call, so that the
   // adapters' functions save hardly a register. False: nothing was done, and it is one for the
   // functions above.
+  // `read_again` gives the same event once more, for what was not looked at before: so that nothing
+  // of it has to be kept in registers meanwhile.
+  template <typename ReadAgain>
+  bool quick_start(const EventStart& event, const ReadAgain& read_again, void** handle) noexcept;
   bool quick_start(const EventStart& event, void** handle) noexcept;
   bool quick_state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
                    bool args_null) noexcept;
@@ -82,7 +86,8 @@ class alignas(kPageBytes) Recorder {
   }
   /// Number of a context of ours; 0 for NULL and for anything else.
   std::uint32_t context_number(const void* handle) const noexcept {
-    return context_of(decode(handle, secret_));
+    const std::uint64_t id = decode(handle, secret_);
+    return is_own_context(id) ? static_cast<std::uint32_t>(id) : 0;
   }
 
   RingPool& rings() noexcept { return rings_; }
@@ -119,10 +124,16 @@ class alignas(kPageBytes) Recorder {
   static std::uint64_t decode(const void* handle, std::uint64_t secret) noexcept {
     return reinterpret_cast<std::uint64_t>(handle) ^ secret;
   }
-  std::uint32_t context_of(std::uint64_t id) const noexcept {
+  /// Its number is the lower half.
+  bool is_own_context(std::uint64_t id) const noexcept {
     // One comparison for the tag and for the number, from 1 on.
     const std::uint64_t before = id - ((kContextTag << kTagShift) + 1);
-    return before < contexts_.load(std::memory_order_relaxed) ? static_cast<std::uint32_t>(id) : 0;
+    return before < contexts_.load(std::memory_order_relaxed);
+  }
+  /// Whether such an event is recorded; one that follows a recorded parent, also after a stop.
+  bool is_let_through(EventType type, bool follows_parent) const noexcept {
+    const std::uint64_t asked = std::uint64_t{bit(type)} << (follows_parent ? 32 : 0);
+    return (masks_.load(std::memory_order_relaxed) & asked) != 0;
   }
   /// With PXN another process's operation, whose handle says nothing here.
   bool is_remote(const EventStart& event) const noexcept {

@@ -94,11 +94,11 @@ struct SeenTable {
   std::array<std::array<SeenNames, 2>, 1 << kBits> places;
 
   std::array<SeenNames, 2>& of(const char* first, const char* second) noexcept {
-    // Constants lie close together; the product's top bits depend on all of the sum's.
-    const std::uint64_t mixed =
-        reinterpret_cast<std::uint64_t>(first) + 3 * reinterpret_cast<std::uint64_t>(second);
-    constexpr std::int64_t kFactor = -0x61C88647;  // of 32 bits: part of the instruction
-    return places[mixed * static_cast<std::uint64_t>(kFactor) >> (64 - kBits)];
+    // Constants lie close together; the top bits of a product of 32 bits depend on all of the sum's
+    // lower ones.
+    const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(first) +
+                                                  3 * reinterpret_cast<std::uint64_t>(second));
+    return places[mixed * 0x9E3779B9U >> (32 - kBits)];
   }
 };
 
@@ -138,7 +138,7 @@ struct Ring {
 #if defined(__x86_64__)
     // What __builtin_prefetch makes of it on plain x86-64 only reads. Processors that do not know
     // this instruction take it for a NOP.
-    asm volatile("prefetchw %0" : : "m"(*slot));
+    asm volatile("prefetchw %a0" : : "p"(slot));
 #else
     __builtin_prefetch(slot, 1, 3);
 #endif
@@ -154,16 +154,18 @@ struct Ring {
   /// Where the producer writes next. Read once for a record: for all that the compiler knows, a
   /// slot may be part of this head. In bytes, since that is one instruction less for each slot.
   struct Place {
-    char* slots;
+    Ring* ring;
     std::uint64_t byte_mask;
     std::uint64_t at;
+    Slot* first;
 
-    Slot& slot(std::uint64_t offset) const noexcept {
-      return *reinterpret_cast<Slot*>(slots + ((at + offset) * sizeof(Slot) & byte_mask));
-    }
+    Slot& second() const noexcept { return *ring->slot_at((at + 1) * sizeof(Slot) & byte_mask); }
   };
   Place place() noexcept {
-    return {reinterpret_cast<char*>(this + 1), byte_mask, position};
+    return {this, byte_mask, position, slot_at(position * sizeof(Slot) & byte_mask)};
+  }
+  Slot* slot_at(std::uint64_t offset_bytes) noexcept {
+    return reinterpret_cast<Slot*>(reinterpret_cast<char*>(this + 1) + offset_bytes);
   }
 
   /// Producer: whether `count` slots are free, as far as is known without asking.
@@ -175,12 +177,13 @@ struct Ring {
   void commit(const Place& place, std::uint64_t count) noexcept {
     // Each slot asks for the one that is so far ahead of it, so that none is left out but the first
     // ones of a lap: where it wraps is not looked at, and what lies behind the ring does no harm.
-    prefetch_for_write(&place.slot(0) + kPrefetchSlots);
+    prefetch_for_write(place.first + kPrefetchSlots);
     if (count == 2) {
-      prefetch_for_write(&place.slot(1) + kPrefetchSlots);
-      place.slot(1).commit.store(place.at + 2, std::memory_order_release);
+      Slot& second = place.second();
+      prefetch_for_write(&second + kPrefetchSlots);
+      second.commit.store(place.at + 2, std::memory_order_release);
     }
-    place.slot(0).commit.store(place.at + 1, std::memory_order_release);
+    place.first->commit.store(place.at + 1, std::memory_order_release);
     position = place.at + count;
   }
 
@@ -197,7 +200,7 @@ struct Ring {
         return nullptr;
       }
     }
-    return &next.slot(0);
+    return next.first;
   }
 
   /// Producer: publishes the record that begins at the reserved place.
@@ -225,6 +228,8 @@ static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3232 &&
 struct MetNames {
   [[gnu::always_inline]] static int codes(Ring& ring, const char* first,
                                           const char* second) noexcept {
+    first = of_unknown_length(first);
+    second = of_unknown_length(second);
     const std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
     if (seen[0].are(first, second)) [[likely]] {
       return seen[0].codes;
@@ -232,6 +237,7 @@ struct MetNames {
     return seen[1].are(first, second) ? seen[1].codes : -1;
   }
   [[gnu::always_inline]] static int code(Ring& ring, const char* text) noexcept {
+    text = of_unknown_length(text);
     const std::array<SeenNames, 2>& seen = ring.seen->of(text, nullptr);
     if (seen[0].is(text)) [[likely]] {
       return seen[0].codes;

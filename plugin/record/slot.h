@@ -34,6 +34,7 @@ enum class RecordKind : std::uint8_t { kStart = 1, kState = 2, kStop = 3, kName 
 inline constexpr std::uint8_t kFlagForeign = 1;   ///< context or parent are not of this process
 inline constexpr std::uint8_t kFlagCaptured = 2;  ///< captured in a CUDA graph
 inline constexpr std::uint8_t kFlagArgsNull = 4;  ///< a state that came without arguments
+inline constexpr std::uint8_t kFlagNetIb = 8;     ///< the payload is net_ib, not net
 
 struct CollPayload {  // Coll, P2p, CeColl
   std::uint64_t parent;
@@ -71,6 +72,12 @@ struct NetPayload {  // NetPlugin
   std::uint64_t length_bytes;
   std::int32_t device_or_fd, opcode;
 };
+struct NetIbPayload {  // NetPlugin of the InfiniBand transport, of a length of 32 bits
+  std::uint64_t parent;
+  std::uint64_t work_request;
+  std::uint32_t length_bytes;
+  std::int32_t device, opcode, queue_pair;
+};
 struct CopyEnginePayload {  // CeSync, CeBatch
   std::uint64_t parent;
   std::uint64_t bytes;
@@ -95,6 +102,7 @@ union Payload {
   StepPayload step;
   KernelPayload kernel;
   NetPayload net;
+  NetIbPayload net_ib;
   CopyEnginePayload copy_engine;
   StatePayload state;
   NamePayload name;

@@ -5,10 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iostream>
-#include <sstream>
-#include <sys/utsname.h>
+#include <functional>
 #include <sys/wait.h>
 #include <thread>
 
@@ -16,6 +13,7 @@
 
 #include "include/ringside/ringside.h"
 #include "test/bench/measure.h"
+#include "test/bench/rows.h"
 
 namespace ringside::bench {
 namespace {
@@ -26,6 +24,7 @@ struct Options {
   std::vector<int> threads = {1, 2};
   int calls = 64 * 1024;
   int rest_ms = 15;
+  int passes = 1;
   std::string format = "table";
   std::string only;
   bool recording_only = false;
@@ -37,16 +36,6 @@ struct Markers {
   const char* label;
   std::string markers;
   std::string tool;
-};
-
-struct Row {
-  std::string plugin;
-  int version;
-  int threads;
-  std::string gate;  // on, stopped, type off
-  std::string callback;
-  double p50_ns, p99_ns, p999_ns, clock_ns;
-  std::uint64_t dropped;
 };
 
 /// One process's measuring: a plugin's table, rows written to a stream.
@@ -154,12 +143,17 @@ class Run {
 
   void print(const std::string& callback, int threads, const char* gate, Samples& samples,
              std::uint64_t lost) const {
-    std::fprintf(out_, "%s\t%d\t%d\t%s\t%s\t%.3f\t%.3f\t%.3f\t%.3f\t%llu\n", label_.c_str(),
-                 version_, threads, *gate == '\0' ? "-" : gate, callback.c_str(),
-                 percentile(samples.batch, 0.5) * ns_per_tick_ - empty_batch_ns_,
-                 percentile(samples.single, 0.99) * ns_per_tick_ - empty_single_ns_,
-                 percentile(samples.single, 0.999) * ns_per_tick_ - empty_single_ns_, clock_ns_,
-                 static_cast<unsigned long long>(lost));
+    const Row row{label_,
+                  version_,
+                  threads,
+                  *gate == '\0' ? "-" : gate,
+                  callback,
+                  percentile(samples.batch, 0.5) * ns_per_tick_ - empty_batch_ns_,
+                  percentile(samples.single, 0.99) * ns_per_tick_ - empty_single_ns_,
+                  percentile(samples.single, 0.999) * ns_per_tick_ - empty_single_ns_,
+                  clock_ns_,
+                  lost};
+    std::fputs(row_line(row).c_str(), out_);
     std::fflush(out_);
   }
 
@@ -178,63 +172,9 @@ class Run {
   double empty_single_ns_ = 0;
 };
 
-Row parse_row(const std::string& line) {
-  std::istringstream in(line);
-  const auto field = [&] {
-    std::string text;
-    std::getline(in, text, '\t');
-    return text;
-  };
-  Row row;
-  row.plugin = field();
-  row.version = std::stoi(field());
-  row.threads = std::stoi(field());
-  row.gate = field();
-  row.callback = field();
-  row.p50_ns = std::stod(field());
-  row.p99_ns = std::stod(field());
-  row.p999_ns = std::stod(field());
-  row.clock_ns = std::stod(field());
-  row.dropped = std::stoull(field());
-  return row;
-}
-
-void print_row(const Row& row, bool json, bool first) {
-  if (json) {
-    std::printf(
-        "%s\n{\"plugin\":\"%s\",\"abi\":%d,\"threads\":%d,\"gate\":\"%s\",\"callback\":\"%s\","
-        "\"p50_ns\":%.2f,\"p99_ns\":%.2f,\"p999_ns\":%.2f,\"timestamp_ns\":%.2f,\"dropped\":%llu}",
-        first ? "" : ",", row.plugin.c_str(), row.version, row.threads, row.gate.c_str(),
-        row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns, row.clock_ns,
-        static_cast<unsigned long long>(row.dropped));
-  } else {
-    std::printf("%-16s v%d %2d  %-8s %-19s %8.1f %8.1f %8.1f  %6.2f %6.2f %6.2f%s\n",
-                row.plugin.c_str(), row.version, row.threads, row.gate.c_str(),
-                row.callback.c_str(), row.p50_ns, row.p99_ns, row.p999_ns,
-                row.p50_ns / row.clock_ns, row.p99_ns / row.clock_ns, row.p999_ns / row.clock_ns,
-                row.dropped != 0 ? "  DROPPED" : "");
-  }
-  std::fflush(stdout);
-}
-
-std::string machine() {
-  std::string cpu = "unknown processor";
-  std::ifstream cpuinfo("/proc/cpuinfo");
-  for (std::string line; std::getline(cpuinfo, line);) {
-    if (line.starts_with("model name")) {
-      cpu = line.substr(line.find(':') + 2);
-      break;
-    }
-  }
-  utsname system{};
-  uname(&system);
-  return cpu + ", " + std::to_string(std::thread::hardware_concurrency()) + " cores, " +
-         system.sysname + " " + system.release + ", " RINGSIDE_BENCH_BUILD;
-}
-
-/// Runs one table in a child; false if the child failed. Adds what it dropped to *dropped.
+/// Runs one table in a child, and hands on its rows; false if the child failed.
 bool run_child(const Options& options, const std::string& label, const std::string& path,
-               int version, const Markers& markers, bool& first, std::uint64_t& dropped) {
+               int version, const Markers& markers, const std::function<void(const Row&)>& take) {
   int ends[2];
   if (pipe(ends) != 0) {
     return false;
@@ -256,10 +196,7 @@ bool run_child(const Options& options, const std::string& label, const std::stri
   FILE* const in = fdopen(ends[0], "r");
   char line[512];
   while (child > 0 && std::fgets(line, sizeof line, in) != nullptr) {
-    const Row row = parse_row(line);
-    dropped += row.dropped;
-    print_row(row, options.format == "json", first);
-    first = false;
+    take(parse_row(line));
   }
   std::fclose(in);
   int status = 0;
@@ -267,25 +204,13 @@ bool run_child(const Options& options, const std::string& label, const std::stri
          WEXITSTATUS(status) == 0;
 }
 
-int run(const Options& options) {
-  const bool json = options.format == "json";
-  if (json) {
-    std::printf("{\"machine\":\"%s\",\"rows\":[", machine().c_str());
-  } else {
-    std::printf(
-        "%s\nns, and as ratios to one timestamp read; median of batches of %d calls, tails "
-        "of single calls; an empty call's cost is taken off\n"
-        "%-16s %s %s  %-8s %-19s %8s %8s %8s  %6s %6s %6s\n",
-        machine().c_str(), kBatch, "plugin", "abi", "th", "gate", "callback", "p50", "p99", "p99.9",
-        "p50", "p99", "p99.9");
-  }
+/// Each table of each plugin once.
+bool run_pass(const Options& options, const std::function<void(const Row&)>& take) {
   std::vector<Markers> markers = {{"", "", ""}};
   if (!options.nvtx_tool.empty()) {
     markers = {{"/off", "off", ""}, {"/no tool", "all", ""}, {"/tool", "all", options.nvtx_tool}};
   }
-  bool first = true;
   bool good = true;
-  std::uint64_t dropped = 0;
   for (const std::string& plugin : options.plugins) {
     const std::size_t equals = plugin.find('=');
     const std::string path = plugin.substr(0, equals);
@@ -294,8 +219,34 @@ int run(const Options& options) {
                                   : plugin.substr(equals + 1);
     for (const int version : options.versions) {
       for (const Markers& how : markers) {
-        good = run_child(options, label + how.label, path, version, how, first, dropped) && good;
+        good = run_child(options, label + how.label, path, version, how, take) && good;
       }
+    }
+  }
+  return good;
+}
+
+int run(const Options& options) {
+  const bool json = options.format == "json";
+  print_head(json, options.passes);
+  bool first = true;
+  bool good = true;
+  std::uint64_t dropped = 0;
+  const auto print = [&](const Row& row) {
+    dropped += row.dropped;
+    print_row(row, json, first);
+    first = false;
+  };
+  if (options.passes == 1) {
+    good = run_pass(options, print);  // as they come
+  } else {
+    Results results;
+    for (int pass = 1; pass <= options.passes && good; ++pass) {
+      std::fprintf(stderr, "pass %d of %d\n", pass, options.passes);
+      good = run_pass(options, [&](const Row& row) { results.add(row); });
+    }
+    for (const Passes& passes : results.all()) {
+      print(median_of(passes));
     }
   }
   if (json) {
@@ -334,6 +285,10 @@ int main(int argc, char** argv) {
                  "pause after each 1,024 calls of a kind, for the drain")
       ->check(CLI::Range(0, 10000));
   app.add_option("--kind", options.only, "only this kind of event, e.g. Coll");
+  app.add_option("--passes", options.passes,
+                 "measure everything so often, one pass after the other, and give the median of "
+                 "each figure: a slow spell of the machine is then hardly seen")
+      ->check(CLI::Range(1, 1000));
   app.add_flag("--recording-only", options.recording_only, "without the rows of the stopped state");
   app.add_option("--nvtx-tool", options.nvtx_tool,
                  "measure each table without NVTX ranges, with RINGSIDE_MARKERS=all and no tool, "

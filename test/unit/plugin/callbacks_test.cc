@@ -77,7 +77,9 @@ struct Way {
       made.proxy_op = {action.number % 4 == 0 ? 1 : getpid(), 1, 2, 3, 4, true};
     } else if (action.type == EventType::kNetPlugin) {
       static const std::array<std::uint64_t, 5> kData = {1, 2, 3, 4, 5};
-      made.net = {action.number % 2 == 0 ? record::kNetIbV1 : record::kNetSocketV1, kData.data()};
+      static const std::array<std::uint64_t, 5> kLong = {1, 2, 3, 4, std::uint64_t{5} << 32};
+      made.net = {action.number % 2 == 0 ? record::kNetIbV1 : record::kNetSocketV1,
+                  action.number % 3 == 0 ? kLong.data() : kData.data()};
     }
     return made;
   }

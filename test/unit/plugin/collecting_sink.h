@@ -18,6 +18,7 @@ class CollectingSink final : public assemble::Sink {
   std::vector<assemble::ProxyOpRow> proxy_ops;
   std::vector<assemble::StepRow> steps;
   std::vector<assemble::KernelRow> kernels;
+  std::vector<assemble::NetRow> nets;
   std::vector<assemble::ControlRow> controls;
   std::vector<assemble::Communicator> communicators;
   std::vector<assemble::Mark> marks;
@@ -52,7 +53,10 @@ class CollectingSink final : public assemble::Sink {
     controls.push_back(row);
     add(tally);
   }
-  void net(const assemble::NetRow&, const assemble::Tally& tally) override { add(tally); }
+  void net(const assemble::NetRow& row, const assemble::Tally& tally) override {
+    nets.push_back(row);
+    add(tally);
+  }
   void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally& tally) override {
     add(tally);
   }

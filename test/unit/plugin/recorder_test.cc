@@ -288,3 +288,66 @@ TEST_CASE("many threads at once, drained all the while") {
   CHECK(consumed + lost == std::uint64_t{kThreads} * kEach * 3);
   CHECK(fixture.total(&record::ProducerCounts::produced) == std::uint64_t{kThreads} * kEach * 3);
 }
+
+TEST_CASE("what InfiniBand and sockets tell of an event comes through, in one slot or in two") {
+  Fixture fixture;
+  struct Ib {  // NCCL's, version 1
+    std::int32_t unused[2];
+    std::int32_t device;
+    std::int32_t unused_too;
+    std::uint64_t work_request;
+    std::int32_t opcode;
+    std::int32_t queue_pair;
+    std::uint64_t length_bytes;
+  };
+  struct Socket {
+    std::int32_t unused[2];
+    std::int32_t descriptor;
+    std::int32_t operation;
+    std::uint64_t length_bytes;
+  };
+  constexpr std::uint64_t kFourGiB = std::uint64_t{1} << 32;
+  const Ib shortest = {{}, 3, 0, 0xFEDCBA9876543210, 1, 4711, kFourGiB - 1};
+  const Ib longest = {{}, 2, 0, 0x123456789, 2, -5, kFourGiB};
+  const Socket socket = {{}, 17, 1, 2 * kFourGiB};
+  fixture.on_thread([&] {
+    const auto make = [&](std::int64_t id, const void* data, void* context) {
+      record::EventStart made = fixture.event(EventType::kNetPlugin, nullptr);
+      made.context = context;
+      made.net = {id, data};
+      fixture.stop(fixture.start(made));
+    };
+    void* const foreign = reinterpret_cast<void*>(0x5555DEADBEEF);
+    make(record::kNetIbV1, &shortest, fixture.context);
+    make(record::kNetIbV1, &longest, fixture.context);
+    make(record::kNetIbV1, &shortest, foreign);
+    make(record::kNetIbV1, nullptr, fixture.context);
+    make(record::kNetSocketV1, &socket, fixture.context);
+    make(0x90007, &socket, fixture.context);  // of a network that is not known
+  });
+  const std::uint64_t slots = fixture.recorder->rings().ring(0)->position;
+  CHECK(slots == 6 * 2 + 2);  // two starts have a second one: the long one, and the foreign one
+  fixture.drain();
+  REQUIRE(fixture.sink.nets.size() == 6);
+  const auto& rows = fixture.sink.nets;
+  for (const std::size_t i : {0, 2}) {
+    CHECK(rows[i].net_id == record::kNetIbV1);
+    CHECK(rows[i].device_or_fd == 3);
+    CHECK(rows[i].work_request == 0xFEDCBA9876543210);
+    CHECK(rows[i].opcode == 1);
+    CHECK(rows[i].queue_pair == 4711);
+    CHECK(rows[i].length_bytes == kFourGiB - 1);
+  }
+  CHECK(rows[1].device_or_fd == 2);
+  CHECK(rows[1].work_request == 0x123456789);
+  CHECK(rows[1].queue_pair == -5);
+  CHECK(rows[1].length_bytes == kFourGiB);
+  CHECK(rows[3].net_id == record::kNetIbV1);
+  CHECK(rows[3].length_bytes == 0);
+  CHECK(rows[4].net_id == record::kNetSocketV1);
+  CHECK(rows[4].device_or_fd == 17);
+  CHECK(rows[4].opcode == 1);
+  CHECK(rows[4].length_bytes == 2 * kFourGiB);
+  CHECK(rows[5].net_id == 0x90007);
+  CHECK(rows[5].length_bytes == 0);
+}
