@@ -4,8 +4,9 @@
 // compiler, everything from NCCL's descriptor to the slot stays in registers, and since nothing is
 // called, hardly one of them is saved. This way is open while the clock is a register and nobody
 // shows ranges. It takes an event if the thread has its ring and there is room, the context is
-// ours, the parent is NULL or ours and not captured, and the names were met before. All that is
-// looked at before anything is written; what is not taken, is for recorder.cc.
+// ours, the parent is NULL or ours and not captured, the names were met before, and it takes as
+// many slots as its type does. All that is looked at before anything is written; what is not taken,
+// is for recorder.cc.
 #ifndef RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
 #define RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
 
@@ -92,9 +93,11 @@ template <typename ReadAgain>
     return false;
   }
   const std::uint8_t flags = payload_flags(event);
-  const std::uint64_t slots = needs_extra(event) ? 2 : 1;
-  if (event.type == EventType::kNetPlugin && slots == 2) [[unlikely]] {
-    return false;  // a length that no device sends, not worth the code of two slots
+  // How many is known of the type: an API call with a tag, and a network event of a length that no
+  // device sends, are not worth the code of both.
+  const std::uint64_t slots = is_coll_like(event.type) ? 2 : 1;
+  if (slots == 1 && needs_extra(event)) [[unlikely]] {
+    return false;
   }
   const Ring::Place place = ring.place();
   if (!ring.has_room(place, slots)) [[unlikely]] {
