@@ -50,6 +50,7 @@ struct Tally {
   record::EventType type = record::EventType::kUnknown;
   std::uint32_t starts = 0;
   std::uint32_t joined = 0;
+  std::uint32_t marks = 0, ranges = 0;  ///< of the application
 };
 
 enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };

@@ -58,7 +58,7 @@ class MarkRoom {
         break;
       default:
         if (waiting_ + open_ + 1 > kMost) {
-          ++marks_lost_;
+          ++marks_refused_;
           return Verdict::kLost;
         }
     }
@@ -72,19 +72,31 @@ class MarkRoom {
     taken_ = count;
     ranges_left_out_ = ranges_left_out;
   }
+  /// So many could not be written to the trace, likewise.
+  void not_written(std::uint64_t marks, std::uint64_t ranges) {
+    marks_not_written_ = marks;
+    ranges_not_written_ = ranges;
+  }
 
   std::uint64_t waiting() const { return waiting_; }
-  std::uint64_t marks_lost() const { return marks_lost_; }
+  std::uint64_t marks_refused() const { return marks_refused_; }
+  std::uint64_t marks_lost() const { return marks_refused_ + marks_not_written_; }
   std::uint64_t ranges_refused() const { return ranges_refused_; }
-  std::uint64_t ranges_lost() const { return ranges_refused_ + ranges_left_out_; }
+  std::uint64_t ranges_lost() const {
+    return ranges_refused_ + ranges_left_out_ + ranges_not_written_;
+  }
+  /// There were more than there is room for, whatever became of the others.
+  bool had_too_many() const { return marks_refused_ + ranges_refused_ + ranges_left_out_ != 0; }
 
  private:
   std::uint64_t waiting_ = 0;
   std::uint64_t open_ = 0;  ///< ranges; each keeps a place for its end
   std::uint64_t taken_ = 0;
-  std::uint64_t marks_lost_ = 0;
+  std::uint64_t marks_refused_ = 0;
+  std::uint64_t marks_not_written_ = 0;
   std::uint64_t ranges_refused_ = 0;
   std::uint64_t ranges_left_out_ = 0;
+  std::uint64_t ranges_not_written_ = 0;
 };
 
 /// Windows that open and close, and changes of their events. Under the session's mutex.

@@ -77,7 +77,7 @@ bool Session::take_notes() {
     const std::lock_guard lock(mutex_);
     taken_notes_.swap(notes_);
     windows = window_room_.waiting();
-    writer_.set_marks_lost(mark_room_.marks_lost(), mark_room_.ranges_refused());
+    writer_.set_marks_refused(mark_room_.marks_refused(), mark_room_.ranges_refused());
   }
   const bool had_new = apply();
   const std::lock_guard lock(mutex_);
@@ -86,13 +86,14 @@ bool Session::take_notes() {
 }
 
 void Session::tell_lost_marks() {
-  std::uint64_t lost = 0;
+  bool too_many = false;
   {
     const std::lock_guard lock(mutex_);
     mark_room_.taken(writer_.marks_taken(), writer_.ranges_left_out());
-    lost = mark_room_.marks_lost() + mark_room_.ranges_lost();
+    mark_room_.not_written(writer_.marks_not_written(), writer_.ranges_not_written());
+    too_many = mark_room_.had_too_many();
   }
-  if (!marks_told_ && lost != 0) {
+  if (!marks_told_ && too_many) {
     marks_told_ = true;
     log_.warn(
         "the application marks faster than it can be written, or has too many ranges open: some "

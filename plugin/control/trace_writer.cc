@@ -369,8 +369,8 @@ exporting::TraceEnd TraceWriter::end_of_trace() const {
   const auto unless_none = [](std::uint64_t lost) {
     return lost != 0 ? std::optional(lost) : std::nullopt;
   };
-  return {.marks_lost = unless_none(marks_lost_),
-          .ranges_lost = unless_none(ranges_refused_ + ranges_left_out())};
+  return {.marks_lost = unless_none(marks_refused_ + marks_not_written()),
+          .ranges_lost = unless_none(ranges_refused_ + ranges_left_out() + ranges_not_written())};
 }
 
 void TraceWriter::close() {

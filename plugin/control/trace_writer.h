@@ -112,12 +112,15 @@ class TraceWriter {
   /// Marks of the application that have been applied and no longer wait for their turn.
   std::uint64_t marks_taken() const { return assembler_.marks_taken(); }
   /// What the session had no room for, since the process began; the trace's end says it.
-  void set_marks_lost(std::uint64_t marks, std::uint64_t ranges) {
-    marks_lost_ = marks;
+  void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
+    marks_refused_ = marks;
     ranges_refused_ = ranges;
   }
   /// For which the assembler had no room.
   std::uint64_t ranges_left_out() const { return assembler_.ranges_left_out(); }
+  /// That the disk did not take.
+  std::uint64_t marks_not_written() const { return file_.counts().marks_dropped; }
+  std::uint64_t ranges_not_written() const { return file_.counts().ranges_dropped; }
 
   /// What is asked for in RINGSIDE_SAMPLE and cannot be done, each once; empty if there is nothing.
   std::string take_sampling_notice();
@@ -187,7 +190,7 @@ class TraceWriter {
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;
-  std::uint64_t marks_lost_ = 0;
+  std::uint64_t marks_refused_ = 0;
   std::uint64_t ranges_refused_ = 0;
   bool file_tried_ = false;
   bool notice_taken_ = false;

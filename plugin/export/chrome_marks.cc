@@ -54,7 +54,8 @@ void ChromeTrace::instant(const assemble::Mark& mark) {
       .raw(",\"name\":")
       .string(mark.text)
       .raw(",\"args\":{");
-  end_line({});
+  // One without a number is the plugin's own.
+  end_line({.marks = mark.number != 0 ? 1U : 0U});
 }
 
 void ChromeTrace::range(const assemble::Mark& mark) {
@@ -71,7 +72,7 @@ void ChromeTrace::range(const assemble::Mark& mark) {
   if (mark.in_flight) {
     line_.member_true("in_flight");
   }
-  end_line({});
+  end_line({.ranges = 1});
   if (!mark.nests) {
     begin_async('e', schema::kCategoryMark, mark.text, mark.number, mark.tid, end_ns);
     line_.raw("},\n");

@@ -75,6 +75,8 @@ void TraceFile::add(std::string_view line, const assemble::Tally& tally) {
   const auto type = static_cast<std::size_t>(tally.type);
   pending_.written[type] += tally.starts;
   pending_.merged[type] += tally.joined;
+  pending_.marks += tally.marks;
+  pending_.ranges += tally.ranges;
   if (buffer_.size() >= kFlushAt_bytes) {
     flush();
   }
@@ -101,6 +103,8 @@ bool TraceFile::flush() {
       counts_.dropped[type] += pending_.written[type] + pending_.merged[type];
     }
   }
+  (ok ? counts_.marks : counts_.marks_dropped) += pending_.marks;
+  (ok ? counts_.ranges : counts_.ranges_dropped) += pending_.ranges;
   pending_ = {};
   if (!ok) {
     first_error_ = first_error_ != 0 ? first_error_ : reason;

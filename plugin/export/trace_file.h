@@ -22,6 +22,8 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> written{};
   std::array<std::uint64_t, record::kAccountTypes> merged{};
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
+  std::uint64_t marks = 0, ranges = 0;  ///< written, of the application
+  std::uint64_t marks_dropped = 0, ranges_dropped = 0;
 };
 
 class TraceFile : public LineSink {

@@ -228,6 +228,20 @@ int way_out(const Program& program) {
   std::exit(0);
 }
 
+// The application's marks, and ranges that begin and end.
+void mark_and_range(const Loaded& loaded, int marks, int ranges) {
+  const auto mark = reinterpret_cast<decltype(&ringside_mark)>(c_function(loaded, "ringside_mark"));
+  const auto push = reinterpret_cast<decltype(&ringside_push)>(c_function(loaded, "ringside_push"));
+  const auto pop = reinterpret_cast<decltype(&ringside_pop)>(c_function(loaded, "ringside_pop"));
+  for (int i = 0; i < marks; ++i) {
+    mark("a mark");
+  }
+  for (int i = 0; i < ranges; ++i) {
+    push("a range", nullptr);
+    pop();
+  }
+}
+
 int trouble(const Program& program) {
   const std::string& how = program.arguments.at(0);
   struct rlimit limit {};
@@ -262,6 +276,7 @@ int trouble(const Program& program) {
     limit.rlim_cur = status_of(loaded).bytes_written;
     setrlimit(RLIMIT_FSIZE, &limit);
     caller.operations(1000, 0);
+    mark_and_range(loaded, 7, 3);
     // Longer than an operation waits for what may still come of it.
     sleep_ms(4500);
     limit.rlim_cur = before;

@@ -69,6 +69,9 @@ def limits(options):
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
         require(account["by_type"]["Coll"]["written"] >= 500,
                 f"writing did not go on: {account['by_type']['Coll']}")
+        end = house.last_line("ringside_end")
+        lost = (end.get("marks_lost"), end.get("ranges_lost"))
+        require(lost == (7, 3), f"7 marks and 3 ranges were not written, the trace says {lost}")
         house.readable()
 
 

@@ -102,16 +102,21 @@ class House:
         """The last account of the only trace; it must add up."""
         files = self.trace_files()
         require(path or len(files) == 1, f"{len(files)} traces")
-        found = None
-        with open(path or files[0], encoding="utf-8") as lines:
-            for line in lines:
-                if '"ringside_account"' in line:
-                    found = json.loads(line.strip().rstrip(",]"))["args"]
-        require(found is not None, "no account in the trace")
+        found = self.last_line("ringside_account", path or files[0])
         for name, numbers in found["by_type"].items():
             parts = sum(number for key, number in numbers.items() if key != "produced")
             require(parts == numbers.get("produced", 0),
                     f"the account of {name} does not add up: {numbers}")
+        return found
+
+    def last_line(self, name, path=None):
+        """What the last line of that name says, in this trace or in the first."""
+        found = None
+        with open(path or self.trace_files()[0], encoding="utf-8") as lines:
+            for line in lines:
+                if f'"{name}"' in line:
+                    found = json.loads(line.strip().rstrip(",]"))["args"]
+        require(found is not None, f"no {name} in the trace")
         return found
 
     def whole_account(self, rows=64):

@@ -62,6 +62,7 @@ TEST_CASE("who never ends a range does not take the room of the marks") {
   CHECK(room.ranges_lost() == 100'000 - begun);
   room.taken(begun, 3);
   CHECK(room.ranges_lost() == 100'003 - begun);
+  CHECK(room.had_too_many());
   ThreadRanges of;
   CHECK(room.admit(What::kMark, of) == Verdict::kGoesOn);
 }
@@ -77,4 +78,17 @@ TEST_CASE("a start is refused as long as its stop would have no room") {
   CHECK(room.waiting() <= WindowRoom::kMost);
   room.taken(room.waiting());
   CHECK(room.has_room());
+}
+
+TEST_CASE("what the disk does not take is lost, too, but there were not too many") {
+  MarkRoom room;
+  ThreadRanges thread;
+  REQUIRE(room.admit(What::kMark, thread) == Verdict::kGoesOn);
+  room.taken(1, 0);
+  room.not_written(1, 2);
+  CHECK(room.marks_lost() == 1);
+  CHECK(room.ranges_lost() == 2);
+  CHECK_FALSE(room.had_too_many());
+  room.not_written(1, 2);  // since the process began, not anew
+  CHECK(room.marks_lost() == 1);
 }
