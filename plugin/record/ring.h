@@ -134,13 +134,13 @@ struct Ring {
   /// The drain thread has read the slots of the last lap: their lines are in its processor's cache.
   /// Asked for some records ahead, they are here when they are written.
   static constexpr std::uint64_t kPrefetchSlots = 16;
-  static void prefetch_for_write(const Slot* slot) noexcept {
+  static void prefetch_ahead_of(const Slot* slot) noexcept {
 #if defined(__x86_64__)
     // What __builtin_prefetch makes of it on plain x86-64 only reads. Processors that do not know
     // this instruction take it for a NOP.
-    asm volatile("prefetchw %a0" : : "p"(slot));
+    asm volatile("prefetchw %c1(%0)" : : "r"(slot), "i"(kPrefetchSlots * sizeof(Slot)));
 #else
-    __builtin_prefetch(slot, 1, 3);
+    __builtin_prefetch(slot + kPrefetchSlots, 1, 3);
 #endif
   }
 
@@ -177,10 +177,10 @@ struct Ring {
   void commit(const Place& place, std::uint64_t count) noexcept {
     // Each slot asks for the one that is so far ahead of it, so that none is left out but the first
     // ones of a lap: where it wraps is not looked at, and what lies behind the ring does no harm.
-    prefetch_for_write(place.first + kPrefetchSlots);
+    prefetch_ahead_of(place.first);
     if (count == 2) {
       Slot& second = place.second();
-      prefetch_for_write(&second + kPrefetchSlots);
+      prefetch_ahead_of(&second);
       second.commit.store(place.at + 2, std::memory_order_release);
     }
     place.first->commit.store(place.at + 1, std::memory_order_release);
