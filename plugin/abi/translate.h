@@ -170,18 +170,28 @@ template <typename Descr>
   return 0;
 }
 
+/// Gives the event once more, as it is written to its record (record/recorder.h).
+template <record::EventType kType, typename Descr>
+struct ReadAgain {
+  void* context;
+  const Descr* descr;
+
+  [[gnu::always_inline]] record::EventStart operator()() const noexcept {
+    // No instruction; but the compiler takes it for another descriptor, and reads it now.
+    const Descr* from = descr;
+    asm volatile("" : "+r"(from));
+    record::EventStart event{};
+    translate(kType, context, *from, event);
+    return event;
+  }
+};
+
 /// startEvent of one type in one version.
 template <record::EventType kType, typename Descr>
 int start_as(void* context, void** handle, Descr* descr) noexcept {
   // All of it, for compilers that do not see which part is read; those that do, store nothing.
   record::EventStart event{};
-  record::EventStart again{};
-  const auto read_again = [&]() noexcept __attribute__((always_inline))->const record::EventStart& {
-    // No instruction; but the compiler takes it for another descriptor, and reads it now.
-    asm volatile("" : "+r"(descr));
-    translate(kType, context, *descr, again);
-    return again;
-  };
+  const ReadAgain<kType, Descr> read_again{context, descr};
   const bool is_done = translate(kType, context, *descr, event) &&
                        record::g_recorder.quick_start(event, read_again, handle);
   return is_done ? 0 : start_in_full(context, handle, descr);

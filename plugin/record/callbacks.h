@@ -107,7 +107,7 @@ template <typename ReadAgain>
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event.type)]);
   const EventId id = ring.take_id(event.type);
   *handle = encode(id, secret);
-  const EventStart& again = read_again();
+  const EventStart again = read_again();
   const std::uint64_t parent_group = decode(event_parent_group(again), secret);
   const auto context_number = static_cast<std::uint32_t>(context);
   encode_start(again, {id, parent, parent_group, context_number, flags, names}, place, slots);
@@ -117,7 +117,7 @@ template <typename ReadAgain>
 
 inline bool Recorder::quick_start(const EventStart& event, void** handle) noexcept {
   return quick_start(
-      event, [&event]() noexcept -> const EventStart& { return event; }, handle);
+      event, [&event]() noexcept { return event; }, handle);
 }
 
 [[gnu::always_inline]] inline bool Recorder::quick_small(const void* handle, RecordKind kind,
