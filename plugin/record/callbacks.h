@@ -92,7 +92,6 @@ template <typename ReadAgain>
   if (!encode_names<MetNames>(ring, event, names)) [[unlikely]] {
     return false;
   }
-  const std::uint8_t flags = payload_flags(event);
   // How many is known of the type: an API call with a tag, and a network event of a length that no
   // device sends, are not worth the code of both.
   const std::uint64_t slots = is_coll_like(event.type) ? 2 : 1;
@@ -103,14 +102,22 @@ template <typename ReadAgain>
   if (!ring.has_room(place, slots)) [[unlikely]] {
     return false;
   }
+  const bool is_net_ib = payload_flags(event) == kFlagNetIb;
   place.first->first.ticks = now;
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event.type)]);
   const EventId id = ring.take_id(event.type);
   *handle = encode(id, secret);
   const EventStart again = read_again();
-  const std::uint64_t parent_group = decode(event_parent_group(again), secret);
-  const auto context_number = static_cast<std::uint32_t>(context);
-  encode_start(again, {id, parent, parent_group, context_number, flags, names}, place, slots);
+  StartFacts facts{
+      id, parent, decode(event_parent_group(again), secret), static_cast<std::uint32_t>(context),
+      0,  names};
+  // Twice, each with constant flags, so that the slot's head is one store.
+  if (is_net_ib) [[likely]] {
+    facts.flags = kFlagNetIb;
+    encode_start(again, facts, place, slots);
+  } else {
+    encode_start(again, facts, place, slots);
+  }
   ring.commit(place, slots);
   return true;
 }

@@ -101,12 +101,15 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
 
 /// The flags that say which payload it is.
 [[gnu::always_inline]] inline std::uint8_t payload_flags(const EventStart& event) noexcept {
-  return event.type == EventType::kNetPlugin && is_short_ib(event.net) ? kFlagNetIb : 0;
+  if (event.type == EventType::kNetPlugin && is_short_ib(event.net)) [[likely]] {
+    return kFlagNetIb;
+  }
+  return 0;
 }
 
 [[gnu::always_inline]] inline void encode_net(const NetStart& net, std::uint64_t parent,
                                               std::uint8_t flags, Payload& out) noexcept {
-  if ((flags & kFlagNetIb) != 0) {
+  if ((flags & kFlagNetIb) != 0) [[likely]] {
     out.net_ib.parent = parent;
     out.net_ib.work_request = read_at<std::uint64_t>(net.data, 16);
     out.net_ib.length_bytes = static_cast<std::uint32_t>(ib_length_bytes(net));
