@@ -51,9 +51,11 @@ template <typename Names>
   names = {};
   if (is_coll_like(event.type)) {
     const CollStart& coll = event.coll;
+    // Of collectives all have an algorithm and a protocol, of the others none.
+    const bool has_algo =
+        event.type == EventType::kColl || coll.algo != nullptr || coll.proto != nullptr;
     return take_codes(Names::codes(ring, coll.func, coll.datatype), names.func_datatype) &&
-           ((coll.algo == nullptr && coll.proto == nullptr) ||
-            take_codes(Names::codes(ring, coll.algo, coll.proto), names.algo_proto)) &&
+           (!has_algo || take_codes(Names::codes(ring, coll.algo, coll.proto), names.algo_proto)) &&
            (coll.variant == nullptr || take_codes(Names::code(ring, coll.variant), names.variant));
   }
   return !is_call(event.type) ||
@@ -201,10 +203,10 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
 /// parent_group is the decoded handle of a Coll's Group, if any.
 [[gnu::always_inline]] inline void encode_extra(const EventStart& event, const EncodedNames& names,
                                                 std::uint64_t parent_group, Extra& out) noexcept {
-  out = {};
-  out.rank_or_qp = event.rank;
   if (is_coll_like(event.type)) {
+    // Not what is foreign, which is read of none.
     const CollStart& coll = event.coll;
+    out.rank_or_qp = event.rank;
     out.user_tag = coll.user_tag;
     out.comm_hash = coll.comm_hash;
     out.parent_group = is_event_id(parent_group) ? parent_group : 0;
@@ -214,7 +216,11 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
     out.variant = names.variant;
     out.flags = static_cast<std::uint8_t>((coll.symmetric ? kExtraSymmetric : 0) |
                                           (coll.variant_is_comm_name ? kExtraCommName : 0));
-  } else if (is_api(event.type)) {
+    return;
+  }
+  out = {};
+  out.rank_or_qp = event.rank;
+  if (is_api(event.type)) {
     out.user_tag = event.api.user_tag;
   } else if (event.type == EventType::kNetPlugin && needs_extra(event)) {
     out.stream_or_wr = read_at<std::uint64_t>(event.net.data, 16);
