@@ -106,15 +106,16 @@ TEST_CASE("lists of CPUs are read, and nothing else is") {
 
 TEST_CASE("the drain thread runs on the CPUs and at the nice value that were asked for") {
   const std::vector<int> before = allowed_cpus(0);
+  const int nice_before = getpriority(PRIO_PROCESS, static_cast<id_t>(gettid()));
   control::Config config;
   config.drain_cpus = std::to_string(before.back());
-  config.drain_nice = 7;
+  config.drain_nice = 19;
   const Running running(config);
   CHECK(allowed_cpus(running.tid) == std::vector<int>{before.back()});
-  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(running.tid)) == 7);
+  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(running.tid)) == 19);
   // This thread, which started it, is not touched.
   CHECK(allowed_cpus(0) == before);
-  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())) == 0);
+  CHECK(getpriority(PRIO_PROCESS, static_cast<id_t>(gettid())) == nice_before);
 }
 
 TEST_CASE("CPUs that the system refuses are one warning, and the thread runs") {
