@@ -203,7 +203,13 @@ def rotate(run):
 
 def compress(run):
     run.repeat *= 4
-    run.host(run.traces, RINGSIDE_MAX_BYTES=str(BOUND_BYTES), RINGSIDE_COMPRESS="1")
+    # With pauses, in which the drain compresses: what it has not when the process ends takes its
+    # whole size until then, and the newest repetition is to be among what the bound leaves.
+    calls = len(run.recording.calls)
+    every = max(run.repeat // 40, 1)
+    pauses = [argument for number in range(every, run.repeat, every)
+              for argument in ("--sleep-at", f"{calls * number}:0.01")]
+    run.host(run.traces, *pauses, RINGSIDE_MAX_BYTES=str(BOUND_BYTES), RINGSIDE_COMPRESS="1")
     run.check_files(".json.gz")
 
 
