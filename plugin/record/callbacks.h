@@ -56,7 +56,6 @@ template <typename ReadAgain>
   }
   Ring& ring = *known;
   std::uint64_t parent = 0;
-  bool is_asked_for = false;
   if (event.parent != nullptr) {
     parent = decode(event.parent, secret);
     if (is_remote(event)) [[unlikely]] {
@@ -71,11 +70,8 @@ template <typename ReadAgain>
       *handle = encode(id, secret);
       return true;
     }
-    is_asked_for = is_let_through(event.type, true);
-  } else {
-    is_asked_for = is_let_through(event.type, false);
   }
-  if (!is_asked_for) {
+  if (!is_let_through(event.type, event.parent != nullptr)) {
     const EventId filtered = not_recorded_id(event.type, NotRecorded::kFiltered);
     count_left_out(ring, filtered);
     *handle = encode(filtered, secret);
