@@ -38,11 +38,16 @@ class House:
         self.rings = pathlib.Path(self.rings_temporary.name)
         self.counts = self.root / "counts"
         self.errors = self.root / "stderr"
+        self.processes = []
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
+        for process in self.processes:
+            if process.poll() is None:  # where something has failed
+                process.kill()
+                process.wait()
         self.temporary.cleanup()
         self.rings_temporary.cleanup()
 
@@ -54,9 +59,10 @@ class House:
                            GUARANTEE_COUNTS=str(self.counts))
         environment.update({key: str(value) for key, value in variables.items()})
         with open(self.errors, "wb") as errors:
-            return subprocess.Popen(
+            self.processes.append(subprocess.Popen(
                 [self.options.host, self.options.plugin, str(self.abi), *map(str, arguments)],
-                env=environment, stdout=subprocess.PIPE, stderr=errors, text=True)
+                env=environment, stdout=subprocess.PIPE, stderr=errors, text=True))
+        return self.processes[-1]
 
     def run(self, *arguments, result=0, **variables):
         """Runs the program; its result must be what it is without the plugin. Returns its JSON."""

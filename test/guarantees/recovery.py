@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Recoveries that meet trouble of their own: nothing is removed before all of it is in a trace."""
+import contextlib
 import json
 import os
 import random
@@ -8,16 +9,46 @@ import signal
 import subprocess
 import time
 
-from house import House, require
+from house import Failure, House, require
 
 MIB = 1 << 20
+OPERATION = b'"args":{"op":'  # as its line has it
 
 
-def killed(house, seconds=0.5, **variables):
-    """A process that is killed while it records; its ring directory."""
-    process = house.begin("way_out", "never", 10**9, 100, **variables)
+def wait_written(house, process, operations, least_bytes=0):
+    """Until so many operations, and bytes, are in the traces there are, the flight recorder's among
+    them: as long as that takes a slow machine, or a sanitizer."""
+    give_up = time.monotonic() + 60
+    while True:
+        found = written_bytes = 0
+        for path in (*house.trace_files(), *house.rings.glob("*/*.json")):
+            with contextlib.suppress(FileNotFoundError):  # an old segment, gone since
+                text = path.read_bytes()
+                found += text.count(OPERATION)
+                written_bytes += len(text)
+        if found >= operations and written_bytes >= least_bytes:
+            return
+        if process.poll() is not None or time.monotonic() > give_up:
+            raise Failure(f"{found} operations, {written_bytes} bytes written: {house.said()}")
+        time.sleep(0.02)
+
+
+def wait_known(house, said):
+    """Until the journal of the program that runs says the same as its trace, a moment later."""
+    give_up = time.monotonic() + 60
+    elsewhere = house.root / "elsewhere"
+    elsewhere.mkdir()
+    while said not in (known := recover(house, "--running", "--output", str(elsewhere)).stdout):
+        require(time.monotonic() < give_up, f"not {said}: {known}")
+        for path in elsewhere.iterdir():
+            path.unlink()
+
+
+def killed(house, operations=1, least_bytes=0, **variables):
+    """A process that is killed while it records, and has written so much; its ring directory."""
+    process = house.begin("way_out", "never", 10**9, 500, **variables)
     require(process.stdout.readline() == "recording\n", "the program does not begin")
-    time.sleep(seconds)
+    wait_written(house, process, operations, least_bytes)
     process.kill()
     process.communicate(timeout=30)
     (rings,) = house.rings.iterdir()
@@ -47,7 +78,7 @@ def whole(house):
 
 def without_room(options):
     with House(options) as house:
-        killed(house)
+        killed(house, least_bytes=2 * MIB)
         before = {path: path.stat().st_size for path in house.trace_files()}
         done = recover(house, most_bytes=MIB)
         require(done.returncode == 1 and "File too large" in done.stderr, f"{done}")
@@ -64,7 +95,8 @@ def without_room(options):
 def flight_without_room(options):
     """Some of the flight recorder's segments are copied, then there is no room."""
     with House(options) as house:
-        rings = killed(house, 2, RINGSIDE_FLIGHT_BYTES="16M")
+        # More than two of its segments.
+        rings = killed(house, least_bytes=2 * MIB, RINGSIDE_FLIGHT_BYTES="4M")
         segments = sorted(path.stat().st_size for path in rings.glob("*.json"))
         done = recover(house, most_bytes=max(segments) - 4096)
         require(done.returncode == 1 and "File too large" in done.stderr, f"{done}")
@@ -98,7 +130,12 @@ def cut_trace(options):
     is said what is missing."""
     for left, said in ((100_000, "shorter than the process had written"), (0, "is not there")):
         with House(options) as house:
-            killed(house, 1)
+            process = house.begin("way_out", "sleep", 500, 100)
+            require(process.stdout.readline() == "recording\n", "the program does not begin")
+            wait_written(house, process, operations=1000)
+            wait_known(house, "1000 operations in the trace, 0 recovered")
+            process.kill()
+            process.communicate(timeout=30)
             (trace,) = house.trace_files()
             if left:
                 os.truncate(trace, left)
@@ -107,7 +144,8 @@ def cut_trace(options):
             require(said in house.recover(), f"recover does not say that the trace {said}")
             house.account()
             end = json.loads(trace.read_text(encoding="utf-8").splitlines()[-2])["args"]
-            require(end["recovered"] and "marks_lost" not in end, f"{end}")
+            require(end["recovered"] and end["operations"] == 1000 and "marks_lost" not in end,
+                    f"{end}")
             done = subprocess.run([options.ringside, "summary", "--format", "json", str(trace)],
                                   capture_output=True, text=True, timeout=60, check=True)
             known = json.loads(done.stdout)
@@ -169,10 +207,9 @@ def killed_recovery(options):
 def full_dump(options):
     """A dump of which a part finds no room is no dump."""
     with House(options) as house:
-        process = house.begin("way_out", "never", 10**9, 100)
+        process = house.begin("way_out", "never", 10**9, 500)
         require(process.stdout.readline() == "recording\n", "the program does not begin")
-        while not house.trace_files() or house.trace_files()[0].stat().st_size < 3 * MIB:
-            time.sleep(0.05)
+        wait_written(house, process, operations=1, least_bytes=3 * MIB)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (3 * MIB // 2, resource.RLIM_INFINITY))
         path = house.root / "dump.json"
         done = house.ctl("dump", "--output", str(path))
