@@ -296,10 +296,14 @@ int trouble(const Program& program) {
   }
   if (how == "rings_full") {
     fill_up(program.arguments.at(1));
-    // With pauses, so that nothing is lost for want of room in a ring.
-    for (int round = 0; round < 300; ++round) {
-      caller.operations(20, 0);
-      sleep_ms(5);
+    // The drain takes each round before the next, so that nothing is lost for want of room in a
+    // ring.
+    for (int round = 0; round < 60; ++round) {
+      const std::uint64_t before = status_of(loaded).bytes_written;
+      caller.operations(100, 0);
+      for (int waited = 0; status_of(loaded).bytes_written == before && waited < 1000; ++waited) {
+        sleep_ms(2);
+      }
     }
   }
   std::thread([&] { Caller(loaded.plugin(), context, program.rows[1]).operations(500, 0); }).join();
