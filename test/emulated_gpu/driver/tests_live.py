@@ -32,8 +32,8 @@ class Operator:
             time.sleep(0.05)
 
 
-def all_are(state):
-    return lambda processes: [p["state"] for p in processes] == [state] * RANKS
+def all_are(value, of="state"):
+    return lambda processes: [p[of] for p in processes] == [value] * RANKS
 
 
 def windows_of(trace):
@@ -60,7 +60,8 @@ def ctl(setup):
     check([p["rank"] for p in up] == list(range(RANKS)), f"ranks: {up}")
     before = up[0]["windows"]
     operator.ctl("start", "--at", "+1", "--operations", "30")
-    operator.wait_for(all_are("recording"), "windows at a moment")
+    # Not their state, which they may leave before all have come to it.
+    operator.wait_for(all_are(before + 1, of="windows"), "windows at a moment")
     operator.ctl("mark", "in the middle")
     operator.wait_for(all_are("stopped"), "30 operations")
     operator.ctl("start", "--seconds", "1", "--events", "coll,p2p")
