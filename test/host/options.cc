@@ -102,6 +102,8 @@ Options parse_options(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--until", options.until,
                  "play it again and again in one process, until there is a file of this name");
+  app.add_option("--pause", options.pause_s, "do nothing for so many seconds after each time")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--honour-mask", options.honour_mask,
                "start only events that the plugin's mask asks for (else all that were recorded)");
   app.add_flag(

@@ -23,7 +23,8 @@ struct Options {
   bool timing = false;
   double speed = 1;
   int repeat = 1;
-  std::string until;  ///< a file: repeat until it is there; empty: as `repeat` says
+  std::string until;   ///< a file: repeat until it is there; empty: as `repeat` says
+  double pause_s = 0;  ///< after each time
   bool honour_mask = false;
   bool foreign = false;
   bool no_finalize = false;

@@ -58,6 +58,7 @@ bool Replay::run() {
     gpu_clock_ = GpuClock(recording_);
     begin_ns_ = now_ns();
     turns.run([this](std::size_t index) { perform(recording_.callbacks[index]); });
+    std::this_thread::sleep_for(std::chrono::duration<double>(options_.pause_s));
   }
   if (trouble_.empty()) application_.act(recorded_calls_);
   if (options_.status) application_.print_status();

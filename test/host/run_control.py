@@ -25,7 +25,6 @@ import tempfile
 import time
 
 import control_top
-import expected
 import run_hang
 from control_case import Case, Failure, ask, connect, require, wait_for
 
@@ -107,12 +106,12 @@ def duration(case):
 
 
 def life(case):
-    """One process: its first two seconds are before NCCL is up, its last after."""
+    """One process: its first four seconds are before NCCL is up; after each time that it has played
+    all there are three in which no communicator is left."""
     file = sorted(pathlib.Path(case.options.recording).glob("*.jsonl.gz"))[0]
     early = case.place / "early.json"
-    calls = len(expected.Recording(file).calls)
-    command = ("--dump-at", f"0:{early}", "--sleep-at", "0:2", "--sleep-at", f"{calls}:3")
-    process = case.start_host(*command, recording=file, RINGSIDE_START="0")
+    process = case.start_host("--dump-at", f"0:{early}", "--sleep-at", "0:4", "--pause", "3",
+                              recording=file, RINGSIDE_START="0")
     case.wait_for_sockets(1)
     waiting = case.ctl("start", "--operations", "5")[0]
     require([one["state"] for one in waiting] == ["waiting"], f"before NCCL: {waiting}")
@@ -127,8 +126,12 @@ def life(case):
         case.ctl("dump", "--output", case.place / f"dump{done}.json")
         case.ctl("start")
         done += 1
-    wait_for(lambda: case.ctl("status")[0][0]["communicators"] == 0 and
-             case.ctl("status")[0][0]["windows"] > 0, "the communicators to be gone", 60)
+
+    def is_between():
+        (status,) = case.ctl("status")[0]
+        return status["communicators"] == 0 and status["windows"] > 0
+
+    wait_for(is_between, "the communicators to be gone", 60)
     late = case.ctl("dump")[0]
     stopped = case.ctl("stop")[0]
     require(stopped[0]["state"] == "stopped", f"after the last communicator: {stopped}")
