@@ -100,6 +100,9 @@ bool Session::cycle(bool final) {
     const std::lock_guard lock(mutex_);
     dumps.swap(dumps_);
   }
+  if (final) {
+    writer_.expect_close();
+  }
   // All records with older ticks are of communicators and windows whose notes are there by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = take_notes();

@@ -58,6 +58,7 @@ void TraceWriter::next_segment() {
   if (journal_) {
     checkpoint();
   }
+  compress_at_exit();
 }
 
 const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t context) const {

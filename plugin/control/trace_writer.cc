@@ -373,6 +373,18 @@ exporting::TraceEnd TraceWriter::end_of_trace() const {
           .ranges_lost = unless_none(ranges_refused_ + ranges_left_out() + ranges_not_written())};
 }
 
+void TraceWriter::expect_close() {
+  compress_left_ns_ = kCompressAtExit_ns;
+}
+
+void TraceWriter::compress_at_exit() {
+  if (compress_left_ns_ > 0) {
+    const std::uint64_t begin_ns = record::monotonic_ns();
+    file_.compress_for(compress_left_ns_);
+    compress_left_ns_ -= static_cast<std::int64_t>(record::monotonic_ns() - begin_ns);
+  }
+}
+
 void TraceWriter::close() {
   if (!file_tried_) {
     return;
@@ -387,7 +399,7 @@ void TraceWriter::close() {
   trace_.end(now_ns_, file_.operations(), end_of_trace());
   flush();
   file_.finish();
-  file_.compress_for(kCompressAtExit_ns);
+  compress_at_exit();
   file_.end_compression();
 }
 

@@ -86,6 +86,10 @@ class TraceWriter {
 
   /// Finishes and writes what is due.
   void settle();
+  /// What is written from here on is the process's last: it may take more room than there is,
+  /// unless each segment is compressed when it is full. No thread of NCCL waits for that, but the
+  /// exit.
+  void expect_close();
   void close();
 
   /// What has been in flight for so long; Assembler::in_flight_since says which of it.
@@ -158,6 +162,7 @@ class TraceWriter {
   void create_file();
   void begin_segment();
   void next_segment();
+  void compress_at_exit();
   void fail(int error);
   void flush();
   void checkpoint();
@@ -187,6 +192,7 @@ class TraceWriter {
   std::int64_t read_until_ns_ = 0;
   bool places_lost_ = false;
   std::int64_t next_settle_ns_ = 0;
+  std::int64_t compress_left_ns_ = 0;  // for compress_at_exit
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Systems that say no, and files that are not to be touched."""
 import ctypes
+import gzip
 import os
 import stat
 import subprocess
 import time
 
 from house import House, require
+
+MIB = 1 << 20
 
 
 def affected(house, status):
@@ -271,7 +274,22 @@ def names(options):
             house.lint()
 
 
+def compressed_at_exit(options):
+    """All of it is written when the process ends already: more than the bound, but for what is
+    compressed as it goes."""
+    with House(options) as house:
+        house.run("way_out", "exit", 4000, 0, RINGSIDE_COMPRESS="1", RINGSIDE_MAX_BYTES="4M",
+                  RINGSIDE_RING_BYTES="8M", RINGSIDE_DRAIN_MS="1000")
+        packed = list(house.traces.glob("*.json.gz"))
+        plain_bytes = sum(len(gzip.decompress(path.read_bytes())) for path in packed)
+        require(plain_bytes > 6 * MIB, f"only {plain_bytes} bytes in {packed}")
+        found = house.summary(house.traces)["inputs"]["operations"]
+        require(found == 8000, f"{found} operations are left of 8000")
+        house.lint()
+
+
 def files(options):
     private_files(options)
     dumps(options)
     names(options)
+    compressed_at_exit(options)

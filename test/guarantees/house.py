@@ -144,13 +144,17 @@ class House:
                               capture_output=True, text=True, timeout=90, check=False)
         require(done.returncode == 0, f"lint: {(done.stdout + done.stderr)[:2000]}")
 
-    def operations(self):
-        """How many of them `ringside summary` finds in the only trace."""
-        (trace,) = self.trace_files()
-        done = subprocess.run([self.options.ringside, "summary", "--format", "json", str(trace)],
+    def summary(self, path):
+        """What `ringside summary` says of that trace, or of those there."""
+        done = subprocess.run([self.options.ringside, "summary", "--format", "json", str(path)],
                               capture_output=True, text=True, timeout=60, check=False)
         require(done.returncode == 0, f"ringside summary ends with {done.returncode}: {done.stderr}")
-        return json.loads(done.stdout)["inputs"]["operations"]
+        return json.loads(done.stdout)
+
+    def operations(self):
+        """How many of them are in the only trace."""
+        (trace,) = self.trace_files()
+        return self.summary(trace)["inputs"]["operations"]
 
     def readable(self):
         """For traces that lack lines, or hold values that the linter has much to say of."""

@@ -146,9 +146,7 @@ def cut_trace(options):
             end = json.loads(trace.read_text(encoding="utf-8").splitlines()[-2])["args"]
             require(end["recovered"] and end["operations"] == 1000 and "marks_lost" not in end,
                     f"{end}")
-            done = subprocess.run([options.ringside, "summary", "--format", "json", str(trace)],
-                                  capture_output=True, text=True, timeout=60, check=True)
-            known = json.loads(done.stdout)
+            known = house.summary(trace)
             missing = end["operations"] - known["inputs"]["operations"]
             require(0 < missing == known["completeness"]["operations_lost"], f"{missing} are missing")
             require(known["completeness"]["files_losses_not_known"], "marks lost are said to be known")
