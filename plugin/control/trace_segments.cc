@@ -10,6 +10,8 @@ namespace ringside::control {
 namespace {
 
 constexpr std::size_t kMostWindowsRepeated = 100;
+// Of the five seconds for which the exit of the process waits (Session::shut_down).
+constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
 }  // namespace
 
@@ -59,6 +61,18 @@ void TraceWriter::next_segment() {
     checkpoint();
   }
   compress_at_exit();
+}
+
+void TraceWriter::expect_close() {
+  compress_left_ns_ = kCompressAtExit_ns;
+}
+
+void TraceWriter::compress_at_exit() {
+  if (compress_left_ns_ > 0) {
+    const std::uint64_t begin_ns = record::monotonic_ns();
+    file_.compress_for(compress_left_ns_);
+    compress_left_ns_ -= static_cast<std::int64_t>(record::monotonic_ns() - begin_ns);
+  }
 }
 
 const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t context) const {

@@ -19,8 +19,6 @@ constexpr std::size_t kMostWindows = 200;
 
 // Of each kSettleEvery_ns: the rings must not overflow meanwhile.
 constexpr std::int64_t kCompress_ns = 10'000'000;
-// Of the five seconds for which the exit of the process waits (Session::shut_down).
-constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
 std::string_view clock_name(record::ClockSource source) {
   switch (source) {
@@ -371,18 +369,6 @@ exporting::TraceEnd TraceWriter::end_of_trace() const {
   };
   return {.marks_lost = unless_none(marks_refused_ + marks_not_written()),
           .ranges_lost = unless_none(ranges_refused_ + ranges_left_out() + ranges_not_written())};
-}
-
-void TraceWriter::expect_close() {
-  compress_left_ns_ = kCompressAtExit_ns;
-}
-
-void TraceWriter::compress_at_exit() {
-  if (compress_left_ns_ > 0) {
-    const std::uint64_t begin_ns = record::monotonic_ns();
-    file_.compress_for(compress_left_ns_);
-    compress_left_ns_ -= static_cast<std::int64_t>(record::monotonic_ns() - begin_ns);
-  }
 }
 
 void TraceWriter::close() {

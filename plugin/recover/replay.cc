@@ -106,7 +106,12 @@ void announce(const JournalImage& journal, assemble::Assembler& assembler) {
     std::copy(std::begin(name.text), std::end(name.text), view.payload.name.text);
     assembler.record(view);
   }
-  assembler.set_next_operation(std::max<std::uint64_t>(journal.checkpoint.next_operation, 1));
+  // The records that came after the checkpoint may have brought numbers that it does not know of.
+  std::uint64_t next_operation = std::max<std::uint64_t>(journal.checkpoint.next_operation, 1);
+  for (const KeptRecord& record : journal.records) {
+    next_operation = std::max(next_operation, record.operation + 1);
+  }
+  assembler.set_next_operation(next_operation);
 }
 
 using RecordKey = std::tuple<record::EventId, record::RecordKind, std::string_view>;
