@@ -44,6 +44,13 @@ void wait_for(std::atomic<int>& ended) {
   }
 }
 
+/// Until the drain has written more than that, five seconds at most.
+void wait_for_more(const Loaded& loaded, std::uint64_t before_bytes) {
+  for (int waited = 0; status_of(loaded).bytes_written == before_bytes && waited < 2500; ++waited) {
+    sleep_ms(2);
+  }
+}
+
 /// Makes a tmpfs as large as what is in it, and fills what is left of its last pages.
 void fill_up(const std::string& path) {
   struct statvfs space {};
@@ -267,9 +274,7 @@ int trouble(const Program& program) {
     exhaust();
   }
   if (how == "file_size") {
-    for (int waited = 0; status_of(loaded).bytes_written == 0 && waited < 100; ++waited) {
-      sleep_ms(50);
-    }
+    wait_for_more(loaded, 0);
     sleep_ms(300);
     getrlimit(RLIMIT_FSIZE, &limit);
     const rlim_t before = limit.rlim_cur;
@@ -299,11 +304,9 @@ int trouble(const Program& program) {
     // The drain takes each round before the next, so that nothing is lost for want of room in a
     // ring.
     for (int round = 0; round < 60; ++round) {
-      const std::uint64_t before = status_of(loaded).bytes_written;
+      const std::uint64_t before_bytes = status_of(loaded).bytes_written;
       caller.operations(100, 0);
-      for (int waited = 0; status_of(loaded).bytes_written == before && waited < 1000; ++waited) {
-        sleep_ms(2);
-      }
+      wait_for_more(loaded, before_bytes);
     }
   }
   std::thread([&] { Caller(loaded.plugin(), context, program.rows[1]).operations(500, 0); }).join();

@@ -7,9 +7,7 @@ import stat
 import subprocess
 import time
 
-from house import House, require
-
-MIB = 1 << 20
+from house import MIB, House, require
 
 
 def affected(house, status):
@@ -221,8 +219,7 @@ def mode(path):
 
 def private_files(options):
     with House(options) as house:
-        process = house.begin("way_out", "never", 10**9, 100)
-        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        process = house.begin_recording("never", 10**9, 100)
         time.sleep(0.3)
         (rings,) = house.rings.iterdir()
         found = [rings, *rings.iterdir(), house.traces, *house.trace_files()]

@@ -10,6 +10,7 @@ import tempfile
 
 TYPES = ("Group Coll P2p ProxyOp ProxyStep ProxyCtrl KernelCh NetPlugin GroupApi CollApi P2pApi "
          "KernelLaunch CeColl CeSync CeBatch KernelPhase Unknown").split()
+MIB = 1 << 20
 ROW = 2 + 2 * len(TYPES)  # 64-bit integers of a row (caller.h)
 
 
@@ -63,6 +64,12 @@ class House:
                 [self.options.host, self.options.plugin, str(self.abi), *map(str, arguments)],
                 env=environment, stdout=subprocess.PIPE, stderr=errors, text=True))
         return self.processes[-1]
+
+    def begin_recording(self, how, *arguments, **variables):
+        """A program that records from now on, as long as `way_out` lets it."""
+        process = self.begin("way_out", how, *arguments, **variables)
+        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        return process
 
     def run(self, *arguments, result=0, **variables):
         """Runs the program; its result must be what it is without the plugin. Returns its JSON."""

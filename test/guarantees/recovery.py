@@ -9,9 +9,8 @@ import signal
 import subprocess
 import time
 
-from house import Failure, House, require
+from house import MIB, Failure, House, require
 
-MIB = 1 << 20
 OPERATION = b'"args":{"op":'  # as its line has it
 
 
@@ -46,8 +45,7 @@ def wait_known(house, said):
 
 def killed(house, operations=1, least_bytes=0, **variables):
     """A process that is killed while it records, and has written so much; its ring directory."""
-    process = house.begin("way_out", "never", 10**9, 500, **variables)
-    require(process.stdout.readline() == "recording\n", "the program does not begin")
+    process = house.begin_recording("never", 10**9, 500, **variables)
     wait_written(house, process, operations, least_bytes)
     process.kill()
     process.communicate(timeout=30)
@@ -130,8 +128,7 @@ def cut_trace(options):
     is said what is missing."""
     for left, said in ((100_000, "shorter than the process had written"), (0, "is not there")):
         with House(options) as house:
-            process = house.begin("way_out", "sleep", 500, 100)
-            require(process.stdout.readline() == "recording\n", "the program does not begin")
+            process = house.begin_recording("sleep", 500, 100)
             wait_written(house, process, operations=1000)
             wait_known(house, "1000 operations in the trace, 0 recovered")
             process.kill()
@@ -205,8 +202,7 @@ def killed_recovery(options):
 def full_dump(options):
     """A dump of which a part finds no room is no dump."""
     with House(options) as house:
-        process = house.begin("way_out", "never", 10**9, 500)
-        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        process = house.begin_recording("never", 10**9, 500)
         wait_written(house, process, operations=1, least_bytes=3 * MIB)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (3 * MIB // 2, resource.RLIM_INFINITY))
         path = house.root / "dump.json"

@@ -209,8 +209,7 @@ def deaths(options):
         pause_us = chance.choice((0, 20, 100))
         wait_ms = chance.randrange(1, 150 if pause_us == 0 else 600)
         with House(options, abi=chance.choice((2, 6, 7))) as house:
-            process = house.begin("way_out", "never", 10**9, pause_us)
-            require(process.stdout.readline() == "recording\n", "the program does not begin")
+            process = house.begin_recording("never", 10**9, pause_us)
             time.sleep(wait_ms / 1000)
             process.send_signal(signal.SIGKILL)
             process.communicate(timeout=30)
@@ -275,8 +274,7 @@ def idle(options):
         print("idle: skipped, this kernel does not tell what a thread takes")
         return 77
     with House(options) as house:
-        process = house.begin("way_out", "sleep", 1000, 20)
-        require(process.stdout.readline() == "recording\n", "the program does not begin")
+        process = house.begin_recording("sleep", 1000, 20)
         time.sleep(5)  # what it has recorded is written, and given up waiting for
         shares = []
         for asked in ("status", "stop"):

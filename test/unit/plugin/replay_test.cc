@@ -3,7 +3,6 @@
 // What a dead process had not written, assembled again.
 #include "plugin/recover/replay.h"
 
-#include "plugin/record/names.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
 
