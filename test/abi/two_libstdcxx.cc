@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "plugin/abi/v6.h"
+#include "plugin/abi/versions.h"
 #include "ringside/ringside.h"
 
 namespace {

@@ -12,13 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/abi/event_types.h"
-#include "plugin/abi/v1.h"
-#include "plugin/abi/v2.h"
-#include "plugin/abi/v3.h"
-#include "plugin/abi/v4.h"
-#include "plugin/abi/v5.h"
-#include "plugin/abi/v6.h"
-#include "plugin/abi/v7.h"
+#include "plugin/abi/versions.h"
 
 namespace ringside::bench {
 

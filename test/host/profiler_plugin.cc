@@ -7,13 +7,7 @@
 #include <cstring>
 #include <dlfcn.h>
 
-#include "plugin/abi/v1.h"
-#include "plugin/abi/v2.h"
-#include "plugin/abi/v3.h"
-#include "plugin/abi/v4.h"
-#include "plugin/abi/v5.h"
-#include "plugin/abi/v6.h"
-#include "plugin/abi/v7.h"
+#include "plugin/abi/versions.h"
 #include "test/host/descriptor.h"
 
 namespace ringside::host {
