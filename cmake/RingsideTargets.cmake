@@ -8,6 +8,7 @@ target_include_directories(ringside_flags INTERFACE
   "${PROJECT_SOURCE_DIR}" "${PROJECT_SOURCE_DIR}/include")
 target_compile_options(ringside_flags INTERFACE
   -Wall -Wextra -Wconversion -Wshadow $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>
   $<$<BOOL:${RINGSIDE_WARNINGS_AS_ERRORS}>:-Werror>)
 target_link_libraries(ringside_flags INTERFACE Threads::Threads ${CMAKE_DL_LIBS})
 

@@ -282,11 +282,10 @@ void Journal::turn_notes() {
 }
 
 void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) {
-  const std::lock_guard lock(notes_mutex_);
+  const threads::MutexLock lock(notes_mutex_);
   put_note(kind, key, data);
 }
 
-// Under the mutex.
 void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
   noted_[{kind, key}] = data;
   if (!write_note(kind, data)) {
@@ -326,7 +325,7 @@ void Journal::note(const Communicator& from) {
   copy_text(from.name, made.name);
   copy_text(from.gpu_uuid, made.gpu_uuid);
   copy_text(from.gpu_pci, made.gpu_pci);
-  const std::lock_guard lock(notes_mutex_);
+  const threads::MutexLock lock(notes_mutex_);
   const auto before = noted_.find({NoteKind::kCommunicator, made.context});
   CommunicatorNote known{};
   known.finalized_ns = kUnknownTime;
@@ -340,7 +339,7 @@ void Journal::note(const Communicator& from) {
   put_note(NoteKind::kCommunicator, made.context, bytes_of(made));
 }
 
-// Under the mutex. They go when the half is full.
+// They go when the half is full.
 void Journal::forget_closed() {
   constexpr std::size_t kEach_bytes =
       2 * sizeof(NoteHead) + sizeof(CommunicatorNote) + sizeof(GpuClockNote);
@@ -361,7 +360,7 @@ void Journal::note_name(std::uint32_t ring, std::uint64_t code, const record::Na
 
 void Journal::note_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
   const GpuClockNote made{context, fit.gpu_ref_ns, fit.samples, fit.ts_ref_ns, fit.drift};
-  const std::lock_guard lock(notes_mutex_);
+  const threads::MutexLock lock(notes_mutex_);
   if (noted_.contains({NoteKind::kCommunicator, context})) {
     put_note(NoteKind::kGpuClock, context, bytes_of(made));
   }

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +20,7 @@
 #include "plugin/assemble/question.h"
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
+#include "plugin/threads/mutex.h"
 
 namespace ringside::assemble {
 
@@ -83,11 +83,13 @@ class Journal {
   }
   void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
   /// A note replaces an earlier one of its kind and key.
-  void add_note(NoteKind kind, std::uint64_t key, std::string_view data);
-  void put_note(NoteKind kind, std::uint64_t key, std::string_view data);
-  void forget_closed();
-  bool write_note(NoteKind kind, std::string_view data);
-  void turn_notes();
+  void add_note(NoteKind kind, std::uint64_t key, std::string_view data)
+      RINGSIDE_EXCLUDES(notes_mutex_);
+  void put_note(NoteKind kind, std::uint64_t key, std::string_view data)
+      RINGSIDE_REQUIRES(notes_mutex_);
+  void forget_closed() RINGSIDE_REQUIRES(notes_mutex_);
+  bool write_note(NoteKind kind, std::string_view data) RINGSIDE_REQUIRES(notes_mutex_);
+  void turn_notes() RINGSIDE_REQUIRES(notes_mutex_);
   bool append_written();
 
   JournalHeader* const header_;
@@ -98,11 +100,13 @@ class Journal {
     std::uint64_t first, count;
   };
   std::vector<Names> names_;
-  std::mutex notes_mutex_;   // guards notes_ and what follows it, and the notes in memory
-  std::uint64_t notes_ = 0;  ///< as published
-  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_;  ///< by kind and key
-  std::deque<std::uint32_t> closed_;  ///< communicators that are noted, as they were closed
-  std::uint64_t forgotten_ = 0;
+  threads::Mutex notes_mutex_;  // also guards the notes in the journal's memory
+  std::uint64_t notes_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;  ///< as published
+  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_
+      RINGSIDE_GUARDED_BY(notes_mutex_);  ///< by kind and key
+  /// Communicators that are noted, in the order in which they were closed.
+  std::deque<std::uint32_t> closed_ RINGSIDE_GUARDED_BY(notes_mutex_);
+  std::uint64_t forgotten_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;
 };
 
 }  // namespace ringside::assemble

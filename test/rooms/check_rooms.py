@@ -13,8 +13,9 @@ import sys
 ROOMS = {
     "include": [],
     "plugin/record": [],
+    "plugin/threads": [],
     "plugin/abi": ["plugin/record"],
-    "plugin/assemble": ["plugin/record"],
+    "plugin/assemble": ["plugin/record", "plugin/threads"],
     "plugin/export": ["plugin/assemble", "plugin/record"],
     "plugin/topology": [],
     "plugin/nvtx": ["plugin/assemble", "plugin/record"],

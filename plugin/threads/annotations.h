@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What clang is told of mutexes and of threads, and checks with -Wthread-safety: which mutex guards
+// a member, which thread alone may call a function. Other compilers see nothing of it.
+#ifndef RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H
+#define RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H
+
+#if defined(__clang__)
+#define RINGSIDE_THREAD_ATTRIBUTE(attribute) __attribute__((attribute))
+#else
+#define RINGSIDE_THREAD_ATTRIBUTE(attribute)
+#endif
+
+/// The class is a capability: a mutex, or a role of a thread.
+#define RINGSIDE_CAPABILITY(kind) RINGSIDE_THREAD_ATTRIBUTE(capability(kind))
+/// An object of the class holds a capability as long as it lives.
+#define RINGSIDE_SCOPED_CAPABILITY RINGSIDE_THREAD_ATTRIBUTE(scoped_lockable)
+
+/// The member may be used only by a thread that holds the capability.
+#define RINGSIDE_GUARDED_BY(capability) RINGSIDE_THREAD_ATTRIBUTE(guarded_by(capability))
+/// The function may be called only by a thread that holds the capability.
+#define RINGSIDE_REQUIRES(...) RINGSIDE_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+/// The function takes the capability, so its caller must not hold it.
+#define RINGSIDE_EXCLUDES(...) RINGSIDE_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
+
+#define RINGSIDE_ACQUIRE(...) RINGSIDE_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
+#define RINGSIDE_RELEASE(...) RINGSIDE_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
+/// After the call, clang takes the capability for held.
+#define RINGSIDE_ASSERT_CAPABILITY(...) RINGSIDE_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
+
+#endif  // RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H
