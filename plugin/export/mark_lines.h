@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines of marks, and of the ranges of the application's threads.
+#ifndef RINGSIDE_PLUGIN_EXPORT_MARK_LINES_H
+#define RINGSIDE_PLUGIN_EXPORT_MARK_LINES_H
+
+#include <cstdint>
+#include <string_view>
+
+#include "plugin/assemble/rows.h"
+#include "plugin/export/line_writer.h"
+
+namespace ringside::exporting {
+
+class MarkLines {
+ public:
+  explicit MarkLines(LineWriter& lines) : lines_(lines) {}
+
+  void write(const assemble::Mark& mark);
+  /// A mark of the plugin's own, for the process as a whole.
+  void write_of_process(std::int64_t ts_ns, std::string_view text);
+
+ private:
+  void write_description(const assemble::Mark& mark);
+  void write_instant(const assemble::Mark& mark);
+  void write_range(const assemble::Mark& mark);
+
+  LineWriter& lines_;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_MARK_LINES_H

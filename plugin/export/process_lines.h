@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines that describe a process: its first line and its last, threads, communicators, clocks,
+// windows and the account (docs/trace-format.md).
+#ifndef RINGSIDE_PLUGIN_EXPORT_PROCESS_LINES_H
+#define RINGSIDE_PLUGIN_EXPORT_PROCESS_LINES_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/rows.h"
+#include "plugin/export/account.h"
+#include "plugin/export/line_writer.h"
+#include "plugin/export/process_facts.h"
+#include "plugin/record/clock.h"
+
+namespace ringside::exporting {
+
+/// How a trace file ends.
+struct TraceEnd {
+  std::uint32_t next_segment = 0;  ///< the number of the segment that goes on; 0: none does
+  bool recovered = false;          ///< `ringside recover` wrote this end, not the process
+  /// Where the process still runs: the time from its last sign of life to the reading of its rings.
+  std::optional<std::int64_t> silent_ns = std::nullopt;
+  /// The application's marks and ranges that are not in the trace, since the process began. A trace
+  /// that its process has closed leaves out a count of 0. A recovered trace without a count does
+  /// not know it.
+  std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
+};
+
+class ProcessLines {
+ public:
+  explicit ProcessLines(LineWriter& lines) : lines_(lines) {}
+
+  /// The first line, and Chrome's own lines that name the process.
+  void begin(const ProcessFacts& facts, bool dump);
+  /// The last line and the closing bracket.
+  void end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how);
+  /// The first line with its newline. A dump copies what follows it.
+  const std::string& first_line() const { return first_line_; }
+
+  void thread(std::int32_t tid, std::string_view name);
+  void communicator(const assemble::Communicator& communicator);
+  void clock(const record::ClockReading& reading, std::int64_t ts_ns);
+  void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
+  void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
+              const std::vector<std::string_view>& events);
+  void account(const Account& account, std::int64_t ts_ns, bool final);
+
+ private:
+  LineWriter& lines_;
+  std::string first_line_;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_PROCESS_LINES_H

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lines of what an operation does: its proxy operations, steps and kernel channels. Also the
+// lines of events that belong to no operation.
+#ifndef RINGSIDE_PLUGIN_EXPORT_ROW_LINES_H
+#define RINGSIDE_PLUGIN_EXPORT_ROW_LINES_H
+
+#include <string_view>
+
+#include "plugin/assemble/rows.h"
+#include "plugin/export/line_writer.h"
+#include "plugin/export/row_names.h"
+
+namespace ringside::exporting {
+
+class RowLines {
+ public:
+  RowLines(LineWriter& lines, RowNames& names) : lines_(lines), names_(names) {}
+
+  void write(const assemble::ProxyOpRow& row, const assemble::Tally& tally);
+  void write(const assemble::StepRow& row, const assemble::Tally& tally);
+  void write(const assemble::KernelRow& row, const assemble::Tally& tally);
+  void write(const assemble::ControlRow& row, const assemble::Tally& tally);
+  void write(const assemble::NetRow& row, const assemble::Tally& tally);
+  void write(const assemble::CopyEngineRow& row, const assemble::Tally& tally);
+
+ private:
+  /// Begins the line at which a row begins, up to the members that all rows have.
+  JsonText& begin(std::string_view category, std::string_view name, const assemble::Row& row);
+  /// Ends that line, and adds the line at which the row ends, unless it is in flight.
+  void end(std::string_view category, std::string_view name, const assemble::Row& row,
+           const assemble::Tally& tally);
+
+  LineWriter& lines_;
+  RowNames& names_;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_ROW_LINES_H

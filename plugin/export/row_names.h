@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The names of the rows of a timeline. A row is named after its communicator. Where the process has
+// several ranks of one communicator, the name also has the rank.
+#ifndef RINGSIDE_PLUGIN_EXPORT_ROW_NAMES_H
+#define RINGSIDE_PLUGIN_EXPORT_ROW_NAMES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plugin/assemble/rows.h"
+
+namespace ringside::exporting {
+
+class RowNames {
+ public:
+  /// A communicator was opened, or more is known of it.
+  void learn(const assemble::Communicator& communicator);
+
+  /// The row of a communicator's operations. Valid until the next call of learn().
+  std::string_view operations(std::uint32_t context) { return names(context).operations; }
+  /// `what` for the rank of this context. Valid until the next call of this class.
+  std::string_view of_rank(std::uint32_t context, std::string_view what);
+  /// Likewise, with the number of a channel behind it.
+  std::string_view of_channel(std::uint32_t context, std::string_view what, int channel,
+                              std::string_view behind = {});
+
+ private:
+  struct Names {
+    std::string operations;
+    std::string rank_prefix;  ///< "rank 2 " where the process has several ranks
+    std::string own;          ///< the communicator's name, without the rank
+    int rank = 0;
+    bool has_hash = false;
+    std::uint64_t hash = 0;
+  };
+  Names& names(std::uint32_t context);
+  void compose(Names& of) const;
+  void count_rank(Names& of, const assemble::Communicator& communicator);
+
+  struct OneRank {
+    int rank = 0;
+    std::size_t contexts = 0;
+  };
+  std::vector<Names> names_;  ///< by context
+  /// By hash: the rank that all contexts of a communicator have, until several_ranks_.
+  std::unordered_map<std::uint64_t, OneRank> ranks_;
+  bool several_ranks_ = false;
+  std::string text_;
+};
+
+}  // namespace ringside::exporting
+
+#endif  // RINGSIDE_PLUGIN_EXPORT_ROW_NAMES_H
