@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Event types and states of NCCL's profiler interface. Their numbers are the same in every version;
-// a version only knows the first so many.
+// Event types and states of NCCL's profiler interface. Their numbers are the same in every version.
+// An older version lacks the last ones.
 #ifndef RINGSIDE_PLUGIN_ABI_EVENT_TYPES_H
 #define RINGSIDE_PLUGIN_ABI_EVENT_TYPES_H
 
@@ -67,8 +67,8 @@ enum EventState : int {
   kKernelPhaseStop = 31,  // v7
 };
 
-/// The bits that a version of the interface knows; others must not be set in NCCL's mask, because
-/// an adapter for an older version filters the events but NCCL still pays for them.
+/// The bits that a version of the interface knows. No other bit may be set in NCCL's mask: an
+/// adapter for an older version filters the events, but NCCL still pays for them.
 constexpr std::uint32_t valid_event_mask(int abi_version) {
   switch (abi_version) {
     case 1:

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL's enumerations as they were in 2.23, in order: version 1 of the interface gives numbers.
-// Newer releases' adapter maps what they have beyond these to Send and to Float64, which nothing
-// here can undo. Every other version gives names, which pass through.
+// NCCL's enumerations as they were in 2.23, in order, because version 1 of the interface gives
+// numbers. The adapter of newer releases maps their newer functions to Send and their newer
+// datatypes to Float64, and nothing here can undo that. Every other version gives names, which
+// name_of() returns as they are.
 #ifndef RINGSIDE_PLUGIN_ABI_NUMERIC_NAMES_H
 #define RINGSIDE_PLUGIN_ABI_NUMERIC_NAMES_H
 

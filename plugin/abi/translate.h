@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From a version's descriptor to the one internal form. The versions differ in which fields they
-// have and in where these lie, hardly in what they mean; so this asks each descriptor for the
-// fields it has. What is special to a version is in its own file.
+// Translates a version's descriptor into the one internal form. The versions differ in which fields
+// they have and in their places, and hardly in their meaning, so this code asks each descriptor for
+// the fields that it has.
 #ifndef RINGSIDE_PLUGIN_ABI_TRANSLATE_H
 #define RINGSIDE_PLUGIN_ABI_TRANSLATE_H
 
@@ -154,7 +154,8 @@ template <typename Descr>
   return translate_payload(from, to);
 }
 
-/// startEvent where something is not as usual. Apart, so that the usual way needs no frame.
+/// startEvent for the unusual cases. It is a function of its own, so that the usual case needs no
+/// stack frame.
 template <typename Descr>
 [[gnu::noinline]] int start_in_full(void* context, void** handle, Descr* descr) noexcept {
   const record::EventType type = record::type_of_bit(descr->type);
@@ -170,14 +171,15 @@ template <typename Descr>
   return 0;
 }
 
-/// Gives the event once more, as it is written to its record (record/recorder.h).
+/// Translates the event a second time, when it is written to its record (record/recorder.h).
 template <record::EventType kType, typename Descr>
 struct ReadAgain {
   void* context;
   const Descr* descr;
 
   [[gnu::always_inline]] record::EventStart operator()() const noexcept {
-    // No instruction; but the compiler takes it for another descriptor, and reads it now.
+    // This makes no instruction. It keeps the compiler from using what it read the first time, so
+    // that nothing has to stay in registers until then.
     const Descr* from = descr;
     asm volatile("" : "+r"(from));
     record::EventStart event{};
@@ -189,7 +191,8 @@ struct ReadAgain {
 /// startEvent of one type in one version.
 template <record::EventType kType, typename Descr>
 int start_as(void* context, void** handle, Descr* descr) noexcept {
-  // All of it, for compilers that do not see which part is read; those that do, store nothing.
+  // The event is cleared for compilers that do not see which part of it is read. The others store
+  // nothing here.
   record::EventStart event{};
   const ReadAgain<kType, Descr> read_again{context, descr};
   const bool is_done = translate(kType, context, *descr, event) &&
@@ -238,8 +241,7 @@ inline int stop_event(void* handle) noexcept {
   return 0;
 }
 
-/// recordEventState of every version: which member of the arguments is meant follows from the
-/// state.
+/// recordEventState of every version. The state says which member of the arguments is valid.
 template <typename Args>
 int record_event_state(void* handle, int state, Args* args) noexcept {
   using record::EventState;
@@ -247,7 +249,7 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
   std::uint64_t value = 0;
   std::int32_t steps = 0;
   if (args != nullptr) {
-    // NOLINTBEGIN(bugprone-branch-clone): alike only where a version lacks the member.
+    // NOLINTBEGIN(bugprone-branch-clone): branches are alike only where a version lacks the member.
     switch (which) {
       case EventState::kCtrlIdle:
       case EventState::kCtrlActive:

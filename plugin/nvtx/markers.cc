@@ -23,12 +23,12 @@ using record::EventType;
 
 constexpr std::size_t kCommunicators = 1U << 16;
 
-/// All that the hooks need; made once, never given back.
+/// All that the hooks need. It is made once and never freed.
 struct Markers {
   nvtxDomainHandle_t domain = nullptr;
   std::uint64_t schema = 0;  ///< 0: the tool knows no payloads of this kind
   Scope scope = Scope::kAll;
-  RangePayload unknown{};  ///< of events without a communicator of ours
+  RangePayload unknown{};  ///< for events whose communicator is not known
   RangeTable open;
   std::array<std::atomic<const RangePayload*>, kCommunicators> communicators{};  // by context
   std::atomic<std::uint64_t> without_room{0};
@@ -40,7 +40,7 @@ std::uint32_t category_of(EventType type) {
   return static_cast<std::uint32_t>(type) + 1;
 }
 
-/// What the range is called: "AllReduce" as executed, "ncclAllReduce" as called.
+/// The name of a range: "AllReduce" for the operation, "ncclAllReduce" for the call.
 using Title = std::array<char, sizeof "nccl" + sizeof RangePayload::func>;
 Title title_of(EventType type, const RangePayload& payload) noexcept {
   Title title{};
@@ -75,7 +75,7 @@ std::uint64_t begin(const Markers& markers, EventType type, const RangePayload& 
   event.message.ascii = title.data();
   if (markers.schema != 0) {
     event.payloadType = NVTX_PAYLOAD_TYPE_EXT;
-    event.reserved0 = 1;  // how many payloads
+    event.reserved0 = 1;  // the number of payloads
     event.payload.ullValue = reinterpret_cast<std::uint64_t>(&data);
   } else if (payload.message_bytes >= 0) {
     event.payloadType = NVTX_PAYLOAD_TYPE_INT64;
@@ -127,7 +127,7 @@ std::uint64_t type_of(PayloadField::Kind kind) {
 }
 
 std::uint64_t register_schema(nvtxDomainHandle_t domain) {
-  // Static, since nobody says that a tool copies them.
+  // The entries are static, since NVTX does not promise that a tool copies them.
   static std::array<nvtxPayloadSchemaEntry_t, kPayloadFields.size()> entries{};
   for (std::size_t i = 0; i < entries.size(); ++i) {
     const PayloadField& field = kPayloadFields[i];
@@ -137,8 +137,8 @@ std::uint64_t register_schema(nvtxDomainHandle_t domain) {
     entries[i].arrayOrUnionDetail = field.kind == PayloadField::Kind::kText ? field.bytes : 0;
   }
   nvtxPayloadSchemaAttr_t schema{};
-  // Name, type, entries, their number, size. Headers up to NVTX 3.1 have other names for these
-  // bits.
+  // These bits stand for name, type, entries, number of entries and size. Headers up to NVTX 3.1
+  // have other names for them.
   schema.fieldMask = 1U << 1 | 1U << 2 | 1U << 4 | 1U << 5 | 1U << 6;
   schema.name = "Ringside";
   schema.type = NVTX_PAYLOAD_SCHEMA_TYPE_STATIC;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// NCCL's operations as NVTX ranges, for whatever tool is attached (docs/markers.md). Ranges are
-// begun and ended by record/range_hook.h on NCCL's threads; of ours they pay neither an allocation,
-// nor a lock, nor a system call: what the tool does is the tool's.
+// Shows NCCL's operations as NVTX ranges in an attached tool (docs/markers.md). The hooks of
+// record/range_hook.h begin and end the ranges on NCCL's threads. This code adds no allocation, no
+// lock and no system call there. The tool may.
 #ifndef RINGSIDE_PLUGIN_NVTX_MARKERS_H
 #define RINGSIDE_PLUGIN_NVTX_MARKERS_H
 
@@ -17,21 +17,23 @@ enum class Scope : std::uint8_t { kOff, kAll, kCrossNode };
 
 enum class Installed : std::uint8_t {
   kYes,
-  kNoTool,    ///< nothing is attached that takes NVTX: nothing was installed
+  kNoTool,    ///< no attached tool takes NVTX, so nothing was installed
   kNotBuilt,  ///< this build was made without NVTX's headers
   kNoMemory,
 };
 
-/// Loads the attached tool, if there is one, and begins. Once in a process, before its first event;
-/// not on a thread that is in a hurry. `gpu_serial` and `vm_id` are the user's own words for GPU
-/// and host; without a gpu_serial each communicator's GPU is told by its UUID.
+/// Loads the attached tool, if there is one, and begins. The session calls this once in a process,
+/// before the first event; loading a tool can take seconds. `gpu_serial` and `vm_id` are the user's
+/// names of the GPU and of the host. Where `gpu_serial` is empty, a range has the UUID of its
+/// communicator's GPU.
 Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept;
 
-/// Tells what ranges of a communicator are to say; any thread, before its first event. Without
-/// install it does nothing. Communicators beyond the 65,535th are not known.
+/// Sets what the ranges of a communicator show. Any thread, before the communicator's first event.
+/// Without install() this does nothing. Ranges of communicators beyond the 65,535th show nothing of
+/// their communicator.
 void add_communicator(const assemble::Communicator& communicator) noexcept;
 
-/// Ranges that were not begun, because too many are open.
+/// How many ranges were not begun, because too many were open.
 std::uint64_t ranges_without_room() noexcept;
 
 }  // namespace ringside::nvtx

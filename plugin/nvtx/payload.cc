@@ -22,7 +22,7 @@ void put(std::string_view text, std::array<char, kSize>& to) noexcept {
   std::fill(std::copy_n(text.begin(), size, to.begin()), to.end(), '\0');
 }
 
-// Of a text of NCCL's: not longer than what is kept of it.
+// Copies a text of NCCL's, and returns the part of it that was copied.
 template <std::size_t kSize>
 std::string_view put(const char* text, std::array<char, kSize>& to) noexcept {
   const std::string_view kept =
@@ -35,7 +35,7 @@ std::int64_t known(std::uint64_t number) noexcept {
   return number <= static_cast<std::uint64_t>(kMost) ? static_cast<std::int64_t>(number) : -1;
 }
 
-// What of a message Coll, P2p and the calls have in common.
+// Adds the members that Coll, P2p and API events have in common.
 void add_message(std::uint64_t count, std::string_view datatype, RangePayload& payload) noexcept {
   payload.count = known(count);
   const auto bytes = assemble::message_bytes(count, datatype);
@@ -60,7 +60,7 @@ void add_operation(EventType type, const record::CollStart& coll, RangePayload& 
   if (type == EventType::kColl && assemble::count_is_in_bytes(func)) {
     put(std::string_view("bytes"), payload.datatype);
   }
-  // Versions 1 to 3 tell of the communicator with each event instead of at init.
+  // Versions 1 to 3 identify the communicator in each event instead of in init.
   if (payload.comm == 0) {
     payload.comm = coll.comm_hash;
   }

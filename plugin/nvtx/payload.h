@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a range tells of its event: a block of plain fields, texts within it, so that a tool copies
-// it as it is and follows no pointer. docs/markers.md is the reference for users.
+// The data that a range carries: a block of plain fields that holds its texts, so that a tool can
+// copy it and follows no pointer. docs/markers.md is the reference for users.
 #ifndef RINGSIDE_PLUGIN_NVTX_PAYLOAD_H
 #define RINGSIDE_PLUGIN_NVTX_PAYLOAD_H
 
@@ -16,8 +16,8 @@
 
 namespace ringside::nvtx {
 
-/// Numbers that are not known, or that an event of this type does not have, are -1 (0 for `comm`,
-/// `context`); texts are then empty. Texts end with a zero byte, and are cut where they are longer.
+/// A number that is not known, or that an event of this type does not have, is -1; `comm` and
+/// `context` are then 0, and a text is empty. A text ends with a zero byte. A longer text is cut.
 struct RangePayload {
   std::uint64_t id;            ///< of the event: `id` of its slice in the trace
   std::uint64_t comm;          ///< hash of the communicator
@@ -41,7 +41,7 @@ struct RangePayload {
   std::array<char, 64> vm_id;
 };
 
-/// What the tool is told of a field, once.
+/// The description of a field, which the tool is given once.
 struct PayloadField {
   enum class Kind : std::uint8_t { kInt32, kInt64, kUint32, kUint64, kText };
   const char* name;
@@ -51,20 +51,20 @@ struct PayloadField {
 };
 extern const std::array<PayloadField, 20> kPayloadFields;
 
-/// A payload of which all is unknown but where it comes from. Longer texts are cut.
+/// A payload in which only the GPU and the host are known. Longer texts are cut.
 RangePayload make_payload(std::string_view gpu_serial, std::string_view vm_id) noexcept;
 
-/// Adds what is known of a communicator: at init, for all ranges of it. The GPU's UUID becomes the
-/// gpu_serial where that is empty.
+/// Adds what init says of a communicator; all its ranges begin with this payload. Where gpu_serial
+/// is empty, the GPU's UUID takes its place.
 void add_communicator(const assemble::Communicator& communicator, RangePayload& payload) noexcept;
 
-/// Adds what a start tells, to the payload of its communicator. NCCL's threads call this: it
-/// neither allocates nor locks nor calls the system.
+/// Adds what a start says to the payload of its communicator. NCCL's threads call this, so it makes
+/// no allocation, takes no lock and makes no system call.
 void add_event(record::EventId id, const record::EventStart& event, RangePayload& payload) noexcept;
 
 /// False only where it is certain that an event's bytes stay within a node: its communicator has
-/// one node, or it is a rank's message to itself. -1: not known. Interfaces 1 to 3 tell of no
-/// nodes, and none tells where a peer is.
+/// one node, or a rank sends to itself. -1 stands for a number that is not known. Versions 1 to 3
+/// of the interface do not report the number of nodes, and no version reports a peer's node.
 constexpr bool may_cross_nodes(std::int32_t nnodes, std::int32_t rank, std::int32_t peer) {
   const bool is_one_node = nnodes >= 0 && nnodes <= 1;
   const bool is_to_itself = peer >= 0 && peer == rank;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where markers come in: whoever shows NCCL's operations as ranges of another tool (nvtx/) is
-// called here, on NCCL's thread, after an event was recorded and after its stop. With no hook a
-// callback pays nothing: that there is none is part of what it looks at anyway (recorder.h).
+// The hooks by which nvtx/ shows NCCL's operations as ranges in another tool. The recorder calls
+// them on NCCL's threads, after it has recorded an event and after its stop. Without hooks a
+// callback pays nothing, because one bit of a word that it reads anyway says so (recorder.h).
 #ifndef RINGSIDE_PLUGIN_RECORD_RANGE_HOOK_H
 #define RINGSIDE_PLUGIN_RECORD_RANGE_HOOK_H
 
@@ -11,15 +11,15 @@
 
 namespace ringside::record {
 
-/// Both are called with events that are recorded and whose type can have a range; `stop` also with
-/// events whose stop came already, since NCCL repeats some.
+/// Both are called with recorded events whose type can have a range. `stop` is also called with
+/// events that have stopped before, since NCCL repeats some stops.
 struct RangeHooks {
   void (*start)(EventId id, const EventStart& event) noexcept;
   void (*stop)(EventId id) noexcept;
 };
 
-/// Groups and operations, as called and as executed. The others are too many, or no work of the
-/// application's.
+/// Groups and operations have ranges, both as calls and as operations. Events of other types are
+/// too many, or are not the application's work.
 constexpr bool can_have_range(EventType type) {
   constexpr std::uint32_t kTypes = bit(EventType::kGroup) | bit(EventType::kColl) |
                                    bit(EventType::kP2p) | bit(EventType::kGroupApi) |

@@ -7,8 +7,7 @@
 namespace ringside::topology {
 namespace {
 
-// The few functions of CUDA's driver that are needed, with CUresult and CUdevice as the ints they
-// are.
+// The functions of the CUDA driver that are needed here. CUresult and CUdevice are ints.
 using CtxGetDevice = int (*)(int* device);
 using DeviceGetUuid = int (*)(unsigned char* uuid, int device);
 using DeviceGetPciBusId = int (*)(char* text, int length, int device);

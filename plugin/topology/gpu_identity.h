@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which GPU the calling thread uses, asked from the driver that is loaded already. Nothing is
-// loaded or initialised for it; without a driver, or a current device, there is no answer.
+// Finds the GPU that the calling thread uses. This asks the CUDA driver that the process has
+// loaded; it loads and initialises nothing. Without a driver or a current device it returns
+// nothing.
 #ifndef RINGSIDE_PLUGIN_TOPOLOGY_GPU_IDENTITY_H
 #define RINGSIDE_PLUGIN_TOPOLOGY_GPU_IDENTITY_H
 
@@ -11,9 +12,9 @@
 namespace ringside::topology {
 
 struct GpuIdentity {
-  int index = 0;     ///< CUDA's, in this process
-  std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"; empty if not told
-  std::string pci;   ///< "0000:3b:00.0"; empty if not told
+  int index = 0;     ///< CUDA's index of the device in this process
+  std::string uuid;  ///< "GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx"; empty if not known
+  std::string pci;   ///< "0000:3b:00.0"; empty if not known
 };
 
 std::optional<GpuIdentity> current_gpu();
