@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/launch.h"
+#include "plugin/control/control_place.h"
 
 namespace ringside::cli {
 
@@ -28,7 +29,8 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
   command.add_option("--job", options.choice.job, "The processes of the job of this name");
   command.add_flag("--all", options.choice.all, "All processes of this user");
   command.add_option("--ring-dir", options.choice.ring_directory,
-                     "Where the processes have their rings (RINGSIDE_RING_DIR, else /dev/shm)");
+                     "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
+                     "/dev/shm, and TMPDIR, else /tmp)");
   constexpr double kLeast_s = 0.01;
   constexpr double kMost_s = 3600;
   command
@@ -41,30 +43,23 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
       ->capture_default_str();
 }
 
-bool complete_choice(live::Choice& choice, const char* command) {
+void complete_choice(live::Choice& choice) {
   if (choice.ring_directory.empty()) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");
     choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
+    choice.control_parent = control::control_parent();
   }
   if (!choice.directory.empty()) {
     std::error_code error;
     const auto absolute = std::filesystem::absolute(choice.directory, error).lexically_normal();
     choice.directory = error ? choice.directory : absolute.string();
   }
-  if (choice.ring_directory == "none") {
-    print_launch_notes(command, {"RINGSIDE_RING_DIR=none: such processes have no control socket"});
-    return false;
-  }
-  return true;
 }
 
 std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
                                           ExitStatus& status) {
   live::Choice choice = options.choice;
-  if (!complete_choice(choice, command)) {
-    status = kExitNoInput;
-    return {};
-  }
+  complete_choice(choice);
   live::Chosen chosen = live::choose(choice, options.timeout());
   print_launch_notes(command, chosen.notes);
   status = status_of(chosen.how);

@@ -33,9 +33,8 @@ ExitStatus status_of(live::Chosen::How how);
 /// stderr; `status` is what the command has to end with if it cannot go on, else kExitOk.
 std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
                                           ExitStatus& status);
-/// `options.choice` with what it leaves to the environment. False, with a line on stderr, if there
-/// can be no such processes.
-bool complete_choice(live::Choice& choice, const char* command);
+/// Takes from the environment what the command line leaves open.
+void complete_choice(live::Choice& choice);
 
 /// A line of stderr for each that has failed.
 void print_failures(const std::vector<live::Reply>& replies, const char* command);

@@ -8,12 +8,13 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
+#include "plugin/control/control_place.h"
 
 namespace ringside::cli {
 namespace {
 
 struct RecoverOptions {
-  std::vector<std::string> inputs{"/dev/shm"};
+  std::vector<std::string> inputs{"/dev/shm", control::control_parent()};
   std::string output_directory;
   bool keep = false;
   bool also_running = false;
@@ -109,7 +110,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
 std::string recovery_text(const std::string& directory, const recover::Outcome& outcome) {
   std::string text = directory + ": ";
   if (outcome.trace.empty()) {
-    return text + "nothing was recorded" + (outcome.removed ? "; removed\n" : "\n");
+    return text + "nothing to recover" + (outcome.removed ? "; removed\n" : "\n");
   }
   text += outcome.trace + ": " + report::counted(outcome.operations_before, "operation") +
           " in the trace, " + std::to_string(outcome.operations) + " recovered (" +

@@ -131,9 +131,7 @@ void wait_s(double seconds) {
 
 ExitStatus run_top(const TopOptions& options) {
   live::Choice choice = options.choice;
-  if (!complete_choice(choice, "top")) {
-    return kExitNoInput;
-  }
+  complete_choice(choice);
   live::Chosen chosen = live::choose(choice, options.timeout(), "live");
   print_launch_notes("top", chosen.notes);
   if (const ExitStatus status = status_of(chosen.how); status != kExitOk) {

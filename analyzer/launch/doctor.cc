@@ -5,14 +5,18 @@
 #include <set>
 
 #include "analyzer/launch/files.h"
+#include "plugin/control/memory_share.h"
 
 namespace ringside::launch {
 namespace {
 
-// As plugin/control/ring_directory.cc: what is left to NCCL's own shared memory.
-constexpr std::uint64_t kLeaveFree_bytes = std::uint64_t{512} << 20;
 // The application's thread and those of NCCL that call the plugin, for a few communicators.
 constexpr std::uint64_t kThreads = 8;
+
+constexpr char kMoreMemory[] =
+    "make it larger (docker run --shm-size=8g, or --ipc=host), or free it (`ringside recover` "
+    "takes "
+    "what dead processes left)";
 
 std::string mebibytes(std::uint64_t bytes) {
   return std::to_string(bytes >> 20) + " MiB";
@@ -165,23 +169,29 @@ class Judge {
       return;
     }
     const Place& place = *facts_.rings;
-    const std::uint64_t a_process = facts_.journal_bytes + kThreads * facts_.ring_bytes;
-    const auto processes = static_cast<std::uint64_t>(std::max(1, facts_.gpus));
+    const control::MemoryShare share =
+        control::share_of_memory(place.free_bytes, {facts_.journal_bytes, facts_.ring_bytes, 0});
+    const std::uint64_t a_process =
+        share.journal_bytes + std::min(kThreads * share.ring_bytes, share.rings_bytes);
     if (!place.exists || !place.is_writable) {
       problem(
           "rings",
           place.path + (place.exists ? " cannot be written: " + place.error : " is not there"),
           "a killed process would lose what it has not written; name a directory in memory with "
           "RINGSIDE_RING_DIR");
-    } else if (place.free_bytes < kLeaveFree_bytes ||
-               (place.free_bytes - kLeaveFree_bytes) / processes < a_process) {
+    } else if (share.journal_bytes == 0) {
       problem("rings",
               place.path + " has " + mebibytes(place.free_bytes) + " free of " +
-                  mebibytes(place.size_bytes) + "; a process takes about " + mebibytes(a_process) +
-                  ", " + std::to_string(processes) + " may run here, and " +
-                  mebibytes(kLeaveFree_bytes) + " are left to NCCL",
-              "make it larger (docker run --shm-size=8g, or --ipc=host), free it (`ringside "
-              "recover` takes what dead processes left), or lower RINGSIDE_JOURNAL_BYTES");
+                  mebibytes(place.size_bytes) + ", and " + mebibytes(control::kLeastFree_bytes) +
+                  " are needed: a process that is killed loses what it has not written",
+              kMoreMemory);
+    } else if (share.journal_bytes < facts_.journal_bytes || share.ring_bytes < facts_.ring_bytes) {
+      note("rings",
+           place.path + " has " + mebibytes(place.free_bytes) + " free of " +
+               mebibytes(place.size_bytes) + ": a process takes " + mebibytes(a_process) +
+               " only, so that NCCL finds room, and of one that is killed in the midst of much "
+               "something may be lost",
+           kMoreMemory);
     } else if (!place.is_memory) {
       problem("rings", place.path + " is not in memory, so a disk may hold up NCCL's threads",
               "name a tmpfs with RINGSIDE_RING_DIR; the default is /dev/shm");

@@ -19,6 +19,25 @@ bool is_named(const Choice& choice, const Endpoint& endpoint) {
   return std::find(choice.pids.begin(), choice.pids.end(), endpoint.pid) != choice.pids.end();
 }
 
+std::vector<std::string> parents_of(const Choice& choice) {
+  std::vector<std::string> parents;
+  if (choice.ring_directory != "none") {
+    parents.push_back(choice.ring_directory);
+  }
+  if (!choice.control_parent.empty() && choice.control_parent != choice.ring_directory) {
+    parents.push_back(choice.control_parent);
+  }
+  return parents;
+}
+
+std::string places_of(const Choice& choice) {
+  std::string text;
+  for (const std::string& parent : parents_of(choice)) {
+    text += (text.empty() ? "" : " or ") + parent;
+  }
+  return text;
+}
+
 // "/a/b" and "/a/b/" are the same; a relative path was made absolute by the command.
 bool is_same_directory(std::string_view a, std::string_view b) {
   const auto without_slash = [](std::string_view path) {
@@ -103,15 +122,17 @@ void sort_replies(std::vector<Reply>& replies) {
 
 Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::string_view verb) {
   Chosen chosen;
-  std::string error;
   std::vector<Exchange> exchanges;
-  for (Endpoint& endpoint : find_endpoints(choice.ring_directory, error)) {
-    if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
-      exchanges.push_back({std::move(endpoint), Request(verb).line(), {}, {}, {}});
+  for (const std::string& parent : parents_of(choice)) {
+    std::string error;
+    for (Endpoint& endpoint : find_endpoints(parent, error)) {
+      if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
+        exchanges.push_back({std::move(endpoint), Request(verb).line(), {}, {}, {}});
+      }
     }
-  }
-  if (!error.empty()) {
-    chosen.notes.push_back(choice.ring_directory + ": " + error);
+    if (!error.empty()) {
+      chosen.notes.push_back(parent + ": " + error);
+    }
   }
   for (const std::int64_t pid : choice.pids) {
     const bool is_there = std::any_of(exchanges.begin(), exchanges.end(),
@@ -120,8 +141,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
       Reply missing;
       missing.endpoint.pid = pid;
       missing.silence = Silence::kNoSocket;
-      missing.error = "process " + std::to_string(pid) + " has no rings in " +
-                      choice.ring_directory +
+      missing.error = "process " + std::to_string(pid) + " has no rings in " + places_of(choice) +
                       ": NCCL has not loaded the plugin there, or they are " +
                       "in another directory (--ring-dir)";
       chosen.replies.push_back(std::move(missing));
@@ -143,7 +163,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
                            std::string(choice.directory.empty() && choice.job.empty() && !choice.all
                                            ? "of yours"
                                            : "that is meant") +
-                           " answers in " + choice.ring_directory +
+                           " answers in " + places_of(choice) +
                            ": a process has its socket from its first communicator on");
     return chosen;
   }

@@ -15,7 +15,8 @@
 namespace ringside::live {
 
 struct Choice {
-  std::string ring_directory;
+  std::string ring_directory;  ///< "none": such processes have none
+  std::string control_parent;  ///< has the sockets of processes without one; empty: is not asked
   std::vector<std::int64_t> pids;
   std::string directory;  ///< of the traces; empty: any
   std::string job;        ///< empty: any

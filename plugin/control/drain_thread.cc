@@ -51,7 +51,16 @@ void Session::place_thread() {
 
 // Under the mutex.
 std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
-  const auto period = std::chrono::milliseconds(config_.drain_ms);
+  // Rings that are smaller than was asked for are looked at more often.
+  constexpr int kLeast_ms = 2;
+  int period_ms = config_.drain_ms;
+  if (ring_directory_.journal() != nullptr) {
+    const std::uint64_t times = config_.ring_bytes / ring_directory_.share().ring_bytes;
+    if (times > 1) {
+      period_ms = std::min(period_ms, std::max(kLeast_ms, period_ms / static_cast<int>(times)));
+    }
+  }
+  const auto period = std::chrono::milliseconds(period_ms);
   if (writer_.rings_fill_fast()) {
     return std::chrono::milliseconds(0);
   }
@@ -103,6 +112,8 @@ bool Session::cycle(bool final) {
   if (final) {
     writer_.expect_close();
   }
+  ring_directory_.keep_lock();
+  control_only_.keep_lock();
   // All records with older ticks are of communicators and windows whose notes are there by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = take_notes();
@@ -201,6 +212,7 @@ void Session::shut_down() {
   // A file system that hangs must not hang the exit of the application for ever.
   if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; })) {
     ring_directory_.remove(record::g_recorder.rings().count());
+    control_only_.remove(0);
   }
 }
 

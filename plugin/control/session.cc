@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "plugin/abi/logger.h"
+#include "plugin/control/control_place.h"
 #include "plugin/control/nccl_library.h"
 #include "plugin/control/version.h"
 #include "plugin/export/process_facts.h"
@@ -96,20 +97,28 @@ Session::Session(Config config)
 
 void Session::make_ring_directory() {
   const std::string& parent = config_.ring_directory;
-  if (parent.empty()) {
-    return;
+  const std::string stem(base_name(writer_.path()));
+  if (!parent.empty()) {
+    std::size_t bytes = 0;
+    if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
+      log_.info(parent + " holds the rings of " + std::to_string(dead) +
+                " processes that have died (" + std::to_string(bytes >> 20) +
+                " MiB): `ringside recover " + parent + "` makes traces of them and removes them");
+    }
+    if (ring_directory_.create(parent, stem) &&
+        ring_directory_.map_journal(
+            {config_.journal_bytes, config_.ring_bytes, config_.flight_bytes})) {
+      const MemoryShare& share = ring_directory_.share();
+      writer_.keep_journal(ring_directory_.journal(), share.journal_bytes);
+      if (share.has_flight_recorder) {
+        writer_.keep_segments_in(ring_directory_.path());
+      }
+      record::g_recorder.rings().set_directory(ring_directory_.descriptor(), share.ring_bytes,
+                                               share.rings_bytes);
+    }
   }
-  std::size_t bytes = 0;
-  if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
-    log_.info(parent + " holds the rings of " + std::to_string(dead) +
-              " processes that have died (" + std::to_string(bytes >> 20) +
-              " MiB): `ringside recover " + parent + "` makes traces of them and removes them");
-  }
-  if (ring_directory_.create(parent, std::string(base_name(writer_.path())),
-                             config_.journal_bytes)) {
-    writer_.keep_journal(ring_directory_.journal(), ring_directory_.journal_bytes(),
-                         ring_directory_.path());
-    record::g_recorder.rings().set_directory(ring_directory_.descriptor());
+  if (!ring_directory_.is_open() && config_.control) {
+    control_only_.create(control_parent(), stem);
   }
 }
 
@@ -204,6 +213,29 @@ std::string Session::kept_where() const {
          " bytes are kept in memory and written by ringside_dump; nothing remains at exit";
 }
 
+std::string Session::rings_where() {
+  const auto kib = [](std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; };
+  if (ring_directory_.journal() != nullptr) {
+    const MemoryShare& share = ring_directory_.share();
+    const bool is_less =
+        share.journal_bytes < config_.journal_bytes || share.ring_bytes < config_.ring_bytes;
+    return ", rings " + ring_directory_.path() + " (if the process dies: ringside recover" +
+           (is_less ? "; a journal of " + kib(share.journal_bytes) + " and rings of " +
+                          kib(share.ring_bytes) + ", since " +
+                          std::to_string(ring_directory_.free_bytes() >> 20) + " MiB were free"
+                    : std::string()) +
+           ")";
+  }
+  const RingDirectory& control = control_directory();
+  return " (rings in memory, " +
+         (config_.ring_directory.empty() ? "as asked" : ring_directory_.why()) +
+         ": a process that is killed loses about the last second" +
+         (!config_.control    ? std::string()
+          : control.is_open() ? "; control socket in " + control.path()
+                              : "; no control socket, " + control.why()) +
+         ")";
+}
+
 // The one line at load, through NCCL's logger; where the interface has none, through our own.
 void Session::announce(const record::CommunicatorInit& init) {
   const auto say = [&](const std::string& line) {
@@ -220,16 +252,7 @@ void Session::announce(const record::CommunicatorInit& init) {
       std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
       (started_ ? "" : " (not started)") +
       (config_.sampling.is_on() ? ", sampled " + config_.sample_text : std::string()) + ", " +
-      kept_where() +
-      (ring_directory_.is_open()
-           ? ", rings " + ring_directory_.path() + " (if the process dies: ringside recover)"
-       : config_.ring_directory.empty()
-           ? " (rings in memory, as asked: a process that is killed loses about the last second, "
-             "and "
-             "there is no control socket)"
-           : " (rings in memory, " + ring_directory_.why() +
-                 ": a process that is killed loses about the last second, and there is no control "
-                 "socket)"));
+      kept_where() + rings_where());
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {

@@ -100,6 +100,9 @@ class Session {
   }
   bool has_room_to_start(bool has_events) const;
   void make_ring_directory();
+  RingDirectory& control_directory() {
+    return ring_directory_.is_open() ? ring_directory_ : control_only_;
+  }
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;
   void drain_loop();
@@ -140,6 +143,7 @@ class Session {
   std::string next_dump_path();
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
+  std::string rings_where();
   void apply_gate();
   void set_mask(std::uint32_t types);
 
@@ -147,7 +151,8 @@ class Session {
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
   RingDirectory ring_directory_;
-  MetricsFile metrics_file_;  // the drain thread's, as the next four
+  RingDirectory control_only_;  ///< elsewhere, where that one cannot be made
+  MetricsFile metrics_file_;    // the drain thread's, as the next four
   MetricsServer metrics_server_;
   HangWatch hang_watch_;
   HangCommand hang_command_;

@@ -152,14 +152,15 @@ std::string read_start(const std::vector<FlatMember>& request, std::int64_t now_
 }  // namespace
 
 void Session::begin_control() {
-  if (!config_.control || !ring_directory_.is_open()) {
+  const RingDirectory& directory = control_directory();
+  if (!config_.control || !directory.is_open()) {
     return;
   }
   const int error = control_.begin(
-      ring_directory_.descriptor(), ring_directory_.path(),
+      directory.descriptor(), directory.path(),
       [this](std::string_view request) { return answer(request); }, error_line);
   if (error != 0 && error != ECANCELED) {
-    log_.warn("no control socket in " + ring_directory_.path() + " (" + std::strerror(error) +
+    log_.warn("no control socket in " + directory.path() + " (" + std::strerror(error) +
               "): `ringside ctl` does not reach this process");
   }
 }

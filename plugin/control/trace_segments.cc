@@ -145,7 +145,8 @@ std::string TraceWriter::take_notice() {
   if (file_.lacks_zlib()) {
     return "RINGSIDE_COMPRESS: libz.so.1 cannot be loaded; traces are not compressed";
   }
-  return "the flight recorder has no room in " + config_.ring_directory +
+  return "the flight recorder has no room in " +
+         (config_.ring_directory.empty() ? "files, as asked" : config_.ring_directory) +
          ": it goes on in memory that a kill of the process frees";
 }
 

@@ -68,8 +68,7 @@ TraceWriter::TraceWriter(const Config& config)
   facts_.clock = clock_name(record::g_recorder.clock_source());
 }
 
-void TraceWriter::keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory) {
-  ring_directory_ = ring_directory;
+void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
   journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts_.pid), facts_.run_id);
   first_facts_ = facts_;
   journal_->note_final_path(path_);
@@ -79,8 +78,9 @@ void TraceWriter::keep_journal(void* memory, std::size_t bytes, const std::strin
   sink_.set_journal(&*journal_);
   reader_.set_journal(&*journal_, [this] { flush(); });
   // Two readings, so that ticks mean something from the first record on.
-  const timespec moment{0, 1'000'000};
-  nanosleep(&moment, nullptr);
+  timespec left{0, 1'000'000};
+  while (nanosleep(&left, &left) != 0 && errno == EINTR) {
+  }
   read_clocks();
   checkpoint();
 }

@@ -57,9 +57,10 @@ class TraceWriter {
  public:
   explicit TraceWriter(const Config& config);
 
-  /// Keeps a journal in this zeroed memory, and the flight recorder's segments in this directory,
-  /// from before the first event on.
-  void keep_journal(void* memory, std::size_t bytes, const std::string& ring_directory);
+  /// Keeps a journal in this zeroed memory from before the first event on.
+  void keep_journal(void* memory, std::size_t bytes);
+  /// The flight recorder keeps its segments there.
+  void keep_segments_in(const std::string& ring_directory) { ring_directory_ = ring_directory; }
 
   /// Puts into the journal at once what apply() will put into the trace: any thread. A process that
   /// dies before the drain thread has looked has its records in the rings; this is what they mean.
@@ -174,7 +175,8 @@ class TraceWriter {
   exporting::ProcessFacts first_facts_;  // as at load, for announce
   std::string directory_;
   std::string path_;
-  std::string ring_directory_;
+  /// Of the flight recorder's segments. Where no file can be made, they are memory without a name.
+  std::string ring_directory_ = "/dev/null";
   record::ClockReading reading_;
   record::ClockReading first_reading_;
   assemble::ClockModel clock_;

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "plugin/record/allocate_file.h"
 #include "plugin/record/own_descriptor.h"
 
 namespace ringside::record {
@@ -20,6 +21,10 @@ namespace {
 
 // The process whose rings these are; set before there are any.
 constinit std::atomic<pid_t> g_owner{0};
+
+std::uint64_t usable_bytes(std::uint64_t bytes) noexcept {
+  return std::bit_ceil(std::clamp(bytes, RingPool::kLeastBytes, RingPool::kMostBytes));
+}
 
 void* map_anonymous(std::uint64_t bytes) noexcept {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -36,8 +41,14 @@ void RingPool::prepare() noexcept {
 }
 
 void RingPool::set_ring_bytes(std::uint64_t bytes) noexcept {
-  ring_bytes_.store(std::bit_ceil(std::clamp(bytes, kLeastBytes, kMostBytes)),
-                    std::memory_order_relaxed);
+  ring_bytes_.store(usable_bytes(bytes), std::memory_order_relaxed);
+}
+
+void RingPool::set_directory(int directory, std::uint64_t ring_bytes,
+                             std::uint64_t all_bytes) noexcept {
+  file_ring_bytes_.store(usable_bytes(ring_bytes), std::memory_order_relaxed);
+  files_left_bytes_.store(all_bytes, std::memory_order_relaxed);
+  directory_.store(directory + 1, std::memory_order_release);
 }
 
 Ring* RingPool::acquire() noexcept {
@@ -85,15 +96,19 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// Both kinds are populated here, so that no later event meets a page fault, or, in a file system
-// that is full by then, SIGBUS.
-void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
-  const int directory = directory_.load(std::memory_order_acquire) - 1;
-  if (directory >= 0) {
+// Populated here, as anonymous memory is, so that no later event meets a page fault, or, in a file
+// system that is full by then, SIGBUS.
+void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
+  std::uint64_t left = files_left_bytes_.load(std::memory_order_relaxed);
+  while (left >= bytes &&
+         !files_left_bytes_.compare_exchange_weak(left, left - bytes, std::memory_order_relaxed)) {
+  }
+  int error = ENOSPC;
+  if (left >= bytes) {
     const auto name = file_name(index);
     const int file = own_descriptor(
         openat(directory, name.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    int error = file < 0 ? errno : posix_fallocate(file, 0, static_cast<off_t>(bytes));
+    error = file < 0 ? errno : allocate_file(file, bytes);
     if (error == 0) {
       void* memory =
           mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
@@ -107,10 +122,10 @@ void* RingPool::map_memory(std::uint32_t index, std::uint64_t bytes) noexcept {
       unlinkat(directory, name.data(), 0);
       close(file);
     }
-    without_file_error_.store(error, std::memory_order_relaxed);
-    without_file_.fetch_add(1, std::memory_order_release);
   }
-  return map_anonymous(bytes);
+  without_file_error_.store(error, std::memory_order_relaxed);
+  without_file_.fetch_add(1, std::memory_order_release);
+  return nullptr;
 }
 
 Ring* RingPool::map_new() noexcept {
@@ -120,16 +135,22 @@ Ring* RingPool::map_new() noexcept {
       return nullptr;
     }
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
-  const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
-  const std::uint64_t slots_bytes = asked != 0 ? asked : kDefaultBytes;
   // Not in the ring's file: what is in it is nothing to who finds that.
   void* const seen = map_anonymous(sizeof(SeenTable));
-  void* const memory = seen != nullptr ? map_memory(index, sizeof(Ring) + slots_bytes) : nullptr;
-  if (memory == nullptr) {
-    if (seen != nullptr) {
-      munmap(seen, sizeof(SeenTable));
-    }
+  if (seen == nullptr) {
     return nullptr;  // the index stays without a ring; who drains skips it
+  }
+  const int directory = directory_.load(std::memory_order_acquire) - 1;
+  std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
+  void* memory = directory >= 0 ? map_file(directory, index, sizeof(Ring) + slots_bytes) : nullptr;
+  if (memory == nullptr) {
+    const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
+    slots_bytes = asked != 0 ? asked : kDefaultBytes;
+    memory = map_anonymous(sizeof(Ring) + slots_bytes);
+  }
+  if (memory == nullptr) {
+    munmap(seen, sizeof(SeenTable));
+    return nullptr;
   }
   Ring* made = new (memory) Ring{};
   made->magic = kRingMagic;

@@ -29,11 +29,10 @@ class RingPool {
   void prepare() noexcept;
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
-  /// process; those that cannot be made there are anonymous memory. The descriptor stays the
-  /// caller's. -1: none.
-  void set_directory(int directory) noexcept {
-    directory_.store(directory + 1, std::memory_order_release);
-  }
+  /// process: each with so many bytes of slots, rounded up to a power of two, and with at most
+  /// `all_bytes` together. Rings for which there is no room are anonymous memory. The descriptor
+  /// stays the caller's.
+  void set_directory(int directory, std::uint64_t ring_bytes, std::uint64_t all_bytes) noexcept;
 
   /// How many rings could not be made as files although there was a directory, and the last reason
   /// (an errno).
@@ -74,7 +73,7 @@ class RingPool {
   Ring* acquire() noexcept;
   Ring* take_free() noexcept;
   Ring* map_new() noexcept;
-  void* map_memory(std::uint32_t index, std::uint64_t bytes) noexcept;
+  void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
   // Initial-exec: one load, no call of __tls_get_addr, which would also allocate at a thread's
@@ -92,6 +91,8 @@ class RingPool {
   std::atomic<std::uint64_t> ring_bytes_{0};  ///< 0: kDefaultBytes
   std::atomic<bool> usable_{false};
   std::atomic<int> directory_{0};  ///< the descriptor and 1; 0: none
+  std::atomic<std::uint64_t> file_ring_bytes_{0};
+  std::atomic<std::uint64_t> files_left_bytes_{0};
   std::atomic<std::uint32_t> without_file_{0};
   std::atomic<int> without_file_error_{0};
   pthread_key_t key_{};

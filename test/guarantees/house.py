@@ -37,6 +37,8 @@ class House:
         self.rings_temporary = tempfile.TemporaryDirectory(
             prefix="ringside-guarantees-", dir=shm if os.access(shm, os.W_OK) else None)
         self.rings = pathlib.Path(self.rings_temporary.name)
+        self.sockets = self.root / "sockets"  # of processes without a ring directory
+        self.sockets.mkdir()
         self.counts = self.root / "counts"
         self.errors = self.root / "stderr"
         self.processes = []
@@ -56,6 +58,7 @@ class House:
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("RINGSIDE_")}
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
+                           TMPDIR=str(self.sockets),
                            RINGSIDE_EVENTS="coll,p2p,proxy,steps",
                            GUARANTEE_COUNTS=str(self.counts))
         environment.update({key: str(value) for key, value in variables.items()})
@@ -174,7 +177,8 @@ class House:
     def ctl(self, *arguments):
         """`ringside ctl` for the program that runs."""
         return subprocess.run([self.options.ringside, "ctl", *arguments],
-                              env={**os.environ, "RINGSIDE_RING_DIR": str(self.rings)},
+                              env={**os.environ, "RINGSIDE_RING_DIR": str(self.rings),
+                                   "TMPDIR": str(self.sockets)},
                               capture_output=True, text=True, timeout=60, check=False)
 
     def recover(self):

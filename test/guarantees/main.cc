@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       {"way_out", way_out},
       {"trouble", trouble},
       {"many_threads", many_threads},
+      {"copies", copies},
       {"dump", dump_to}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();

@@ -19,6 +19,7 @@ import time
 
 import files
 import recovery
+import shared_memory
 from house import Failure, House, require
 
 
@@ -302,7 +303,7 @@ def absurd(options):
 
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
-         "recovery": recovery.recovery, "idle": idle,
+         "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
          "absurd": absurd}
 
 
@@ -313,6 +314,7 @@ def main():
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--ringside", required=True)
     parser.add_argument("--no-zlib", help="a library that hides zlib from a program")
+    parser.add_argument("--interrupted", help="a library that has allocations interrupted")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))

@@ -42,6 +42,9 @@ int fork_without_atfork(const Program& program);
 int way_out(const Program& program);
 /// HOW: events, a condition of the system changes, events again.
 int trouble(const Program& program);
+/// COPY FILE: a second copy of the plugin is loaded from COPY, or with a slash at its end the
+/// journals there are opened and closed; the process ends when there is FILE.
+int copies(const Program& program);
 /// PATH...: dumps to each, prints what ringside_dump returned.
 int dump_to(const Program& program);
 /// Calls that NCCL does not make.

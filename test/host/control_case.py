@@ -62,6 +62,8 @@ class Case:
         self.traces = self.place / "traces"
         self.rings = self.place / "rings"
         self.rings.mkdir(parents=True)
+        self.sockets_without_rings = self.place / "sockets"
+        self.sockets_without_rings.mkdir()
         self.until = self.place / "until"
         self.processes = []
         self.messages = self.place / "messages"
@@ -70,7 +72,7 @@ class Case:
         environment = {key: value for key, value in os.environ.items()
                        if not key.startswith("RINGSIDE_")}
         environment.update(RINGSIDE_DIR=str(self.traces), RINGSIDE_RING_DIR=str(self.rings),
-                           RINGSIDE_LOG=str(self.messages))
+                           RINGSIDE_LOG=str(self.messages), TMPDIR=str(self.sockets_without_rings))
         return environment | variables
 
     def start_host(self, *arguments, recording=None, **variables):

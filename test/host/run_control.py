@@ -281,8 +281,15 @@ def jobs(case):
     # What is killed takes a moment to die.
     wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
     case.run("recover", case.rings)
-    _, said = case.run("ctl", "status", status=3, variables={"RINGSIDE_RING_DIR": "none"})
-    require("no control socket" in said, said)
+    case.start_host(RINGSIDE_RING_DIR="none")
+    wait_for(lambda: len(list(case.sockets_without_rings.glob("*/control"))) == 2, "two sockets")
+    for ring_directory in ("none", str(case.rings)):
+        _, said = case.run("ctl", "status", variables={"RINGSIDE_RING_DIR": ring_directory})
+        require(not said, said)
+    case.kill()
+    wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
+    case.run("recover", case.sockets_without_rings)
+    require(not list(case.sockets_without_rings.iterdir()), "a socket's directory is left")
     _, said = case.run("ctl", "status", "--ring-dir", "/nowhere", status=3)
     require("/nowhere: No such file or directory" in said, said)
 

@@ -33,9 +33,11 @@ ROOMS = {
                        "analyzer/model", "analyzer/align", "plugin/assemble"],
     # What the plugin makes of the environment, as the plugin itself says it.
     "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
+                        "plugin/control/memory_share.h",
                         "plugin/record/clock.h"],
     "analyzer/live": ["analyzer/launch/text.h", "analyzer/report", "plugin/assemble"],
-    "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/recover"],
+    "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/control/control_place.h",
+                     "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "examples"],
 }

@@ -18,10 +18,12 @@ import tests_live
 import tests_markers
 import tests_operations
 import tests_sampling
+import tests_shared_memory
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
-         **tests_live.TESTS, **tests_markers.TESTS, **tests_sampling.TESTS}
+         **tests_live.TESTS, **tests_markers.TESTS, **tests_sampling.TESTS,
+         **tests_shared_memory.TESTS}
 
 
 def main():

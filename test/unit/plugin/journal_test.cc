@@ -375,7 +375,7 @@ TEST_CASE("Before the trace's file is made, the journal speaks of its first segm
   control::Config config;
   control::TraceWriter writer(config);
   Memory memory;
-  writer.keep_journal(memory.data(), memory.size(), "/nowhere");
+  writer.keep_journal(memory.data(), memory.size());
   const recover::JournalImage image = memory.read();
   REQUIRE(image.sequence != 0);
   CHECK(image.checkpoint.segment == 1);

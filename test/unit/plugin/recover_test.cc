@@ -3,11 +3,13 @@
 // Rings as files, and what can be read of them when their thread is gone.
 #include "plugin/recover/recover.h"
 
+#include <array>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <unistd.h>
 
 #include "plugin/assemble/journal_format.h"
@@ -65,7 +67,7 @@ std::vector<std::byte> ring_file(const Directory& directory, std::uint64_t untak
   record::RingPool pool;
   pool.prepare();
   pool.set_ring_bytes(record::RingPool::kLeastBytes);
-  pool.set_directory(directory.descriptor);
+  pool.set_directory(directory.descriptor, record::RingPool::kLeastBytes, std::uint64_t{1} << 30);
   record::Ring* const ring = pool.current();
   REQUIRE(ring != nullptr);
   CHECK(pool.without_file() == 0);
@@ -158,10 +160,30 @@ TEST_CASE("No field of a ring's head is trusted") {
   }
 }
 
+TEST_CASE("Rings are files as long as they have room together, and then memory of full size") {
+  const Directory directory;
+  record::RingPool pool;
+  pool.prepare();
+  constexpr std::uint64_t kFile_bytes = record::RingPool::kLeastBytes;
+  constexpr std::uint64_t kMemory_bytes = 4 * record::RingPool::kLeastBytes;
+  pool.set_ring_bytes(kMemory_bytes);
+  pool.set_directory(directory.descriptor, kFile_bytes, 2 * kFile_bytes);  // without the heads
+  std::array<std::uint64_t, 2> capacities{};
+  for (std::uint64_t& capacity : capacities) {
+    std::thread([&] { capacity = pool.current()->capacity; }).join();
+  }
+  CHECK(capacities == std::array{kFile_bytes / sizeof(record::Slot),
+                                 kMemory_bytes / sizeof(record::Slot)});
+  CHECK(pool.without_file() == 1);
+  CHECK(pool.without_file_error() == ENOSPC);
+  CHECK(directory.file("ring.0001").empty());
+  pool.close_in_child();
+}
+
 TEST_CASE("Where a ring cannot be a file it is memory, and that is counted") {
   record::RingPool pool;
   pool.prepare();
-  pool.set_directory(1'000'000);  // no such descriptor
+  pool.set_directory(1'000'000, record::RingPool::kLeastBytes, 1U << 30);  // no such descriptor
   REQUIRE(pool.current() != nullptr);
   CHECK(pool.without_file() == 1);
   CHECK(pool.without_file_error() == EBADF);
