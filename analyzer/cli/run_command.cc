@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <iterator>
@@ -16,6 +18,7 @@
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/launch/files.h"
 #include "analyzer/launch/job.h"
+#include "analyzer/launch/job_rings.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -26,13 +29,17 @@ struct RunOptions : LaunchOptions {
   std::vector<std::string> command;
   bool no_summary = false;
   bool dry_run = false;
+  double wait_s = 10;
   std::size_t top = 20;
 };
 
 constexpr char kRunExample[] =
     "Runs a command, with its children, so that NCCL loads Ringside's plugin; then says how its\n"
     "operations went, and where the traces are. All that ringside says goes to standard error:\n"
-    "standard output is the command's. Signals are passed on.\n"
+    "standard output is the command's. Signals are passed on. Processes of the command that "
+    "outlive\n"
+    "it, as workers of a launcher that was killed do, are waited for (--wait); what was killed is\n"
+    "recovered. A second SIGTERM ends ringside at once.\n"
     "\n"
     "Examples:\n"
     "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
@@ -55,12 +62,6 @@ class RunHelp : public CLI::Formatter {
   }
 };
 
-// What was there before the command began is not of this run.
-struct Before {
-  std::set<std::string> traces;
-  std::set<std::string> rings;
-};
-
 std::set<std::string> names_since(const std::string& directory, const std::string& prefix,
                                   const std::set<std::string>& before) {
   const std::set<std::string> now = launch::names_with_prefix(directory, prefix);
@@ -70,26 +71,89 @@ std::set<std::string> names_since(const std::string& directory, const std::strin
   return added;
 }
 
-// A process that was killed has left its rings, named as its trace. Those whose trace is not among
-// `traces` are of another run, which may be about to recover them itself. A flight recorder has no
-// traces.
-void recover_rings(const launch::Plan& plan, const std::set<std::string>& rings,
+// Rings and trace of a process have the same name but for its end. Another job may have the same
+// name and another directory.
+bool is_of_run(const launch::Plan& plan, const std::string& name,
+               const std::set<std::string>& traces) {
+  const std::string stem = name.substr(0, name.rfind('.') + 1);
+  const auto trace = traces.lower_bound(stem);
+  return (trace != traces.end() && trace->starts_with(stem)) ||
+         recover::final_path(plan.ring_directory + "/" + name).starts_with(plan.directory + "/");
+}
+
+// A process that was killed has left its rings.
+void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
                    const std::set<std::string>& traces) {
-  for (const std::string& name : rings) {
-    const std::string stem = name.substr(0, name.rfind('.') + 1);
-    const auto trace = traces.lower_bound(stem);
-    const bool is_ours = trace != traces.end() && trace->starts_with(stem);
-    const std::string path = plan.ring_directory + "/" + name;
-    if ((!is_ours && !plan.is_flight_recorder) || recover::find_directories(path).empty()) {
+  for (const std::string& name : rings.left_over()) {
+    if (!rings.is_known(name) && !is_of_run(plan, name, traces)) {
       continue;
     }
+    const std::string path = plan.ring_directory + "/" + name;
     const recover::Outcome outcome = recover::recover(path, {});
     print_launch_notes("run", outcome.notes);
-    const std::string text = outcome.error.empty() ? recovery_text(path, outcome)
-                             : outcome.is_running  ? path + ": its process still runs\n"
-                                                   : path + ": " + outcome.error + '\n';
+    const std::string text =
+        outcome.error.empty() ? recovery_text(path, outcome) : path + ": " + outcome.error + '\n';
     std::fprintf(stderr, "ringside run: %s", text.c_str());
   }
+}
+
+// On a terminal, one line that says for whom ringside waits, and that is gone afterwards.
+class WaitingLine {
+ public:
+  WaitingLine() : is_used_(isatty(STDERR_FILENO) == 1) {}
+  WaitingLine(const WaitingLine&) = delete;
+  WaitingLine& operator=(const WaitingLine&) = delete;
+  ~WaitingLine() {
+    if (is_shown_) {
+      std::fputs("\r\x1b[K", stderr);
+    }
+  }
+
+  void show(std::size_t processes, std::chrono::milliseconds left) {
+    if (is_used_) {
+      std::fprintf(
+          stderr, "\r\x1b[Kringside run: waiting for %s of the job to end, %s at most",
+          report::counted(processes, "process", "processes").c_str(),
+          (std::to_string(std::chrono::ceil<std::chrono::seconds>(left).count()) + " s").c_str());
+      std::fflush(stderr);
+      is_shown_ = true;
+    }
+  }
+
+ private:
+  bool is_used_;
+  bool is_shown_ = false;
+};
+
+launch::JobEnd run_and_wait(const RunOptions& options, const launch::Plan& plan,
+                            launch::JobRings& rings) {
+  WaitingLine line;
+  launch::Outliving outliving;
+  outliving.count = [&] { return rings.living().size(); };
+  outliving.patience = std::chrono::milliseconds(static_cast<std::int64_t>(options.wait_s * 1000));
+  outliving.show = [&](std::size_t count, std::chrono::milliseconds left) {
+    line.show(count, left);
+  };
+  launch::Variables variables = plan.variables();
+  variables.push_back(rings.variable());
+  return launch::run_job(options.command, variables, outliving);
+}
+
+// After the wait.
+void say_who_lives(launch::JobRings& rings) {
+  const std::vector<pid_t> living = rings.living();
+  if (living.empty()) {
+    return;
+  }
+  std::string pids;
+  for (const pid_t pid : living) {
+    pids += (pids.empty() ? "" : ", ") + (pid > 0 ? std::to_string(pid) : "in a container");
+  }
+  print_launch_notes("run",
+                     {report::counted(living.size(), "process of the job still runs",
+                                      "processes of the job still run") +
+                      " (" + pids + "): their traces are not whole " +
+                      "yet; those of processes that are killed `ringside recover` completes"});
 }
 
 // Keeps the rows of a communicator that took the most time, in their order; how many it left out.
@@ -163,11 +227,12 @@ void say_no_trace(const launch::Plan& plan) {
       plan.directory.c_str());
 }
 
-void finish_run(const RunOptions& options, const launch::Plan& plan, const Before& before) {
+void finish_run(const RunOptions& options, const launch::Plan& plan,
+                const std::set<std::string>& before, launch::JobRings& rings) {
   const std::string prefix = plan.is_given_directory ? launch::name_prefix(plan.job) : "ringside.";
-  const std::set<std::string> names = names_since(plan.directory, prefix, before.traces);
-  recover_rings(plan, names_since(plan.ring_directory, launch::name_prefix(plan.job), before.rings),
-                names);
+  say_who_lives(rings);
+  recover_rings(plan, rings, names_since(plan.directory, prefix, before));
+  const std::set<std::string> names = names_since(plan.directory, prefix, before);
   // All ranks of a launcher wait for each other; one of them speaks.
   if (plan.task.value_or(0) > 0 && plan.is_given_directory) {
     return;
@@ -190,9 +255,9 @@ void finish_run(const RunOptions& options, const launch::Plan& plan, const Befor
   if (!options.no_summary) {
     print_run_summary(traces, options.top, plan.directory);
   }
-  if (!before.traces.empty()) {
+  if (!before.empty()) {
     std::fprintf(stderr, "ringside run: left out, since they were there before: %s\n",
-                 report::counted(before.traces.size(), "file").c_str());
+                 report::counted(before.size(), "file").c_str());
   }
   std::fprintf(stderr, "ringside run: %s in %s\n",
                report::counted(traces.size(), "trace file").c_str(), plan.directory.c_str());
@@ -237,9 +302,9 @@ ExitStatus run_run(const RunOptions& options) {
   if (plan.task.value_or(0) == 0 || !plan.is_given_directory) {
     print_launch_notes("run", plan.notes);
   }
-  const Before before{launch::names_with_prefix(plan.directory, "ringside."),
-                      launch::names_with_prefix(plan.ring_directory, "ringside.")};
-  const launch::JobEnd end = launch::run_job(options.command, plan.variables());
+  const std::set<std::string> before = launch::names_with_prefix(plan.directory, "ringside.");
+  launch::JobRings rings(plan);
+  const launch::JobEnd end = run_and_wait(options, plan, rings);
   const auto status = static_cast<ExitStatus>(end.status);
   if (!end.error.empty()) {
     print_launch_notes("run", {end.error});
@@ -251,8 +316,14 @@ ExitStatus run_run(const RunOptions& options) {
   if (end.signal != 0) {
     print_launch_notes("run", {"signal " + std::to_string(end.signal) + " ended the command"});
   }
+  if (end.is_cut_short) {
+    print_launch_notes("run", {"a signal has ended the waiting: no summary, and nothing is "
+                               "recovered; the traces are in " +
+                               plan.directory});
+    return status;
+  }
   try {
-    finish_run(options, plan, before);
+    finish_run(options, plan, before, rings);
   } catch (const std::exception& error) {
     // The command's status is worth more than what we have to say of it.
     print_launch_notes("run", {std::string("no summary: ") + error.what()});
@@ -274,6 +345,13 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   command
       ->add_option("--top", options->top,
                    "Rows of each communicator in the summary, those of the most time; 0: all")
+      ->capture_default_str();
+  constexpr double kMostWait_s = 3600;
+  command
+      ->add_option("--wait", options->wait_s,
+                   "Wait so long for processes of the command that outlive it; 0: not at all")
+      ->check(CLI::Range(0.0, kMostWait_s))
+      ->type_name("SECONDS")
       ->capture_default_str();
   command->add_flag("--dry-run", options->dry_run,
                     "Run nothing: print what would be set, as a shell takes it");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/launch/job.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,12 @@ namespace {
 
 constexpr std::array kPassedOn = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
                                   SIGUSR1, SIGUSR2, SIGCONT, SIGTSTP};
+
+using Clock = std::chrono::steady_clock;
+
+// Signals that come closer together are one request to end.
+constexpr auto kOneRequest = std::chrono::seconds(1);
+constexpr std::chrono::milliseconds kLookAgain{100};
 
 // Holds signals back while the command runs, so that they can be looked at one by one. Those that
 // are ignored stay ignored: the kernel would keep them for us once they are blocked.
@@ -53,6 +61,13 @@ class HeldSignals {
     return info;
   }
 
+  std::optional<siginfo_t> wait_for(std::chrono::milliseconds time) const {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
+    const timespec limit{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
+    siginfo_t info{};
+    return sigtimedwait(&held_, &info, &limit) > 0 ? std::optional(info) : std::nullopt;
+  }
+
   /// For the child, which must not inherit any of this.
   void put_back() const {
     sigaction(SIGCHLD, &child_before_, nullptr);
@@ -76,10 +91,18 @@ void stop_here() {
   sigprocmask(SIG_BLOCK, &only, nullptr);
 }
 
+// A positive code is the kernel's: the terminal has sent it to the whole process group.
+bool is_from_process(const siginfo_t& info) {
+  return info.si_code <= 0;
+}
+
+bool asks_to_end(const siginfo_t& info) {
+  constexpr std::array kEnding = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+  return std::find(kEnding.begin(), kEnding.end(), info.si_signo) != kEnding.end();
+}
+
 void pass_on(const siginfo_t& info, pid_t child) {
-  // A positive code is the kernel's: the terminal has sent it to the whole process group.
-  const bool is_from_process = info.si_code <= 0;
-  if (is_from_process && info.si_pid != child) {
+  if (is_from_process(info) && info.si_pid != child) {
     kill(child, info.si_signo);
   }
   if (info.si_signo == SIGTSTP) {
@@ -100,22 +123,68 @@ void pass_on(const siginfo_t& info, pid_t child) {
 }
 
 JobEnd not_started(const std::string& what, int error) {
-  return {error == ENOENT ? kNotFound : kCannotExecute, 0, what + ": " + std::strerror(error)};
+  return {error == ENOENT ? kNotFound : kCannotExecute, 0, what + ": " + std::strerror(error),
+          false};
 }
 
-int wait_for(pid_t child, const HeldSignals& signals) {
+// What has been asked of ringside itself while it waits.
+struct Requests {
+  std::optional<Clock::time_point> first_sigterm;
+  std::optional<Clock::time_point> last;  ///< of any signal that asks to end
+};
+
+// The command's status; nothing if a second SIGTERM came first.
+std::optional<int> wait_for(pid_t child, const HeldSignals& signals, Requests& requests) {
   int status = 0;
   while (waitpid(child, &status, WNOHANG) != child) {
-    if (const siginfo_t info = signals.wait(); info.si_signo != SIGCHLD) {
-      pass_on(info, child);
+    const siginfo_t info = signals.wait();
+    if (info.si_signo == SIGCHLD) {
+      continue;
+    }
+    pass_on(info, child);
+    const Clock::time_point now = Clock::now();
+    if (asks_to_end(info)) {
+      requests.last = now;
+    }
+    // An interactive command gets any number of the others, and lives on.
+    if (info.si_signo == SIGTERM && is_from_process(info)) {
+      if (requests.first_sigterm && now - *requests.first_sigterm >= kOneRequest) {
+        return std::nullopt;
+      }
+      requests.first_sigterm = requests.first_sigterm.value_or(now);
     }
   }
   return status;
 }
 
+// False if a signal has ended it.
+bool wait_for_others(const Outliving& outliving, const HeldSignals& signals, Requests& requests) {
+  const Clock::time_point until = Clock::now() + outliving.patience;
+  for (std::size_t count = outliving.count(); count != 0; count = outliving.count()) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) {
+      return true;
+    }
+    outliving.show(count, left);
+    const auto info = signals.wait_for(std::min(left, kLookAgain));
+    if (info && info->si_signo == SIGTSTP) {
+      stop_here();
+    }
+    if (info && asks_to_end(*info)) {
+      const Clock::time_point now = Clock::now();
+      if (!requests.last || now - *requests.last >= kOneRequest) {
+        return false;
+      }
+      requests.last = now;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
-JobEnd run_job(const std::vector<std::string>& command, const Variables& variables) {
+JobEnd run_job(const std::vector<std::string>& command, const Variables& variables,
+               const Outliving& outliving) {
   std::array<int, 2> report{};
   if (pipe2(report.data(), O_CLOEXEC) != 0) {
     return not_started("no pipe", errno);
@@ -136,12 +205,19 @@ JobEnd run_job(const std::vector<std::string>& command, const Variables& variabl
   if (child < 0) {
     return not_started("no process", fork_error);
   }
-  const int status = wait_for(child, signals);
+  Requests requests;
+  const std::optional<int> status = wait_for(child, signals, requests);
   if (has_failed) {
     return not_started(command.front(), error);
   }
-  return WIFSIGNALED(status) ? JobEnd{kSignalled + WTERMSIG(status), WTERMSIG(status), {}}
-                             : JobEnd{WEXITSTATUS(status), 0, {}};
+  if (!status) {
+    return {kSignalled + SIGTERM, 0, {}, true};
+  }
+  JobEnd end = WIFSIGNALED(*status)
+                   ? JobEnd{kSignalled + WTERMSIG(*status), WTERMSIG(*status), {}, false}
+                   : JobEnd{WEXITSTATUS(*status), 0, {}, false};
+  end.is_cut_short = !wait_for_others(outliving, signals, requests);
+  return end;
 }
 
 }  // namespace ringside::launch

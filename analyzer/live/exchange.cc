@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "analyzer/launch/ring_holder.h"
 #include "plugin/assemble/journal_format.h"
 
 namespace ringside::live {
@@ -22,23 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostAnswer_bytes = std::size_t{1} << 20;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
-
-enum class Owner { kLives, kDead, kNotKnown };
-
-// The plugin holds a lock of the journal, which the kernel drops at the process's death.
-Owner owner_of(const std::string& ring_directory) {
-  const int journal = open((ring_directory + '/' + assemble::kJournalName).c_str(),
-                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (journal < 0) {
-    return Owner::kNotKnown;
-  }
-  struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  const bool is_told = fcntl(journal, F_GETLK, &lock) == 0;
-  close(journal);
-  return !is_told ? Owner::kNotKnown : lock.l_type == F_UNLCK ? Owner::kDead : Owner::kLives;
-}
 
 class Connection {
  public:
@@ -93,17 +77,20 @@ class Connection {
 };
 
 void Connection::fail(int error) {
-  const Owner owner = error == ECONNREFUSED || error == ENOENT ? owner_of(exchange_.endpoint.path)
-                                                               : Owner::kNotKnown;
-  if (owner == Owner::kDead) {
+  using launch::RingHolder;
+  const RingHolder::State holder = error == ECONNREFUSED || error == ENOENT
+                                       ? launch::holder_of(exchange_.endpoint.path).state
+                                       : RingHolder::State::kNotKnown;
+  if (holder == RingHolder::State::kDead) {
     end(Silence::kDead, "its process has died; `ringside recover " + exchange_.endpoint.path +
                             "` makes a whole trace of what it left");
     return;
   }
   switch (error) {
     case ECONNREFUSED:
-      end(Silence::kNoSocket, owner == Owner::kLives ? "is ending, and serves nobody any more"
-                                                     : "nobody listens there any more");
+      end(Silence::kNoSocket, holder == RingHolder::State::kLives
+                                  ? "is ending, and serves nobody any more"
+                                  : "nobody listens there any more");
       return;
     case ENOENT:
       end(Silence::kNoSocket,

@@ -286,6 +286,16 @@ std::vector<std::string> find_directories(const std::string& path) {
   return found;
 }
 
+std::string final_path(const std::string& directory) {
+  LeftOver left(directory);
+  JournalImage journal;
+  std::vector<RingImage> rings;
+  std::vector<std::string> notes;
+  const bool is_read = left.open().empty() && !left.is_in_use() && !left.is_remains() &&
+                       left.read(journal, rings, notes).empty();
+  return is_read ? journal.final_path : std::string();
+}
+
 Outcome recover(const std::string& directory, const Options& options) {
   Outcome outcome;
   LeftOver left(directory);

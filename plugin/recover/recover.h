@@ -38,6 +38,10 @@ struct Outcome {
 /// Recovers one ring directory.
 Outcome recover(const std::string& directory, const Options& options);
 
+/// Where the trace of a process that died belongs, as its journal says; empty if that cannot be
+/// read, or if the process lives.
+std::string final_path(const std::string& directory);
+
 /// The ring directories at a path: itself if it is one, else those in it.
 std::vector<std::string> find_directories(const std::string& path);
 

@@ -13,10 +13,11 @@ import sys
 import test_doctor
 import test_environment
 import test_job
+import test_lasting
 import test_traces
 from place import Failure, Place
 
-CASES = {**test_job.CASES, **test_environment.CASES, **test_traces.CASES, **test_doctor.CASES}
+CASES = {**test_job.CASES, **test_lasting.CASES, **test_environment.CASES, **test_traces.CASES, **test_doctor.CASES}
 
 
 def main():

@@ -31,11 +31,12 @@ ROOMS = {
                         "plugin/assemble"],
     "analyzer/merge": ["analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
                        "analyzer/model", "analyzer/align", "plugin/assemble"],
-    # What the plugin makes of the environment, as the plugin itself says it.
+    # What the plugin makes of the environment, as the plugin itself says it; names of its files.
     "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
-                        "plugin/control/memory_share.h",
-                        "plugin/record/clock.h"],
-    "analyzer/live": ["analyzer/launch/text.h", "analyzer/report", "plugin/assemble"],
+                        "plugin/control/memory_share.h", "plugin/record/clock.h",
+                        "plugin/assemble"],
+    "analyzer/live": ["analyzer/launch/ring_holder.h", "analyzer/launch/text.h", "analyzer/report",
+                      "plugin/assemble"],
     "analyzer/cli": ["analyzer", "plugin/assemble", "plugin/control/control_place.h",
                      "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
