@@ -66,6 +66,15 @@ class Setup:
         return result.stdout
 
 
+def calls_of(setup, rank):
+    """The calls that a rank has logged, with --log-calls."""
+    path = setup.directory / f"calls-{rank}.jsonl"
+    if not path.exists():
+        return []
+    whole_lines = path.read_text(encoding="utf-8").split("\n")[:-1]
+    return [json.loads(line) for line in whole_lines]
+
+
 class Job:
     """One run of nccl_ranks with the plugin."""
 
@@ -118,11 +127,7 @@ class Job:
 
     def calls(self, rank):
         """The log that the rank wrote of its own calls, as far as it got."""
-        path = self.setup.directory / f"calls-{rank}.jsonl"
-        if not path.exists():
-            return []
-        whole_lines = path.read_text(encoding="utf-8").split("\n")[:-1]
-        return [json.loads(line) for line in whole_lines]
+        return calls_of(self.setup, rank)
 
     def traces(self, expected_files=None):
         """All traces, after the linter has seen each; closed ones must be JSON as they are."""

@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """`ringside run` in front of a program with NCCL: one command, and its table."""
 
+import math
 import pathlib
 import re
+import signal
 import subprocess
+import time
 
-from harness import check
+import traces
+from harness import calls_of, check
+from tests_faults import operations_reach
+
+
+def command(setup, *options, ranks):
+    """nccl_ranks is told nothing of a plugin."""
+    nccl = pathlib.Path(setup.ranks_program).parent.parent / "lib" / "libnccl.so.2"
+    return [setup.analyzer, "run", "--plugin", setup.plugin, "--nccl", str(nccl), "--",
+            setup.ranks_program, "--out", str(setup.directory), "--ranks", str(ranks), "--timeout",
+            "60", *options]
 
 
 def run(setup, *options, ranks, expected):
-    """nccl_ranks is told nothing of a plugin. Gives what ringside said, and the command."""
-    nccl = pathlib.Path(setup.ranks_program).parent.parent / "lib" / "libnccl.so.2"
+    """Gives what ringside said, and the command."""
     result = subprocess.run(
-        [setup.analyzer, "run", "--plugin", setup.plugin, "--nccl", str(nccl), "--",
-         setup.ranks_program, "--out", str(setup.directory), "--ranks", str(ranks), "--timeout",
-         "60", *options],
+        command(setup, *options, ranks=ranks),
         env=setup.environment({}), cwd=setup.directory, stdin=subprocess.DEVNULL,
         capture_output=True, text=True, timeout=100, check=False)
     check(result.returncode == expected,
@@ -42,4 +52,35 @@ def killed(setup):
     check(not list(setup.rings.iterdir()), "rings are left")
 
 
-TESTS = {"nccl-run": whole, "nccl-run-killed": killed}
+def terminated(setup):
+    """SIGTERM to ringside alone: nccl_ranks ends at once, and the kernel then kills its ranks. The
+    summary has all that they called."""
+    ranks = 3
+    process = subprocess.Popen(
+        command(setup, "--scenario", "train", "--iterations", "100000", "--log-calls", ranks=ranks),
+        env=setup.environment({}), cwd=setup.directory, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        while min(len(calls_of(setup, rank)) for rank in range(ranks)) < 300:
+            check(process.poll() is None and time.monotonic() < deadline, "the job does not begin")
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        said = process.communicate(timeout=60)[1]
+    finally:
+        process.kill()
+    print(said)
+    check(process.returncode == 128 + signal.SIGTERM, f"exit status {process.returncode}")
+    check(not list(setup.rings.iterdir()), "rings are left")
+    check(f"Read: {ranks} traces" in said and "Not closed" not in said, "traces are not whole")
+    in_summary = int(re.search(r"^Read: .* (\d+) operations", said, re.MULTILINE).group(1))
+    paths = sorted((setup.directory / "traces").glob("*.json"))
+    setup.run_analyzer("lint", *paths)
+    found = [traces.Trace(path) for path in paths]
+    for trace in found:
+        operations_reach(trace, calls_of(setup, trace.rank), math.inf)
+    there = sum(len(trace.operations) for trace in found)
+    check(in_summary == there, f"{in_summary} operations in the summary, {there} in the traces")
+
+
+TESTS = {"nccl-run": whole, "nccl-run-killed": killed, "nccl-run-terminated": terminated}
