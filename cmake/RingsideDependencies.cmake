@@ -12,7 +12,7 @@ if(RINGSIDE_BUILD_TESTS)
 endif()
 find_package(benchmark QUIET)
 
-# The library itself is loaded at run time, where metrics by HTTP are asked for.
+# The library itself is loaded at run time, by `ringside exporter`.
 find_path(RINGSIDE_MICROHTTPD_INCLUDE microhttpd.h)
 mark_as_advanced(RINGSIDE_MICROHTTPD_INCLUDE)
 
@@ -71,7 +71,7 @@ function(ringside_print_summary)
   if(RINGSIDE_MICROHTTPD_INCLUDE)
     message(STATUS "  metrics by HTTP     : yes")
   else()
-    message(STATUS "  metrics by HTTP     : missing (libmicrohttpd-dev); RINGSIDE_METRICS_LISTEN does nothing")
+    message(STATUS "  metrics by HTTP     : missing (libmicrohttpd-dev); no `ringside exporter`")
   endif()
   if(RINGSIDE_HAVE_D3)
     message(STATUS "  D3                  : ${RINGSIDE_D3}")

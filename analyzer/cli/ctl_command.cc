@@ -96,7 +96,9 @@ ExitStatus run_ctl(const CtlOptions& options) {
         request.seconds("seconds", options.seconds).text("text", options.text);
         request.text("path",
                      output.empty() ? output : dump_path(output, replies[i].endpoint, now_ns));
-        exchanges.push_back({replies[i].endpoint, request.line(), {}, {}, {}});
+        live::Exchange& exchange = exchanges.emplace_back();
+        exchange.endpoint = replies[i].endpoint;
+        exchange.request = request.line();
         of.push_back(i);
       }
     }

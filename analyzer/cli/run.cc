@@ -69,6 +69,7 @@ ExitStatus run(int argc, char** argv) {
   add_doctor(app, chosen);
   add_ctl(app, chosen);
   add_top(app, chosen);
+  add_exporter(app, chosen);
   add_summary(app, chosen);
   add_match(app, chosen);
   add_communicators(app, chosen);

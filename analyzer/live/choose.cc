@@ -19,20 +19,9 @@ bool is_named(const Choice& choice, const Endpoint& endpoint) {
   return std::find(choice.pids.begin(), choice.pids.end(), endpoint.pid) != choice.pids.end();
 }
 
-std::vector<std::string> parents_of(const Choice& choice) {
-  std::vector<std::string> parents;
-  if (choice.ring_directory != "none") {
-    parents.push_back(choice.ring_directory);
-  }
-  if (!choice.control_parent.empty() && choice.control_parent != choice.ring_directory) {
-    parents.push_back(choice.control_parent);
-  }
-  return parents;
-}
-
 std::string places_of(const Choice& choice) {
   std::string text;
-  for (const std::string& parent : parents_of(choice)) {
+  for (const std::string& parent : choice.parents()) {
     text += (text.empty() ? "" : " or ") + parent;
   }
   return text;
@@ -106,6 +95,17 @@ bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
 
 }  // namespace
 
+std::vector<std::string> Choice::parents() const {
+  std::vector<std::string> parents;
+  if (ring_directory != "none") {
+    parents.push_back(ring_directory);
+  }
+  if (!control_parent.empty() && control_parent != ring_directory) {
+    parents.push_back(control_parent);
+  }
+  return parents;
+}
+
 void sort_replies(std::vector<Reply>& replies) {
   const auto key = [](const Reply& reply) {
     constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
@@ -123,11 +123,13 @@ void sort_replies(std::vector<Reply>& replies) {
 Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::string_view verb) {
   Chosen chosen;
   std::vector<Exchange> exchanges;
-  for (const std::string& parent : parents_of(choice)) {
+  for (const std::string& parent : choice.parents()) {
     std::string error;
     for (Endpoint& endpoint : find_endpoints(parent, error)) {
       if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
-        exchanges.push_back({std::move(endpoint), Request(verb).line(), {}, {}, {}});
+        Exchange& exchange = exchanges.emplace_back();
+        exchange.endpoint = std::move(endpoint);
+        exchange.request = Request(verb).line();
       }
     }
     if (!error.empty()) {

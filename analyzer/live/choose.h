@@ -21,6 +21,9 @@ struct Choice {
   std::string directory;  ///< of the traces; empty: any
   std::string job;        ///< empty: any
   bool all = false;
+
+  /// The directories in which the processes have their sockets.
+  std::vector<std::string> parents() const;
 };
 
 struct Chosen {

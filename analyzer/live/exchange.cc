@@ -21,7 +21,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kMostAnswer_bytes = std::size_t{1} << 20;
 constexpr auto kTryAgain = std::chrono::milliseconds(20);
 
 class Connection {
@@ -167,7 +166,7 @@ void Connection::receive() {
   if (const std::size_t line = exchange_.answer.find('\n', had); line != std::string::npos) {
     exchange_.answer.resize(line);
     end(Silence::kNone, {});
-  } else if (exchange_.answer.size() > kMostAnswer_bytes) {
+  } else if (exchange_.answer.size() > exchange_.most_bytes) {
     end(Silence::kTrouble, "answers without end: it is not Ringside");
   }
 }

@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_LIVE_EXCHANGE_H
 
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,14 @@ enum class Silence {
 
 struct Exchange {
   Endpoint endpoint;
-  std::string request;  ///< a line without its end
+  std::string request;                            ///< a line without its end
+  std::size_t most_bytes = std::size_t{1} << 20;  ///< of an answer
   Silence silence = Silence::kTimeout;
   std::string answer;  ///< a line without its end
   std::string reason;  ///< of a silence, in words
 };
 
-/// Sends each its request and takes its answer, of a MiB at most; whatever has not answered within
+/// Sends each its request and takes its answer; whatever has not answered within
 /// the time stays kTimeout.
 void ask_all(std::vector<Exchange>& exchanges, std::chrono::milliseconds timeout);
 

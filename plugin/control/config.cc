@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "plugin/assemble/journal.h"
-#include "plugin/control/listen_address.h"
 #include "plugin/control/thread_place.h"
 #include "plugin/record/ring_pool.h"
 
@@ -199,15 +198,6 @@ Config read_config(const std::function<const char*(const char*)>& get) {
   config.drain_nice = static_cast<int>(drain_nice);
   reader.seconds_or_off("RINGSIDE_RECORD_SECONDS", config.record_seconds);
   reader.seconds_or_off("RINGSIDE_HANG_SECONDS", config.hang_seconds);
-  config.metrics_directory = or_empty(get("RINGSIDE_METRICS_DIR"));
-  reader.integer("RINGSIDE_METRICS_SECONDS", 1, 3600, false, config.metrics_seconds);
-  if (const std::string listen = or_empty(get("RINGSIDE_METRICS_LISTEN"));
-      parse_listen_address(listen)) {
-    config.metrics_listen = listen;
-  } else if (!listen.empty()) {
-    reader.warn("RINGSIDE_METRICS_LISTEN", listen, "PORT or ADDRESS:PORT, such as 127.0.0.1:9401",
-                "none");
-  }
   config.on_hang = or_empty(get("RINGSIDE_ON_HANG"));
   if (const std::string control = or_empty(get("RINGSIDE_CONTROL")); control == "off") {
     config.control = false;
@@ -249,9 +239,6 @@ std::vector<std::pair<std::string, std::string>> Config::listed() const {
           {"RINGSIDE_HANG_SECONDS", number_text(hang_seconds)},
           {"RINGSIDE_ON_HANG", on_hang},
           {"RINGSIDE_CONTROL", control ? "on" : "off"},
-          {"RINGSIDE_METRICS_DIR", metrics_directory},
-          {"RINGSIDE_METRICS_SECONDS", std::to_string(metrics_seconds)},
-          {"RINGSIDE_METRICS_LISTEN", metrics_listen},
           {"RINGSIDE_MARKERS", markers_text},
           {"RINGSIDE_MARKERS_PRINT", markers_print ? "1" : "0"},
           {"RINGSIDE_LOG", log}};

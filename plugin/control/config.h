@@ -35,13 +35,10 @@ struct Config {
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
   int drain_nice = 0;
-  double record_seconds = 0;      ///< 0: until it is stopped
-  double hang_seconds = 0;        ///< 0: no watch
-  std::string on_hang;            ///< a shell's command; empty: none
-  std::string metrics_directory;  ///< empty: no file
-  std::uint64_t metrics_seconds = 15;
-  std::string metrics_listen;  ///< what parse_listen_address takes; empty: nowhere
-  bool control = true;         ///< the control socket
+  double record_seconds = 0;  ///< 0: until it is stopped
+  double hang_seconds = 0;    ///< 0: no watch
+  std::string on_hang;        ///< a shell's command; empty: none
+  bool control = true;        ///< the control socket
   nvtx::Scope markers = nvtx::Scope::kAll;
   std::string markers_text;       ///< as it was given; empty: ranges if a tool is attached
   bool markers_print = false;     ///< a line for each operation on standard output

@@ -75,7 +75,6 @@ std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
 void Session::drain_loop() {
   place_thread();
   begin_control();
-  start_metrics_server();
   int idle_cycles = 0;
   bool wanted = true;
   while (wanted) {
@@ -95,8 +94,6 @@ void Session::drain_loop() {
       }
     }
   }
-  metrics_server_.stop();
-  metrics_file_.remove();
   const std::lock_guard lock(mutex_);
   thread_running_ = false;
   thread_ended_ = true;
@@ -136,7 +133,6 @@ bool Session::cycle(bool final) {
     writer_.close();
   } else {
     look_for_hangs();
-    write_metrics_file();
   }
   if (const std::string notice = writer_.take_sampling_notice(); !notice.empty()) {
     log_.warn(notice);

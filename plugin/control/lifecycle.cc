@@ -15,7 +15,6 @@ namespace {
 void in_child() {
   record::g_recorder.close_in_child();
   Session::disable_in_child();
-  MetricsServer::close_in_child();
 }
 
 __attribute__((constructor)) void on_load() {

@@ -83,7 +83,6 @@ Session::Session(Config config)
     : config_(std::move(config)),
       log_(config_.log),
       writer_(config_),
-      metrics_file_(config_.metrics_directory, base_name(writer_.path()), config_.metrics_seconds),
       hang_watch_(config_.hang_seconds),
       hang_command_(config_.on_hang),
       started_(config_.start),

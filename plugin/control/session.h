@@ -28,8 +28,6 @@
 #include "plugin/control/hang_command.h"
 #include "plugin/control/hang_watch.h"
 #include "plugin/control/log.h"
-#include "plugin/control/metrics_file.h"
-#include "plugin/control/metrics_server.h"
 #include "plugin/control/note_room.h"
 #include "plugin/control/ring_directory.h"
 #include "plugin/control/trace_writer.h"
@@ -62,11 +60,6 @@ class Session {
   int pop();
   int dump(const char* path);
   void status(ringside_status_info& info);
-
-  /// An answer of the drain thread, which alone knows what is assembled. Nothing if there is no
-  /// such thread, or no answer within two seconds. Any thread but NCCL's.
-  using Question = std::function<std::string(TraceWriter&)>;
-  std::optional<std::string> ask(Question question);
 
   /// Writes what is left and ends the drain thread; waits a few seconds at most. At exit of the
   /// process.
@@ -135,11 +128,14 @@ class Session {
   ControlSocket::Answer answer_mark(const std::vector<FlatMember>& request);
   ControlSocket::Answer answer_dump(const std::vector<FlatMember>& request);
   ControlSocket::Answer answer_live();
+  ControlSocket::Answer answer_metrics(const std::vector<FlatMember>& request);
+  /// `make` gives the members of the answer; it is called by the drain thread, which alone knows
+  /// what is assembled.
+  ControlSocket::Answer answer_of_drain(std::string verb,
+                                        std::function<std::string(TraceWriter&)> make);
   /// `more`: members behind those of every answer, each with a comma before it.
   std::string status_line(std::string_view verb, std::string_view more = {});
 
-  void start_metrics_server();
-  void write_metrics_file();
   std::string next_dump_path();
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
@@ -152,9 +148,7 @@ class Session {
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
   RingDirectory ring_directory_;
   RingDirectory control_only_;  ///< elsewhere, where that one cannot be made
-  MetricsFile metrics_file_;    // the drain thread's, as the next four
-  MetricsServer metrics_server_;
-  HangWatch hang_watch_;
+  HangWatch hang_watch_;        // the drain thread's, as the next two
   HangCommand hang_command_;
   int hang_dumps_ = 0;
   ControlSocket control_;
@@ -185,7 +179,6 @@ class Session {
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;      // the drain thread's
   bool rings_told_ = false;        // the drain thread's
-  bool metrics_told_ = false;      // the drain thread's
   bool markers_told_ = false;      // the drain thread's
   bool lines_told_ = false;        // the drain thread's
   bool marks_told_ = false;        // the drain thread's

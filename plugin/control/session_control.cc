@@ -196,7 +196,10 @@ ControlSocket::Answer Session::answer(std::string_view line) {
     const std::string error = stranger(*request, {});
     return error.empty() ? answer_live() : wrong(error);
   }
-  return refused("verb", "verb must be status, start, stop, mark, dump or live");
+  if (verb != nullptr && *verb == "metrics") {
+    return answer_metrics(*request);
+  }
+  return refused("verb", "verb must be status, start, stop, mark, dump, live or metrics");
 }
 
 ControlSocket::Answer Session::answer_start(const std::vector<FlatMember>& request) {
@@ -313,24 +316,50 @@ ControlSocket::Answer Session::answer_dump(const std::vector<FlatMember>& reques
 }
 
 ControlSocket::Answer Session::answer_live() {
+  return answer_of_drain("live", [](TraceWriter& writer) { return writer.live_members(); });
+}
+
+ControlSocket::Answer Session::answer_metrics(const std::vector<FlatMember>& request) {
+  std::string form;
+  std::string error = stranger(request, {"form"});
+  if (error.empty()) {
+    error = read_text(request, "form", form);
+  }
+  if (error.empty() && !form.empty() && form != "prometheus" && form != "openmetrics") {
+    error = "form must be prometheus or openmetrics";
+  }
+  if (!error.empty()) {
+    return wrong(error);
+  }
+  const auto wanted = form == "openmetrics" ? exporting::MetricsForm::kOpenMetrics
+                                            : exporting::MetricsForm::kPrometheus;
+  return answer_of_drain("metrics", [wanted](TraceWriter& writer) {
+    JsonText json;
+    json.member_string("metrics", writer.metrics_text(wanted));
+    return std::string(json.text());
+  });
+}
+
+ControlSocket::Answer Session::answer_of_drain(std::string verb,
+                                               std::function<std::string(TraceWriter&)> make) {
   auto members = std::make_shared<std::optional<std::string>>();  // guarded by mutex_
   {
     const std::lock_guard lock(mutex_);
-    notes_.push_back([this, members](TraceWriter& writer) {
-      std::string text = writer.live_members();
+    notes_.push_back([this, members, make = std::move(make)](TraceWriter& writer) {
+      std::string text = make(writer);
       const std::lock_guard answering(mutex_);
       *members = std::move(text);
     });
     wake_.notify_one();
   }
-  return {{}, [this, members](std::string& line) {
+  return {{}, [this, members, verb = std::move(verb)](std::string& line) {
             {
               const std::lock_guard lock(mutex_);
               if (!members->has_value()) {
                 return false;
               }
             }
-            line = status_line("live", **members);
+            line = status_line(verb, **members);
             return true;
           }};
 }

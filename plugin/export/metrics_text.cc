@@ -49,9 +49,14 @@ std::string label(std::string_view name, std::string_view value) {
   return text + '"';
 }
 
+// The processes of a host are scraped together, and those of several jobs and containers may be
+// among them: the rank alone does not tell them apart.
 std::string process_label(const ProcessFacts& process) {
-  return process.launcher_rank >= 0 ? label("global_rank", std::to_string(process.launcher_rank))
-                                    : label("pid", std::to_string(process.pid));
+  const std::string labels =
+      label("host", process.host) + "," + label("pid", std::to_string(process.pid));
+  return process.launcher_rank < 0
+             ? labels
+             : label("global_rank", std::to_string(process.launcher_rank)) + "," + labels;
 }
 
 std::string hash_text(const Communicator& communicator) {
@@ -294,7 +299,7 @@ void write_process(Writer& out, const MetricsFacts& facts, const Labels& labels)
                                            ? nccl_version_text(facts.process.nccl_version)
                                            : "") +
                  "," + label("abi_version", std::to_string(facts.process.abi_version)) + "," +
-                 label("job", facts.process.job) + "," + label("host", facts.process.host) + "," +
+                 label("job", facts.process.job) + "," +
                  label("process_id", std::to_string(facts.process.pid)),
              std::uint64_t{1});
 }

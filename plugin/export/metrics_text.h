@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The live metrics as text, in Prometheus' own form (which node exporters read from files) or as
-// OpenMetrics 1.0. docs/live-metrics.md lists the metrics; the two change together.
+// The live metrics of one process as text, in Prometheus' own form or as OpenMetrics 1.0, as
+// `ringside exporter` puts them together for a host. docs/live-metrics.md lists the metrics; the
+// two change together.
 #ifndef RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
 #define RINGSIDE_PLUGIN_EXPORT_METRICS_TEXT_H
 
@@ -19,10 +20,6 @@
 namespace ringside::exporting {
 
 enum class MetricsForm : std::uint8_t { kPrometheus, kOpenMetrics };
-
-inline constexpr char kPrometheusType[] = "text/plain; version=0.0.4; charset=utf-8";
-inline constexpr char kOpenMetricsType[] =
-    "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What is said beside the sums.
 struct MetricsFacts {

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ringside ctl` and `ringside top` with a job that runs."""
+"""`ringside ctl`, `ringside top` and `ringside exporter` with a job that runs."""
 
 import json
+import pathlib
+import shutil
+import sys
 import time
 
-from harness import Job, check, print_facts
+from expectations import expected_calls
+from harness import Failure, Job, check, print_facts
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "host"))
+import exporter as http  # noqa: E402
 
 RANKS = 4
 
@@ -121,4 +128,59 @@ def top(setup):
     print_facts(rates=[row["operations_per_s"] for row in moving], oldest=oldest)
 
 
-TESTS = {"nccl-ctl": ctl, "nccl-top": top}
+def by_pid(metrics):
+    """Operations of each process, finished and in flight, by Prometheus or in the exporter's text."""
+    found = {}
+    for metric in ("ringside_operations_total", "ringside_in_flight_operations"):
+        for pid, value in metrics(metric).items():
+            found[int(pid)] = found.get(int(pid), 0) + int(value)
+    return found
+
+
+def exported(setup):
+    """Four ranks on two hosts, of which each has two processes. One is stuck, so that the sums stand
+    still: Prometheus has, for each process, what its rank logged that it called."""
+    if not shutil.which("prometheus"):
+        print("Prometheus is not installed: the text is read without it")
+    job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
+              "--stuck-at", "200", "--ranks-per-host", "2", ranks=RANKS, timeout=200)
+    served = http.Exporter(setup.analyzer, setup.rings, "--timeout", "5")
+    prometheus = http.Prometheus(setup.directory, [served.address]) if shutil.which(
+        "prometheus") else None
+
+    def ask(metric):
+        if prometheus:
+            return prometheus.ask(f"sum by (pid) ({metric})", "pid")
+        sums = {}
+        for labels, value in http.samples(http.get(served.address), metric).items():
+            pid = labels.partition('pid="')[2].partition('"')[0]
+            sums[pid] = sums.get(pid, 0) + value
+        return sums
+
+    try:
+        operator = Operator(setup, job)
+        ranks = {p["pid"]: p["rank"] for p in operator.wait_for(
+            lambda processes: [p["rank"] for p in processes] == list(range(RANKS)), "ranks")}
+        while True:
+            called = {pid: len(expected_calls(job.calls(rank))) for pid, rank in ranks.items()}
+            found = by_pid(ask)
+            if called == found and min(called.values()) >= 150:
+                break
+            check(job.process.poll() is None and time.monotonic() < job.deadline,
+                  f"called {called}, by the exporter {found}")
+            time.sleep(0.5)
+        text = http.get(served.address)
+        check(served.states(text) == {"answered": RANKS}, f"{served.states(text)}")
+        job.kill()
+        http.wait_for("all processes are dead", 30, lambda: served.states() == {"dead": RANKS})
+    except http.Failure as failure:
+        raise Failure(str(failure)) from None
+    finally:
+        if prometheus:
+            prometheus.end()
+        status = served.end()
+    check(status == 0, f"the exporter ended with {status}")
+    print_facts(called=called, bytes_of_a_scrape=len(text))
+
+
+TESTS = {"nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported}

@@ -142,6 +142,8 @@ TEST_CASE("the text of both forms") {
   metrics.add(operation_of("AllReduce", 1'000'000, 100'000), communicators[2]);
   MetricsFacts facts;
   facts.process.launcher_rank = 7;
+  facts.process.host = "node1";
+  facts.process.pid = 4711;
   facts.process.plugin_version = "1.2.3";
   facts.now_ns = 5'000'000'000;
   facts.account.by_type[1].produced = 9;
@@ -153,9 +155,10 @@ TEST_CASE("the text of both forms") {
   facts.oldest.push_back(open);
   facts.in_flight[2] = {1, 64};
 
-  const std::string series =
-      "global_rank=\"7\",communicator=\"0x000000000000ab01\","
-      "name=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD\",rank=\"1\"";
+  const std::string process = "global_rank=\"7\",host=\"node1\",pid=\"4711\"";
+  const std::string series = process +
+                             ",communicator=\"0x000000000000ab01\","
+                             "name=\"a\\\"b\\\\c\\nd\xEF\xBF\xBD\",rank=\"1\"";
   const std::string kind = ",func=\"AllReduce\",size_bytes=\"524288\",algo=\"RING\",proto=\"LL\"";
   const std::string plain =
       exporting::metrics_text(MetricsForm::kPrometheus, metrics, communicators, facts);
@@ -171,8 +174,8 @@ TEST_CASE("the text of both forms") {
   CHECK(has_line(plain, "ringside_in_flight_operations{" + series + "} 1"));
   CHECK(has_line(plain, "ringside_in_flight_bytes{" + series + "} 64"));
   CHECK(has_line(plain, "ringside_oldest_in_flight_seconds{" + series + "} 3"));
-  CHECK(has_line(plain, "ringside_callbacks_total{global_rank=\"7\"} 9"));
-  CHECK(has_line(plain, "ringside_dropped_callbacks_total{global_rank=\"7\",reason=\"parent\"} 2"));
+  CHECK(has_line(plain, "ringside_callbacks_total{" + process + "} 9"));
+  CHECK(has_line(plain, "ringside_dropped_callbacks_total{" + process + ",reason=\"parent\"} 2"));
   CHECK(plain.find("# EOF") == std::string::npos);
 
   const std::string open_text =

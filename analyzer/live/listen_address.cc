@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/listen_address.h"
+#include "analyzer/live/listen_address.h"
 
 #include <arpa/inet.h>
 #include <charconv>
 
-namespace ringside::control {
+namespace ringside::live {
 
 std::optional<ListenAddress> parse_listen_address(std::string_view text) {
   ListenAddress address;
@@ -21,4 +21,4 @@ std::optional<ListenAddress> parse_listen_address(std::string_view text) {
   return address;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::live

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#ifndef RINGSIDE_PLUGIN_CONTROL_LISTEN_ADDRESS_H
-#define RINGSIDE_PLUGIN_CONTROL_LISTEN_ADDRESS_H
+#ifndef RINGSIDE_ANALYZER_LIVE_LISTEN_ADDRESS_H
+#define RINGSIDE_ANALYZER_LIVE_LISTEN_ADDRESS_H
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-namespace ringside::control {
+namespace ringside::live {
 
 struct ListenAddress {
   std::string host = "127.0.0.1";  ///< IPv4, in numbers
@@ -17,6 +17,6 @@ struct ListenAddress {
 /// "[HOST:]PORT"; nothing if it is anything else.
 std::optional<ListenAddress> parse_listen_address(std::string_view text);
 
-}  // namespace ringside::control
+}  // namespace ringside::live
 
-#endif  // RINGSIDE_PLUGIN_CONTROL_LISTEN_ADDRESS_H
+#endif  // RINGSIDE_ANALYZER_LIVE_LISTEN_ADDRESS_H

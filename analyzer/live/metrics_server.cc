@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/metrics_server.h"
+#include "analyzer/live/metrics_server.h"
 
 #include <arpa/inet.h>
-#include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -12,61 +10,42 @@
 #include <unistd.h>
 #include <utility>
 
-#include "plugin/record/own_descriptor.h"
-
 #ifdef RINGSIDE_HAS_MICROHTTPD
 #include <dlfcn.h>
 #include <microhttpd.h>
 #endif
 
-namespace ringside::control {
-namespace {
-
-std::atomic<int> g_listening{-1};
-
-}  // namespace
+namespace ringside::live {
 
 bool MetricsServer::listen_at(const ListenAddress& address) {
   sockaddr_in wanted{};
   wanted.sin_family = AF_INET;
+  wanted.sin_port = htons(address.port);
   inet_pton(AF_INET, address.host.c_str(), &wanted.sin_addr);
-  const int ports = address.port == 0 ? 1 : kMostPorts;
-  for (int i = 0; i < ports && address.port + i <= UINT16_MAX; ++i) {
-    const int made =
-        record::own_descriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    wanted.sin_port = htons(static_cast<std::uint16_t>(address.port + i));
-    const int on = 1;
-    // A port on which an ended process has closed connections is free.
-    if (made >= 0 && setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        bind(made, reinterpret_cast<const sockaddr*>(&wanted), sizeof wanted) == 0 &&
-        listen(made, SOMAXCONN) == 0) {
-      socket_ = made;
-      socklen_t size = sizeof wanted;
-      getsockname(made, reinterpret_cast<sockaddr*>(&wanted), &size);
-      address_ = address.host + ":" + std::to_string(ntohs(wanted.sin_port));
-      g_listening.store(made, std::memory_order_relaxed);
-      return true;
-    }
-    const int error = errno;
-    why_ = address.host + ":" + std::to_string(address.port + i) + ": " + std::strerror(error);
+  const int made = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const int on = 1;
+  // A port on which an ended process has closed connections is free.
+  if (made < 0 || setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      bind(made, reinterpret_cast<const sockaddr*>(&wanted), sizeof wanted) != 0 ||
+      listen(made, SOMAXCONN) != 0) {
+    why_ = std::strerror(errno);
     if (made >= 0) {
       close(made);
     }
-    if (error != EADDRINUSE) {
-      return false;
-    }
+    return false;
   }
-  return false;
-}
-
-void MetricsServer::close_in_child() noexcept {
-  if (const int file = g_listening.exchange(-1, std::memory_order_relaxed); file >= 0) {
-    close(file);
-  }
+  socklen_t size = sizeof wanted;
+  getsockname(made, reinterpret_cast<sockaddr*>(&wanted), &size);
+  address_ = address.host + ":" + std::to_string(ntohs(wanted.sin_port));
+  socket_ = made;
+  return true;
 }
 
 #ifdef RINGSIDE_HAS_MICROHTTPD
 namespace {
+
+constexpr char kPrometheus[] = "text/plain; version=0.0.4; charset=utf-8";
+constexpr char kOpenMetrics[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 struct Library {
   decltype(&MHD_start_daemon) start_daemon = nullptr;
@@ -129,14 +108,9 @@ MHD_Result answer(void* text, MHD_Connection* connection, const char* url, const
         library().lookup_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
     const bool is_open =
         accept != nullptr && std::strstr(accept, "application/openmetrics-text") != nullptr;
-    auto made = (*static_cast<const MetricsServer::Text*>(text))(
-        is_open ? exporting::MetricsForm::kOpenMetrics : exporting::MetricsForm::kPrometheus);
-    if (!made) {
-      return respond(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                     "Ringside's thread is busy or has ended\n", "text/plain");
-    }
-    return respond(connection, MHD_HTTP_OK, std::move(*made),
-                   is_open ? exporting::kOpenMetricsType : exporting::kPrometheusType);
+    std::string made = (*static_cast<const MetricsServer::Text*>(text))(
+        is_open ? MetricsForm::kOpenMetrics : MetricsForm::kPrometheus);
+    return respond(connection, MHD_HTTP_OK, std::move(made), is_open ? kOpenMetrics : kPrometheus);
   } catch (...) {
     return MHD_NO;  // closes the connection
   }
@@ -146,22 +120,22 @@ MHD_Result answer(void* text, MHD_Connection* connection, const char* url, const
 
 bool MetricsServer::start(const ListenAddress& address, Text text) {
   if (!library().complete) {
-    why_ = "libmicrohttpd.so.12 cannot be loaded";
+    why_ = "libmicrohttpd.so.12 cannot be loaded (libmicrohttpd12)";
     return false;
   }
   if (!listen_at(address)) {
     return false;
   }
   text_ = std::move(text);
-  constexpr unsigned kMostConnections = 16;
+  constexpr unsigned kMostConnections = 64;
   constexpr unsigned kIdle_s = 10;
-  daemon_ = library().start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, 0, nullptr,
-                                   nullptr, &answer, &text_, MHD_OPTION_LISTEN_SOCKET, socket_,
-                                   MHD_OPTION_CONNECTION_LIMIT, kMostConnections,
-                                   MHD_OPTION_CONNECTION_TIMEOUT, kIdle_s, MHD_OPTION_END);
+  daemon_ = library().start_daemon(
+      MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_THREAD_PER_CONNECTION, 0, nullptr,
+      nullptr, &answer, &text_, MHD_OPTION_LISTEN_SOCKET, socket_, MHD_OPTION_CONNECTION_LIMIT,
+      kMostConnections, MHD_OPTION_CONNECTION_TIMEOUT, kIdle_s, MHD_OPTION_END);
   if (daemon_ == nullptr) {
     why_ = "libmicrohttpd cannot start";
-    close_in_child();
+    close(std::exchange(socket_, -1));
     return false;
   }
   return true;
@@ -170,7 +144,6 @@ bool MetricsServer::start(const ListenAddress& address, Text text) {
 // The library closes the socket.
 void MetricsServer::stop() {
   if (daemon_ != nullptr) {
-    g_listening.store(-1, std::memory_order_relaxed);
     library().stop_daemon(static_cast<MHD_Daemon*>(std::exchange(daemon_, nullptr)));
   }
 }
@@ -178,7 +151,7 @@ void MetricsServer::stop() {
 #else
 
 bool MetricsServer::start(const ListenAddress&, Text) {
-  why_ = "Ringside was built without libmicrohttpd";
+  why_ = "ringside was built without libmicrohttpd (libmicrohttpd-dev)";
   return false;
 }
 
@@ -186,4 +159,4 @@ void MetricsServer::stop() {}
 
 #endif
 
-}  // namespace ringside::control
+}  // namespace ringside::live

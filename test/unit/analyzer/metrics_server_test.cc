@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The metrics as a file, and by HTTP.
+// Metrics by HTTP.
+#include "analyzer/live/metrics_server.h"
+
 #include <arpa/inet.h>
-#include <cerrno>
+#include <atomic>
+#include <chrono>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 
-#include "plugin/control/metrics_file.h"
-#include "plugin/control/metrics_server.h"
 #include "test/unit/catch.h"
-#include "test/unit/plugin/directory.h"
 
 using namespace ringside;
-using control::ListenAddress;
-using control::MetricsFile;
-using control::MetricsServer;
+using live::ListenAddress;
+using live::MetricsForm;
+using live::MetricsServer;
+using live::parse_listen_address;
 
 namespace {
 
 // What comes back for a request; empty if nobody is there.
 std::string asked(const std::string& address, const std::string& request) {
-  const auto parsed = control::parse_listen_address(address);
+  const auto parsed = live::parse_listen_address(address);
   REQUIRE(parsed);
   sockaddr_in to{};
   to.sin_family = AF_INET;
@@ -47,7 +48,6 @@ std::string asked(const std::string& address, const std::string& request) {
 }  // namespace
 
 TEST_CASE("addresses to listen at") {
-  using control::parse_listen_address;
   CHECK(parse_listen_address("9401")->port == 9401);
   CHECK(parse_listen_address("9401")->host == "127.0.0.1");
   CHECK(parse_listen_address("0.0.0.0:0")->host == "0.0.0.0");
@@ -58,39 +58,18 @@ TEST_CASE("addresses to listen at") {
   }
 }
 
-TEST_CASE("a file of metrics is replaced, readable for others, and removed at the end") {
-  const Directory directory;
-  const std::string place = directory.file("");
-  MetricsFile file(place, "ringside.x", 15);
-  CHECK(file.is_due(0));
-  CHECK_FALSE(file.is_due(14'999'999'999));
-  CHECK(file.is_due(15'000'000'000));
-  REQUIRE(file.write("one\n") == 0);
-  REQUIRE(file.write("two\n") == 0);
-  CHECK(content(directory.file("ringside.x.prom")) == "two\n");
-  struct stat found {};
-  REQUIRE(stat(file.path().c_str(), &found) == 0);
-  CHECK((found.st_mode & 0777) == 0644);
-  CHECK(access((file.path() + ".tmp").c_str(), F_OK) != 0);
-  file.remove();
-  CHECK(access(file.path().c_str(), F_OK) != 0);
-
-  MetricsFile nowhere(directory.file("missing"), "x", 15);
-  CHECK(nowhere.write("one\n") == ENOENT);
-  MetricsFile none("", "x", 15);
-  CHECK_FALSE(none.is_due(0));
-}
-
 TEST_CASE("metrics by HTTP") {
   MetricsServer server;
-  bool busy = false;
-  const auto text = [&](exporting::MetricsForm form) -> std::optional<std::string> {
-    if (busy) {
-      return std::nullopt;
+  std::atomic<bool> is_slow = false;
+  const auto text = [&](MetricsForm form) -> std::string {
+    if (form == MetricsForm::kOpenMetrics && is_slow) {
+      while (is_slow) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
     }
-    return form == exporting::MetricsForm::kOpenMetrics ? "open\n" : "plain\n";
+    return form == MetricsForm::kOpenMetrics ? "open\n" : "plain\n";
   };
-  if (!server.start(ListenAddress{}, text)) {
+  if (!server.start(ListenAddress{"127.0.0.1", 0}, text)) {
     WARN("not tested: " << server.why());
     return;
   }
@@ -98,23 +77,25 @@ TEST_CASE("metrics by HTTP") {
   CHECK(plain.starts_with("HTTP/1.1 200"));
   CHECK(plain.ends_with("\r\n\r\nplain\n"));
   CHECK(plain.find("text/plain; version=0.0.4") != std::string::npos);
-  CHECK(asked(server.address(),
-              "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text;version=1.0.0\r\nX:")
-            .ends_with("open\n"));
+  const std::string open_request =
+      "GET /metrics HTTP/1.1\r\nAccept: application/openmetrics-text;version=1.0.0\r\nX:";
+  CHECK(asked(server.address(), open_request).ends_with("open\n"));
   CHECK(asked(server.address(), "GET /").starts_with("HTTP/1.1 404"));
   CHECK(asked(server.address(), "DELETE /metrics").starts_with("HTTP/1.1 405"));
 
-  // Another process with the same setting.
-  MetricsServer second;
-  const auto taken = control::parse_listen_address(server.address());
-  REQUIRE(second.start(*taken, text));
-  CHECK(second.address() != server.address());
-  CHECK(asked(second.address(), "GET /metrics").ends_with("plain\n"));
-  second.stop();
-  CHECK(asked(second.address(), "GET /metrics").empty());
+  // One that takes long keeps no other waiting.
+  is_slow = true;
+  std::thread slow([&] { CHECK(asked(server.address(), open_request).ends_with("open\n")); });
+  CHECK(asked(server.address(), "GET /metrics").ends_with("plain\n"));
+  is_slow = false;
+  slow.join();
 
-  busy = true;
-  CHECK(asked(server.address(), "GET /metrics").starts_with("HTTP/1.1 503"));
+  MetricsServer second;
+  CHECK_FALSE(second.start(*parse_listen_address(server.address()), text));
+  CHECK(second.why() == "Address already in use");
+  const std::string address = server.address();
+  server.stop();
+  CHECK(asked(address, "GET /metrics").empty());
 }
 
 TEST_CASE("an address that is not ours cannot be listened at") {

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/live/exporter.h"
+#include "analyzer/live/metrics_server.h"
+
+namespace ringside::cli {
+namespace {
+
+struct ExporterOptions {
+  std::string listen = "127.0.0.1:9401";
+  std::string ring_directory;
+  double timeout_s = 2;
+};
+
+constexpr char kExporterExample[] =
+    "Serves the metrics of all processes with the plugin on this host, at one port, to "
+    "Prometheus,\n"
+    "the OpenTelemetry Collector or whatever reads their format. It asks the processes through\n"
+    "their control sockets at each scrape; it may be started before, while and after jobs run, "
+    "and\n"
+    "holds nothing up. As root it asks the processes of all users, else those of its own user.\n"
+    "docs/live-metrics.md lists the metrics; examples/exporter has a systemd unit, a DaemonSet "
+    "for\n"
+    "Kubernetes, and configurations for Prometheus and the OpenTelemetry Collector.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside exporter                            then: curl http://127.0.0.1:9401/metrics\n"
+    "  ringside exporter --listen 0.0.0.0:9401      for a Prometheus on another host\n"
+    "  ringside exporter --ring-dir /run/ringside   jobs that have "
+    "RINGSIDE_RING_DIR=/run/ringside\n"
+    "\n"
+    "There is no authentication: whoever reaches the address reads the metrics.\n"
+    "\n"
+    "Exit status:\n"
+    "  0   a signal has ended it: SIGINT, SIGTERM or SIGHUP\n"
+    "  1   it cannot listen at the address\n"
+    "  2   the command line is wrong\n"
+    "  3   the directory of the rings is not there\n"
+    "  70  a bug in ringside\n";
+
+// Before any thread is made, so that each inherits it and only wait() sees them.
+class EndSignals {
+ public:
+  EndSignals() {
+    sigemptyset(&set_);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      sigaddset(&set_, number);
+    }
+    sigprocmask(SIG_BLOCK, &set_, nullptr);
+  }
+  void wait() const {
+    int number = 0;
+    while (sigwait(&set_, &number) != 0) {
+    }
+  }
+
+ private:
+  sigset_t set_{};
+};
+
+ExitStatus run_exporter(const ExporterOptions& options) {
+  const EndSignals signals;
+  const auto address = live::parse_listen_address(options.listen);
+  live::Choice choice;
+  choice.ring_directory = options.ring_directory;
+  if (!address) {
+    return kExitUsage;  // it was checked with the command line
+  }
+  complete_choice(choice);
+  live::Exporter::Options how;
+  how.parents = choice.parents();
+  std::string places;
+  for (const std::string& parent : how.parents) {
+    struct stat about {};
+    if (stat(parent.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
+      print_launch_notes("exporter",
+                         {parent + ": there is no such directory; --ring-dir names that of the "
+                                   "jobs (RINGSIDE_RING_DIR)"});
+      return kExitNoInput;
+    }
+    places += (places.empty() ? "" : " or ") + parent;
+  }
+  how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
+  how.all_users = geteuid() == 0;
+  live::Exporter exporter(how);
+  live::MetricsServer server;
+  if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
+    print_launch_notes("exporter", {"cannot listen at " + options.listen + ": " + server.why()});
+    return kExitFindings;
+  }
+  print_launch_notes("exporter", {"metrics of the processes that have a control socket in " +
+                                  places + ": http://" + server.address() + "/metrics"});
+  signals.wait();
+  server.stop();
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_exporter(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ExporterOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "exporter", "Serve the metrics of the processes that run on this host, for Prometheus");
+  command
+      ->add_option("--listen", options->listen,
+                   "ADDRESS:PORT or PORT to listen at, IPv4; port 0: any that is free")
+      ->check([](const std::string& text) {
+        return live::parse_listen_address(text)
+                   ? std::string()
+                   : "'" + text + "' is not PORT or ADDRESS:PORT, such as 127.0.0.1:9401";
+      })
+      ->capture_default_str();
+  command->add_option("--ring-dir", options->ring_directory,
+                      "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
+                      "/dev/shm, and TMPDIR, else /tmp)");
+  constexpr double kLeast_s = 0.05;
+  constexpr double kMost_s = 60;
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Seconds that the processes have to answer; less than the scrape's own timeout")
+      ->check(CLI::Range(kLeast_s, kMost_s))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  set_command(*command, {}, options, chosen, run_exporter);
+  command->footer(kExporterExample);
+}
+
+}  // namespace ringside::cli
