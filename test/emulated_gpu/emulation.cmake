@@ -55,8 +55,8 @@ add_dependencies(emulated_nccl emulated_nvml)  # NCCL loads it at run time
 add_executable(nccl_ranks
   ranks/board.cc ranks/buffer.cc ranks/call_log.cc ranks/collectives.cc ranks/environment.cc
   ranks/job.cc ranks/main.cc ranks/options.cc ranks/process.cc ranks/rank.cc
-  ranks/scenario_mix.cc ranks/scenario_sweep.cc ranks/scenario_train.cc ranks/scenario_windows.cc
-  ranks/scenarios.cc)
+  ranks/scenario_burst.cc ranks/scenario_mix.cc ranks/scenario_sweep.cc ranks/scenario_train.cc
+  ranks/scenario_windows.cc ranks/scenarios.cc)
 target_link_libraries(nccl_ranks PRIVATE emulated_flags emulated_nccl)
 set_target_properties(nccl_ranks PROPERTIES BUILD_RPATH "\$ORIGIN/../lib")
 

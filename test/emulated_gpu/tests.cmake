@@ -58,6 +58,10 @@ endforeach()
 # What these measure is compared.
 set_tests_properties(nccl-late-rank nccl-sweep PROPERTIES RUN_SERIAL ON)
 
+foreach(name left-out left-out-killed send-not-joined random-kills)
+  add_nccl_test(nccl-${name} 120)
+endforeach()
+
 add_nccl_test(nccl-hang-watch 120)
 add_nccl_test(nccl-hang-watch-stopped 120)
 

@@ -25,6 +25,18 @@ def check(condition, text):
         raise Failure(text)
 
 
+def is_alive(pid):
+    """False also once nothing is left of a process but its status, for a parent to fetch: until the
+    last of its threads has ended, it holds its files and locks.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            state = file.read().rpartition(")")[2].split()[0]
+        return state not in "ZX" or len(os.listdir(f"/proc/{pid}/task")) > 1
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 class Setup:
     """Where the programs are, and a fresh directory for one test."""
 
@@ -34,12 +46,19 @@ class Setup:
         self.plugin = arguments.plugin
         self.analyzer = arguments.analyzer
         self.nvtx_listener = arguments.nvtx_listener
-        self.directory = pathlib.Path(arguments.work) / arguments.test
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self.long = arguments.long
+        self.seed = arguments.seed
+        self.test_directory = pathlib.Path(arguments.work) / arguments.test
+        shutil.rmtree(self.test_directory, ignore_errors=True)
+        self.jobs = []
+        self.start_anew("")
+
+    def start_anew(self, name):
+        """The next job of the test has a directory of its own."""
+        self.directory = self.test_directory / name
         self.directory.mkdir(parents=True)
         self.rings = self.directory / "rings"
         self.rings.mkdir()
-        self.jobs = []
 
     def environment(self, variables):
         """The caller's environment without what would change the test, and with `variables`."""
@@ -93,13 +112,25 @@ class Job:
                 env=setup.environment(variables), cwd=setup.directory, start_new_session=True)
         setup.jobs.append(self)
 
+    def processes(self):
+        """The processes that nccl_ranks has started: the ranks, in their order."""
+        try:
+            with open(f"/proc/{self.process.pid}/task/{self.process.pid}/children",
+                      encoding="ascii") as file:
+                return [int(pid) for pid in file.read().split()]
+        except FileNotFoundError:
+            return []
+
     def kill(self):
-        """SIGKILL to all of the job's processes at once."""
+        """SIGKILL to all of the job's processes at once; they are dead when this returns."""
+        ranks = self.processes()
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
         self.process.wait()
+        while any(map(is_alive, ranks)):
+            time.sleep(0.005)
 
     def wait(self, expected=(0,)):
         try:

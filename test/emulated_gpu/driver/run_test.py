@@ -14,6 +14,7 @@ import tests_control
 import tests_faults
 import tests_hang
 import tests_launch
+import tests_left_out
 import tests_live
 import tests_markers
 import tests_operations
@@ -22,8 +23,8 @@ import tests_shared_memory
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
-         **tests_live.TESTS, **tests_markers.TESTS, **tests_sampling.TESTS,
-         **tests_shared_memory.TESTS}
+         **tests_left_out.TESTS, **tests_live.TESTS, **tests_markers.TESTS,
+         **tests_sampling.TESTS, **tests_shared_memory.TESTS}
 
 
 def main():
@@ -35,6 +36,8 @@ def main():
     parser.add_argument("--nvtx-listener", help="a tool that takes NVTX (test/nvtx)")
     parser.add_argument("--work", help="the directory to make the test's directory in")
     parser.add_argument("--skip", metavar="REASON", help="say why the test cannot run, and end")
+    parser.add_argument("--long", action="store_true", help="20 random kills instead of 3")
+    parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
     parser.add_argument("test", choices=TESTS)
     arguments = parser.parse_args()
     if arguments.skip:

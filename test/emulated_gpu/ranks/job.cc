@@ -123,6 +123,9 @@ bool Job::judge() const {
   } else if (options_.kill.rank != kNobody) {
     expectation = "a rank kills itself and no other crashes";
     good = survivors_sound();
+  } else if (options_.leave_out.rank != kNobody) {
+    expectation = "a rank leaves a collective out and none crashes";
+    good = survivors_sound();
   } else if (options_.mismatch.rank != kNobody) {
     expectation = "no rank crashes on mismatched counts";
     good = survivors_sound();

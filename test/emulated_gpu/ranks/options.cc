@@ -13,7 +13,7 @@ const char* const kUsage =
   --ranks N                 ranks in the world communicator (4)
   --ranks-per-host N        ranks that share a host, each with its own device (1)
   --ranks-per-process N     ranks that share a process, one thread each (1)
-  --scenario NAME[,NAME]    mix, broadcasts, sweep, train, windows (mix)
+  --scenario NAME[,NAME]    mix, broadcasts, burst, sweep, train, windows (mix)
   --iterations N            rounds of a scenario; measured calls per size of the sweep (5)
   --channels N              most channels that NCCL may use (2)
  sweep
@@ -26,6 +26,7 @@ const char* const kUsage =
   --stuck-rank R [--stuck-at K]                 never joins collective K
   --mismatch-rank R [--mismatch-at K]           calls the first all-reduce from K on with half the count
   --kill-rank R [--kill-at K]                   kills itself before collective K
+  --leave-out-rank R [--leave-out-at K]         goes on without collective K (burst only)
   --no-finalize             exit without destroying the communicators
   --threads                 also drive two communicators from two threads
   --fork                    also fork children that exit while the ranks go on
@@ -115,6 +116,8 @@ Options parse_options(int argument_count, char** arguments) {
       {"--mismatch-at", integer(options.mismatch.at)},
       {"--kill-rank", integer(options.kill.rank)},
       {"--kill-at", integer(options.kill.at)},
+      {"--leave-out-rank", integer(options.leave_out.rank)},
+      {"--leave-out-at", integer(options.leave_out.at)},
       {"--timeout", integer(options.timeout_seconds)},
       {"--plugin", string(options.plugin)},
       {"--out", string(options.directory)},

@@ -34,6 +34,7 @@ struct Options {
   Fault stuck;
   Fault mismatch;
   Fault kill;
+  Fault leave_out;
   bool finalize = true;
   bool threads = false;
   bool fork = false;

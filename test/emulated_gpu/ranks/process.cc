@@ -80,7 +80,9 @@ bool run_rank(const Options& options, Board& board, int index) {
     const double initialized = seconds_since(begin);
     run_scenarios(*rank);
     const double ran = seconds_since(begin);
-    if (options.finalize) {
+    if (options.leave_out.rank != kNobody) {
+      rank->abort();  // there are kernels that wait for the call that was left out
+    } else if (options.finalize) {
       rank->leave();
     } else {
       // A process that just exits takes data along that its proxies have not sent yet.

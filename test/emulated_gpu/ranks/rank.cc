@@ -96,6 +96,10 @@ std::size_t Rank::all_reduce_count(std::size_t count) {
   return std::max<std::size_t>(1, count / 2);
 }
 
+bool Rank::leaves_out() const {
+  return options_.leave_out.rank == index_ && collectives() - 1 == options_.leave_out.at;
+}
+
 void Rank::wait(const Group& group) {
   const std::int64_t begin = monotonic_ns();
   constexpr std::chrono::microseconds kPollingInterval(20);

@@ -47,6 +47,9 @@ class Rank {
   // The count to call the next all-reduce with: half of it, once, on a rank that shall mismatch.
   std::size_t all_reduce_count(std::size_t count);
 
+  // Whether this rank shall go on without the collective that it has just begun.
+  bool leaves_out() const;
+
   // Whether results are as they should be, and hence worth checking.
   bool verifies() const { return options_.mismatch.rank == kNobody; }
 

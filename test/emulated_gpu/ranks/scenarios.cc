@@ -10,6 +10,7 @@ Scenario scenario_named(const std::string& name) {
   static const std::map<std::string, Scenario> scenarios{
       {"mix", run_mix},
       {"broadcasts", run_broadcasts},
+      {"burst", run_burst},
       {"sweep", run_sweep},
       {"windows", run_windows},
       {"train",

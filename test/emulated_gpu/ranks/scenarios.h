@@ -17,6 +17,10 @@ void run_mix(Rank& rank);
 // 2.29.7 has a defect here when a profiler asks for kernel events (see README.md).
 void run_broadcasts(Rank& rank);
 
+// Calls without a wait between them, each AllReduce of its own size: a rank that leaves one out
+// makes all later calls all the same. What cannot end then is given up by all ranks together.
+void run_burst(Rank& rank);
+
 void run_sweep(Rank& rank);
 void run_train(Rank& rank);
 void run_windows(Rank& rank);
