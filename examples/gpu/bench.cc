@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstdio>
 #include <stdexcept>
+#include <thread>
+#include <unistd.h>
 
+#include "examples/gpu/call_times.h"
 #include "examples/gpu/check.h"
 
 namespace example {
@@ -87,18 +90,55 @@ const Collective& find(const std::string& name) {
   throw std::invalid_argument("unknown collective " + name);
 }
 
+// What goes wrong on purpose, before each measured call.
+class Faults {
+ public:
+  Faults(const Options& options, int rank)
+      : late_us_(rank == options.late_rank ? options.late_us : 0),
+        stuck_at_(rank == options.stuck_rank ? options.stuck_at : -1) {}
+
+  void before_call() {
+    while (calls_ == stuck_at_) pause();
+    ++calls_;
+    if (late_us_ > 0) std::this_thread::sleep_for(std::chrono::microseconds(late_us_));
+  }
+
+ private:
+  const long late_us_;
+  const int stuck_at_;
+  int calls_ = 0;
+};
+
+// What a measurement needs besides the call.
+struct Bench {
+  const Options& options;
+  const Communicator& comm;
+  Profiler& profiler;
+  CallTimes times;
+  Faults faults;
+};
+
 // Microseconds a call, on average over calls and ranks.
-double measure(const Options& options, const Communicator& comm, Profiler& profiler, Call call,
-               const Buffers& buffers, std::size_t count) {
+double measure(Bench& bench, const Collective& collective, const Buffers& buffers,
+               std::size_t count) {
   using Clock = std::chrono::steady_clock;
-  for (int i = 0; i < options.warmup; ++i) call(comm, buffers, count);
+  const Options& options = bench.options;
+  const Communicator& comm = bench.comm;
+  for (int i = 0; i < options.warmup; ++i) collective.call(comm, buffers, count);
   comm.average(0);  // all ranks are here
-  if (!options.record_all) profiler.start();
+  if (!options.record_all) bench.profiler.start();
+  bench.times.begin_series(static_cast<std::size_t>(options.iterations));
   const Clock::time_point begin = Clock::now();
-  for (int i = 0; i < options.iterations; ++i) call(comm, buffers, count);
+  for (int i = 0; i < options.iterations; ++i) {
+    bench.faults.before_call();
+    bench.times.before_call();
+    collective.call(comm, buffers, count);
+    bench.times.after_call();
+  }
   comm.synchronize();
   const std::chrono::duration<double, std::micro> elapsed = Clock::now() - begin;
-  if (!options.record_all) profiler.stop();
+  bench.times.end_series(collective.name, count * sizeof(float));
+  if (!options.record_all) bench.profiler.stop();
   return comm.average(elapsed.count()) / options.iterations;
 }
 
@@ -110,8 +150,9 @@ void verify(const Collective& collective, const Communicator& comm, const Floats
   }
 }
 
-void sweep(const Options& options, const Communicator& comm, Profiler& profiler,
-           const Collective& collective) {
+void sweep(Bench& bench, const Collective& collective) {
+  const Options& options = bench.options;
+  const Communicator& comm = bench.comm;
   const auto ranks = static_cast<std::size_t>(comm.ranks());
   const std::size_t blocks = collective.per_rank ? ranks : 1;
   for (std::size_t size = options.min_bytes; size <= options.max_bytes; size *= options.factor) {
@@ -119,7 +160,7 @@ void sweep(const Options& options, const Communicator& comm, Profiler& profiler,
     if (count == 0) continue;
     const Floats input(count * blocks);
     const Floats output(count * blocks);
-    const double time = measure(options, comm, profiler, collective.call, {input, output}, count);
+    const double time = measure(bench, collective, {input, output}, count);
     verify(collective, comm, output);
     if (comm.rank() != 0) continue;
     const std::size_t bytes = count * blocks * sizeof(float);
@@ -148,9 +189,12 @@ void run_bench(const Options& options, const Communicator& communicator, Profile
     communicator.average(0);
     profiler.stop();
   }
-  for (const std::string& name : options.collectives) {
-    sweep(options, communicator, profiler, find(name));
-  }
+  const int rank = communicator.rank();
+  const std::string times =
+      options.times.empty() ? "" : options.times + "." + std::to_string(rank) + ".jsonl";
+  Bench bench{options, communicator, profiler, CallTimes(times, communicator.stream()),
+              Faults(options, rank)};
+  for (const std::string& name : options.collectives) sweep(bench, find(name));
 }
 
 }  // namespace example

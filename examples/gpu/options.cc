@@ -20,6 +20,11 @@ const char* const kUsage =
   --warmup N            calls before them (3)
   --record-all          leave Ringside recording all the time, not only around the measured calls
   --dump PREFIX         at the end also write a dump to PREFIX.R.json
+  --times PREFIX        write when the GPU was in each measured call, by CUDA events, to PREFIX.R.jsonl
+  --late-rank R  --late-us N
+                        rank R sleeps so long before each measured call (20000)
+  --stuck-rank R  --stuck-at K
+                        rank R never makes the measured call K, counted from 0 over the whole run
 )";
 
 namespace {
@@ -62,6 +67,16 @@ void set(Options& options, const std::string& name, const std::string& value) {
     assign(name, value, 0, options.warmup);
   } else if (name == "--dump") {
     options.dump = value;
+  } else if (name == "--times") {
+    options.times = value;
+  } else if (name == "--late-rank") {
+    assign(name, value, 0, options.late_rank);
+  } else if (name == "--late-us") {
+    assign<long>(name, value, 0, options.late_us);
+  } else if (name == "--stuck-rank") {
+    assign(name, value, 0, options.stuck_rank);
+  } else if (name == "--stuck-at") {
+    assign(name, value, 0, options.stuck_at);
   } else {
     throw std::invalid_argument("unknown option " + name);
   }

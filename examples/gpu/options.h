@@ -23,6 +23,11 @@ struct Options {
   int warmup = 3;
   bool record_all = false;
   std::string dump;
+  std::string times;
+  int late_rank = -1;
+  long late_us = 20000;
+  int stuck_rank = -1;
+  int stuck_at = 0;  // the number of the measured call, from 0 over the whole run
 };
 
 /// Throws std::invalid_argument with an explanation.

@@ -75,6 +75,20 @@ if(TARGET nvtx_listener)
   add_nccl_test(nccl-markers 120)
 endif()
 
+# What is there for a machine with a GPU.
+if(skip_reason)
+  add_test(NAME nccl-gpu-check
+           COMMAND Python3::Interpreter -c
+           "import sys; print('skipped:', sys.argv[1]); sys.exit(77)" "${skip_reason}")
+else()
+  add_test(NAME nccl-gpu-check
+           COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/gpu_check/run_emulated.py"
+                   "${PROJECT_SOURCE_DIR}/scripts/gpu_check.sh" "${CMAKE_BINARY_DIR}"
+                   "${work}/gpu-check" 75)
+endif()
+set_tests_properties(nccl-gpu-check PROPERTIES
+  TIMEOUT 200 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl RUN_SERIAL ON)
+
 # The emulation itself, without Ringside.
 foreach(part collectives faults)
   if(skip_reason)

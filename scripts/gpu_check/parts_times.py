@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times and bandwidth against what the program measures itself with CUDA events."""
+
+import collections
+import json
+import statistics
+
+from machine import bench
+from results import FIGURE, PASS, require
+
+RANKS = 2
+
+# How far the two may lie apart. Events stand around the call on its stream, so that they hold the
+# kernel and the gaps before and after it; the GPU's clock is placed on the host's by callbacks, which
+# come late. On emulated GPUs the gaps are those of threads that share a core or two.
+BANDWIDTH_SHARE = 0.20
+BANDWIDTH_GAP_NS = 50_000
+PLACE_NS = 200_000
+EMULATED_SHARE = 0.75
+EMULATED_GAP_NS = 5_000_000
+EMULATED_PLACE_NS = 5_000_000
+
+BUS_FACTORS = {"AllReduce": 2 * (RANKS - 1) / RANKS, "AllGather": (RANKS - 1) / RANKS,
+               "ReduceScatter": (RANKS - 1) / RANKS}
+PER_RANK = ("AllGather", "ReduceScatter")
+
+
+def measured_calls(job):
+    """Of each rank, by function and bytes: its calls in their order, as CUDA events saw them."""
+    of_rank = []
+    for rank in range(RANKS):
+        path = job.directory / f"times.{rank}.jsonl"
+        by_size = collections.defaultdict(list)
+        for line in path.read_text(encoding="utf-8").splitlines():
+            call = json.loads(line)
+            by_size[call["func"], call["bytes"]].append(call)
+        of_rank.append(by_size)
+    return of_rank
+
+
+def operations_of(trace, function, size, count):
+    """The operations of the measured calls: the last of that function and size."""
+    own = sorted((one for one in trace.operations
+                  if one["func"] == function and one["bytes"] == size), key=lambda one: one["seq"])
+    require(len(own) >= count, f"rank {trace.rank}: {len(own)} {function} of {size} bytes")
+    return own[-count:]
+
+
+def check_bandwidth(machine, results, job, calls, source):
+    """busbw of the summary beside that of the events: from the last rank's begin to the last end."""
+    share = EMULATED_SHARE if machine.emulated else BANDWIDTH_SHARE
+    gap_ns = EMULATED_GAP_NS if machine.emulated else BANDWIDTH_GAP_NS
+    (communicator,) = job.report("summary")["communicators"]
+    rows = {(row["function"], row["bytes"]): row for row in communicator["rows"]}
+    failures = []
+    for (function, size), first in calls[0].items():
+        if function not in BUS_FACTORS:
+            continue
+        times = []
+        for i in range(len(first)):
+            begins = [of_rank[function, size][i]["latest_begin_ns"] for of_rank in calls]
+            ends = [begin + of_rank[function, size][i]["duration_ns"]
+                    for begin, of_rank in zip(begins, calls)]
+            times.append(max(ends) - max(begins))
+        time_ns = statistics.median(times)
+        row = rows.get((function, size))
+        require(row and row["busbw_gb_s"], f"no bandwidth of {function}, {size} bytes: {row}")
+        moved = size * (RANKS if function in PER_RANK else 1) * BUS_FACTORS[function]
+        own_ns = row["time_median_us"] * 1e3
+        detail = (f"{function}, {size} bytes a rank: Ringside {row['busbw_gb_s']:.3f} GB/s "
+                  f"({own_ns / 1e3:.1f} us), CUDA events {moved / time_ns:.3f} GB/s "
+                  f"({time_ns / 1e3:.1f} us)")
+        good = abs(own_ns - time_ns) <= max(gap_ns, share * time_ns)
+        # What the network saw is less than the whole call: that is a figure, no measure.
+        outcome = FIGURE if source != "gpu" else PASS
+        if source == "gpu" and not good:
+            failures.append(detail)
+            continue
+        results.add("bandwidth", f"{function} {size}, times from {source}", outcome, detail,
+                    ringside_us=own_ns / 1e3, events_us=time_ns / 1e3)
+    require(not failures, f"further apart than {share:.0%} and {gap_ns / 1e3:.0f} us: "
+                          f"{'; '.join(failures)}")
+
+
+def check_places(machine, results, traces, calls):
+    """No kernel runs outside of the events around its call, by the host's clock."""
+    tolerance_ns = EMULATED_PLACE_NS if machine.emulated else PLACE_NS
+    outside, gaps, anchors = [], [], []
+    for trace, of_rank in zip(traces, calls):
+        for (function, size), own in of_rank.items():
+            for call, operation in zip(own, operations_of(trace, function, size, len(own))):
+                require(operation["times_from"] == "gpu", f"rank {trace.rank}: {operation}")
+                start = operation["start_ns"] - trace.clock_offset_ns
+                end = operation["end_ns"] - trace.clock_offset_ns
+                latest_end = call["latest_begin_ns"] + call["duration_ns"]
+                outside.append(max(0, call["earliest_begin_ns"] - start, end - latest_end))
+                gaps.append(call["duration_ns"] - (end - start))
+                anchors.append(call["latest_begin_ns"] - call["earliest_begin_ns"])
+    outside.sort()
+    p99 = outside[min(len(outside) - 1, len(outside) * 99 // 100)]
+    fits = [line["args"] for trace in traces for line in trace.lines
+            if line["name"] == "ringside_gpu_clock"]
+    whose = "an emulated clock, which is the host's" if machine.emulated else "the GPU's clock"
+    detail = (f"{whose}: {len(outside)} kernels lie outside of the events around them by "
+              f"{statistics.median(outside) / 1e3:.1f} us (median), {p99 / 1e3:.1f} us (p99), "
+              f"{outside[-1] / 1e3:.1f} us (most); the events are placed within "
+              f"{statistics.median(anchors) / 1e3:.1f} us; drift "
+              f"{', '.join(str(fit['drift_ppb']) for fit in fits[-2:])} ppb")
+    require(p99 <= tolerance_ns, f"more than {tolerance_ns / 1e3:.0f} us: {detail}")
+    results.add("GPU clock", "kernels between CUDA events", PASS, detail, p99_us=p99 / 1e3)
+    # A kernel is no longer than the time between the events before and after it.
+    least = min(gaps)
+    detail = (f"events around a call take {statistics.median(gaps) / 1e3:.1f} us longer than its "
+              f"kernel (median), at least {least / 1e3:.1f} us")
+    require(least >= -tolerance_ns / 10, f"a kernel takes longer than its call: {detail}")
+    results.add("GPU clock", "durations", PASS, detail)
+
+
+def measured_job(machine, name, events):
+    """Recorded from its first call on, and with CUDA events around the measured ones."""
+    job = bench(machine, name, "--iterations", 10 if machine.emulated else 20, "--min-bytes", 65536,
+                "--max-bytes", 1 << (20 if machine.emulated else 24), "--collectives",
+                "AllReduce,AllGather,ReduceScatter,Broadcast", "--times", "times", ranks=RANKS,
+                limit_s=90, RINGSIDE_EVENTS=events).wait()
+    return job, job.traces(), measured_calls(job)
+
+
+def with_kernel_channels(machine, results):
+    found = results.run("times", "kernel channels",
+                        lambda: measured_job(machine, "times-gpu", "coll,p2p,kernel,proxy"), 20)
+    if not found:
+        return
+    job, traces, calls = found
+    machine.keep(job, "times-gpu")
+    results.run("GPU clock", "kernels between CUDA events",
+                lambda: check_places(machine, results, traces, calls))
+    results.run("bandwidth", "times from gpu",
+                lambda: check_bandwidth(machine, results, job, calls, "gpu"))
+
+
+def with_network_times(machine, results):
+    found = results.run("times", "network",
+                        lambda: measured_job(machine, "times-network", "coll,p2p,proxy,steps"), 20)
+    if found:
+        job, _, calls = found
+        results.run("bandwidth", "times from the network",
+                    lambda: check_bandwidth(machine, results, job, calls, "proxy"))
