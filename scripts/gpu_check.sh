@@ -121,7 +121,7 @@ if [ $# -lt 1 ] || [[ $1 == -* ]]; then usage; fi
 mkdir -p "$1"
 out=$(realpath "$1")
 shift
-budget=530 binaries='' emulated='' more=()
+budget=520 binaries='' emulated='' more=()
 while [ $# -gt 0 ]; do
   [ $# -ge 2 ] || usage
   case $1 in

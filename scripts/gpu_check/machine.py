@@ -32,6 +32,11 @@ NCCL_VARIABLES = {
 }
 
 
+def joined(directories):
+    """Before those that the caller has the loader look into: the driver's may be among them."""
+    return ":".join(filter(None, (directories, os.environ.get("LD_LIBRARY_PATH"))))
+
+
 class Machine:
     """Where the programs are, and how they are run."""
 
@@ -53,15 +58,15 @@ class Machine:
         self.kept = 0
 
     def environment(self, directory, variables):
-        foreign = ("NCCL_", "RINGSIDE_", "SLURM_", "OMPI_", "PMI_", "TORCH_", "CUDA_VISIBLE")
+        foreign = ("NCCL_", "RINGSIDE_", "SLURM_", "OMPI_", "PMI_", "TORCH_")
         own = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k != "RANK"}
         own.update(NCCL_VARIABLES)
         own.update({"NCCL_PROFILER_PLUGIN": str(self.plugin), "RINGSIDE_DIR": str(directory / "traces"),
                     "RINGSIDE_RING_DIR": str(directory / "rings"),
                     "RINGSIDE_LOG": str(directory / "ringside.log")})
+        own.setdefault("CUDA_VISIBLE_DEVICES", "0")
         if self.library_path:
-            paths = [self.library_path, own.get("LD_LIBRARY_PATH")]
-            own["LD_LIBRARY_PATH"] = ":".join(filter(None, paths))
+            own["LD_LIBRARY_PATH"] = joined(self.library_path)
         own.update(variables)
         return {k: v for k, v in own.items() if v is not None}
 
@@ -74,7 +79,7 @@ class Machine:
         """Standard output of the command line tool; `errors`: and what it says besides."""
         environment = dict(os.environ)
         if self.own_libraries:
-            environment["LD_LIBRARY_PATH"] = self.own_libraries
+            environment["LD_LIBRARY_PATH"] = joined(self.own_libraries)
         command = [str(self.ringside), *map(str, arguments)]
         said = subprocess.run(command, capture_output=True, text=True, timeout=limit_s, check=False,
                               env=environment)
@@ -145,14 +150,16 @@ class Job:
 
     def kill(self):
         """SIGKILL to all processes of the job at once; they are dead when this returns."""
+        patience = time.monotonic() + 30  # the driver clears up a GPU after its processes
         while running := group_of(self.process.pid):
+            require(time.monotonic() < patience, f"processes {running} do not end")
             for pid in running:
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
             self.process.poll()
-            time.sleep(0.01)
+            time.sleep(0.05)
         self.process.wait()
 
     def wait(self, expected=(0,)):

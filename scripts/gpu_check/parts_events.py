@@ -86,5 +86,7 @@ def every_list(machine, results):
             check_list, machine, results, seen, events, types, sources), least_s=12)
         if traces and events == "default":
             results.run("NVML", "GPU in the trace", lambda: identity(machine, results, traces))
+        elif events == "default":
+            results.needs("the job with default events", "NVML", "GPU in the trace")
     results.add("events", "types seen", FIGURE,
                 ", ".join(f"{name} {count}" for name, count in sorted(seen.items())) or "none")

@@ -40,28 +40,39 @@ def describe(machine, results):
     results.add("machine", "PyTorch", FIGURE, torch or "none")
 
 
-def doctor(machine, results):
-    """It ends with an answer, has found plugin and GPUs, and counts as many as the driver."""
+def doctors_answer(machine, results):
+    """It ends with an answer, and has found the plugin."""
     arguments = ["doctor", "--format", "json", "--plugin", machine.plugin]
     if machine.nccl:
         arguments += ["--nccl", machine.nccl]
-    answer = json.loads(machine.analyzer(*arguments, expected=(0, 1)))
-    by_subject = {}
-    for check in answer["checks"]:
-        by_subject.setdefault(check["subject"], []).append(check)
-    problems = "; ".join(f"{one['health']} {one['subject']}: {one['text']}"
-                         for one in answer["checks"] if one["health"] != "ok")
-    require(any(one["health"] == "ok" for one in by_subject["plugin"]),
-            f"the plugin is not found: {by_subject['plugin']}")
-    results.add("doctor", "answers", PASS, problems or "nothing to say", answer=answer["checks"])
+    checks = json.loads(machine.analyzer(*arguments, expected=(0, 1)))["checks"]
+    of_plugin = [one for one in checks if one["subject"] == "plugin"]
+    require(any(one["health"] == "ok" for one in of_plugin), f"the plugin is not found: {of_plugin}")
+    said = "; ".join(f"{one['health']} {one['subject']}: {one['text']}" for one in checks
+                     if one["health"] != "ok")
+    results.add("doctor", "answers", PASS, said or "nothing to say", answer=checks)
+    return checks
+
+
+def doctors_gpus(machine, results, checks):
+    """It counts as many GPUs as the driver."""
     if machine.emulated:
         results.add("doctor", "GPUs", NOT_RUN, NO_DRIVER)
         return
-    said = " ".join(one["text"] for one in by_subject["gpu"])
+    said = " ".join(one["text"] for one in checks if one["subject"] == "gpu")
     gpus = gpus_of_driver()
     counted = re.search(r"(\d+) GPU", said)
-    require(gpus and counted and int(counted[1]) == len(gpus), f"{len(gpus)} GPUs, doctor: {said}")
+    require(gpus and counted and int(counted[1]) == len(gpus),
+            f"nvidia-smi counts {len(gpus)}; doctor says: {said}")
     results.add("doctor", "GPUs", PASS, said)
+
+
+def doctor(machine, results):
+    checks = results.run("doctor", "answers", lambda: doctors_answer(machine, results))
+    if checks:
+        results.run("doctor", "GPUs", lambda: doctors_gpus(machine, results, checks))
+    else:
+        results.needs("the answer of doctor", "doctor", "GPUs")
 
 
 def identity(machine, results, traces):

@@ -129,6 +129,9 @@ def with_kernel_channels(machine, results):
     found = results.run("times", "kernel channels",
                         lambda: measured_job(machine, "times-gpu", "coll,p2p,kernel,proxy"), 20)
     if not found:
+        results.needs("the job with kernel channels", "GPU clock", "kernels between CUDA events",
+                      "durations")
+        results.needs("the job with kernel channels", "bandwidth", "times from gpu")
         return
     job, traces, calls = found
     machine.keep(job, "times-gpu")
@@ -141,7 +144,9 @@ def with_kernel_channels(machine, results):
 def with_network_times(machine, results):
     found = results.run("times", "network",
                         lambda: measured_job(machine, "times-network", "coll,p2p,proxy,steps"), 20)
-    if found:
-        job, _, calls = found
-        results.run("bandwidth", "times from the network",
-                    lambda: check_bandwidth(machine, results, job, calls, "proxy"))
+    if not found:
+        results.needs("the job with network times", "bandwidth", "times from the network")
+        return
+    job, _, calls = found
+    results.run("bandwidth", "times from the network",
+                lambda: check_bandwidth(machine, results, job, calls, "proxy"))

@@ -101,5 +101,7 @@ def every_job(machine, results):
     if merged:
         results.run("GPU clock", "against torch.profiler's kernels",
                     lambda: kernel_times(results, merged))
+    else:
+        results.needs("DDP under torch.profiler", "GPU clock", "against torch.profiler's kernels")
     results.run("CUDA graphs", "replays of a captured AllReduce", lambda: graphs(machine, results),
                 30)

@@ -58,6 +58,11 @@ class Results:
         self.on_failure(name)
         return None
 
+    def needs(self, what, part, *names):
+        """Checks that could not be made, since what they look at is not there."""
+        for name in names:
+            self.add(part, name, NOT_RUN, f"needs {what}, which did not run to its end")
+
     def counts(self):
         return {outcome: sum(row["outcome"] == outcome for row in self.rows)
                 for outcome in (PASS, FAIL, FIGURE, NOT_RUN)}
