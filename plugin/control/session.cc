@@ -121,18 +121,17 @@ void Session::make_ring_directory() {
   }
 }
 
-void Session::set_mask(std::uint32_t types) {
-  if (mask_ != nullptr) {
-    // NCCL reads it on other threads without more ado; whole words do not tear.
-    std::atomic_ref<int>(*mask_).store(static_cast<int>(types), std::memory_order_relaxed);
-  }
-}
-
 // Under the mutex. Before NCCL is up there is nothing to resolve the default by: init comes back
 // here.
-void Session::apply_gate() {
+void Session::apply_gate(Masks masks) {
   const std::uint32_t before = wanted_;
-  wanted_ = started_ && nccl_.abi_version != 0 ? resolve_events(choice_, nccl_) : 0;
+  const auto resolve = [this](NcclFacts nccl) {
+    nccl.recorded_from_start = nccl_.recorded_from_start;
+    return started_ && nccl.abi_version != 0 ? resolve_events(choice_, nccl) : 0;
+  };
+  masks_.choose(resolve, masks == Masks::kWritten);
+  // Between the last finalize and the next init there is no mask.
+  wanted_ = masks_.count() != 0 ? masks_.wanted() : resolve(nccl_);
   const std::uint64_t ticks = record::g_recorder.ticks();
   if (before == 0 && wanted_ != 0) {
     note_window(WindowNote{++windows_, ticks, true, wanted_});
@@ -142,7 +141,7 @@ void Session::apply_gate() {
     note_window(TypesNote{ticks, wanted_});
   }
   record::g_recorder.set_gate(wanted_);
-  set_mask(wanted_);
+  masks_.store();
 }
 
 void* Session::open_communicator(const record::CommunicatorInit& init) {
@@ -177,15 +176,14 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   const std::lock_guard lock(mutex_);
   nccl.recorded_from_start = nccl_.recorded_from_start && started_;
   nccl_ = nccl;
-  mask_ = init.activation_mask;
-  ++open_communicators_;
+  masks_.open(context, init.activation_mask, nccl);
   if (init.has_identity && init.nranks > rank_.nranks) {
     rank_ = {init.comm_hash, init.rank, init.nranks};
   } else if (init.has_identity && init.comm_hash == rank_.hash && init.rank != rank_.rank) {
     rank_.rank = -1;
   }
   order_first_window();
-  apply_gate();
+  apply_gate(Masks::kKept);
   writer_.announce(opened.communicator, nccl_, windows_, wanted_);
   note(std::move(opened));
   if (!announced_) {
@@ -195,7 +193,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   if (!ensure_thread()) {
     log_.warn("no thread could be started to write the trace: nothing is recorded");
     started_ = false;
-    apply_gate();
+    apply_gate(Masks::kWritten);
   }
   wake_.notify_one();
   return record::g_recorder.context_handle(context);
@@ -272,11 +270,11 @@ void Session::close_communicator(const void* handle) {
     return;
   }
   const std::lock_guard lock(mutex_);
-  note(CloseNote{context, record::g_recorder.ticks()});
-  if (--open_communicators_ <= 0) {
-    open_communicators_ = 0;
-    mask_ = nullptr;
+  if (!masks_.close(context)) {
+    return;  // it has been finalized before
   }
+  note(CloseNote{context, record::g_recorder.ticks()});
+  apply_gate(Masks::kKept);
 }
 
 int Session::start(const char* events) {
@@ -303,7 +301,7 @@ int Session::start(const char* events) {
 void Session::start_with(const EventChoice& choice) {
   choice_ = choice;
   started_ = true;
-  apply_gate();
+  apply_gate(Masks::kWritten);
   if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !nccl_.recorded_from_start &&
       !kernel_risk_told_) {
     kernel_risk_told_ = true;
@@ -374,9 +372,8 @@ void Session::status(ringside_status_info& info) {
   info.abi_version = nccl_.abi_version;
   info.nccl_version = nccl_.version;
   info.wanted_mask = static_cast<std::int32_t>(wanted_);
-  info.actual_mask =
-      mask_ != nullptr ? std::atomic_ref<int>(*mask_).load(std::memory_order_relaxed) : -1;
-  info.communicators = open_communicators_;
+  info.actual_mask = masks_.actual();
+  info.communicators = static_cast<std::int32_t>(masks_.open_contexts());
   info.windows = windows_;
   info.callbacks = callbacks;
   info.operations = writer_.operations();

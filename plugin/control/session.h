@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/control/activation_masks.h"
 #include "plugin/control/config.h"
 #include "plugin/control/control_socket.h"
 #include "plugin/control/flat_json.h"
@@ -140,8 +141,9 @@ class Session {
   void announce(const record::CommunicatorInit& init);
   std::string kept_where() const;
   std::string rings_where();
-  void apply_gate();
-  void set_mask(std::uint32_t types);
+  /// What NCCL's masks hold: as it is, where it is right, or written in any case.
+  enum class Masks : std::uint8_t { kKept, kWritten };
+  void apply_gate(Masks masks);
 
   const Config config_;
   Log log_;
@@ -169,8 +171,7 @@ class Session {
   bool started_;
   EventChoice choice_;
   NcclFacts nccl_;
-  int* mask_ = nullptr;  ///< NCCL's; dropped at the last finalize, since NCCL may be unloaded then
-  std::int32_t open_communicators_ = 0;
+  ActivationMasks masks_;
   std::uint32_t windows_ = 0;
   std::uint32_t wanted_ = 0;
   int default_dumps_ = 0;

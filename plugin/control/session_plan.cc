@@ -21,7 +21,7 @@ PlanTime Session::plan_time() const {
 void Session::end_window() {
   started_ = false;
   nccl_.recorded_from_start = nccl_.recorded_from_start && nccl_.abi_version == 0;
-  apply_gate();
+  apply_gate(Masks::kWritten);
 }
 
 // Under the mutex. From the first communicator on, not from the load: what happens before is

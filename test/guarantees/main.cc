@@ -53,7 +53,8 @@ int main(int argc, char** argv) {
       {"trouble", trouble},
       {"many_threads", many_threads},
       {"copies", copies},
-      {"dump", dump_to}};
+      {"dump", dump_to},
+      {"several_nccls", several_nccls}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();
   if (found == scenarios.end()) {

@@ -292,6 +292,16 @@ def idle(options):
     return 0
 
 
+def masks(options):
+    """Start and stop with several NCCLs in the process, of which some are unloaded."""
+    with House(options) as house:
+        house.run("several_nccls")
+        house.whole_account()
+        house.no_rings()
+        house.warnings(at_most=0)
+        house.lint()
+
+
 def absurd(options):
     for abi in range(1, 8):
         with House(options, abi) as house:
@@ -304,7 +314,7 @@ def absurd(options):
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
-         "absurd": absurd}
+         "absurd": absurd, "masks": masks}
 
 
 def main():

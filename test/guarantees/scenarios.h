@@ -47,6 +47,8 @@ int trouble(const Program& program);
 int copies(const Program& program);
 /// PATH...: dumps to each, prints what ringside_dump returned.
 int dump_to(const Program& program);
+/// Two NCCLs, of which one is unloaded; start and stop.
+int several_nccls(const Program& program);
 /// Calls that NCCL does not make.
 int absurd(const Program& program);
 
