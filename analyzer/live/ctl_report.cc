@@ -20,6 +20,9 @@ std::string seconds_text(std::int64_t ns) {
 std::string next_text(const ProcessStatus& status) {
   std::string text;
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (status.mask_changed) {
+    add("NCCL's mask was changed by somebody else");
+  }
   if (status.left_ns) {
     add("ends in " + seconds_text(*status.left_ns));
   }
@@ -71,6 +74,7 @@ void add_status(report::JsonWriter& json, const ProcessStatus& status) {
   json.integer("operations", status.operations);
   json.integer("dropped", status.dropped);
   json.boolean("trouble", status.trouble);
+  json.boolean("mask_changed", status.mask_changed);
   add_text(json, "directory", status.directory);
   add_text(json, "trace_path", status.trace_path);
   if (!status.dump_path.empty()) {

@@ -45,6 +45,10 @@ std::optional<ProcessStatus> read_status(const Object& object) {
     return std::nullopt;
   }
   take(object, "dump_path", status.dump_path);
+  // Left out by earlier plugins.
+  status.mask_changed =
+      object["mask_changed"].get_bool().get(status.mask_changed) == simdjson::SUCCESS &&
+      status.mask_changed;
   take_if_there(object, "rank", status.rank);
   take_if_there(object, "start_at_realtime_ns", status.start_at_realtime_ns);
   take_if_there(object, "start_duration_ns", status.start_duration_ns);

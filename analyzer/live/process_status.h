@@ -21,6 +21,8 @@ struct ProcessStatus {
   std::optional<std::int64_t> rank;
   std::uint64_t windows = 0, communicators = 0, operations = 0, dropped = 0;
   bool trouble = false;
+  bool mask_changed =
+      false;  ///< NCCL is not asked for all that is wanted: somebody else wrote its mask
   // What is ordered for later, and the bounds of the window that runs.
   std::optional<std::int64_t> start_at_realtime_ns, start_duration_ns, stop_at_realtime_ns, left_ns;
   std::optional<std::uint64_t> start_operations, left_operations;

@@ -62,8 +62,10 @@ typedef struct ringside_status_info {
   int32_t abi_version;   /* of NCCL's profiler interface, 1 to 7; 0 before NCCL has called init */
   int32_t nccl_version;  /* as ncclGetVersion gives it, e.g. 22907; 0 if not known */
   int32_t wanted_mask;   /* event bits that Ringside asks NCCL for now; 0 when stopped */
-  int32_t actual_mask;   /* what NCCL's mask holds: others may overwrite it; -1 while NCCL has given
-                            none */
+  int32_t actual_mask;   /* what NCCL's mask holds: others may overwrite it, and what NCCL is not
+                            asked for then is not recorded until ringside_start writes it again, or
+                            it is as it was; -1 while NCCL has given none. Of several NCCLs in the
+                            process it is that of one whose mask others have changed */
   int32_t communicators; /* initialised and not finalized */
   uint64_t windows;      /* how often recording was started */
   uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder */

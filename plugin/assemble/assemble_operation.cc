@@ -70,6 +70,32 @@ std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
   return number;
 }
 
+std::uint32_t Assembler::types_at(std::int64_t ts_ns) const {
+  const auto found = std::find_if(expected_.rbegin(), expected_.rend(),
+                                  [ts_ns](const Expected& of) { return of.since_ns <= ts_ns; });
+  return found != expected_.rend() ? found->types : expected_.empty() ? 0 : expected_.front().types;
+}
+
+// NCCL reads its activation mask at the start of the GroupApi (up to 2.25 of the Group), and keeps
+// what it has read for the operation and for its proxy operations (observed with 2.30.7); for a
+// captured call it keeps that for all replays.
+std::int64_t Assembler::mask_read_ns(const Operation& operation, const Event* group,
+                                     const Event* call) const {
+  std::int64_t read_ns = operation.enqueue_start_ns;
+  const auto begins = [&](const Event* event) {
+    if (event != nullptr && std::holds_alternative<CallEvent>(event->data)) {
+      read_ns = std::min(read_ns, std::get<CallEvent>(event->data).call.start_ns);
+    }
+  };
+  if (call == nullptr) {
+    begins(group);
+  } else {
+    begins(call);
+    begins(events_.find(std::get<CallEvent>(call->data).parent));
+  }
+  return read_ns;
+}
+
 void Assembler::start_operation(const RecordView& view) {
   take_marks_of(view.tid, view.ts_ns);
   const record::CollPayload& coll = view.payload.coll;
@@ -149,8 +175,10 @@ void Assembler::start_operation(const RecordView& view) {
   open.event = view.id;
   open.tally = {view.type, 1, 0};
   open.last_activity_ns = view.ts_ns;
-  open.expects_kernels = expect_kernels_ && made.channels > 0 && !made.symmetric &&
-                         made.kind != OperationKind::kCopyEngine &&
+  const std::uint32_t types = types_at(mask_read_ns(made, group, call));
+  open.expects_proxies = (types & record::bit(EventType::kProxyOp)) != 0;
+  open.expects_kernels = (types & record::bit(EventType::kKernelCh)) != 0 && made.channels > 0 &&
+                         !made.symmetric && made.kind != OperationKind::kCopyEngine &&
                          communicator(view.context).abi_version >= 3;
 
   Event& event = events_.insert(view.id, view.type);
@@ -171,7 +199,7 @@ void Assembler::start_operation(const RecordView& view) {
 
 // For how long an operation without kernel channels must be quiet.
 std::int64_t Assembler::quiet_wait_ns(const OpenOperation& open) const {
-  const bool children_may_come = expect_children_ && open.proxy_last_ns == kUnknownTime &&
+  const bool children_may_come = open.expects_proxies && open.proxy_last_ns == kUnknownTime &&
                                  open.operation.kind != OperationKind::kCopyEngine;
   return children_may_come ? kChildWait_ns : kSettle_ns;
 }

@@ -57,6 +57,15 @@ void Assembler::open_window(std::uint32_t number, std::int64_t start_ns) {
   windows_.push_back({number, start_ns});
 }
 
+void Assembler::expect(std::uint32_t types, std::int64_t since_ns) {
+  constexpr std::size_t kMostChanges = 4096;
+  if (expected_.size() == kMostChanges) {
+    expected_.erase(expected_.begin(), expected_.begin() + kMostChanges / 2);
+  }
+  expected_.push_back({types, since_ns});
+  expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
+}
+
 const Communicator& Assembler::communicator(std::uint32_t context) const {
   return communicators_[context < communicators_.size() ? context : 0];
 }

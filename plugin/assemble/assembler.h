@@ -92,13 +92,10 @@ class Assembler {
   /// expect().
   void lose_places(std::int64_t ts_ns);
 
-  /// What is asked for (bits of record::EventType), so that operations wait for their descendants.
-  void expect(std::uint32_t types) {
-    expect_kernels_ = (types & record::bit(record::EventType::kKernelCh)) != 0;
-    unfinished_.wake_all();
-    expect_children_ = (types & record::bit(record::EventType::kProxyOp)) != 0;
-    expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
-  }
+  /// What is asked for (bits of record::EventType) from then on, so that operations wait for their
+  /// descendants. NCCL reads its mask when a call begins, and so does each operation; in the order
+  /// of time.
+  void expect(std::uint32_t types, std::int64_t since_ns = kUnknownTime);
 
   /// Takes a record. Returns the number of the operation that it belongs to; 0 if there is none, or
   /// if that is not known yet. `operation` is the number that this record was given before, by an
@@ -228,6 +225,9 @@ class Assembler {
   void forget(const Finished& gone, std::int64_t now_ns);
   void forget_finished(std::int64_t now_ns);
   std::uint32_t window_at(std::int64_t ts_ns) const;
+  std::uint32_t types_at(std::int64_t ts_ns) const;
+  std::int64_t mask_read_ns(const Operation& operation, const Event* group,
+                            const Event* call) const;
   const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
@@ -298,6 +298,11 @@ class Assembler {
     std::int64_t start_ns;
   };
   std::vector<Window> windows_;
+  struct Expected {
+    std::uint32_t types;
+    std::int64_t since_ns;
+  };
+  std::vector<Expected> expected_;
   std::unordered_map<std::uint32_t, std::uint64_t> last_on_gpu_;  // context: operation number
   /// The operations of a communicator that were seen to execute and end.
   struct LastEnd {
@@ -318,8 +323,6 @@ class Assembler {
   std::uint64_t given_operation_ = 0;   // by the caller, for the record at hand
   std::uint64_t joined_operation_ = 0;  // of the record at hand
   std::uint64_t operations_written_ = 0;
-  bool expect_kernels_ = false;
-  bool expect_children_ = false;
 };
 
 }  // namespace ringside::assemble

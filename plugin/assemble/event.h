@@ -70,6 +70,7 @@ struct OpenOperation {
   Tally tally;
   int open_children = 0;
   int kernels_stopped = 0;
+  bool expects_proxies = false;  ///< proxy operations are asked for, as are kernel channels below
   bool expects_kernels = false;
   bool finished = false;
   bool is_resting = false;  ///< not looked at before it can be finished, unless something comes

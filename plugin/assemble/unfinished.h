@@ -46,13 +46,6 @@ class Unfinished {
     std::any_of(chunks_.begin(), chunks_.end(),
                 [&](const auto& chunk) { return wake(*chunk, number, ts_ns); });
   }
-  void wake_all() {
-    for (const auto& chunk : chunks_) {
-      for (Entry& entry : chunk->all()) {
-        entry.next_look_ns = chunk->next_look_ns = kUnknownTime;
-      }
-    }
-  }
 
   /// Calls `soon` with the entries of a chunk in which one is due, then `look` with each that is,
   /// which says whether it is finished, or else sets when it is due again. Returns when the

@@ -65,7 +65,7 @@ std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
     return std::chrono::milliseconds(0);
   }
   const auto wait =
-      wanted_ == 0 && idle_cycles >= kIdleAfterCycles ? std::max(kIdleWait, period) : period;
+      recorded_ == 0 && idle_cycles >= kIdleAfterCycles ? std::max(kIdleWait, period) : period;
   const auto planned_ns = plan_.wait_ns(plan_time());
   return planned_ns ? std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(
                                          std::chrono::nanoseconds(*planned_ns)))
@@ -105,6 +105,9 @@ bool Session::cycle(bool final) {
   {
     const std::lock_guard lock(mutex_);
     dumps.swap(dumps_);
+    if (!final) {
+      look_at_masks();
+    }
   }
   if (final) {
     writer_.expect_close();
@@ -195,6 +198,10 @@ void Session::look_for_hangs() {
 }
 
 void Session::shut_down() {
+  {
+    const std::lock_guard lock(mutex_);
+    look_at_masks();  // for the last time
+  }
   record::g_recorder.set_gate(0);
   record::g_recorder.set_range_hooks(nullptr);  // the tool may be ending, too
   control_.end();

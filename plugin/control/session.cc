@@ -22,6 +22,11 @@
 namespace ringside::control {
 namespace {
 
+constexpr std::uint32_t kOperations =
+    record::bit(record::EventType::kColl) | record::bit(record::EventType::kCollApi) |
+    record::bit(record::EventType::kP2p) | record::bit(record::EventType::kP2pApi) |
+    record::bit(record::EventType::kCeColl);
+
 std::atomic<bool> g_disabled{false};
 std::atomic<Session*> g_session{nullptr};
 
@@ -124,7 +129,7 @@ void Session::make_ring_directory() {
 // Under the mutex. Before NCCL is up there is nothing to resolve the default by: init comes back
 // here.
 void Session::apply_gate(Masks masks) {
-  const std::uint32_t before = wanted_;
+  look_at_masks();
   const auto resolve = [this](NcclFacts nccl) {
     nccl.recorded_from_start = nccl_.recorded_from_start;
     return started_ && nccl.abi_version != 0 ? resolve_events(choice_, nccl) : 0;
@@ -132,16 +137,86 @@ void Session::apply_gate(Masks masks) {
   masks_.choose(resolve, masks == Masks::kWritten);
   // Between the last finalize and the next init there is no mask.
   wanted_ = masks_.count() != 0 ? masks_.wanted() : resolve(nccl_);
-  const std::uint64_t ticks = record::g_recorder.ticks();
-  if (before == 0 && wanted_ != 0) {
-    note_window(WindowNote{++windows_, ticks, true, wanted_});
-  } else if (before != 0 && wanted_ == 0) {
-    note_window(WindowNote{windows_, ticks, false, before});
-  } else if (before != wanted_) {
-    note_window(TypesNote{ticks, wanted_});
-  }
-  record::g_recorder.set_gate(wanted_);
+  looked_ticks_ = record::g_recorder.ticks();
+  set_recorded(looked_ticks_, false);
   masks_.store();
+}
+
+// Under the mutex. What NCCL is not asked for, since somebody else has changed its mask, is not
+// recorded: from the last look on at which the masks held it.
+void Session::look_at_masks() {
+  const std::uint64_t ticks = record::g_recorder.ticks();
+  const std::uint32_t before = recorded_;
+  const std::vector<ActivationMasks::Change> changes = masks_.look();
+  if (!changes.empty()) {
+    set_recorded(looked_ticks_, true);
+    if ((before & ~recorded_) != 0) {
+      nccl_.recorded_from_start = false;
+    }
+    warn_of_masks(changes);
+  }
+  looked_ticks_ = ticks;
+}
+
+// Under the mutex.
+void Session::warn_of_masks(const std::vector<ActivationMasks::Change>& changes) {
+  constexpr int kMostTold = 20;  // somebody may change it in a loop
+  const std::uint32_t missing = wanted_ & ~recorded_;
+  const std::string now =
+      recorded_ == 0 && missing != 0
+          ? "nothing is recorded until it is as it was, or until recording is started again"
+      : missing != 0 ? joined(event_names(missing)) +
+                           " are not recorded until it is as it was, or until recording is started "
+                           "again"
+                     : "all is recorded that is asked for";
+  for (const ActivationMasks::Change& change : changes) {
+    if (++mask_changes_told_ > kMostTold) {
+      return;
+    }
+    char text[160];
+    std::snprintf(text, sizeof text, " (at %p) was changed by somebody else, from 0x%x to 0x%x: ",
+                  static_cast<const void*>(change.mask), change.from, change.to);
+    warn_later("the activation mask of NCCL " +
+               (change.nccl_version != 0 ? exporting::nccl_version_text(change.nccl_version)
+                                         : std::string("of unknown version")) +
+               text + now);
+  }
+}
+
+// Under the mutex. Standard error may be a pipe that is full: the drain thread writes to it.
+void Session::warn_later(std::string line) {
+  notes_.push_back([this, line = std::move(line)](TraceWriter&) { log_.warn(line); });
+}
+
+// Under the mutex. Operations that are all recorded, before and after, stay in one window.
+void Session::set_recorded(std::uint64_t end_ticks, bool mask_changed) {
+  std::uint32_t types = wanted_ & ~masks_.missing();
+  if ((types & kOperations) == 0 && (wanted_ & kOperations) != 0) {
+    types = 0;
+  }
+  if (types == recorded_) {
+    return;
+  }
+  const std::uint32_t before = recorded_;
+  const std::uint64_t ticks = mask_changed ? record::g_recorder.ticks() : end_ticks;
+  recorded_ = types;
+  if (before != 0 && types != 0 && !mask_changed && ((before ^ types) & kOperations) == 0) {
+    note_window(TypesNote{ticks, types});
+  } else {
+    if (before != 0) {
+      note_window(WindowNote{windows_, end_ticks, false, before, mask_changed});
+    }
+    if (types != 0) {
+      note_window(WindowNote{++windows_, ticks, true, types});
+    }
+  }
+  // What NCCL is not asked for does not come; but it gives an event's ancestors unasked.
+  const std::uint32_t let_through = types != 0 ? wanted_ : 0;
+  if (before != 0 && types != 0) {
+    record::g_recorder.change_gate(let_through);
+  } else {
+    record::g_recorder.set_gate(let_through);
+  }
 }
 
 void* Session::open_communicator(const record::CommunicatorInit& init) {
@@ -184,7 +259,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
   order_first_window();
   apply_gate(Masks::kKept);
-  writer_.announce(opened.communicator, nccl_, windows_, wanted_);
+  writer_.announce(opened.communicator, nccl_, windows_, recorded_);
   note(std::move(opened));
   if (!announced_) {
     announced_ = true;

@@ -144,6 +144,10 @@ class Session {
   /// What NCCL's masks hold: as it is, where it is right, or written in any case.
   enum class Masks : std::uint8_t { kKept, kWritten };
   void apply_gate(Masks masks);
+  void look_at_masks();
+  void warn_of_masks(const std::vector<ActivationMasks::Change>& changes);
+  void warn_later(std::string line);
+  void set_recorded(std::uint64_t end_ticks, bool mask_changed);
 
   const Config config_;
   Log log_;
@@ -173,7 +177,10 @@ class Session {
   NcclFacts nccl_;
   ActivationMasks masks_;
   std::uint32_t windows_ = 0;
-  std::uint32_t wanted_ = 0;
+  std::uint32_t wanted_ = 0;        ///< of any NCCL
+  std::uint32_t recorded_ = 0;      ///< of that, what no mask lacks
+  std::uint64_t looked_ticks_ = 0;  ///< when the masks held what is recorded, for the last time
+  int mask_changes_told_ = 0;
   int default_dumps_ = 0;
   CommunicatorRank rank_;
   bool announced_ = false;

@@ -393,7 +393,11 @@ std::string Session::status_line(std::string_view verb, std::string_view more) {
   json.member("marks_lost", mark_room_.marks_lost());
   json.member("ranges_lost", mark_room_.ranges_lost());
   const bool waits = started_ && nccl_.abi_version == 0;
-  json.member_string("state", wanted_ != 0 ? "recording" : waits ? "waiting" : "stopped");
+  json.member_string("state", recorded_ != 0 ? "recording"
+                              : wanted_ != 0 ? "masked"
+                              : waits        ? "waiting"
+                                             : "stopped");
+  json.key("mask_changed").raw(masks_.missing() != 0 ? "true" : "false");
   if (const int rank = facts.launcher_rank >= 0 ? facts.launcher_rank : rank_.rank; rank >= 0) {
     json.member("rank", rank);
   }

@@ -52,8 +52,7 @@ void TraceWriter::next_segment() {
   const std::size_t windows = windows_.size();
   for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
        i < windows; ++i) {
-    const WindowTimes& window = windows_[i];
-    trace_.window(window.number, window.start_ns, window.end_ns, window.events, true);
+    trace_.window(windows_[i], true);
   }
   segments_.repeat();
   file_.end_of_header();

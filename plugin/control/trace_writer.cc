@@ -140,8 +140,8 @@ void TraceWriter::create_file() {
   }
   begin_segment();
   next_clock_ns_ = now_ns_ + kClockEvery_ns;
-  for (const WindowTimes& window : windows_) {
-    trace_.window(window.number, window.start_ns, window.end_ns, window.events);
+  for (const exporting::Window& window : windows_) {
+    trace_.window(window);
   }
   for (assemble::UserMark& mark : early_marks_) {
     assembler_.mark(std::move(mark));
@@ -179,26 +179,34 @@ void TraceWriter::apply(const WindowNote& note) {
     if (windows_.size() == kMostWindows) {
       windows_.erase(windows_.begin());
     }
-    windows_.push_back({note.number, ts_ns, assemble::kUnknownTime, event_names(note.types)});
+    windows_.push_back(
+        {.number = note.number, .start_ns = ts_ns, .events = event_names(note.types)});
     assembler_.open_window(note.number, ts_ns);
-    assembler_.expect(note.types);
+    assembler_.expect(note.types, ts_ns);
     if (journal_) {
       journal_->note(assemble::WindowNoteData{note.number, note.types, ts_ns});
     }
   } else {
     windows_.back().end_ns = ts_ns;
+    windows_.back().mask_changed = note.mask_changed;
     assembler_.lose_places(ts_ns);
   }
   if (!file_tried_) {
     return;  // create_file writes the windows that are there
   }
-  const WindowTimes& window = windows_.back();
-  trace_.window(window.number, window.start_ns, window.end_ns, window.events);
+  trace_.window(windows_.back());
 }
 
 void TraceWriter::apply(const TypesNote& note) {
-  if ((note.types & record::bit(record::EventType::kP2p)) == 0) {
-    assembler_.lose_places(clock_.ns(note.ticks));
+  exporting::Window& window = windows_.back();
+  window.changed_ns = clock_.ns(note.ticks);
+  window.events = event_names(note.types);
+  assembler_.expect(note.types, window.changed_ns);
+  if (journal_) {
+    journal_->note(assemble::WindowNoteData{window.number, note.types, window.start_ns});
+  }
+  if (file_tried_) {
+    trace_.window(window);
   }
 }
 

@@ -42,8 +42,9 @@ struct WindowNote {
   std::uint64_t ticks;
   bool opens;
   std::uint32_t types;
+  bool mask_changed = false;  ///< it closes since somebody else has changed NCCL's activation mask
 };
-/// Other events are asked for while recording goes on.
+/// Other events of the same operations are asked for while recording goes on.
 struct TypesNote {
   std::uint64_t ticks;
   std::uint32_t types;
@@ -154,12 +155,6 @@ class TraceWriter {
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  struct WindowTimes {
-    std::uint32_t number;
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-    std::vector<std::string_view> events;
-  };
   void create_file();
   void begin_segment();
   void next_segment();
@@ -204,7 +199,7 @@ class TraceWriter {
   bool notice_taken_ = false;
   bool coll_unsampled_told_ = false;
   bool p2p_unsampled_told_ = false;
-  std::vector<WindowTimes> windows_;
+  std::vector<exporting::Window> windows_;
   std::vector<assemble::UserMark> early_marks_;  // from before there is a trace
   std::atomic<bool> has_file_{false};
   std::atomic<bool> trouble_{false};

@@ -3,13 +3,20 @@
 
 namespace ringside::exporting {
 
-void ChromeTrace::window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-                         const std::vector<std::string_view>& events, bool repeated) {
-  process_.window(number, start_ns, end_ns, events);
-  if (!repeated) {
-    const bool ended = end_ns != assemble::kUnknownTime;
-    mark_process(ended ? end_ns : start_ns, ended ? "ringside stop" : "ringside start");
+void ChromeTrace::window(const Window& window, bool repeated) {
+  process_.window(window);
+  if (repeated) {
+    return;
   }
+  const bool has_ended = window.end_ns != assemble::kUnknownTime;
+  const bool has_changed = window.changed_ns != assemble::kUnknownTime;
+  mark_process(has_ended     ? window.end_ns
+               : has_changed ? window.changed_ns
+                             : window.start_ns,
+               window.mask_changed ? "activation mask changed"
+               : has_ended         ? "ringside stop"
+               : has_changed       ? "ringside events"
+                                   : "ringside start");
 }
 
 void ChromeTrace::operation(const assemble::Operation& operation,

@@ -40,8 +40,7 @@ class ChromeTrace final : public assemble::Sink {
     process_.clock(reading, ts_ns);
   }
   /// `repeated`: an earlier segment has this line and its mark, so the mark is not set again.
-  void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-              const std::vector<std::string_view>& events, bool repeated = false);
+  void window(const Window& window, bool repeated = false);
   void account(const Account& account, std::int64_t ts_ns, bool final) {
     process_.account(account, ts_ns, final);
   }

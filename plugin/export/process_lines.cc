@@ -174,15 +174,20 @@ void ProcessLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit&
   lines_.end();
 }
 
-void ProcessLines::window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-                          const std::vector<std::string_view>& events) {
+void ProcessLines::window(const Window& window) {
   JsonText& line = lines_.begin_metadata(schema::kLineWindow);
-  line.raw("\"window\":").integer(number);
-  line.member("start_ns", start_ns);
-  if (end_ns != assemble::kUnknownTime) {
-    line.member("end_ns", end_ns);
+  line.raw("\"window\":").integer(window.number);
+  line.member("start_ns", window.start_ns);
+  if (window.changed_ns != assemble::kUnknownTime) {
+    line.member("changed_ns", window.changed_ns);
   }
-  string_list(line.key("events"), events);
+  if (window.end_ns != assemble::kUnknownTime) {
+    line.member("end_ns", window.end_ns);
+  }
+  string_list(line.key("events"), window.events);
+  if (window.mask_changed) {
+    line.member_true("mask_changed");
+  }
   lines_.end();
 }
 

@@ -32,6 +32,16 @@ struct TraceEnd {
   std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
 };
 
+/// From a start to a stop, and what is recorded in between.
+struct Window {
+  std::uint32_t number;
+  std::int64_t start_ns;
+  std::int64_t end_ns = assemble::kUnknownTime;      ///< unknown: it has not ended
+  std::int64_t changed_ns = assemble::kUnknownTime;  ///< when `events` became what they are
+  bool mask_changed = false;  ///< it ended because somebody else changed NCCL's activation mask
+  std::vector<std::string_view> events;
+};
+
 class ProcessLines {
  public:
   explicit ProcessLines(LineWriter& lines) : lines_(lines) {}
@@ -47,8 +57,7 @@ class ProcessLines {
   void communicator(const assemble::Communicator& communicator);
   void clock(const record::ClockReading& reading, std::int64_t ts_ns);
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
-  void window(std::uint32_t number, std::int64_t start_ns, std::int64_t end_ns,
-              const std::vector<std::string_view>& events);
+  void window(const Window& window);
   void account(const Account& account, std::int64_t ts_ns, bool final);
 
  private:

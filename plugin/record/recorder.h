@@ -73,6 +73,12 @@ class alignas(kPageBytes) Recorder {
     const std::uint64_t last = types != 0 ? types : masks_.load(std::memory_order_relaxed) >> 32;
     masks_.store(last << 32 | types, std::memory_order_relaxed);
   }
+  /// Other types from now on, while recording goes on. What NCCL was asked for before, it still
+  /// gives for what has begun.
+  void change_gate(std::uint32_t types) noexcept {
+    const std::uint64_t last = masks_.load(std::memory_order_relaxed) >> 32 | types;
+    masks_.store(last << 32 | types, std::memory_order_relaxed);
+  }
   std::uint32_t gate() const noexcept {
     return static_cast<std::uint32_t>(masks_.load(std::memory_order_relaxed));
   }

@@ -65,7 +65,7 @@ class House:
         with open(self.errors, "wb") as errors:
             self.processes.append(subprocess.Popen(
                 [self.options.host, self.options.plugin, str(self.abi), *map(str, arguments)],
-                env=environment, stdout=subprocess.PIPE, stderr=errors, text=True))
+                env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True))
         return self.processes[-1]
 
     def begin_recording(self, how, *arguments, **variables):

@@ -54,7 +54,8 @@ int main(int argc, char** argv) {
       {"many_threads", many_threads},
       {"copies", copies},
       {"dump", dump_to},
-      {"several_nccls", several_nccls}};
+      {"several_nccls", several_nccls},
+      {"foreign_mask", foreign_mask}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();
   if (found == scenarios.end()) {

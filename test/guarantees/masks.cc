@@ -3,6 +3,7 @@
 // Activation masks: several NCCLs in one process, of which some are unloaded.
 #include <cstdio>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "test/guarantees/scenarios.h"
 
@@ -28,7 +29,8 @@ class Nccl {
     }
     return context;
   }
-  bool is_asked() const { return *mask_ != 0; }
+  bool is_asked() const { return __atomic_load_n(mask_, __ATOMIC_RELAXED) != 0; }
+  void write(int mask) const { __atomic_store_n(mask_, mask, __ATOMIC_RELAXED); }
   void unload() const { munmap(mask_, sizeof(int)); }
 
  private:
@@ -81,6 +83,36 @@ int several_nccls(const Program& program) {
   start(nullptr);
   stop();
   require(status_of(loaded).actual_mask == -1, "there is no NCCL, and a mask");
+  return 0;
+}
+
+int foreign_mask(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  const auto start =
+      reinterpret_cast<decltype(&ringside_start)>(c_function(loaded, "ringside_start"));
+  const auto stop = reinterpret_cast<decltype(&ringside_stop)>(c_function(loaded, "ringside_stop"));
+  const Nccl nccl(loaded.plugin());
+  Caller caller(loaded.plugin(), nccl.init(1), program.rows[0]);
+  // What the plugin writes itself is nobody else's change, whenever it looks.
+  for (int i = 0; i < 2000; ++i) {
+    const ringside_start_options collectives = {sizeof collectives, "coll"};
+    start(&collectives);
+    start(nullptr);
+    stop();
+    usleep(100);
+  }
+  start(nullptr);
+  caller.operations(10, 0);
+  usleep(100'000);
+  nccl.write(0);
+  std::printf("changed\n");
+  std::fflush(stdout);
+  for (int waited = 0; !nccl.is_asked() && waited < 2000; ++waited) {
+    usleep(10'000);
+  }
+  require(nccl.is_asked(), "a start does not write the mask again");
+  caller.operations(10, 0);
+  std::fgetc(stdin);  // who has asked for the start is still to be answered
   return 0;
 }
 

@@ -300,6 +300,30 @@ def masks(options):
         house.no_rings()
         house.warnings(at_most=0)
         house.lint()
+    with House(options) as house:
+        process = house.begin("foreign_mask", RINGSIDE_DRAIN_MS=1)
+        require(process.stdout.readline() == "changed\n", f"the program does not begin: {house.said()}")
+
+        def status(verb="status"):
+            done = house.ctl(verb, "--format", "json")
+            require(done.returncode == 0, f"{done}")
+            return json.loads(done.stdout)["processes"][0]
+
+        until = time.monotonic() + 20
+        while status()["state"] == "recording" and time.monotonic() < until:
+            time.sleep(0.05)
+        masked = status()
+        require(masked["state"] == "masked" and masked["mask_changed"] is True, f"{masked}")
+        started = status("start")
+        require(started["state"] == "recording" and started["mask_changed"] is False, f"{started}")
+        process.communicate(timeout=60)
+        require(process.returncode == 0, f"{house.said()}")
+        (line,) = house.warnings(at_least=1)
+        require("activation mask" in line, line)
+        ended = [window for window in lines_of(house, "ringside_window") if "mask_changed" in window]
+        require(len(ended) == 1 and "end_ns" in ended[0], f"{ended}")
+        house.whole_account()
+        house.lint()
 
 
 def absurd(options):

@@ -49,6 +49,8 @@ int copies(const Program& program);
 int dump_to(const Program& program);
 /// Two NCCLs, of which one is unloaded; start and stop.
 int several_nccls(const Program& program);
+/// Starts and stops; then somebody else clears the mask, until a start writes it again.
+int foreign_mask(const Program& program);
 /// Calls that NCCL does not make.
 int absurd(const Program& program);
 

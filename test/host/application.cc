@@ -47,7 +47,10 @@ void Application::do_action(const Action& action) {
   switch (action.what) {
     case Action::What::kStart:
       if (void* start = function("ringside_start")) {
-        expect("ringside_start", as<int(const ringside_start_options*)>(start)(nullptr), 0);
+        const ringside_start_options options = {sizeof options, text};
+        expect("ringside_start",
+               as<int(const ringside_start_options*)>(start)(text != nullptr ? &options : nullptr),
+               0);
       }
       break;
     case Action::What::kStop:
@@ -78,6 +81,11 @@ void Application::do_action(const Action& action) {
       break;
     case Action::What::kFork:
       fork_and_exit();
+      break;
+    case Action::What::kMask:
+      mask_before_ = __atomic_exchange_n(
+          mask_, action.text == "back" ? mask_before_ : std::atoi(action.text.c_str()),
+          __ATOMIC_RELAXED);
       break;
     case Action::What::kSleep:
       std::this_thread::sleep_for(

@@ -15,8 +15,9 @@ namespace ringside::host {
 
 class Application {
  public:
-  Application(std::string plugin, std::vector<Action> actions)
-      : plugin_(std::move(plugin)), actions_(std::move(actions)) {}
+  /// `mask`: NCCL's.
+  Application(std::string plugin, std::vector<Action> actions, int* mask)
+      : plugin_(std::move(plugin)), actions_(std::move(actions)), mask_(mask) {}
 
   /// Does what is to be done after so many calls.
   void act(std::int64_t calls);
@@ -37,6 +38,8 @@ class Application {
 
   std::string plugin_;
   std::vector<Action> actions_;
+  int* mask_;
+  int mask_before_ = 0;
   std::size_t next_ = 0;
   void* library_ = nullptr;
   std::string trouble_;

@@ -18,12 +18,18 @@ namespace {
 
 int nccl_version = 0;
 
-int replay_file(const ringside::host::Options& options, const std::string& path) {
+int replay_file(ringside::host::Options options, const std::string& path) {
   try {
+    if (options.mask_process >= 0 &&
+        path != options.recordings.at(static_cast<std::size_t>(options.mask_process))) {
+      std::erase_if(options.actions, [](const ringside::host::Action& action) {
+        return action.what == ringside::host::Action::What::kMask;
+      });
+    }
     auto recording = ringside::host::read_recording(path);
     nccl_version = recording.nccl_version;
     // Never deleted: a plugin's threads may still use what they were given while the process exits.
-    static auto* replay = new ringside::host::Replay(options, std::move(recording));
+    static auto* replay = new ringside::host::Replay(*new auto(options), std::move(recording));
     return replay->run() ? 0 : 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "nccl_host: %s\n", error.what());

@@ -79,6 +79,8 @@ Options parse_options(int argc, char** argv) {
   std::vector<std::string> marks;
   std::vector<std::string> ranges;
   std::vector<std::string> sleeps;
+  std::vector<std::string> starts;
+  std::vector<std::string> masks;
   std::vector<std::int64_t> forks;
   CLI::App app(kDescription);
   app.footer(kFooter);
@@ -105,13 +107,21 @@ Options parse_options(int argc, char** argv) {
   app.add_option("--pause", options.pause_s, "do nothing for so many seconds after each time")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--honour-mask", options.honour_mask,
-               "start only events that the plugin's mask asks for (else all that were recorded)");
+               "start only events that the plugin's mask asks for, as NCCL reads it where a call\n"
+               "begins (else all that were recorded)");
+  app.add_option("--mask-at", masks,
+                 "N:MASK somebody else writes NCCL's mask after N calls; MASK `back`: as it was")
+      ->allow_extra_args(false);
+  app.add_option("--mask-process", options.mask_process,
+                 "of this process alone, by its place among the recordings from 0 on");
   app.add_flag(
       "--foreign", options.foreign,
       "make every third proxy operation another process's, as with PXN: its pid, context and\n"
       "parent are not ours, nor is the context of its steps");
   app.add_option("--window", windows,
                  "START:STOP or START: ringside_start and ringside_stop after so many calls")
+      ->allow_extra_args(false);
+  app.add_option("--start-at", starts, "N:EVENTS ringside_start with these events after N calls")
       ->allow_extra_args(false);
   app.add_option("--dump-at", dumps, "N:PATH ringside_dump after N calls; empty path: NULL")
       ->allow_extra_args(false);
@@ -135,6 +145,14 @@ Options parse_options(int argc, char** argv) {
     app.parse(argc, argv);
     options.recordings = files_of(paths);
     for (const auto& window : windows) add_window(options.actions, window);
+    for (const auto& start : starts) {
+      const auto [after, events] = split(start);
+      options.actions.push_back({Action::What::kStart, after, events});
+    }
+    for (const auto& mask : masks) {
+      const auto [after, value] = split(mask);
+      options.actions.push_back({Action::What::kMask, after, value});
+    }
     for (const auto& dump : dumps) {
       const auto [after, path] = split(dump);
       options.actions.push_back({Action::What::kDump, after, path});

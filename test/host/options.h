@@ -10,10 +10,10 @@ namespace ringside::host {
 
 /// Something that the application does when so many of NCCL's calls have been made.
 struct Action {
-  enum class What { kStart, kStop, kDump, kMark, kPush, kPop, kFork, kSleep };
+  enum class What { kStart, kStop, kDump, kMark, kPush, kPop, kFork, kSleep, kMask };
   What what = What::kStart;
   std::int64_t after_calls = 0;
-  std::string text;  // path, marker or seconds
+  std::string text;  // path, marker, events, mask or seconds
 };
 
 struct Options {
@@ -26,6 +26,7 @@ struct Options {
   std::string until;   ///< a file: repeat until it is there; empty: as `repeat` says
   double pause_s = 0;  ///< after each time
   bool honour_mask = false;
+  int mask_process = -1;  ///< whose mask is changed, by its place in `recordings`; -1: of all
   bool foreign = false;
   bool no_finalize = false;
   bool status = false;

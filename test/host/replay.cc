@@ -45,7 +45,7 @@ Replay::Replay(const Options& options, Recording recording)
     : options_(options),
       recording_(std::move(recording)),
       gpu_clock_(recording_),
-      application_(options.plugin, options.actions) {}
+      application_(options.plugin, options.actions, &activation_mask) {}
 
 bool Replay::run() {
   const auto goes_on = [&](int played) {
@@ -106,11 +106,7 @@ void Replay::perform(const Callback& callback) {
     load();
   } else if (callback.kind == Kind::kExit) {
     exit_or_unload(callback);
-  } else if (callback.kind == Kind::kFlip) {
-    if (!options_.honour_mask) {
-      __atomic_store_n(&activation_mask, callback.mask, __ATOMIC_RELAXED);
-    }
-  } else {
+  } else if (callback.kind != Kind::kFlip) {  // that was the recording plugin's own
     call(callback);
     recorded_calls_++;
     if (recorded_calls_ == options_.kill_after) die(options_.death);
@@ -149,6 +145,7 @@ void Replay::load() {
   handles_.clear();
   skipped_.clear();
   foreign_.clear();
+  masks_.clear();
   open_contexts_ = 0;
 }
 
@@ -189,12 +186,20 @@ bool Replay::make_foreign(const Callback& callback) {
   return true;
 }
 
+// NCCL reads it where a call begins, and keeps it for all that belongs to the call.
+bool Replay::is_masked(const Callback& callback) {
+  if (!options_.honour_mask) return false;
+  const auto parent = masks_.find(callback.parent);
+  const std::uint32_t mask =
+      parent != masks_.end()
+          ? parent->second
+          : static_cast<std::uint32_t>(__atomic_load_n(&activation_mask, __ATOMIC_RELAXED));
+  masks_[callback.handle] = mask;
+  return (mask & callback.type) == 0;
+}
+
 void Replay::start(const Callback& callback) {
-  const bool masked =
-      options_.honour_mask &&
-      (static_cast<std::uint32_t>(__atomic_load_n(&activation_mask, __ATOMIC_RELAXED)) &
-       callback.type) == 0;
-  if (masked || !is_known_to_plugin(callback)) {
+  if (is_masked(callback) || !is_known_to_plugin(callback)) {
     skipped_.insert(callback.handle);
     return;
   }

@@ -38,6 +38,7 @@ class Replay {
   void finalize(const Callback& callback);
   bool is_known_to_plugin(const Callback& callback) const;
   bool make_foreign(const Callback& callback);
+  bool is_masked(const Callback& callback);
   void* handle_of(std::int64_t number) const;
   void wait_for(const Callback& callback) const;
   void check(int result, const Callback& callback);
@@ -55,6 +56,7 @@ class Replay {
   std::unordered_map<std::int64_t, void*> handles_;
   std::unordered_set<std::int64_t> skipped_;  // handles of events that the plugin was not told of
   std::unordered_set<std::int64_t> foreign_;
+  std::unordered_map<std::int64_t, std::uint32_t> masks_;  // by handle, as it was for its call
   int open_contexts_ = 0;
   int proxy_operations_ = 0;
   std::int64_t begin_ns_ = 0;

@@ -75,6 +75,7 @@ class Run:
             done = subprocess.run([*command, *map(str, self.files)], env=environment, stdout=out,
                                   stderr=subprocess.PIPE, text=True, timeout=100, check=False)
         sys.stderr.write(done.stderr)
+        self.stderr = done.stderr
         text = stdout.read_text(encoding="utf-8")
         require(done.returncode == 0, f"nccl_host returned {done.returncode}: {text}")
         self.said = [json.loads(line) for line in text.splitlines()]
@@ -175,6 +176,121 @@ def window(run):
     for name, numbers in account.items():
         parts = sum(number for key, number in numbers.items() if key != "produced")
         require(parts == numbers["produced"], f"the account of {name} does not add up: {numbers}")
+
+
+def windows_of(trace):
+    """By number, the lines of a window in their order."""
+    windows = collections.defaultdict(list)
+    for args in trace.by_name["ringside_window"]:
+        windows[args["window"]].append(args)
+    return windows
+
+
+def begin_of(event):
+    """The number of the call with which NCCL begins to look at its mask for it."""
+    while event.parent is not None:
+        event = event.parent
+    return event.number
+
+
+def types(run):
+    """Kernel channels asked for late, or no longer, while recording goes on."""
+    run.files = run.files[:1]
+    recording = expected.Recording(run.files[0])
+    (middle,) = boundaries(recording, 2)
+    without, with_kernels = "coll,p2p,proxy", "coll,p2p,proxy,kernel"
+    for before, after in ((without, with_kernels), (with_kernels, without)):
+        shutil.rmtree(run.traces)
+        # What is asked for late NCCL gives for what is called from then on; what is dropped it
+        # gives for what was called before.
+        late = after == with_kernels
+        has_kernels = {id(event) for event in recording.operations()
+                       if (begin_of(event) > middle) == late}
+        pause = []
+        if late:
+            # The execution of one is seen longer after its enqueue than an operation is waited for
+            # of which no kernel channel is asked for.
+            waiting = next(
+                event for event in recording.of_type("Coll") if begin_of(event) > middle
+                and any(child.type == "KernelCh" for child in event.children))
+            first = min(child.number for child in waiting.children if child.type == "KernelCh")
+            pause = ["--sleep-at", f"{first - 1}:4"]
+        run.host("--honour-mask", "--start-at", f"{middle}:{after}", "--status",
+                 "--exit-without-finalize", "--pause", "6", *pause, RINGSIDE_EVENTS=before)
+        run.lint()
+        _, trace = next(recordings_and_traces(run))
+        (lines,) = windows_of(trace).values()
+        require(len(lines) == 2, f"lines of the only window: {lines}")
+        require(("KernelCh" in lines[0]["events"]) != late, f"its first line: {lines[0]}")
+        require(("KernelCh" in lines[1]["events"]) == late, f"its second line: {lines[1]}")
+        require(lines[0]["start_ns"] == lines[1]["start_ns"] < lines[1]["changed_ns"], f"{lines}")
+        check = check_replay.Checker()
+        rows = check_replay.rows_by_operation(trace)
+        check.same_items("operations with GPU rows",
+                         [check_replay.identity(args) + (rows[number][0],)
+                          for number, args in trace.operations.items()],
+                         [expected.identity(event) +
+                          (expected.rows_of(event)[0] if id(event) in has_kernels else (),)
+                          for event in recording.operations()])
+        # Stamps that were there in time may be refused all the same: the replay is too fast.
+        timed = sum(args["times_from"] == "gpu" or "gpu_rejected" in args
+                    for args in trace.operations.values())
+        wanted = sum(bool(expected.rows_of(event)[0]) for event in recording.operations()
+                     if id(event) in has_kernels)
+        check.equal("operations with times from the GPU", timed, wanted)
+        require(wanted > 5, "the recording has too few kernel channels for this")
+        # Six seconds after the last call nothing waits any more.
+        status = next(line for line in run.said if "operations" in line)
+        check.equal("operations that are finished", status["operations"], len(trace.operations))
+        require(not check.troubles, f"{before} to {after}: " + "\n".join(check.troubles[:20]))
+
+
+def mask(run):
+    """Somebody else changes NCCL's mask, on one rank or on all, and later writes what it was."""
+    calls = [expected.Recording(file) for file in run.files]
+    for process in ("1", "-1"):
+        for value in ("0", "2"):  # nothing; Coll alone
+            mask_changes(run, calls, process, value)
+
+
+def mask_changes(run, recordings, process, value):
+    shutil.rmtree(run.traces)
+    gone, back = boundaries(recordings[1], 3)
+    changed = [1] if process == "1" else list(range(len(run.files)))
+    run.host("--honour-mask", "--mask-process", process, "--sleep-at", f"{gone}:0.5", "--mask-at",
+             f"{gone}:{value}", "--sleep-at", f"{back}:1.5", "--mask-at", f"{back}:back",
+             "--sleep-at", f"{back + 1}:1.5", RINGSIDE_EVENTS="coll,p2p,proxy")
+    run.lint()
+    by_process = [trace for _, trace in recordings_and_traces(run)]
+    for number, trace in enumerate(by_process):
+        windows = windows_of(trace)
+        if number not in changed:
+            require(list(windows) == [1] and len(windows[1]) == 1, f"{dict(windows)}")
+            continue
+        first, last = windows[1][-1], windows[max(windows)][-1]
+        require(first.get("mask_changed") is True, f"the first window's end says: {first}")
+        require("end_ns" not in last and max(windows) == (2 if value == "0" else 3), f"{windows}")
+        require(all(lines[-1].get("mask_changed") for at, lines in windows.items()
+                    if at != max(windows)), f"{dict(windows)}")
+        require(last["events"] == windows[1][0]["events"], f"the events of the last window: {last}")
+        if value != "0":
+            require("P2p" not in windows[2][0]["events"] and "Coll" in windows[2][0]["events"],
+                    f"the events of the narrower window: {windows[2]}")
+        # It ended at a look at the right mask, not when the change was found.
+        calls_in = [args["enqueue_start_ns"] for args in trace.operations.values()
+                    if args["window"] == 1]
+        require(calls_in and len(trace.operations) < len(recordings[number].operations()),
+                "the change of the mask shows nothing")
+        require(first["end_ns"] <= windows[2][0]["start_ns"], f"{dict(windows)}")
+        require(any(args["window"] == max(windows) for args in trace.operations.values()),
+                "nothing is recorded once the mask is right again")
+    told = [line for line in run.stderr.splitlines() if "activation mask" in line]
+    require(len(told) == 2 * len(changed), f"lines on standard error: {told}")
+    if run.options.ringside and os.path.exists(run.options.ringside):
+        done = subprocess.run([*EMULATOR, run.options.ringside, "summary", "--format", "json",
+                               "--fail-on", "missing", str(run.traces)], capture_output=True,
+                              text=True, timeout=60, check=False)
+        require(done.returncode == 0, f"summary: {done.stdout[-3000:]}{done.stderr}")
 
 
 def dump(run):
@@ -326,7 +442,7 @@ def v7(run):
 
 
 SCENARIOS = {function.__name__: function
-             for function in (replay, window, dump, kill, deaths, foreign, fork, reload, v7)}
+             for function in (replay, window, types, mask, dump, kill, deaths, foreign, fork, reload, v7)}
 
 
 def main():

@@ -47,12 +47,6 @@ TEST_CASE("unfinished operations are looked at when they are due, in order, as i
       unfinished.wake(woken.number, now_ns + 100);
     }
     unfinished.wake(1U << 30, 0);  // is not there
-    if (random() % 200 == 0) {
-      unfinished.wake_all();
-      for (Unfinished::Entry& entry : reference) {
-        entry.next_look_ns = -1;
-      }
-    }
     // What becomes of an operation hangs on its number and the time alone; a few stay for long.
     const auto look = [&](Unfinished::Entry& entry) {
       const std::uint64_t chance = (entry.number * 0x9E3779B97F4A7C15U + random()) >> 8;
