@@ -226,7 +226,6 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   nccl.version = nccl_version_of(init.activation_mask);
 
   OpenNote opened;
-  opened.ticks = record::g_recorder.ticks();
   opened.nccl = nccl;
   assemble::Communicator& communicator = opened.communicator;
   communicator.context = context;
@@ -259,6 +258,9 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
   order_first_window();
   apply_gate(Masks::kKept);
+  // After the window's own ticks: a communicator is recorded from its start if the first window
+  // began before it was created.
+  opened.ticks = record::g_recorder.ticks();
   writer_.announce(opened.communicator, nccl_, windows_, recorded_);
   note(std::move(opened));
   if (!announced_) {

@@ -156,9 +156,12 @@ void TraceWriter::fail(int error) {
 }
 
 void TraceWriter::apply(const OpenNote& note) {
+  const bool is_first = facts_.abi_version == 0;
   facts_.nccl_version = note.nccl.version;
   facts_.abi_version = note.nccl.abi_version;
-  if (facts_.events.empty() && !windows_.empty()) {
+  // Of later windows the trace has lines of their own. Readers take from an empty list here that
+  // the first communicator was not recorded from its start.
+  if (is_first && !windows_.empty()) {
     facts_.events = windows_.back().events;
   }
   create_file();

@@ -196,6 +196,17 @@ def check_communicators(check, trace, recording):
                 recording.finalized)
 
 
+def check_from_start(check, trace):
+    """Where recording was on when the first communicator was created, the window is older."""
+    if not trace.first["events"]:
+        return
+    starts = [args["start_ns"] for args in trace.by_name["ringside_window"] if args["window"] == 1]
+    check.true("window 1 is in the trace", starts)
+    for context, args in trace.communicators.items():
+        check.true(f"communicator {context} was created at {args['created_ns']}, before window 1 "
+                   f"began at {starts}", all(start <= args["created_ns"] for start in starts))
+
+
 def check_end(check, trace):
     ends = trace.by_name["ringside_end"]
     check.equal("ringside_end lines", len(ends), 1)
@@ -212,6 +223,7 @@ def compare(recording, trace):
     check_operations(check, trace, recording)
     check_states(check, trace, recording)
     check_communicators(check, trace, recording)
+    check_from_start(check, trace)
     check_end(check, trace)
     return check.troubles
 

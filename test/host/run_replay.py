@@ -359,6 +359,7 @@ def death(run, how, after, timing, journal_bytes):
                                                   trace.operations.values()),
                 collections.Counter(expected.identity(event)
                                     for event in recording.operations()))
+    check_replay.check_from_start(check, trace)
     require(not check.troubles, "\n".join(check.troubles[:20]) + "\n" + done.stdout)
     return done.stdout
 
