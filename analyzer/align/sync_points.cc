@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/align/recorded_from_start.h"
+
 namespace ringside::align {
 namespace {
 
@@ -64,12 +66,9 @@ bool is_whole(const model::TraceFile& file) {
          file.process.segment == 1;
 }
 
-bool numbers_can_be_trusted(const model::TraceFile& file, const model::Context& context) {
-  if (counts_always(file.process)) {
-    return true;
-  }
-  return file.windows.size() == 1 && context.created_ns && is_whole(file) &&
-         file.windows.begin()->second.start_ns <= *context.created_ns;
+bool numbers_can_be_trusted(const model::TraceFile& file, std::uint32_t context) {
+  return counts_always(file.process) || (file.windows.size() == 1 && is_whole(file) &&
+                                         is_recorded_from_start(file, context));
 }
 
 class Collector {
@@ -131,7 +130,7 @@ class Collector {
       facts.communicator =
           communicators_.try_emplace(name, static_cast<std::uint32_t>(communicators_.size()))
               .first->second;
-      facts.trusted = number != 0 && numbers_can_be_trusted(file, context);
+      facts.trusted = number != 0 && numbers_can_be_trusted(file, number);
       facts.rank = context.rank;
     }
     for (const model::Operation& operation : file.operations) {

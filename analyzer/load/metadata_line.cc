@@ -290,6 +290,39 @@ error_code take_sampling(Value& value, model::Sampling& sampling) {
   return simdjson::SUCCESS;
 }
 
+error_code take_start(Value& config, bool& starts_at_load) {
+  simdjson::ondemand::object object;
+  if (const auto error = config.get_object().get(object)) {
+    return error;
+  }
+  std::string start;
+  for (auto field : object) {
+    std::string_view key;
+    Value value;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    if (const auto error = field.value().get(value)) return error;
+    if (key == "RINGSIDE_START") {
+      if (const auto error = take_text(value, start)) return error;
+    }
+  }
+  starts_at_load = start == "1";
+  return simdjson::SUCCESS;
+}
+
+error_code take_events(Value& value, bool& has_events) {
+  simdjson::ondemand::array array;
+  if (const auto error = value.get_array().get(array)) {
+    return error;
+  }
+  has_events = false;
+  for (auto element : array) {
+    std::string_view event;
+    if (const auto error = element.get_string().get(event)) return error;
+    has_events = true;
+  }
+  return simdjson::SUCCESS;
+}
+
 }  // namespace
 
 Failure read_process(EventParser& parser, const Event& event, model::Process& process) {
@@ -311,6 +344,8 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "nccl_version") return take_nullable_text(value, process.nccl_version);
     if (key == "abi") return take_integer(value, process.abi);
     if (key == "sampling") return take_sampling(value, process.sampling);
+    if (key == "config") return take_start(value, process.starts_at_load);
+    if (key == "events") return take_events(value, process.has_events);
     return simdjson::SUCCESS;
   });
   if (failure) {

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/align/recorded_from_start.h"
+
 namespace ringside::match {
 namespace {
 
@@ -36,18 +38,21 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
                        (!is_sampled || is_sampled_alike) &&
                        file.operations_written.value_or(0) <= file.operations.size();
+  // Lines are in the order in which operations finished: of a file that nobody closed those before
+  // the last one may be absent.
+  const bool has_all_so_far = file.closed && !file.torn && account.in_rings == 0 &&
+                              !file.next_segment &&
+                              file.operations_written == file.operations.size();
+  member.is_from_start = align::is_recorded_from_start(file, member.context);
   if (!file.windows.empty() && context.created_ns) {
-    const model::Window& first = file.windows.begin()->second;
     const model::Window& last = file.windows.rbegin()->second;
-    member.is_from_start =
-        file.windows.begin()->first == 1 && first.start_ns <= *context.created_ns;
     member.is_to_end =
-        file.closed && !file.process.dump && !file.torn && account.in_rings == 0 &&
-        !file.next_segment && file.operations_written == file.operations.size() &&
+        has_all_so_far && !file.process.dump && !file.recovered &&
         (!last.end_ns || (context.finalized_ns && *context.finalized_ns <= *last.end_ns));
   }
-  member.is_complete = member.is_lossless && !is_sampled && member.is_from_start &&
-                       member.is_to_end && file.windows.size() == 1;
+  member.is_complete_so_far = member.is_lossless && !is_sampled && member.is_from_start &&
+                              has_all_so_far && file.windows.size() == 1;
+  member.is_complete = member.is_complete_so_far && member.is_to_end;
 }
 
 std::vector<Candidate> find_candidates(const model::Traces& traces, const Runs& runs) {

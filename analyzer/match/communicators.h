@@ -19,9 +19,13 @@ struct Member {
   std::uint32_t file = 0;     // index into Traces::files
   std::uint32_t context = 0;  // number in that file
   std::optional<std::uint32_t> rank;
-  /// True if an operation that is not in the file was not called by this rank: the file is closed,
-  /// nothing was lost, and one window spans the life of the communicator.
+  /// True if an operation that is not in the file was not called by this rank: the process closed
+  /// the file, nothing was lost, and one window spans the life of the communicator.
   bool is_complete = false;
+  /// True if that can be said of what came before the last call in the file. Behind that call it
+  /// can be said of a complete one only: a process that was killed, or was dumped while it ran, did
+  /// not leave out what it had not come to.
+  bool is_complete_so_far = false;
   /// What of that is true, where not all is. `is_lossless`: nothing is absent between what is there
   /// (a killed process loses its end only). The others: the first window began before the
   /// communicator, the last one outlasted it.
@@ -29,6 +33,11 @@ struct Member {
   bool is_from_start = false;
   bool is_to_end = false;
 };
+
+/// True of a process that was killed, or was dumped while it ran.
+inline bool is_cut_off(const Member& member) {
+  return member.is_complete_so_far && !member.is_complete;
+}
 
 /// What makes the members one communicator.
 enum class Identity : std::uint8_t {

@@ -168,8 +168,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
            (judgement.is_number_unknown
                 ? judgement.one_of ? " (which is not known: these calls are alike)"
                                    : " (which is not known: the order of its calls does not tell)"
-            : !judgement.left_out_by.empty() ? " (from there on numbers are of later calls there)"
-                                             : "");
+            : judgement.is_told_by_calls ? " (from there on numbers are of later calls there)"
+                                         : "");
   }
   text += difference_name(judgement.difference);
   const auto sides = sides_of(traces, matches, judgements, index);

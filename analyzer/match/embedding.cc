@@ -40,4 +40,9 @@ Embedding::Embedding(const std::vector<std::uint32_t>& reference,
   }
 }
 
+std::size_t Embedding::first_end() const {
+  const auto end = std::find(from_begin_.begin(), from_begin_.end(), calls_);
+  return static_cast<std::size_t>(end - from_begin_.begin());
+}
+
 }  // namespace ringside::match

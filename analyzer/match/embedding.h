@@ -17,6 +17,8 @@ class Embedding {
 
   /// False if there is no way: nothing else is to be asked then.
   bool is_there() const { return from_begin_.back() == calls_; }
+  /// So many places of the reference, from its begin, are needed at least.
+  std::size_t first_end() const;
   /// Whether any way keeps, or leaves out, what the reference has at that place.
   bool may_be_used(std::size_t place) const { return used_[place]; }
   bool may_be_left_out(std::size_t place) const {

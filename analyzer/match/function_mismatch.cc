@@ -113,24 +113,26 @@ bool is_doubtful(const MatchedOperation& operation, const Judgement& judgement) 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches) {
   std::vector<Judgement> judgements;
   judgements.reserve(matches.operations.size());
-  for (const MatchedOperation& operation : matches.operations) {
-    judgements.push_back(judge(traces, matches, operation));
-  }
   const auto& operations = matches.operations;
   for (std::size_t first = 0; first < operations.size();) {
     std::size_t last = first;
-    bool has_doubtful = false;
-    for (; last < operations.size() &&
-           operations[last].communicator == operations[first].communicator;
-         ++last) {
-      has_doubtful = has_doubtful || is_doubtful(operations[last], judgements[last]);
+    while (last < operations.size() &&
+           operations[last].communicator == operations[first].communicator) {
+      ++last;
+    }
+    const CutOff cut_off(traces, matches, first, last);
+    bool has_doubtful = cut_off.lacks_any();  // numbers alone do not tell why
+    for (std::size_t i = first; i < last; ++i) {
+      judgements.push_back(judge(traces, matches, operations[i], cut_off));
+      has_doubtful = has_doubtful || is_doubtful(operations[i], judgements[i]);
     }
     if (has_doubtful) {
       const auto& members = matches.communicators[operations[first].communicator].members;
       const bool are_complete = std::all_of(members.begin(), members.end(),
                                             [](const Member& m) { return m.is_complete; });
       const SignedCalls calls = calls_by_member(traces, matches, first, last);
-      const Explained explained = explain_missing(matches, first, last, calls, judgements);
+      const Explained explained =
+          explain_missing(traces, matches, first, last, calls, cut_off, judgements);
       if (explained != Explained::kByCalls) {
         judge_places(matches, calls, are_complete, judgements);
       }

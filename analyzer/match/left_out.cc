@@ -2,6 +2,7 @@
 #include "analyzer/match/left_out.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -33,12 +34,8 @@ void link_alike(const Matches& matches, const std::vector<std::size_t>& unknown,
                           std::optional<std::pair<std::uint64_t, std::uint64_t>>>;
   std::map<Kind, std::vector<std::size_t>> alike;
   for (const std::size_t i : unknown) {
-    auto members = judgements[i].left_out_by;
-    if (members.empty()) {
-      members = absent_complete_members(matches, matches.operations[i]);
-    }
-    alike[{series_of(matches.operations[i]), std::move(members), judgements[i].one_of}].push_back(
-        i);
+    alike[{series_of(matches.operations[i]), judgements[i].left_out_by, judgements[i].one_of}]
+        .push_back(i);
   }
   for (const auto& [kind, indices] : alike) {
     for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -49,9 +46,17 @@ void link_alike(const Matches& matches, const std::vector<std::size_t>& unknown,
 
 class Explainer {
  public:
-  Explainer(const Matches& matches, std::size_t first, std::size_t last, const SignedCalls& calls,
+  Explainer(const model::Traces& traces, const Matches& matches, std::size_t first,
+            std::size_t last, const SignedCalls& calls, const CutOff& cut_off,
             std::vector<Judgement>& judgements)
-      : matches_(matches), first_(first), last_(last), calls_(calls), judgements_(judgements) {}
+      : traces_(traces),
+        matches_(matches),
+        first_(first),
+        last_(last),
+        calls_(calls),
+        cut_off_(cut_off),
+        members_(matches.communicators[matches.operations[first].communicator].members),
+        judgements_(judgements) {}
 
   Explained explain() {
     if (!find_missing() || missing_.empty()) {
@@ -60,18 +65,28 @@ class Explainer {
     if (matches_.is_part || !embed()) {
       return Explained::kNot;
     }
-    withdraw_from(first_place_, calls_, judgements_);
-    for (const auto& [member, embedding] : embeddings_) {
-      name(member, distinct_[embedding]);
+    if (embeddings_.empty()) {
+      return missing_.empty() ? Explained::kByNumbers : Explained::kNot;
     }
-    for (const auto& [member, embedding] : embeddings_) {
-      leave_open(member, distinct_[embedding]);
+    withdraw_from(first_place_, calls_, judgements_);
+    for (const auto& found : embeddings_) {
+      name(found);
+    }
+    for (const auto& found : embeddings_) {
+      leave_open(found);
     }
     apply();
     return Explained::kByCalls;
   }
 
  private:
+  // The calls of one member that left out some, within those of the reference.
+  struct Embedded {
+    std::uint32_t member = 0;
+    const Embedding* embedding = nullptr;
+    std::size_t end = 0;  // what the reference has from this place on is behind the last call
+  };
+
   // False where numbers are no count of the calls that were made.
   bool find_missing() {
     std::map<std::pair<std::uint32_t, Series>, std::uint64_t> last_number;
@@ -83,9 +98,14 @@ class Explainer {
       if (operation.way == Way::kAligned || operation.occurrence > 0) {
         return false;
       }
-      const auto absent = absent_complete_members(matches_, operation);
-      for (const std::uint32_t member : absent) {
-        missing_[{member, series_of(operation)}].push_back(i);
+      const auto parts = parts_of(matches_, operation);
+      std::size_t next = 0;
+      for (std::uint32_t member = 0; member < members_.size(); ++member) {
+        if (next < parts.size() && parts[next].member == member) {
+          ++next;
+        } else if (members_[member].is_complete_so_far) {
+          missing_[{member, series_of(operation)}].push_back(i);
+        }
       }
     }
     // Operations are sorted by their numbers: behind the first absent one nothing may be.
@@ -112,49 +132,107 @@ class Explainer {
     return symbols;
   }
 
-  // Finds the calls of each complete member within those of the one with the most.
+  // Finds the calls of each member that is complete so far within those of the one with the most.
   bool embed() {
-    const auto& members = matches_.communicators[matches_.operations[first_].communicator].members;
     std::optional<std::uint32_t> most;
-    for (std::uint32_t m = 0; m < members.size(); ++m) {
-      if (members[m].is_complete && (!most || calls_[m].size() > calls_[*most].size())) {
+    for (std::uint32_t m = 0; m < members_.size(); ++m) {
+      if (members_[m].is_complete_so_far && (!most || calls_[m].size() > calls_[*most].size())) {
         most = m;
       }
     }
     reference_ = *most;
     const auto usual = symbols_of(calls_[reference_]);
     first_place_ = usual.size();
-    std::map<std::vector<std::uint32_t>, std::size_t> seen;  // most ranks call the same
-    for (std::uint32_t m = 0; m < members.size(); ++m) {
-      if (!members[m].is_complete || m == reference_) {
+    std::map<std::vector<std::uint32_t>, const Embedding*> seen;  // most ranks call the same
+    for (std::uint32_t m = 0; m < members_.size(); ++m) {
+      if (!members_[m].is_complete_so_far) {
         continue;
       }
       auto symbols = symbols_of(calls_[m]);
-      if (symbols == usual) {
+      if (is_cut_off(members_[m])) {
+        symbols.resize(calls_before_last_group(m));
+      }
+      if (m == reference_ || symbols == usual) {
+        drop_what_it_had_not_come_to(m, usual.size(), usual.size());
         continue;
       }
-      const auto [at, is_new] = seen.try_emplace(std::move(symbols), distinct_.size());
+      const auto [at, is_new] = seen.try_emplace(std::move(symbols), nullptr);
       if (is_new) {
-        const Embedding& found = distinct_.emplace_back(usual, at->first);
-        if (!found.is_there()) {
-          return false;
-        }
-        std::size_t place = 0;
-        while (place < first_place_ && !found.may_be_left_out(place)) {
-          ++place;
-        }
-        first_place_ = place;
+        at->second = &distinct_.emplace_back(usual, at->first);
       }
-      embeddings_.emplace_back(m, at->second);
+      if (!at->second->is_there()) {
+        return false;
+      }
+      add(m, *at->second, at->first.size());
     }
-    return !embeddings_.empty();
+    return true;
   }
 
-  void name(std::uint32_t member, const Embedding& embedding) {
+  // Of the last group that a member called before it was cut off some calls may not have come yet,
+  // in an order that is NCCL's. All calls, where the reference says that it was no such group.
+  std::size_t calls_before_last_group(std::uint32_t member) const {
+    const std::vector<SignedCall>& calls = calls_[member];
+    const std::vector<SignedCall>& usual = calls_[reference_];
+    if (calls.empty() || calls.back().group == 0) {
+      return calls.size();
+    }
+    const auto last = std::find_if(usual.begin(), usual.end(), [&](const SignedCall& call) {
+      return call.operation == calls.back().operation;
+    });
+    if (last != usual.end() && std::count_if(usual.begin(), usual.end(), [&](const SignedCall& c) {
+                                 return c.group == last->group;
+                               }) == 1) {
+      return calls.size();
+    }
+    std::size_t left = calls.size();
+    while (left > 0 && calls[left - 1].group == calls.back().group) {
+      --left;
+    }
+    return left;
+  }
+
+  void add(std::uint32_t member, const Embedding& embedding, std::size_t calls) {
+    const std::size_t end =
+        members_[member].is_complete ? calls_[reference_].size() : embedding.first_end();
+    drop_what_it_had_not_come_to(member, end, calls);
+    if (end == calls) {
+      return;  // it called all of them up to there
+    }
+    std::size_t place = 0;
+    while (place < first_place_ && !embedding.may_be_left_out(place)) {
+      ++place;
+    }
+    first_place_ = place;
+    embeddings_.push_back({member, &embedding, end});
+  }
+
+  // Of a member that was cut off: of what is missing at the end of each series, as many stay as it
+  // left out before its last call.
+  void drop_what_it_had_not_come_to(std::uint32_t member, std::size_t end, std::size_t calls) {
+    if (members_[member].is_complete) {
+      return;
+    }
+    std::map<Series, std::size_t> left_out;
+    for (std::size_t place = 0; place < end; ++place) {
+      ++left_out[series_of(matches_.operations[calls_[reference_][place].operation])];
+    }
+    for (std::size_t i = 0; i < calls; ++i) {
+      std::size_t& count = left_out[series_of(matches_.operations[calls_[member][i].operation])];
+      count -= count > 0 ? 1 : 0;
+    }
+    for (auto& [whose, indices] : missing_) {
+      if (whose.first == member) {
+        indices.resize(std::min(indices.size(), left_out[whose.second]));
+      }
+    }
+    std::erase_if(missing_, [](const auto& missing) { return missing.second.empty(); });
+  }
+
+  void name(const Embedded& found) {
     const auto& usual = calls_[reference_];
-    for (std::size_t place = 0; place < usual.size(); ++place) {
-      if (!embedding.may_be_used(place)) {
-        named_[usual[place].operation].push_back(member);
+    for (std::size_t place = 0; place < found.end; ++place) {
+      if (!found.embedding->may_be_used(place)) {
+        named_[usual[place].operation].push_back(found.member);
       }
     }
   }
@@ -166,7 +244,7 @@ class Explainer {
   }
 
   // What is missing beyond what could be named, of each series: one of several calls.
-  void leave_open(std::uint32_t member, const Embedding& embedding) {
+  void leave_open(const Embedded& found) {
     struct Candidates {
       std::size_t named = 0;
       std::vector<std::size_t> operations;
@@ -175,19 +253,19 @@ class Explainer {
     };
     std::map<Series, Candidates> of_series;
     const auto& usual = calls_[reference_];
-    for (std::size_t place = 0; place < usual.size(); ++place) {
+    for (std::size_t place = 0; place < found.end; ++place) {
       const MatchedOperation& operation = matches_.operations[usual[place].operation];
       Candidates& candidates = of_series[series_of(operation)];
-      if (!embedding.may_be_used(place)) {
+      if (!found.embedding->may_be_used(place)) {
         ++candidates.named;
-      } else if (embedding.may_be_left_out(place)) {
+      } else if (found.embedding->may_be_left_out(place)) {
         candidates.operations.push_back(usual[place].operation);
         candidates.from = std::min(candidates.from, operation.number);
         candidates.to = std::max(candidates.to, operation.number);
       }
     }
     for (const auto& [series, candidates] : of_series) {
-      const auto missing = std::as_const(missing_).find({member, series});
+      const auto missing = std::as_const(missing_).find({found.member, series});
       if (missing == missing_.end() || missing->second.size() <= candidates.named) {
         continue;
       }
@@ -196,8 +274,9 @@ class Explainer {
       for (const auto* const indices : {&missing->second, &candidates.operations}) {
         for (auto i = indices->rbegin(); i != indices->rend() && left > 0; ++i) {
           OneOf& open = open_[*i];
-          if (!named_.contains(*i) && (open.members.empty() || open.members.back() != member)) {
-            open.members.push_back(member);
+          if (!named_.contains(*i) &&
+              (open.members.empty() || open.members.back() != found.member)) {
+            open.members.push_back(found.member);
             open.from = std::min(open.from, candidates.from);
             open.to = std::max(open.to, candidates.to);
             --left;
@@ -225,33 +304,37 @@ class Explainer {
     }
     for (auto& [i, members] : named_) {
       judgements_[i] = {Verdict::kMissing, Difference::kNone, 0};
-      if (members != absent_complete_members(matches_, matches_.operations[i])) {
-        judgements_[i].left_out_by = std::move(members);
-      }
+      judgements_[i].is_told_by_calls =
+          members != left_out_by_number(traces_, matches_, matches_.operations[i], cut_off_);
+      judgements_[i].left_out_by = std::move(members);
     }
     link_alike(matches_, unknown, judgements_);
   }
 
+  const model::Traces& traces_;
   const Matches& matches_;
   const std::size_t first_;
   const std::size_t last_;
   const SignedCalls& calls_;
+  const CutOff& cut_off_;
+  const std::vector<Member>& members_;
   std::vector<Judgement>& judgements_;
   std::map<std::pair<std::uint32_t, Series>, std::vector<std::size_t>> missing_;  // by number
   std::map<Signature, std::uint32_t> names_;
   std::uint32_t reference_ = 0;
   std::size_t first_place_ = 0;  // from which on calls may be left out
-  std::vector<Embedding> distinct_;
-  std::vector<std::pair<std::uint32_t, std::size_t>> embeddings_;  // of members that left out some
-  std::map<std::size_t, std::vector<std::uint32_t>> named_;        // members, by operation
+  std::deque<Embedding> distinct_;
+  std::vector<Embedded> embeddings_;
+  std::map<std::size_t, std::vector<std::uint32_t>> named_;  // members, by operation
   std::map<std::size_t, OneOf> open_;
 };
 
 }  // namespace
 
-Explained explain_missing(const Matches& matches, std::size_t first, std::size_t last,
-                          const SignedCalls& calls, std::vector<Judgement>& judgements) {
-  return Explainer(matches, first, last, calls, judgements).explain();
+Explained explain_missing(const model::Traces& traces, const Matches& matches, std::size_t first,
+                          std::size_t last, const SignedCalls& calls, const CutOff& cut_off,
+                          std::vector<Judgement>& judgements) {
+  return Explainer(traces, matches, first, last, calls, cut_off, judgements).explain();
 }
 
 void doubt_numbers(const Matches& matches, std::size_t first, std::size_t last,

@@ -20,11 +20,13 @@ enum class Explained : std::uint8_t {
 };
 
 /// Looks at the missing ones among the collectives of one communicator, operations [first, last),
-/// and at ranks whose traces are complete only. By calls: what was surely left out is missing
-/// there, with Judgement::left_out_by; what may be one of several calls has a number that is not
-/// known; and what has a number without a part only since numbers are shifted is undecided.
-Explained explain_missing(const Matches& matches, std::size_t first, std::size_t last,
-                          const SignedCalls& calls, std::vector<Judgement>& judgements);
+/// and only at ranks whose traces are complete, or complete so far. By calls: what was surely left
+/// out is missing there, with Judgement::left_out_by; what may be one of several calls has a number
+/// that is not known; and what has a number without a part only since numbers are shifted is
+/// undecided. Of a rank that was cut off nothing behind its last call is missing.
+Explained explain_missing(const model::Traces& traces, const Matches& matches, std::size_t first,
+                          std::size_t last, const SignedCalls& calls, const CutOff& cut_off,
+                          std::vector<Judgement>& judgements);
 
 /// Where it could not be explained: no missing one keeps its number. Undecided where ranks called
 /// different functions, which shifts numbers, too.

@@ -17,7 +17,7 @@ SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches,
     for (const Part& part : parts_of(matches, matched)) {
       const model::Operation& operation = operation_of(traces, part);
       calls[part.member].push_back(
-          {operation.enqueue_start_ns.value_or(0), operation.id, i,
+          {operation.enqueue_start_ns.value_or(0), operation.id, i, operation.group.value_or(0),
            Signature(operation.func, operation.datatype, operation.bytes.value_or(0),
                      operation.root.value_or(0))});
     }

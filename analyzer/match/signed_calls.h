@@ -20,6 +20,7 @@ struct SignedCall {
   std::int64_t time_ns = 0;
   std::uint64_t id = 0;
   std::size_t operation = 0;  // index into Matches::operations
+  std::uint64_t group = 0;    // 0: none, or not known
   Signature signature;        // as this member called it
 };
 

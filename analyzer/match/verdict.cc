@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
 namespace ringside::match {
 namespace {
@@ -157,8 +158,7 @@ const char* difference_name(Difference difference) {
 }
 
 bool disagrees(const Judgement& judgement) {
-  const bool is_of_another = !judgement.left_out_by.empty() && !judgement.is_number_unknown;
-  return is_of_another ||
+  return judgement.is_told_by_calls ||
          (judgement.difference != Difference::kNone && judgement.difference != Difference::kState);
 }
 
@@ -171,7 +171,7 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 }
 
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation) {
+                const MatchedOperation& operation, const CutOff& cut_off) {
   const auto parts = parts_of(matches, operation);
   if (operation.way == Way::kGroup) {  // it is one only because its pairs agree
     return has_state_mismatch(traces, parts)
@@ -192,9 +192,12 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
   }
   const auto absent = absent_members(matches, operation);
   // What could not be aligned for certain is never claimed to be missing.
-  if (operation.way != Way::kAligned &&
-      std::any_of(absent.begin(), absent.end(), [](const Member* m) { return m->is_complete; })) {
-    return {Verdict::kMissing, Difference::kNone, 0};
+  if (operation.way != Way::kAligned) {
+    if (auto members = left_out_by_number(traces, matches, operation, cut_off); !members.empty()) {
+      Judgement missing{Verdict::kMissing, Difference::kNone, 0};
+      missing.left_out_by = std::move(members);
+      return missing;
+    }
   }
   if (has_state_mismatch(traces, parts)) {
     return {Verdict::kStateMismatch, Difference::kState, 0};
@@ -215,35 +218,41 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
           Difference::kNone, 0};
 }
 
-std::vector<std::uint32_t> absent_complete_members(const Matches& matches,
-                                                   const MatchedOperation& operation) {
+std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const Matches& matches,
+                                              const MatchedOperation& operation,
+                                              const CutOff& cut_off) {
   const auto& members = matches.communicators[operation.communicator].members;
-  std::vector<std::uint32_t> absent;
+  std::vector<std::uint32_t> found;
   if (operation.part_count == members.size()) {
-    return absent;
+    return found;
   }
   for (const Member* member : absent_members(matches, operation)) {
-    if (member->is_complete) {
-      absent.push_back(static_cast<std::uint32_t>(member - members.data()));
+    const auto index = static_cast<std::uint32_t>(member - members.data());
+    if (member->is_complete ||
+        (is_cut_off(*member) && cut_off.came_past(traces, matches, index, operation))) {
+      found.push_back(index);
     }
   }
-  return absent;
+  return found;
 }
 
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         const Judgement& judgement) {
   std::vector<std::uint32_t> ranks;
   const auto& members = matches.communicators[operation.communicator].members;
-  for (const std::uint32_t member : judgement.left_out_by) {
-    ranks.push_back(members[member].rank.value_or(member));
-  }
-  if (!ranks.empty()) {
+  const auto add = [&](const Member& member) {
+    if (member.rank) {
+      ranks.push_back(*member.rank);
+    }
+  };
+  if (judgement.verdict == Verdict::kMissing) {
+    for (const std::uint32_t member : judgement.left_out_by) {
+      add(members[member]);
+    }
     return ranks;
   }
   for (const Member* member : absent_members(matches, operation)) {
-    if (member->rank && (judgement.verdict != Verdict::kMissing || member->is_complete)) {
-      ranks.push_back(*member->rank);
-    }
+    add(*member);
   }
   return ranks;
 }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/match/cut_off.h"
 #include "analyzer/match/matcher.h"
 
 namespace ringside::match {
@@ -21,7 +22,7 @@ enum class Verdict : std::uint8_t {
   kDatatypeMismatch,
   kRootMismatch,
   kStateMismatch,  // finished on some ranks; in flight on others, which were dumped or killed
-  kMissing,        // a rank whose trace is complete did not call it
+  kMissing,        // a rank whose trace is complete, or goes on behind it, did not call it
   kNotRecorded,    // not in the traces of all ranks, but those are not complete, or not all there
   kUndecided,      // it cannot be said what belongs together, or records may be lost
 };
@@ -45,10 +46,11 @@ struct Judgement {
   /// Of a function mismatch after which the numbers are shifted: the members that called it at that
   /// place, since others called it at another. Empty: all that have a part of it.
   std::vector<std::uint32_t> callers = {};
-  /// Of a missing one: the members that left it out, ascending, where the order of their calls says
-  /// so and not the numbers, which are of other calls from there on. Empty: all complete ones that
-  /// have no part of it.
+  /// Of a missing one: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};
+  /// Of a missing one: the order of their calls says so and not the numbers, which are of other
+  /// calls from there on.
+  bool is_told_by_calls = false;
   /// Of a missing one: it stands for a call whose number is not known, since the calls are alike:
   /// one of `one_of`, if that can be said. All that are alike in this are linked by `other`.
   bool is_number_unknown = false;
@@ -66,19 +68,20 @@ bool is_finished(const model::Operation& operation);
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
 
 /// Compares the ranks' records of one operation. A function mismatch is not seen here, see
-/// judge_all.
+/// judge_all. `cut_off` is of its communicator.
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation);
+                const MatchedOperation& operation, const CutOff& cut_off = {});
 
 /// Ranks that have a trace, but not this operation in it; of a missing one, those that surely did
 /// not call it.
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         const Judgement& judgement);
 
-/// Members that have no part of the operation, though their traces are complete; not of pairs and
-/// groups.
-std::vector<std::uint32_t> absent_complete_members(const Matches& matches,
-                                                   const MatchedOperation& operation);
+/// Members that have no part of the operation, and left it out as far as numbers say: their traces
+/// are complete, or came past it.
+std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const Matches& matches,
+                                              const MatchedOperation& operation,
+                                              const CutOff& cut_off);
 
 }  // namespace ringside::match
 

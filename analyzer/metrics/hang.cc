@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "analyzer/align/recorded_from_start.h"
 #include "analyzer/metrics/find_cycle.h"
 
 namespace ringside::metrics {
@@ -37,10 +38,8 @@ bool counts_always(const std::string& version) {
 }
 
 bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
-  const auto found = file.contexts.find(context);
   return file.windows.size() == 1 && file.process.segment == 1 && file.account.rotated == 0 &&
-         found != file.contexts.end() && found->second.created_ns &&
-         file.windows.begin()->second.start_ns <= *found->second.created_ns;
+         align::is_recorded_from_start(file, context);
 }
 
 class Finder {

@@ -45,6 +45,8 @@ struct Process {
   std::string nccl_version;  // empty if not known
   std::int64_t abi = 0;
   Sampling sampling;
+  bool starts_at_load = false;  // RINGSIDE_START, as `config` has it
+  bool has_events = false;      // `events` is not empty
 };
 
 struct Context {

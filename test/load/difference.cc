@@ -132,6 +132,8 @@ std::string describe(const model::Process& process) {
       .add("window_ns", process.sampling.window_ns)
       .add("period_ns", process.sampling.period_ns)
       .add("min_bytes", process.sampling.min_bytes)
+      .add("starts_at_load", process.starts_at_load)
+      .add("has_events", process.has_events)
       .text();
 }
 

@@ -104,7 +104,8 @@ std::vector<Change> all_changes() {
       changes, [](model::TraceFile& file) -> Process& { return file.process; }, &Process::run_id,
       &Process::dump, &Process::segment, &Process::segment_start_ns, &Process::job, &Process::host,
       &Process::boot_id, &Process::pid, &Process::launcher_rank, &Process::base_time_s,
-      &Process::start_ns, &Process::nccl_version, &Process::abi);
+      &Process::start_ns, &Process::nccl_version, &Process::abi, &Process::starts_at_load,
+      &Process::has_events);
   using model::Sampling;
   add_changes<Sampling>(
       changes, [](model::TraceFile& file) -> Sampling& { return file.process.sampling; },

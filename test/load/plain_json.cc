@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/load/plain_json.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -138,6 +139,14 @@ std::optional<bool> boolean_of(std::string_view text) {
 std::optional<std::string> text_of(std::string_view text) {
   const json value = parsed(text);
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
+}
+
+std::optional<std::size_t> strings_in(std::string_view text) {
+  const json value = parsed(text);
+  const bool are_strings =
+      value.is_array() &&
+      std::all_of(value.begin(), value.end(), [](const json& of) { return of.is_string(); });
+  return are_strings ? std::optional(value.size()) : std::nullopt;
 }
 
 }  // namespace ringside::plain

@@ -37,6 +37,8 @@ std::optional<std::int64_t> integer_of(std::string_view json);
 std::optional<std::int64_t> digits_of(std::string_view text, int base);
 std::optional<bool> boolean_of(std::string_view json);
 std::optional<std::string> text_of(std::string_view json);
+/// How many there are in an array of strings; nothing for anything else.
+std::optional<std::size_t> strings_in(std::string_view json);
 
 template <typename Value>
 std::optional<Value> value_of(std::string_view json) {

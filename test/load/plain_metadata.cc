@@ -197,6 +197,35 @@ bool read_sampling(const Members& args, model::Sampling& sampling) {
   return true;
 }
 
+bool read_start(const Members& args, bool& starts_at_load) {
+  for (const Member& member : args) {
+    if (member.key != "config") {
+      continue;
+    }
+    const auto members = members_of(member.value);
+    std::string start;
+    if (!members || !take(*members, "RINGSIDE_START", start)) {
+      return false;
+    }
+    starts_at_load = start == "1";
+  }
+  return true;
+}
+
+bool read_events(const Members& args, bool& has_events) {
+  for (const Member& member : args) {
+    if (member.key != "events") {
+      continue;
+    }
+    const auto count = strings_in(member.value);
+    if (!count) {
+      return false;
+    }
+    has_events = *count > 0;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool read_process(const std::string& arguments, model::Process& process) {
@@ -212,7 +241,8 @@ bool read_process(const std::string& arguments, model::Process& process) {
       !take(*args, "boot_id", process.boot_id) || !take(*args, "pid", process.pid) ||
       !take(*args, "launcher_rank", process.launcher_rank) ||
       !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi) ||
-      !read_sampling(*args, process.sampling)) {
+      !read_sampling(*args, process.sampling) || !read_start(*args, process.starts_at_load) ||
+      !read_events(*args, process.has_events)) {
     return false;
   }
   for (const Member& member : *args) {

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/cut_off.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "analyzer/match/entry.h"
+
+namespace ringside::match {
+namespace {
+
+bool is_collective(const MatchedOperation& operation) {
+  return operation.way != Way::kPair && operation.way != Way::kGroup;
+}
+
+std::pair<std::int64_t, std::uint64_t> call_order(const model::Operation& operation) {
+  return {time_of(operation), operation.id};
+}
+
+// NCCL puts the calls of one group into an order of its own.
+bool is_called_before(const model::Operation& a, const model::Operation& b) {
+  const bool is_one_group = a.group && b.group && *a.group == *b.group && *a.group != 0;
+  return !is_one_group && call_order(a) < call_order(b);
+}
+
+}  // namespace
+
+CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t first,
+               std::size_t last) {
+  const auto& members = matches.communicators[matches.operations[first].communicator].members;
+  const auto cut_off = std::count_if(members.begin(), members.end(), is_cut_off);
+  if (cut_off == 0) {
+    return;
+  }
+  std::map<std::uint32_t, std::pair<std::int64_t, std::uint64_t>> latest;
+  for (std::size_t i = first; i < last; ++i) {
+    if (!is_collective(matches.operations[i])) {
+      continue;
+    }
+    std::ptrdiff_t called = 0;
+    for (const Part& part : parts_of(matches, matches.operations[i])) {
+      if (!is_cut_off(members[part.member])) {
+        continue;
+      }
+      ++called;
+      const auto order = call_order(operation_of(traces, part));
+      const auto [known, is_new] = latest.try_emplace(part.member, order);
+      if (is_new || known->second < order) {
+        known->second = order;
+        last_[part.member] = i;
+      }
+    }
+    lacks_any_ = lacks_any_ || called < cut_off;
+  }
+}
+
+bool CutOff::came_past(const model::Traces& traces, const Matches& matches, std::uint32_t member,
+                       const MatchedOperation& operation) const {
+  const auto found = last_.find(member);
+  if (found == last_.end()) {
+    return false;
+  }
+  const auto of_last = parts_of(matches, matches.operations[found->second]);
+  bool is_before = false;
+  for (const Part& part : parts_of(matches, operation)) {
+    const auto later =
+        std::lower_bound(of_last.begin(), of_last.end(), part.member,
+                         [](const Part& p, std::uint32_t wanted) { return p.member < wanted; });
+    if (later == of_last.end() || later->member != part.member) {
+      continue;
+    }
+    if (!is_called_before(operation_of(traces, part), operation_of(traces, *later))) {
+      return false;
+    }
+    is_before = true;
+  }
+  return is_before;
+}
+
+}  // namespace ringside::match
