@@ -107,10 +107,10 @@ def late_numbers(nccl, same_sizes=False):
     """Rank 1 is recorded from the tenth operation on only, and NCCL up to 2.25 counts from there."""
     files = {}
     for rank in range(2):
-        trace = Trace(rank, abi=2, nccl=nccl)
+        trace = Trace(rank, abi=2, nccl=nccl, windows=1 - rank)
         trace.communicator(nranks=None)
         if rank == 1:
-            trace.events[2]["args"]["start_ns"] = 11_000_000
+            trace.window(1, 11_000_000)
         for i in range(40):
             if rank == 1 and i < 10:
                 trace.time_ns += 1_000_000

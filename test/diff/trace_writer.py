@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes small traces by docs/trace-format.md alone, independent of the plugin and the analyzer."""
+"""Writes small traces by docs/trace-format.md, independent of the analyzer. Lines, their order and
+their members are those of the plugin: host-shape holds them against what it writes."""
 
 import json
 
@@ -48,28 +49,50 @@ class Trace:
         self.operations = self.after = after  # of the segments before
         self.time_ns = start_ns + 1_000_000
         self.abi = abi
+        self.dump = dump
+        self.tids = set()  # of the threads that have a name
         self.account = {"Coll": {"produced": 4, "written": 2, "merged": 2}}
         self.given_up = {}
         run_id = f"0x{0xabc0 + rank if run is None else run:016x}"
         args = {"format_version": 1, "plugin_version": "0.1.0", "run_id": run_id}
         if dump:
             args["dump"] = True
-        if segment is not None:
-            args.update({"segment": segment, "segment_start_ns": start_ns})
         args.update({
+            "segment": segment or 1, "segment_start_ns": start_ns,
             "job": job, "host": host, "boot_id": "b00t", "pid": self.pid, "launcher_rank": rank,
             "launcher_rank_from": "RANK", "base_time_s": BASE_TIME_S, "start_ns": start_ns,
-            "nccl_version": nccl, "abi": abi, "clock": "tsc", "events": ["Coll", "P2p", "ProxyOp"],
-            "config": {}, "environment": {}})
+            "nccl_version": nccl, "abi": abi, "clock": "tsc",
+            "events": ["Coll", "P2p", "ProxyOp"] if windows else [],
+            "config": {"RINGSIDE_START": "1" if windows else "0"}, "environment": {}})
         self.meta("ringside_trace", args)
-        self.meta("process_name", {"name": f"rank {rank}"})
+        self.meta("process_name", {"name": f"rank {rank} on {host}"})
+        self.meta("process_sort_index", {"sort_index": rank})
+        self.clock(start_ns)
         for window in range(windows):
-            self.meta("ringside_window", {"window": window + 1, "start_ns": start_ns + window,
-                                          "events": ["Coll"]})
+            self.window(window + 1, start_ns + window, is_told_again=segment not in (None, 1))
 
-    def meta(self, name, args):
-        self.events.append({"ph": "M", "pid": self.pid, "tid": self.pid, "ts": 0, "name": name,
-                            "args": args})
+    def window(self, number, start_ns, is_told_again=False):
+        self.meta("ringside_window", {"window": number, "start_ns": start_ns, "events": ["Coll"]})
+        if not is_told_again:
+            self.events.append({"ph": "i", "cat": "mark", "s": "p", "pid": self.pid,
+                                "tid": self.pid, "ts": Number(start_ns), "name": "ringside start",
+                                "args": {}})
+
+    def meta(self, name, args, tid=None):
+        self.events.append({"ph": "M", "name": name, "pid": self.pid, "tid": tid or self.pid,
+                            "ts": 0, "args": args})
+
+    def clock(self, time_ns):
+        self.meta("ringside_clock", {
+            "ts_ns": time_ns, "realtime_ns": hex(BASE_TIME_S * 1_000_000_000 + time_ns),
+            "monotonic_ns": hex(time_ns), "uncertainty_ns": 50})
+
+    def call(self, tid, event):
+        """A line of a thread's row, which has its name before the first."""
+        if tid not in self.tids:
+            self.tids.add(tid)
+            self.meta("thread_name", {"name": "trainer"}, tid)
+        self.events.append(event)
 
     def communicator(self, context=1, *, comm="0xba385c900b3c5b33", name="world", nranks=2,
                      rank=None):
@@ -96,7 +119,7 @@ class Trace:
                 "seq": seq, "count": count, "datatype": datatype,
                 "bytes": count * SIZES[datatype] if datatype in SIZES else None,
                 "root": root, "peer": peer, "algo": algo, "proto": proto, "channels": 2, "group": group,
-                "window": window, "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
+                "window": window, "tid": 7, "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
         if state != "enqueued":
             args["start_ns"] = start
         if state == "completed":
@@ -107,10 +130,9 @@ class Trace:
         args = {k: v for k, v in args.items() if v is not None}
         shown = (start, end) if state != "enqueued" else (begin, begin + 3_000)
         bind = f"0x{0x7f3a000000000000 + self.pid * 65536 + op:016x}"
-        self.events.append({"ph": "X", "cat": "api", "pid": self.pid, "tid": 7,
-                            "ts": Number(begin), "dur": Number(3_000), "name": func,
-                            "bind_id": bind, "flow_out": True,
-                            "args": {"type": "Coll", "id": op, "context": context, "op": op}})
+        self.call(7, {"ph": "X", "cat": "api", "pid": self.pid, "tid": 7, "ts": Number(begin),
+                      "dur": Number(3_000), "name": func, "bind_id": bind, "flow_out": True,
+                      "args": {"type": "Coll", "id": op, "context": context, "op": op}})
         slice_ = {"cat": "op", "id2": {"local": hex(op)}, "pid": self.pid, "tid": self.pid}
         outer = min(begin, shown[0])
         self.events += [
@@ -125,7 +147,10 @@ class Trace:
     def text(self, closed=True, torn="", next_segment=None, recovered=False, silent_ns=None,
              lost=None):
         """The file; not closed, it may end in a line that was cut off. lost: of marks and ranges."""
-        account = {"ts_ns": self.time_ns, "final": closed, "by_type": self.account}
+        if closed:
+            self.clock(self.time_ns)
+        account = {"ts_ns": self.time_ns, "final": closed and not self.dump and next_segment is None,
+                   "by_type": self.account}
         if self.given_up:
             account["given_up"] = self.given_up
         self.meta("ringside_account", account | {"by_thread": []})
