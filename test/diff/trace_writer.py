@@ -119,14 +119,13 @@ class Trace:
                 "seq": seq, "count": count, "datatype": datatype,
                 "bytes": count * SIZES[datatype] if datatype in SIZES else None,
                 "root": root, "peer": peer, "algo": algo, "proto": proto, "channels": 2, "group": group,
-                "window": window, "tid": 7, "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
+                "in_flight": True if in_flight else None, "window": window, "tid": 7,
+                "enqueue_start_ns": begin, "enqueue_end_ns": begin + 3_000}
         if state != "enqueued":
             args["start_ns"] = start
         if state == "completed":
             args["end_ns"] = end
         args.update({"times_from": times_from, "state": state})
-        if in_flight:
-            args["in_flight"] = True
         args = {k: v for k, v in args.items() if v is not None}
         shown = (start, end) if state != "enqueued" else (begin, begin + 3_000)
         bind = f"0x{0x7f3a000000000000 + self.pid * 65536 + op:016x}"

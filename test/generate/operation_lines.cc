@@ -114,25 +114,37 @@ void TraceFile::line_of(const Operation& operation) {
 void TraceFile::keys_of(const Operation& operation) {
   const auto group = static_cast<std::size_t>(operation.group);
   out_ << R"(,"context":)" << group + 1;
+  const bool is_bare = options_.detail == Detail::kOperationsOnly;
   if (!options_.no_hash) {
     out_ << R"(,"comm":)";
-    out_.hex(hashes_.at(group)) << R"(,"nranks":)" << sizes_.at(group);
+    out_.hex(hashes_.at(group));
   }
-  out_ << R"(,"rank":)" << operation.local_rank << R"(,"kind":")"
-       << (operation.is_p2p ? "p2p" : "coll") << R"(","func":")" << operation.func << '"';
+  out_ << R"(,"rank":)" << operation.local_rank;
+  if (!options_.no_hash) {
+    out_ << R"(,"nranks":)" << sizes_.at(group);
+  }
+  out_ << R"(,"kind":")" << (operation.is_p2p ? "p2p" : "coll") << R"(","func":")" << operation.func
+       << '"';
   if (!operation.is_p2p) {
-    out_ << R"(,"seq":)" << operation.seq << R"(,"algo":"RING","proto":"SIMPLE")";
-  } else {
-    out_ << R"(,"peer":)" << operation.peer;
+    out_ << R"(,"seq":)" << operation.seq;
   }
+  out_ << R"(,"count":)" << operation.count << R"(,"datatype":")" << operation.datatype
+       << R"(","bytes":)" << operation.bytes;
   if (operation.root >= 0) {
     out_ << R"(,"root":)" << operation.root;
   }
-  out_ << R"(,"count":)" << operation.count << R"(,"datatype":")" << operation.datatype
-       << R"(","bytes":)" << operation.bytes << R"(,"window":1)";
+  if (operation.is_p2p) {
+    out_ << R"(,"peer":)" << operation.peer;
+  } else {
+    out_ << R"(,"algo":"RING","proto":"SIMPLE")";
+  }
   // Lines for load stay below 500 bytes.
-  if (operation.is_p2p || options_.detail != Detail::kOperationsOnly) {
+  if (operation.is_p2p || !is_bare) {
     out_ << R"(,"channels":)" << options_.channels << R"(,"group":)" << operation.group_id;
+  }
+  out_ << (is_in_flight(operation) ? R"(,"in_flight":true)" : "") << R"(,"window":1)";
+  if (!is_bare) {
+    out_ << R"(,"tid":)" << 1000 + rank_;
   }
 }
 
@@ -154,7 +166,7 @@ void TraceFile::times_of(const Operation& operation) {
        << (!is_in_flight(operation) ? "completed"
            : is_started             ? "started"
                                     : "enqueued")
-       << '"' << (is_in_flight(operation) ? R"(,"in_flight":true)" : "");
+       << '"';
 }
 
 void TraceFile::calls_of(const Operation& operation) {
@@ -167,6 +179,10 @@ void TraceFile::calls_of(const Operation& operation) {
     out_.microseconds(from_ns) << R"(,"dur":)";
     out_.microseconds(to_ns - from_ns) << R"(,"name":")" << name << '"';
   };
+  if (calls_ == 0) {
+    metadata("thread_name");
+    out_ << R"("name":"trainer"}},)" << '\n';
+  }
   if (options_.detail == Detail::kFull && !operation.is_p2p) {
     slice(start_ns, start_ns + (end_ns - start_ns) / 4, operation.func);
     out_ << R"(,"args":{"type":"CollApi","id":)" << ++calls_ << R"(,"context":)" << group + 1
@@ -186,8 +202,8 @@ void TraceFile::rows_of(const Operation& operation) {
     for (int channel = 0; channel < options_.channels; ++channel) {
       const std::uint64_t id = ++asyncs_;
       begin_async(schema::kCategoryGpu, id, clock_.at(operation.start_ns));
-      out_ << R"(,"name":"GPU channel )" << channel << R"(","args":{"op":)" << operations_
-           << R"(,"context":)" << group + 1 << R"(,"gpu_start":)";
+      out_ << R"(,"name":"GPU channel )" << channel << R"(","args":{"context":)" << group + 1
+           << R"(,"op":)" << operations_ << R"(,"gpu_start":)";
       out_.hex(static_cast<std::uint64_t>(operation.start_ns)) << R"(,"gpu_stop":)";
       out_.hex(static_cast<std::uint64_t>(operation.end_ns))
           << R"(,"callback_start_ns":)" << clock_.at(operation.start_ns + 100'000)
@@ -210,9 +226,12 @@ void TraceFile::net_row(const Operation& operation, const NetRow& row) {
   const auto group = static_cast<std::size_t>(operation.group);
   const std::uint64_t row_id = ++asyncs_;
   begin_async(schema::kCategoryProxy, row_id, clock_.at(row.start_ns));
-  out_ << R"(,"name":")" << direction << " channel " << row.channel << R"(","args":{"op":)"
-       << operations_ << R"(,"context":)" << group + 1 << R"(,"peer":)" << row.peer
-       << R"(,"steps":)" << kSteps << R"(,"bytes":)" << row.bytes << "}},\n";
+  out_ << R"(,"name":")" << direction << " channel " << row.channel << R"(","args":{"context":)"
+       << group + 1 << R"(,"op":)" << operations_ << R"(,"peer":)" << row.peer << R"(,"steps":)"
+       << kSteps << R"(,"chunk_bytes":)" << row.bytes / static_cast<std::uint64_t>(kSteps)
+       << R"(,"bytes":)" << row.bytes << R"(,"func":")" << operation.func << "\"}},\n";
+  end_async(schema::kCategoryProxy, row_id, clock_.at(row.end_ns));
+  out_ << R"(,"name":")" << direction << " channel " << row.channel << "\"},\n";
   const std::int64_t step_ns = (row.end_ns - row.start_ns) / kSteps;
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const std::int64_t begin_ns = row.start_ns + step * step_ns;
@@ -221,23 +240,22 @@ void TraceFile::net_row(const Operation& operation, const NetRow& row) {
     const std::int64_t moved_ns = row.transfer_ns / kSteps;
     const std::uint64_t id = ++asyncs_;
     begin_async(schema::kCategoryStep, id, clock_.at(begin_ns));
-    out_ << R"(,"name":")" << direction << " steps channel " << row.channel << R"(","args":{"op":)"
-         << operations_ << R"(,"context":)" << group + 1 << R"(,"peer":)" << row.peer
-         << R"(,"step":)" << step << R"(,"bytes":)"
+    out_ << R"(,"name":")" << direction << " steps channel " << row.channel
+         << R"(","args":{"context":)" << group + 1 << R"(,"op":)" << operations_ << R"(,"step":)"
+         << step << R"(,"peer":)" << row.peer << R"(,"bytes":)"
          << row.bytes / static_cast<std::uint64_t>(kSteps) << R"(,"gpu_wait_ns":)" << wait_ns;
     if (row.is_send) {
       const std::int64_t peer_ns = end_ns - begin_ns - wait_ns - moved_ns;
       out_ << R"(,"peer_wait_ns":)" << std::max<std::int64_t>(peer_ns, 0);
-    } else {
+    }
+    out_ << R"(,"transfer_ns":)" << (row.is_send ? moved_ns : end_ns - begin_ns - 2 * wait_ns);
+    if (!row.is_send) {
       out_ << R"(,"flush_ns":)" << wait_ns;
     }
-    out_ << R"(,"transfer_ns":)" << (row.is_send ? moved_ns : end_ns - begin_ns - 2 * wait_ns)
-         << "}},\n";
+    out_ << "}},\n";
     end_async(schema::kCategoryStep, id, clock_.at(end_ns));
     out_ << R"(,"name":")" << direction << " steps channel " << row.channel << "\"},\n";
   }
-  end_async(schema::kCategoryProxy, row_id, clock_.at(row.end_ns));
-  out_ << R"(,"name":")" << direction << " channel " << row.channel << "\"},\n";
 }
 
 }  // namespace ringside::generate

@@ -31,8 +31,8 @@ TraceFile::TraceFile(const Options& options, int rank, const HostClock& clock)
 
 void TraceFile::metadata(const char* name) {
   const int pid = 1000 + rank_;
-  out_ << R"({"ph":"M","pid":)" << pid << R"(,"tid":)" << pid << R"(,"ts":0,"name":")" << name
-       << R"(","args":{)";
+  out_ << R"({"ph":"M","name":")" << name << R"(","pid":)" << pid << R"(,"tid":)" << pid
+       << R"(,"ts":0,"args":{)";
 }
 
 void TraceFile::clock_line(std::int64_t true_ns) {
@@ -43,6 +43,41 @@ void TraceFile::clock_line(std::int64_t true_ns) {
   out_.hex(static_cast<std::uint64_t>(ts_ns)) << R"(,"uncertainty_ns":50}},)" << '\n';
 }
 
+bool TraceFile::starts_late() const {
+  return std::any_of(options_.faults.begin(), options_.faults.end(), [&](const Fault& fault) {
+    return fault.kind == FaultKind::kStartLate && fault.rank == rank_;
+  });
+}
+
+void TraceFile::window_lines(std::int64_t start_ns) {
+  const int pid = 1000 + rank_;
+  metadata(schema::kLineWindow);
+  out_ << R"("window":1,"start_ns":)" << start_ns << R"(,"events":["Coll","P2p"]}},)" << '\n';
+  out_ << R"({"ph":"i","cat":"mark","s":"p","pid":)" << pid << R"(,"tid":)" << pid << R"(,"ts":)";
+  out_.microseconds(start_ns) << R"(,"name":"ringside start","args":{}},)" << '\n';
+}
+
+void TraceFile::communicator_line(const Communicator& communicator, std::int64_t created_ns) {
+  const auto& members = communicator.members;
+  const auto place = std::find(members.begin(), members.end(), rank_) - members.begin();
+  const auto group = static_cast<std::size_t>(communicator.group);
+  hashes_.at(group) = communicator.hash;
+  sizes_.at(group) = members.size();
+  metadata(schema::kLineCommunicator);
+  out_ << R"("context":)" << group + 1;
+  if (!options_.no_hash) {
+    out_ << R"(,"comm":)";
+    out_.hex(communicator.hash) << R"(,"name":")" << kGroupNames.at(group) << '"';
+  }
+  out_ << R"(,"rank":)" << place;
+  if (!options_.no_hash) {
+    out_ << R"(,"nranks":)" << members.size() << R"(,"nnodes":)"
+         << (members.back() / options_.ranks_per_host - members.front() / options_.ranks_per_host +
+             1);
+  }
+  out_ << R"(,"created_ns":)" << created_ns << "}},\n";
+}
+
 void TraceFile::begin(const std::vector<Communicator>& communicators) {
   const std::int64_t start_ns = clock_.at(kJobStart_ns - 2'000'000);
   const int host = rank_ / options_.ranks_per_host;
@@ -51,36 +86,30 @@ void TraceFile::begin(const std::vector<Communicator>& communicators) {
   out_ << R"("format_version":)" << schema::kFormatVersion
        << R"(,"plugin_version":"0.1.0","run_id":)";
   out_.hex((options_.seed << 20U) + static_cast<std::uint64_t>(rank_) + 1);
+  const bool is_late = starts_late();
   out_ << (options_.end == End::kDump ? R"(,"dump":true)" : "")
-       << R"(,"job":"generated","host":"host)" << host << R"(","boot_id":"boot)" << host
-       << R"(","pid":)" << 1000 + rank_ << R"(,"launcher_rank":)" << rank_
-       << R"(,"launcher_rank_from":"RANK","base_time_s":)" << kBase_s << R"(,"start_ns":)"
-       << start_ns << R"(,"nccl_version":")" << (options_.seq_from_window ? "2.25.1" : "2.28.9")
-       << R"(","abi":)" << (options_.no_hash ? 2 : 5)
-       << R"(,"clock":"tsc","events":["Coll","P2p"],"config":{},"environment":{}}},)" << '\n';
+       << R"(,"segment":1,"segment_start_ns":)" << start_ns << R"(,"job":"generated","host":"host)"
+       << host << R"(","boot_id":"boot)" << host << R"(","pid":)" << 1000 + rank_
+       << R"(,"launcher_rank":)" << rank_ << R"(,"launcher_rank_from":"RANK","base_time_s":)"
+       << kBase_s << R"(,"start_ns":)" << start_ns << R"(,"nccl_version":")"
+       << (options_.seq_from_window ? "2.25.1" : "2.28.9") << R"(","abi":)"
+       << (options_.no_hash ? 2 : 5) << R"(,"clock":"tsc","events":)"
+       << (is_late ? "[]" : R"(["Coll","P2p"])") << R"(,"config":{"RINGSIDE_START":")"
+       << (is_late ? '0' : '1') << R"("},"environment":{}}},)" << '\n';
   metadata("process_name");
-  out_ << R"("name":"rank )" << rank_ << "\"}},\n";
+  out_ << R"("name":"rank )" << rank_ << " on host" << host << "\"}},\n";
+  metadata("process_sort_index");
+  out_ << R"("sort_index":)" << rank_ << "}},\n";
   clock_line(kJobStart_ns - 2'000'000);
+  if (!is_late) {
+    window_lines(start_ns);
+  }
   for (const Communicator& communicator : communicators) {
     const auto& members = communicator.members;
-    const auto place = std::find(members.begin(), members.end(), rank_);
-    if (place == members.end()) {
-      continue;
+    if (std::find(members.begin(), members.end(), rank_) != members.end()) {
+      communicator_line(communicator,
+                        start_ns + 1000 * (static_cast<std::int64_t>(communicator.group) + 1));
     }
-    const auto group = static_cast<std::size_t>(communicator.group);
-    hashes_.at(group) = communicator.hash;
-    sizes_.at(group) = members.size();
-    metadata(schema::kLineCommunicator);
-    out_ << R"("context":)" << group + 1;
-    if (!options_.no_hash) {
-      out_ << R"(,"comm":)";
-      out_.hex(communicator.hash) << R"(,"name":")" << kGroupNames.at(group) << R"(","nranks":)"
-                                  << members.size() << R"(,"nnodes":)"
-                                  << (members.back() / options_.ranks_per_host -
-                                      members.front() / options_.ranks_per_host + 1);
-    }
-    out_ << R"(,"rank":)" << place - members.begin() << R"(,"created_ns":)"
-         << start_ns + 1000 * static_cast<std::int64_t>(group + 1) << "}},\n";
   }
 }
 
@@ -90,7 +119,8 @@ void TraceFile::count(Type type, const Operation& operation, std::int64_t events
 
 void TraceFile::account_line(std::int64_t true_ns) {
   metadata(schema::kLineAccount);
-  out_ << R"("ts_ns":)" << clock_.at(true_ns) << R"(,"final":true,"by_type":{)";
+  out_ << R"("ts_ns":)" << clock_.at(true_ns) << R"(,"final":)"
+       << (options_.end == End::kClosed ? "true" : "false") << R"(,"by_type":{)";
   const char* comma = "";
   std::int64_t all = 0;
   std::int64_t lost = 0;
@@ -124,9 +154,9 @@ void TraceFile::account_line(std::int64_t true_ns) {
 }
 
 void TraceFile::end(std::int64_t window_start_ns, std::int64_t end_ns) {
-  metadata(schema::kLineWindow);
-  out_ << R"("window":1,"start_ns":)" << clock_.at(window_start_ns)
-       << R"(,"events":["Coll","P2p"]}},)" << '\n';
+  if (starts_late()) {
+    window_lines(clock_.at(window_start_ns));
+  }
   clock_line(end_ns);
   account_line(end_ns);
   if (options_.end != End::kKilled) {

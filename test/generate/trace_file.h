@@ -40,6 +40,9 @@ class TraceFile {
   void count_all(const Operation& operation);
   void metadata(const char* name);
   void clock_line(std::int64_t true_ns);
+  bool starts_late() const;
+  void window_lines(std::int64_t start_ns);
+  void communicator_line(const Communicator& communicator, std::int64_t created_ns);
   void account_line(std::int64_t true_ns);
   void line_of(const Operation& operation);
   void keys_of(const Operation& operation);
