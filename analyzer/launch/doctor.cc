@@ -153,11 +153,11 @@ class Judge {
       problem("variable", printable(sentence),
               "docs/environment.md has the values of each variable");
     }
-    for (const std::string& name : facts_.unknown_variables) {
-      problem("variable", printable(name) + " is set, and no such variable is known",
-              "docs/environment.md has their names");
+    for (const std::string& sentence : facts_.bad_names) {
+      problem("variable", printable(sentence),
+              "docs/environment.md has the names of all variables");
     }
-    if (facts_.bad_values.empty() && facts_.unknown_variables.empty()) {
+    if (facts_.bad_values.empty() && facts_.bad_names.empty()) {
       ok("variable", "all RINGSIDE_ variables that are set are good");
     }
   }

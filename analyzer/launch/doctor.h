@@ -38,8 +38,8 @@ struct Facts {
   bool is_plugin_set = false;   ///< NCCL_PROFILER_PLUGIN is plugin_path
   std::string fallback_plugin;  ///< what NCCL loads where the variable is not set; "": nothing
 
-  std::vector<std::string> bad_values;         ///< sentences
-  std::vector<std::string> unknown_variables;  ///< RINGSIDE_* that nobody reads
+  std::vector<std::string> bad_values;  ///< sentences
+  std::vector<std::string> bad_names;   ///< sentences on RINGSIDE_* that do not exist
 
   std::optional<Place> rings;  ///< nothing: RINGSIDE_RING_DIR=none
   std::uint64_t ring_bytes = 0;

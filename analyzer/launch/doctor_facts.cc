@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <memory>
-#include <set>
 #include <string_view>
 #include <sys/resource.h>
 #include <sys/statfs.h>
@@ -17,6 +16,7 @@
 #include "analyzer/launch/doctor.h"
 #include "analyzer/launch/files.h"
 #include "plugin/control/config.h"
+#include "plugin/control/variable_names.h"
 
 namespace ringside::launch {
 namespace {
@@ -120,21 +120,6 @@ void look_at_variable(const GetVariable& get, Facts& facts) {
   }
 }
 
-void look_at_names(const control::Config& config, const std::vector<std::string>& variables,
-                   Facts& facts) {
-  std::set<std::string> known = {"RINGSIDE_JOB"};
-  for (const auto& [name, value] : config.listed()) {
-    known.insert(name);
-  }
-  for (const std::string& variable : variables) {
-    const std::string name = variable.substr(0, variable.find('='));
-    if (name.starts_with("RINGSIDE_") && known.count(name) == 0) {
-      facts.unknown_variables.push_back(name);
-    }
-  }
-  std::sort(facts.unknown_variables.begin(), facts.unknown_variables.end());
-}
-
 }  // namespace
 
 Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, const GetVariable& get,
@@ -151,7 +136,7 @@ Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, con
   look_at_variable(get, facts);
   const control::Config config = control::read_config(get);
   facts.bad_values = config.warnings;
-  look_at_names(config, variables, facts);
+  facts.bad_names = control::trouble_with_names(variables);
   if (!config.ring_directory.empty()) {
     facts.rings = place_of(config.ring_directory);
   }

@@ -11,6 +11,7 @@
 #include "analyzer/launch/files.h"
 #include "plugin/control/config.h"
 #include "plugin/control/events.h"
+#include "plugin/control/variable_names.h"
 
 namespace ringside::launch {
 namespace {
@@ -168,6 +169,8 @@ Plan make_plan(const PlanOptions& options, const GetVariable& get,
         "one directory");
   }
   plan.notes.insert(plan.notes.end(), config.warnings.begin(), config.warnings.end());
+  const std::vector<std::string> bad_names = control::trouble_with_names(variables);
+  plan.notes.insert(plan.notes.end(), bad_names.begin(), bad_names.end());
   choose_broadcasts(get, nccl, plan);
   inherit(variables, plan);
   return plan;

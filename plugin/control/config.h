@@ -60,6 +60,10 @@ struct Config {
 /// "min:64K". Nothing if it cannot be understood.
 std::optional<assemble::Sampling> parse_sampling(std::string_view text);
 
+/// Reads the configuration of this process, with a warning for each RINGSIDE_ name that does not
+/// exist.
+Config read_environment();
+
 /// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
 Config read_config(const std::function<const char*(const char*)>& get);
 

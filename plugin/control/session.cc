@@ -64,7 +64,7 @@ Session* Session::get() noexcept {
     const std::lock_guard lock(making);
     session = existing();
     if (session == nullptr) {
-      session = new Session(read_config([](const char* name) { return std::getenv(name); }));
+      session = new Session(read_environment());
       g_session.store(session, std::memory_order_release);
     }
     return session;

@@ -150,4 +150,26 @@ def nccl(place):
     require(value is None and "--nccl FILE" in err, f"not known: {value}, {err}")
 
 
-CASES = {"environment": environment, "text": text, "nccl": nccl}
+def names(place):
+    """A RINGSIDE_ name that does not exist is named once, by the plugin and by ringside run."""
+    def said(**variables):
+        done = subprocess.run(
+            [place.options.host, place.options.plugin, "6", "way_out", "exit", "10", "0"],
+            env=place.environment(RINGSIDE_DIR=place.root / "traces", **variables), cwd=place.work,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+        require(done.returncode == 0 and done.stdout == "recording\n", f"{done}")
+        return [line.partition("warning: ")[2] for line in done.stderr.splitlines()
+                if "ringside[" in line]
+
+    wrong = "RINGSIDE_EVENT is not a variable of Ringside; did you mean RINGSIDE_EVENTS?"
+    gone = ("RINGSIDE_METRICS_LISTEN has no effect any more: `ringside exporter` serves the metrics "
+            "of all processes of a host")
+    require(said() == [], f"{said()}")
+    require(said(RINGSIDE_EVENTS="coll", RINGSIDE_JOB="x", RINGSIDE_LAUNCH="1-2") == [], "right ones")
+    lines = said(RINGSIDE_EVENT="coll", RINGSIDE_METRICS_LISTEN="9401")
+    require(lines == [wrong, gone], f"{lines}")
+    _, err = place.ringside("run", "--", "true", RINGSIDE_EVENT="coll")
+    require(err.count(f"ringside run: {wrong}\n") == 1, err)
+
+
+CASES = {"names": names, "environment": environment, "text": text, "nccl": nccl}

@@ -33,7 +33,8 @@ ROOMS = {
                        "analyzer/model", "analyzer/align", "plugin/assemble"],
     # What the plugin makes of the environment, as the plugin itself says it; names of its files.
     "analyzer/launch": ["plugin/control/config.h", "plugin/control/events.h",
-                        "plugin/control/memory_share.h", "plugin/record/clock.h",
+                        "plugin/control/memory_share.h", "plugin/control/variable_names.h",
+                        "plugin/record/clock.h",
                         "plugin/assemble"],
     "analyzer/live": ["analyzer/launch/ring_holder.h", "analyzer/launch/text.h", "analyzer/report",
                       "plugin/assemble"],
