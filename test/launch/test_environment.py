@@ -159,7 +159,7 @@ def names(place):
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
         require(done.returncode == 0 and done.stdout == "recording\n", f"{done}")
         return [line.partition("warning: ")[2] for line in done.stderr.splitlines()
-                if "ringside[" in line]
+                if "ringside[" in line and " warning: " in line]
 
     wrong = "RINGSIDE_EVENT is not a variable of Ringside; did you mean RINGSIDE_EVENTS?"
     gone = ("RINGSIDE_METRICS_LISTEN has no effect any more: `ringside exporter` serves the metrics "
