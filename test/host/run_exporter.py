@@ -23,7 +23,7 @@ import expected
 from exporter import Exporter, Failure, Prometheus, get, require, samples, wait_for
 
 REPEAT = 20
-HOLD_S = 40
+HOLD_S = 120
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 

@@ -17,8 +17,14 @@ from place import require
 # its two threads makes so many operations, however busy the machine is.
 OPERATIONS = 1500
 PAUSE_US = 1000
-WORKER = (f'(trap "" TERM; exec "$HOST" "$NCCL_PROFILER_PLUGIN" 6 way_out exit {OPERATIONS} '
-          f'{PAUSE_US} >out 2>err)')
+
+
+def worker(operations):
+    return (f'(trap "" TERM; exec "$HOST" "$NCCL_PROFILER_PLUGIN" 6 way_out exit {operations} '
+            f'{PAUSE_US} >out 2>err)')
+
+
+WORKER = worker(OPERATIONS)
 # A worker that records and then waits until it is killed.
 ENDLESS = '(trap "" TERM; exec "$HOST" "$NCCL_PROFILER_PLUGIN" 6 way_out sleep 400 100 >out 2>err)'
 ENDLESS_OPERATIONS = 800
@@ -102,9 +108,9 @@ def dying(place):
     process = begin(place, f"{WORKER} & wait")
     process.send_signal(signal.SIGTERM)
     whole(place, end(process, 128 + signal.SIGTERM), 2 * OPERATIONS)
-    # timeout signals ringside, and then the process group that ringside is in.
-    process = begin(place, f"{WORKER} & wait", prefix=("timeout", "-s", "TERM", "1"))
-    whole(place, end(process, 124), 2 * OPERATIONS)
+    # timeout signals ringside, and then the process group that ringside is in. The worker takes longer.
+    process = begin(place, f"{worker(6000)} & wait", prefix=("timeout", "-s", "TERM", "4"))
+    whole(place, end(process, 124), 2 * 6000)
     # Nobody signals: the command leaves its worker behind.
     process = begin(place, f"{WORKER} & sleep 0.5; exit 4", "--events", "coll")
     whole(place, end(process, 4), 2 * OPERATIONS)
@@ -141,11 +147,22 @@ def endless(place):
         process.send_signal(signal.SIGTERM)  # so close to the first one it does not count
         time.sleep(1.2)
         require(process.poll() is None, f"{code}: one signal has ended it")
-        process.send_signal(signal.SIGTERM)
-        err = end(process, 143)
+        err = end_by_signals(process)
         require("a signal has ended the waiting" in err and "Read:" not in err, err)
         require(len(rings(place)) == 1, f"{code}: {rings(place)}")
         kill_workers(place)
+
+
+def end_by_signals(process):
+    """Sends SIGTERM until it ends: on a busy machine it may have seen the last one a moment ago."""
+    for _ in range(20):
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=1.5)
+            break
+        except subprocess.TimeoutExpired:
+            pass
+    return end(process, 143)
 
 
 def others(place):
