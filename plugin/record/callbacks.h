@@ -61,7 +61,7 @@ template <typename ReadAgain>
     if (is_remote(event)) [[unlikely]] {
       return false;
     }
-    if (!is_recorded_plain(parent)) [[unlikely]] {
+    if (!rings_.id_check().is_own_plain(parent)) [[unlikely]] {
       if (!is_left_out(parent)) {
         return false;
       }
@@ -133,7 +133,7 @@ inline bool Recorder::quick_start(const EventStart& event, void** handle) noexce
   }
   Ring& ring = *known;
   const std::uint64_t id = decode(handle, secret);
-  if (!is_recorded(id)) [[unlikely]] {
+  if (!rings_.id_check().is_own_recorded(id)) [[unlikely]] {
     if (!is_left_out(id)) {
       return false;
     }

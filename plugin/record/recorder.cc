@@ -59,8 +59,11 @@ void* Recorder::start(const EventStart& event) noexcept {
     return not_recorded(event.type, NotRecorded::kNoRing);
   }
   Ring& ring = *found;
+  const IdCheck& ids = rings_.id_check();
   const std::uint64_t parent = decode(event.parent, secret_);
-  const bool own_parent = is_event_id(parent) && !is_remote(event);
+  const std::uint32_t context = context_number(event.context);
+  const bool foreign_context = context == 0 && event.context != nullptr;
+  const bool own_parent = ids.is_own(parent) && !is_remote(event, foreign_context);
   const bool follows_parent = own_parent && !is_captured(parent);
   const bool is_lost = follows_parent && !is_recorded(parent);
   if (is_lost || !is_let_through(event.type, follows_parent)) {
@@ -70,8 +73,6 @@ void* Recorder::start(const EventStart& event) noexcept {
     return encode(id, secret_);
   }
 
-  const std::uint32_t context = context_number(event.context);
-  const bool foreign_context = context == 0 && event.context != nullptr;
   const bool foreign = foreign_context || (!own_parent && event.parent != nullptr);
   EncodedNames names;
   encode_names<AllNames>(ring, event, names);
@@ -105,14 +106,15 @@ void Recorder::small(const void* handle, RecordKind kind, const StatePayload* pa
     return;
   }
   const std::uint64_t id = decode(handle, secret_);
-  const EventType type = is_event_id(id) ? event_type(id) : EventType::kUnknown;
+  const bool is_own = rings_.id_check().is_own(id);
+  const EventType type = is_own ? event_type(id) : EventType::kUnknown;
   Ring* const ring = rings_.current();
   if (ring == nullptr) {
     count_without_ring(type);
     return;
   }
   const auto index = static_cast<std::size_t>(type);
-  if (!is_event_id(id)) {
+  if (!is_own) {
     ProducerCounts::add(ring->counts.produced[index]);
     ProducerCounts::add(ring->counts.stale[index]);
   } else if (!is_recorded(id)) {
@@ -146,7 +148,7 @@ void Recorder::begin_range(const void* handle, const EventStart& event) const no
 void Recorder::end_range(const void* handle) const noexcept {
   const EventId id = decode(handle, secret_);
   const RangeHooks* const hooks = range_hooks_.load(std::memory_order_acquire);
-  if (hooks != nullptr && is_event_id(id) && is_recorded(id) && can_have_range(event_type(id))) {
+  if (hooks != nullptr && rings_.id_check().is_own_recorded(id) && can_have_range(event_type(id))) {
     hooks->stop(id);
   }
 }

@@ -141,9 +141,10 @@ class alignas(kPageBytes) Recorder {
     const std::uint64_t asked = std::uint64_t{bit(type)} << (follows_parent ? 32 : 0);
     return (masks_.load(std::memory_order_relaxed) & asked) != 0;
   }
-  /// With PXN another process's operation, whose handle says nothing here.
-  bool is_remote(const EventStart& event) const noexcept {
-    return event.type == EventType::kProxyOp && event.proxy_op.pid != pid_;
+  /// With PXN another process's operation, whose handle says nothing here. It comes with that
+  /// process's id and context; in containers the id may be ours, too.
+  bool is_remote(const EventStart& event, bool foreign_context = false) const noexcept {
+    return event.type == EventType::kProxyOp && (event.proxy_op.pid != pid_ || foreign_context);
   }
   bool quick_small(const void* handle, RecordKind kind, const StatePayload* payload,
                    std::uint8_t flags) noexcept;

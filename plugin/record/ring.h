@@ -125,7 +125,8 @@ struct Ring {
   SeenTable* seen;          ///< NULL: never the quick way, and names are looked up each time
   int dynamic_names;        ///< how many are in use
   std::array<NamePayload, kDynamicNames> dynamic_name;
-  std::array<std::byte, 1012> unused;  ///< what follows stays where it was
+  IdCheck* id_check;                   ///< the process's; NULL: nobody checks
+  std::array<std::byte, 1000> unused;  ///< what follows stays where it was
   ProducerCounts counts;
 
   // The consumer's own line.
@@ -195,6 +196,9 @@ struct Ring {
       // Here, since before they are next asked for room there are no more events than this.
       if (kCounterMask - event_counter(next_id) <= capacity) {
         next_id = make_event_id(EventType{}, false, index, 1);
+      }
+      if (id_check != nullptr) {
+        id_check->allow(index, event_counter(next_id) + capacity);
       }
       if (!has_room(next, count)) {
         return nullptr;

@@ -36,6 +36,7 @@ void* map_anonymous(std::uint64_t bytes) noexcept {
 
 void RingPool::prepare() noexcept {
   g_owner.store(getpid(), std::memory_order_relaxed);
+  id_check_.prepare();
   usable_.store(pthread_key_create(&key_, &RingPool::on_thread_exit) == 0,
                 std::memory_order_release);
 }
@@ -161,6 +162,7 @@ Ring* RingPool::map_new() noexcept {
   made->index = index;
   made->byte_mask = slots_bytes - 1;
   made->seen = new (seen) SeenTable{};
+  made->id_check = &id_check_;
   made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
   rings_[index].store(made, std::memory_order_release);

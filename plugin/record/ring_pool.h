@@ -57,6 +57,9 @@ class RingPool {
   /// The same if the thread has one already.
   static Ring* known() noexcept { return thread_ring_; }
 
+  /// By which ids of these rings' events are known.
+  const IdCheck& id_check() const noexcept { return id_check_; }
+
   /// How many rings there are; ring(i) for i below that may be NULL for an instant.
   std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   Ring* ring(std::uint32_t index) const noexcept {
@@ -83,6 +86,7 @@ class RingPool {
   // that we support has it. NOLINTNEXTLINE(readability-identifier-naming)
   [[gnu::tls_model("initial-exec")]] static thread_local constinit Ring* thread_ring_;
 
+  IdCheck id_check_;
   std::array<std::atomic<Ring*>, kMaxRings> rings_{};
   std::atomic<std::uint32_t> count_{0};
   static constexpr std::uint64_t kDefaultBytes = std::uint64_t{2} << 20;

@@ -172,8 +172,8 @@ TEST_CASE("Rings are files as long as they have room together, and then memory o
   for (std::uint64_t& capacity : capacities) {
     std::thread([&] { capacity = pool.current()->capacity; }).join();
   }
-  CHECK(capacities == std::array{kFile_bytes / sizeof(record::Slot),
-                                 kMemory_bytes / sizeof(record::Slot)});
+  CHECK(capacities ==
+        std::array{kFile_bytes / sizeof(record::Slot), kMemory_bytes / sizeof(record::Slot)});
   CHECK(pool.without_file() == 1);
   CHECK(pool.without_file_error() == ENOSPC);
   CHECK(directory.file("ring.0001").empty());
