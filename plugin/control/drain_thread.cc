@@ -206,14 +206,11 @@ void Session::shut_down() {
   record::g_recorder.set_range_hooks(nullptr);  // the tool may be ending, too
   control_.end();
   std::unique_lock lock(mutex_);
-  if (!thread_running_) {
-    return;
-  }
   thread_wanted_ = false;
   wake_.notify_one();
   answered_.notify_all();  // whoever asks: no more is answered
   // A file system that hangs must not hang the exit of the application for ever.
-  if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return thread_ended_; })) {
+  if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return !thread_running_; })) {
     ring_directory_.remove(record::g_recorder.rings().count());
     control_only_.remove(0);
   }

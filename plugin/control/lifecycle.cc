@@ -11,10 +11,12 @@
 namespace ringside::control {
 namespace {
 
-// The child has none of our threads; it records nothing, writes nothing and deletes nothing.
+// The child has none of our threads. What its parent has begun it neither records, writes nor
+// deletes; Session::get says when it begins anew.
 void in_child() {
   record::g_recorder.close_in_child();
-  Session::disable_in_child();
+  record::g_recorder.wipe();
+  Session::close_in_child();
 }
 
 __attribute__((constructor)) void on_load() {
@@ -39,6 +41,7 @@ void* open_communicator(const CommunicatorInit& init) noexcept {
     if (auto* session = control::Session::get(); session != nullptr) {
       return session->open_communicator(init);
     }
+    control::Session::tell_in_child();
   } catch (...) {
     // Whatever it was, NCCL must not see it: a failing init makes it crash or unload the plugin.
   }

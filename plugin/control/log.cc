@@ -7,7 +7,6 @@
 #include <mutex>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,7 +20,11 @@ namespace {
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit DescriptorSink(int file) : file_(file) {}
-  ~DescriptorSink() override { close(file_); }
+  ~DescriptorSink() override {
+    if (file_ != STDERR_FILENO) {
+      close(file_);
+    }
+  }
   DescriptorSink(const DescriptorSink&) = delete;
   DescriptorSink& operator=(const DescriptorSink&) = delete;
 
@@ -77,8 +80,10 @@ Log::Log(const std::string& target) {
     }
     trouble = std::strerror(errno);
   }
+  // spdlog's own sink has a lock for the process, which in the child of a fork may be held for
+  // ever.
   implementation_ =
-      std::make_unique<Implementation>(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+      std::make_unique<Implementation>(std::make_shared<DescriptorSink>(STDERR_FILENO));
   if (!trouble.empty()) {
     warn("RINGSIDE_LOG=" + target + " cannot be written (" + trouble +
          "); messages go to stderr instead");

@@ -19,8 +19,9 @@ namespace ringside::control {
 
 /// The ranges that a thread has begun and not ended. Its own; ends with it.
 struct ThreadRanges {
-  std::uint64_t open = 0;  ///< that are on their way to the trace
-  std::uint64_t lost = 0;  ///< begun within these, that are not
+  std::uint64_t open = 0;         ///< that are on their way to the trace
+  std::uint64_t lost = 0;         ///< begun within these, that are not
+  const void* session = nullptr;  ///< whose; the child of a fork has one of its own
 };
 
 /// Marks, begins and ends of ranges, from the call until the assembler has taken them. Under the

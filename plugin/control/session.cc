@@ -27,12 +27,31 @@ constexpr std::uint32_t kOperations =
     record::bit(record::EventType::kP2p) | record::bit(record::EventType::kP2pApi) |
     record::bit(record::EventType::kCeColl);
 
-std::atomic<bool> g_disabled{false};
 std::atomic<Session*> g_session{nullptr};
+// While a session is made. A child of a fork has one of its own: its parent's may be locked.
+constinit std::mutex g_first_making;
+std::atomic<std::mutex*> g_making{&g_first_making};
+// This process, or one that it was forked from, has opened a communicator or begun to write.
+std::atomic<bool> g_used{false};
+// What a process was told to record before that holds for its children, too; 0: nothing.
+std::atomic<std::uint64_t> g_order{0};
+constexpr std::uint64_t kOrdered = std::uint64_t{1} << 63;
+constexpr std::uint64_t kOrderedStart = std::uint64_t{1} << 62;
+constexpr std::uint64_t kOrderedDefault = std::uint64_t{1} << 61;
 
-// In a child whose making ran no handlers the recorder alone knows.
-bool is_disabled() {
-  return g_disabled.load(std::memory_order_acquire) || record::g_recorder.is_wiped();
+// However it was made: the kernel, or the handler of a fork, has wiped the recorder.
+bool begins_anew_in_child() {
+  if (g_used.load(std::memory_order_acquire)) {
+    return false;
+  }
+  if (record::g_recorder.is_first_to_prepare()) {
+    if (auto* const making = new (std::nothrow) std::mutex; making != nullptr) {
+      g_making.store(making, std::memory_order_relaxed);
+    }
+    g_session.store(nullptr, std::memory_order_relaxed);
+    record::g_recorder.prepare();
+  }
+  return true;
 }
 
 std::string joined(const std::vector<std::string_view>& names) {
@@ -52,7 +71,7 @@ std::string_view base_name(std::string_view path) {
 }  // namespace
 
 Session* Session::get() noexcept {
-  if (is_disabled()) {
+  if (record::g_recorder.is_wiped() && !begins_anew_in_child()) {
     return nullptr;
   }
   Session* session = existing();
@@ -60,12 +79,16 @@ Session* Session::get() noexcept {
     return session;
   }
   try {
-    static std::mutex making;
-    const std::lock_guard lock(making);
-    session = existing();
-    if (session == nullptr) {
+    {
+      const std::lock_guard lock(*g_making.load(std::memory_order_relaxed));
+      if (session = existing(); session != nullptr) {
+        return session;
+      }
       session = new Session(read_environment());
       g_session.store(session, std::memory_order_release);
+    }
+    for (const std::string& warning : session->config_.warnings) {
+      session->log_.warn(warning);
     }
     return session;
   } catch (...) {
@@ -74,14 +97,26 @@ Session* Session::get() noexcept {
 }
 
 Session* Session::existing() noexcept {
-  return is_disabled() ? nullptr : g_session.load(std::memory_order_acquire);
+  return record::g_recorder.is_wiped() ? nullptr : g_session.load(std::memory_order_acquire);
 }
 
-void Session::disable_in_child() noexcept {
+void Session::close_in_child() noexcept {
   if (Session* const session = g_session.load(std::memory_order_acquire); session != nullptr) {
     session->control_.close_in_child();
   }
-  g_disabled.store(true, std::memory_order_release);
+}
+
+void Session::tell_in_child() {
+  static std::atomic<bool> told{false};
+  if (record::g_recorder.is_wiped() && !told.exchange(true)) {
+    const Config config = read_environment();
+    Log(config.log)
+        .warn(
+            "nothing is recorded in this process: it was forked from one that had opened a "
+            "communicator "
+            "before, or written a dump. Fork before that, or start processes by other means "
+            "(spawn)");
+  }
 }
 
 Session::Session(Config config)
@@ -93,26 +128,40 @@ Session::Session(Config config)
       started_(config_.start),
       choice_(config_.events) {
   record::g_recorder.rings().set_ring_bytes(config_.ring_bytes);
-  for (const std::string& warning : config_.warnings) {
-    log_.warn(warning);
+  if (const std::uint64_t order = g_order.load(std::memory_order_relaxed); order != 0) {
+    started_ = (order & kOrderedStart) != 0;
+    choice_ = {(order & kOrderedDefault) != 0, static_cast<std::uint32_t>(order)};
   }
-  make_ring_directory();
 }
 
-void Session::make_ring_directory() {
+// Before the first event, and before the drain thread. A process that opens no communicator has no
+// files in shared memory.
+void Session::prepare_rings() {
+  std::string left_over;
+  std::call_once(rings_made_, [&] {
+    g_used.store(true, std::memory_order_release);
+    make_ring_directory(left_over);
+  });
+  if (!left_over.empty()) {
+    log_.info(left_over);
+  }
+}
+
+void Session::make_ring_directory(std::string& left_over) {
   const std::string& parent = config_.ring_directory;
   const std::string stem(base_name(writer_.path()));
   if (!parent.empty()) {
     std::size_t bytes = 0;
     if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
-      log_.info(parent + " holds the rings of " + std::to_string(dead) +
-                " processes that have died (" + std::to_string(bytes >> 20) +
-                " MiB): `ringside recover " + parent + "` makes traces of them and removes them");
+      left_over = parent + " holds the rings of " + std::to_string(dead) +
+                  " processes that have died (" + std::to_string(bytes >> 20) +
+                  " MiB): `ringside recover " + parent + "` makes traces of them and removes them";
     }
     if (ring_directory_.create(parent, stem) &&
         ring_directory_.map_journal(
             {config_.journal_bytes, config_.ring_bytes, config_.flight_bytes})) {
       const MemoryShare& share = ring_directory_.share();
+      const std::lock_guard lock(mutex_);  // who marks counts in the journal
       writer_.keep_journal(ring_directory_.journal(), share.journal_bytes);
       if (share.has_flight_recorder) {
         writer_.keep_segments_in(ring_directory_.path());
@@ -134,6 +183,11 @@ void Session::apply_gate(Masks masks) {
     nccl.recorded_from_start = nccl_.recorded_from_start;
     return started_ && nccl.abi_version != 0 ? resolve_events(choice_, nccl) : 0;
   };
+  if (!g_used.load(std::memory_order_relaxed)) {
+    g_order.store(kOrdered | (started_ ? kOrderedStart : 0) |
+                      (choice_.use_default ? kOrderedDefault : 0) | choice_.types,
+                  std::memory_order_relaxed);
+  }
   masks_.choose(resolve, masks == Masks::kWritten);
   // Between the last finalize and the next init there is no mask.
   wanted_ = masks_.count() != 0 ? masks_.wanted() : resolve(nccl_);
@@ -220,6 +274,7 @@ void Session::set_recorded(std::uint64_t end_ticks, bool mask_changed) {
 }
 
 void* Session::open_communicator(const record::CommunicatorInit& init) {
+  prepare_rings();
   const std::uint32_t context = record::g_recorder.new_context();
   NcclFacts nccl;
   nccl.abi_version = init.abi_version;
@@ -247,7 +302,8 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   }
   begin_markers(opened.communicator);
 
-  const std::lock_guard lock(mutex_);
+  std::vector<Line> lines;  // said without the mutex: who takes them may take long, or call us
+  std::unique_lock lock(mutex_);
   nccl.recorded_from_start = nccl_.recorded_from_start && started_;
   nccl_ = nccl;
   masks_.open(context, init.activation_mask, nccl);
@@ -265,14 +321,16 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   note(std::move(opened));
   if (!announced_) {
     announced_ = true;
-    announce(init);
+    lines = announcement();
   }
   if (!ensure_thread()) {
-    log_.warn("no thread could be started to write the trace: nothing is recorded");
+    lines.push_back({true, "no thread could be started to write the trace: nothing is recorded"});
     started_ = false;
     apply_gate(Masks::kWritten);
   }
   wake_.notify_one();
+  lock.unlock();
+  say(lines, init.logger);
   return record::g_recorder.context_handle(context);
 }
 
@@ -310,35 +368,48 @@ std::string Session::rings_where() {
          ")";
 }
 
-// The one line at load, through NCCL's logger; where the interface has none, through our own.
-void Session::announce(const record::CommunicatorInit& init) {
-  const auto say = [&](const std::string& line) {
-    if (init.logger != nullptr) {
-      init.logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, "ringside", 0,
-                  "PROFILER/Ringside: %s", line.c_str());
+// Through NCCL's logger; where the interface has none, and warnings, through our own.
+void Session::say(const std::vector<Line>& lines, record::NcclLogger logger) {
+  for (const Line& line : lines) {
+    if (line.is_warning) {
+      log_.warn(line.text);
+    } else if (logger != nullptr) {
+      logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, "ringside", 0,
+             "PROFILER/Ringside: %s", line.text.c_str());
     } else {
-      log_.info(line);
+      log_.info(line.text);
     }
-  };
+  }
+}
+
+// Under the mutex. The one line at load, and what must be known of kernel channels.
+std::vector<Session::Line> Session::announcement() {
+  std::vector<Line> lines;
   const std::string nccl =
       nccl_.version != 0 ? exporting::nccl_version_text(nccl_.version) : "of unknown version";
-  say("Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
-      std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
-      (started_ ? "" : " (not started)") +
-      (config_.sampling.is_on() ? ", sampled " + config_.sample_text : std::string()) + ", " +
-      kept_where() + rings_where());
+  lines.push_back(
+      {false, "Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
+                  std::to_string(nccl_.abi_version) + ", events " + joined(event_names(wanted_)) +
+                  (started_ ? "" : " (not started)") +
+                  (config_.sampling.is_on() ? ", sampled " + config_.sample_text : std::string()) +
+                  ", " + kept_where() + rings_where()});
   const bool kernels = (wanted_ & record::bit(record::EventType::kKernelCh)) != 0;
   constexpr int kFirstWithKernels = 3;
   if (nccl_.abi_version >= kFirstWithKernels && kernels_can_hurt(nccl_)) {
     if (kernels) {
-      log_.warn("kernel channels are recorded as asked, but NCCL " + nccl +
-                " can hang in ncclCommDestroy with them, after grouped broadcasts (prevented by "
-                "NCCL_ALLGATHERV_ENABLE=0)");
+      lines.push_back(
+          {true,
+           "kernel channels are recorded as asked, but NCCL " + nccl +
+               " can hang in ncclCommDestroy with them, after grouped broadcasts (prevented by "
+               "NCCL_ALLGATHERV_ENABLE=0)"});
     } else if (started_ && choice_.use_default) {
-      say("kernel channels (GPU times) are off: NCCL " + nccl +
-          " can hang with them. RINGSIDE_EVENTS=default,kernel records them all the same");
+      lines.push_back(
+          {false,
+           "kernel channels (GPU times) are off: NCCL " + nccl +
+               " can hang with them. RINGSIDE_EVENTS=default,kernel records them all the same"});
     }
   }
+  return lines;
 }
 
 void Session::close_communicator(const void* handle) {
@@ -382,7 +453,7 @@ void Session::start_with(const EventChoice& choice) {
   if ((wanted_ & record::bit(record::EventType::kKernelCh)) != 0 && !nccl_.recorded_from_start &&
       !kernel_risk_told_) {
     kernel_risk_told_ = true;
-    log_.warn(
+    warn_later(
         "kernel channels are recorded as asked, but not since the first communicator: NCCL can "
         "hang in ncclCommDestroy if ranks have sent to themselves before (AlltoAll)");
   }
@@ -415,6 +486,7 @@ std::shared_ptr<Session::DumpRequest> Session::order_dump(const std::string& pat
 }
 
 int Session::dump(const char* path) {
+  prepare_rings();
   std::unique_lock lock(mutex_);
   const auto request = order_dump(path != nullptr ? path : "");
   if (request == nullptr) {

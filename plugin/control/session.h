@@ -41,13 +41,15 @@ namespace ringside::control {
 class Session {
  public:
   /// The process's session; made at the first use, never destroyed. NULL where it cannot be made,
-  /// and in the child of a fork.
+  /// and in the child of a process that had opened a communicator, or begun to write, before the
+  /// fork. The child of one that had not is a process of its own: it has a session of its own.
   static Session* get() noexcept;
   /// The same, but not made for the asking.
   static Session* existing() noexcept;
-  /// For the child of a fork: from here on get() gives NULL, as it does already where the kernel
-  /// has wiped the recorder. Closes what the parent's clients would otherwise hang on.
-  static void disable_in_child() noexcept;
+  /// For the child of a fork: closes what the parent's clients would otherwise hang on.
+  static void close_in_child() noexcept;
+  /// Says, once, why nothing is recorded in the child of a fork.
+  static void tell_in_child();
 
   explicit Session(Config config);
 
@@ -93,7 +95,8 @@ class Session {
     note(told);
   }
   bool has_room_to_start(bool has_events) const;
-  void make_ring_directory();
+  void prepare_rings();
+  void make_ring_directory(std::string& left_over);
   RingDirectory& control_directory() {
     return ring_directory_.is_open() ? ring_directory_ : control_only_;
   }
@@ -138,7 +141,12 @@ class Session {
   std::string status_line(std::string_view verb, std::string_view more = {});
 
   std::string next_dump_path();
-  void announce(const record::CommunicatorInit& init);
+  struct Line {
+    bool is_warning;
+    std::string text;
+  };
+  std::vector<Line> announcement();
+  void say(const std::vector<Line>& lines, record::NcclLogger logger);
   std::string kept_where() const;
   std::string rings_where();
   /// What NCCL's masks hold: as it is, where it is right, or written in any case.
@@ -193,6 +201,7 @@ class Session {
   std::vector<Note> taken_notes_;  // the drain thread's
   std::size_t next_note_ = 0;      // of these, the drain thread's
   std::once_flag markers_begun_;
+  std::once_flag rings_made_;
 };
 
 }  // namespace ringside::control

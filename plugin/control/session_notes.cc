@@ -38,6 +38,9 @@ int Session::note_mark(assemble::UserMark::What what, const char* text, const ch
   made.mark.text = cut(text);
   made.mark.source = cut(source);
   made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
+  if (t_ranges.session != this) {
+    t_ranges = {.session = this};
+  }
   const std::lock_guard lock(mutex_);
   const MarkRoom::Verdict verdict = mark_room_.admit(what, t_ranges);
   if (what != assemble::UserMark::What::kPop) {

@@ -75,6 +75,13 @@ void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
   if (!config_.is_flight_recorder()) {
     journal_->note_trace(1, path_);
   }
+  for (const bool is_range : {false, true}) {
+    for (const bool is_lost : {false, true}) {
+      for (std::uint64_t i = 0; i < early_counts_[is_range][is_lost]; ++i) {
+        journal_->count_mark(is_range, is_lost);
+      }
+    }
+  }
   sink_.set_journal(&*journal_);
   reader_.set_journal(&*journal_, [this] { flush(); });
   // Two readings, so that ticks mean something from the first record on.
@@ -116,6 +123,8 @@ void TraceWriter::announce(const assemble::Communicator& communicator, const Ncc
 void TraceWriter::count_mark(bool is_range, bool is_lost) {
   if (journal_) {
     journal_->count_mark(is_range, is_lost);
+  } else {
+    ++early_counts_[is_range][is_lost];
   }
 }
 

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_PLUGIN_CONTROL_TRACE_WRITER_H
 #define RINGSIDE_PLUGIN_CONTROL_TRACE_WRITER_H
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -193,6 +194,8 @@ class TraceWriter {
   std::int64_t next_account_ns_ = 0;
   std::int64_t next_clock_ns_ = 0;
   std::uint64_t accounted_ = 0;
+  /// Marks and ranges that were made, and lost, before there was a journal.
+  std::array<std::array<std::uint64_t, 2>, 2> early_counts_{};
   std::uint64_t marks_refused_ = 0;
   std::uint64_t ranges_refused_ = 0;
   bool file_tried_ = false;

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -28,6 +30,24 @@ void Recorder::prepare() noexcept {
   }
   rings_.prepare();
   set_range_hooks(nullptr);
+  prepared_.store(Prepared::kYes, std::memory_order_release);
+}
+
+void Recorder::wipe() noexcept {
+  if (!is_wiped()) {
+    std::construct_at(this);
+  }
+}
+
+bool Recorder::is_first_to_prepare() noexcept {
+  Prepared now = Prepared::kNo;
+  if (prepared_.compare_exchange_strong(now, Prepared::kUnderWay, std::memory_order_acq_rel)) {
+    return true;
+  }
+  while (prepared_.load(std::memory_order_acquire) != Prepared::kYes) {
+    sched_yield();
+  }
+  return false;
 }
 
 void Recorder::wipe_on_fork() noexcept {

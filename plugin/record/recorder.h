@@ -47,6 +47,12 @@ class alignas(kPageBytes) Recorder {
   /// It is not prepared, or this is a child. Any thread.
   bool is_wiped() const noexcept { return secret_ == 0; }
 
+  /// For the child of a fork, where the kernel has not wiped it.
+  void wipe() noexcept;
+
+  /// After it was wiped: true for one thread, which calls prepare(); the others wait for that.
+  bool is_first_to_prepare() noexcept;
+
   // The three callbacks. Any thread. start always returns a value that is not NULL.
   void* start(const EventStart& event) noexcept;
   void state(void* handle, EventState state, std::uint64_t value, std::int32_t steps,
@@ -165,6 +171,8 @@ class alignas(kPageBytes) Recorder {
   std::atomic<const RangeHooks*> range_hooks_{nullptr};
   std::atomic<std::uint64_t> contexts_{0};  // how many
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
+  enum class Prepared : std::uint8_t { kNo, kUnderWay, kYes };  // all zeros at first
+  std::atomic<Prepared> prepared_{Prepared::kNo};
   RingPool rings_;
 };
 

@@ -55,7 +55,10 @@ int main(int argc, char** argv) {
       {"copies", copies},
       {"dump", dump_to},
       {"several_nccls", several_nccls},
-      {"foreign_mask", foreign_mask}};
+      {"foreign_mask", foreign_mask},
+      {"api_only", api_only},
+      {"fork_before_init", fork_before_init},
+      {"logger_calls", logger_calls}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();
   if (found == scenarios.end()) {

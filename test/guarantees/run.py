@@ -175,7 +175,9 @@ def fork(options):
             house.run("fork", how)
             house.whole_account(rows=2)
             house.no_rings()
-            house.warnings(at_most=0)
+            # Each of the six children that goes on says why it records nothing.
+            told = house.warnings(at_most=6 if how == "go_on" else 0, at_least=6 if how == "go_on" else 0)
+            require(all("nothing is recorded in this process" in line for line in told), f"{told}")
             house.lint()
     for how in ("_Fork", "fork_thread"):
         with House(options) as house:
@@ -326,6 +328,34 @@ def masks(options):
         house.lint()
 
 
+def early(options):
+    """Before the first communicator, and while it is opened."""
+    for how in ("marks", "dump"):
+        with House(options) as house:
+            process = house.begin("api_only", how)
+            require(process.stdout.readline() == "called\n", f"{house.said()}")
+            require(how == "dump" or not list(house.rings.iterdir()), "rings without a communicator")
+            process.communicate(timeout=60)
+            require(process.returncode == 0, f"{house.said()}")
+            house.no_rings()
+            require("have died" not in house.said(), house.said())
+    for how in ("silent", "fork", "_Fork", "grandchild"):
+        with House(options) as house:
+            house.run("fork_before_init", how, RINGSIDE_START="1" if how == "silent" else "0")
+            house.no_rings()
+            house.warnings(at_most=0)
+            require(house.operations() == 100, f"{how}: {house.operations()} operations")
+            require(not lines_of(house, "ringside_mark"), f"{how}: the parent's range is in the trace")
+            # What its parent was told to record holds for the child.
+            (window,) = lines_of(house, "ringside_window")
+            require(("P2p" in window["events"]) == (how == "silent"), f"{how}: {window}")
+            house.lint()
+    with House(options) as house:
+        house.run("logger_calls")
+        house.no_rings()
+        house.lint()
+
+
 def absurd(options):
     for abi in range(1, 8):
         with House(options, abi) as house:
@@ -338,7 +368,7 @@ def absurd(options):
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
-         "absurd": absurd, "masks": masks}
+         "absurd": absurd, "masks": masks, "early": early}
 
 
 def main():

@@ -51,6 +51,12 @@ int dump_to(const Program& program);
 int several_nccls(const Program& program);
 /// Starts and stops; then somebody else clears the mask, until a start writes it again.
 int foreign_mask(const Program& program);
+/// HOW: the C API, also a dump, and no communicator; ends when its standard input does.
+int api_only(const Program& program);
+/// HOW: loaded, the C API called or not, forked, and NCCL initialised in the child alone.
+int fork_before_init(const Program& program);
+/// NCCL's logger calls the plugin, and waits for another thread that does.
+int logger_calls(const Program& program);
 /// Calls that NCCL does not make.
 int absurd(const Program& program);
 

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Before the first communicator, and while it is opened: the C API alone, forks, NCCL's logger.
+#include <chrono>
+#include <cstdio>
+#include <dlfcn.h>
+#include <future>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include "plugin/abi/v6.h"
+#include "test/guarantees/scenarios.h"
+
+namespace ringside::guarantees {
+namespace {
+
+template <typename Function>
+Function* c_api(const Loaded& loaded, Function*, const char* name) {
+  return reinterpret_cast<Function*>(c_function(loaded, name));
+}
+
+void require(bool condition, const char* what) {
+  if (!condition) {
+    give_up(what);
+  }
+}
+
+const Loaded* logging = nullptr;
+std::atomic<int> logged = 0;
+
+// Calls the plugin, and does not return before others have, too.
+void calling_logger(int, unsigned long, const char*, int, const char*, ...) {
+  status_of(*logging);
+  const auto mark = c_api(*logging, &ringside_mark, "ringside_mark");
+  std::async(std::launch::async, [mark] { mark("while NCCL's logger is called"); }).get();
+  ++logged;
+}
+
+}  // namespace
+
+int api_only(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  c_api(loaded, &ringside_mark, "ringside_mark")("a mark");
+  c_api(loaded, &ringside_start, "ringside_start")(nullptr);
+  status_of(loaded);
+  c_api(loaded, &ringside_stop, "ringside_stop")();
+  if (program.arguments.at(0) == "dump") {
+    c_api(loaded, &ringside_dump, "ringside_dump")(nullptr);
+  }
+  std::printf("called\n");
+  std::fflush(stdout);
+  std::fgetc(stdin);
+  std::exit(0);
+}
+
+int fork_before_init(const Program& program) {
+  const std::string& how = program.arguments.at(0);
+  static Loaded loaded(program.path, program.abi);
+  const auto push = c_api(loaded, &ringside_push, "ringside_push");
+  const auto pop = c_api(loaded, &ringside_pop, "ringside_pop");
+  const ringside_start_options collectives = {sizeof collectives, "coll"};
+  if (how != "silent") {
+    c_api(loaded, &ringside_start, "ringside_start")(&collectives);
+    push("of the parent", nullptr);
+  }
+  const pid_t pid = how == "_Fork" ? _Fork() : fork();
+  if (pid == 0) {
+    pop();  // no range of the child's
+    void* const context = loaded.new_communicator(1);
+    require(loaded.mask() != 0, "init in the child asks for nothing");
+    Caller(loaded.plugin(), context, program.rows[0]).operations(100, 0);
+    loaded.plugin().finalize(context);
+    if (how == "grandchild") {
+      const pid_t grandchild = fork();
+      if (grandchild == 0) {
+        Caller(loaded.plugin(), context, program.rows[1]).operations(100, 0);
+        const auto mark = c_api(loaded, &ringside_mark, "ringside_mark");
+        _exit(mark("grandchild") == RINGSIDE_ERROR_DISABLED ? 0 : 1);
+      }
+      int status = 0;
+      require(waitpid(grandchild, &status, 0) == grandchild && status == 0, "the grandchild");
+    }
+    std::exit(0);
+  }
+  int status = 0;
+  require(waitpid(pid, &status, 0) == pid && status == 0, "the child");
+  std::exit(0);
+}
+
+int logger_calls(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  logging = &loaded;
+  alarm(30);  // a deadlock is none of the program's results
+  const auto* const profiler =
+      static_cast<const abi::v6::Profiler*>(c_function(loaded, "ncclProfiler_v6"));
+  int mask = 0;
+  void* context = nullptr;
+  profiler->init(&context, 1, &mask, "logged", 1, 2, 0, calling_logger);
+  require(logged > 0, "NCCL's logger was not called");
+  profiler->finalize(context);
+  return 0;
+}
+
+}  // namespace ringside::guarantees
