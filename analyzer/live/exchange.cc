@@ -64,6 +64,7 @@ class Connection {
     is_over_ = true;
     disconnect();
   }
+  void end_as_dead();
   void fail(int error);
   void send();
   void receive();
@@ -75,15 +76,18 @@ class Connection {
   bool waits_in_line_ = false;
 };
 
+void Connection::end_as_dead() {
+  end(Silence::kDead, "its process has died; `ringside recover " + exchange_.endpoint.path +
+                          "` makes a whole trace of what it left");
+}
+
 void Connection::fail(int error) {
   using launch::RingHolder;
   const RingHolder::State holder = error == ECONNREFUSED || error == ENOENT
                                        ? launch::holder_of(exchange_.endpoint.path).state
                                        : RingHolder::State::kNotKnown;
   if (holder == RingHolder::State::kDead) {
-    end(Silence::kDead, "its process has died; `ringside recover " + exchange_.endpoint.path +
-                            "` makes a whole trace of what it left");
-    return;
+    return end_as_dead();
   }
   switch (error) {
     case ECONNREFUSED:
@@ -111,6 +115,10 @@ void Connection::fail(int error) {
 void Connection::connect() {
   waits_in_line_ = false;
   disconnect();
+  // A child may still have its socket open, so that it can be connected to.
+  if (launch::holder_of(exchange_.endpoint.path).state == launch::RingHolder::State::kDead) {
+    return end_as_dead();
+  }
   // Any path fits when it is taken from the directory's descriptor.
   const int directory =
       open(exchange_.endpoint.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -66,7 +66,7 @@ struct ControlSocket::Client {
     deadline = Clock::now() + kPatience;
   }
   void leave() {
-    close_descriptor(*connection);
+    end_socket(*connection);
     *this = {};
   }
 };
@@ -82,6 +82,13 @@ void ControlSocket::close_descriptor(Descriptor& descriptor) noexcept {
   if (const int number = descriptor.exchange(-1, std::memory_order_relaxed); number >= 0) {
     close(number);
   }
+}
+
+void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
+  if (const int number = descriptor.load(std::memory_order_relaxed); number >= 0) {
+    shutdown(number, SHUT_RDWR);
+  }
+  close_descriptor(descriptor);
 }
 
 int ControlSocket::listen_at(int directory, const std::string& path) {
@@ -156,9 +163,9 @@ void* ControlSocket::thread_main(void* socket) noexcept {
   } catch (...) {
     // Out of memory: nothing depends on this thread.
   }
-  close_descriptor(self->listener_);
+  end_socket(self->listener_);
   for (Descriptor& connection : self->connections_) {
-    close_descriptor(connection);
+    end_socket(connection);
   }
   const std::lock_guard lock(self->mutex_);
   close_descriptor(self->wake_);

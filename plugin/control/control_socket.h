@@ -53,6 +53,9 @@ class ControlSocket {
   using Descriptor = std::atomic<int>;
 
   static void close_descriptor(Descriptor& descriptor) noexcept;
+  /// Of a socket of this process: for who has it at the other end, and from a child that has it
+  /// open still, since its making ran no handlers.
+  static void end_socket(Descriptor& descriptor) noexcept;
   static void* thread_main(void* socket) noexcept;
   int listen_at(int directory, const std::string& path);
   void serve();

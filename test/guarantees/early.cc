@@ -88,6 +88,25 @@ int fork_before_init(const Program& program) {
   std::exit(0);
 }
 
+int fork_and_stay(const Program& program) {
+  Loaded loaded(program.path, program.abi);
+  Caller(loaded.plugin(), loaded.new_communicator(1), program.rows[0]).operations(10, 0);
+  std::printf("recording\n");
+  std::fflush(stdout);
+  std::fgetc(stdin);  // until somebody is connected
+  const pid_t pid = _Fork();
+  if (pid == 0) {
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    sleep(60);
+    _exit(0);
+  }
+  std::printf("%d\n", pid);
+  std::fflush(stdout);
+  std::fgetc(stdin);
+  std::exit(0);
+}
+
 int logger_calls(const Program& program) {
   Loaded loaded(program.path, program.abi);
   logging = &loaded;

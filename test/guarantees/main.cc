@@ -58,6 +58,7 @@ int main(int argc, char** argv) {
       {"foreign_mask", foreign_mask},
       {"api_only", api_only},
       {"fork_before_init", fork_before_init},
+      {"fork_and_stay", fork_and_stay},
       {"logger_calls", logger_calls}};
   constexpr int kFirstArgument = 4;
   const auto found = argc >= kFirstArgument ? scenarios.find(argv[3]) : scenarios.end();

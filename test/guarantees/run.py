@@ -14,6 +14,7 @@ import os
 import pathlib
 import random
 import signal
+import socket
 import sys
 import time
 
@@ -328,6 +329,39 @@ def masks(options):
         house.lint()
 
 
+def open_socket(options):
+    """A child that has the control socket open keeps nobody waiting, once its parent is gone."""
+    for how in ("exit", "kill"):
+        with House(options) as house:
+            process = house.begin("fork_and_stay")
+            require(process.stdout.readline() == "recording\n", f"{house.said()}")
+            until = time.monotonic() + 20
+            while not list(house.rings.glob("*/control")) and time.monotonic() < until:
+                time.sleep(0.02)
+            client = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            client.connect(str(next(house.rings.glob("*/control"))))
+            client.settimeout(10)
+            client.sendall(b'{"version":1,"verb":"status"}\n')
+            require(b'"ok":true' in client.recv(65536), "no status")
+            process.stdin.write("\n")
+            process.stdin.flush()
+            child = int(process.stdout.readline())
+            try:
+                if how == "exit":
+                    process.communicate(timeout=30)
+                    require(client.recv(1) == b"", "the connection of a process that has ended is open")
+                else:
+                    process.kill()
+                    process.wait(timeout=30)
+                    begun = time.monotonic()
+                    done = house.ctl("status", "--timeout", "20")
+                    require("has died" in done.stderr, f"{done}")
+                    require(time.monotonic() - begun < 15, "ctl waits for a process that has died")
+                    house.recover()
+            finally:
+                os.kill(child, signal.SIGKILL)
+
+
 def early(options):
     """Before the first communicator, and while it is opened."""
     for how in ("marks", "dump"):
@@ -350,6 +384,7 @@ def early(options):
             (window,) = lines_of(house, "ringside_window")
             require(("P2p" in window["events"]) == (how == "silent"), f"{how}: {window}")
             house.lint()
+    open_socket(options)
     with House(options) as house:
         house.run("logger_calls")
         house.no_rings()

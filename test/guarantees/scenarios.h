@@ -55,6 +55,8 @@ int foreign_mask(const Program& program);
 int api_only(const Program& program);
 /// HOW: loaded, the C API called or not, forked, and NCCL initialised in the child alone.
 int fork_before_init(const Program& program);
+/// A child that no handler is told of has all that was open, and stays.
+int fork_and_stay(const Program& program);
 /// NCCL's logger calls the plugin, and waits for another thread that does.
 int logger_calls(const Program& program);
 /// Calls that NCCL does not make.
