@@ -9,7 +9,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "plugin/abi/v6.h"
+#include "plugin/abi/versions.h"
 #include "test/guarantees/scenarios.h"
 
 namespace ringside::guarantees {
