@@ -6,8 +6,8 @@
 #   scripts/gpu_check.sh OUT --emulated BUILD_DIRECTORY [...]    the same on emulated GPUs
 #   scripts/gpu_check.sh --pack DIR [BUILD_DIRECTORY]            puts what is built into DIR
 #
-# Writes OUT/result.json, OUT/result.md and a few traces. Needs no network. Takes what is built in
-# --binaries, build/gpu-check (a good place for --pack) or a preset's build directory, else it builds.
+# Writes OUT/result.json, OUT/result.md and a few traces, and needs no network. Programs are taken from
+# --binaries, build/gpu-check (a good place for --pack) or a preset's build directory, else built.
 # Exit status 0: all that ran passed, 1: something failed, 2: nothing could be checked.
 set -euo pipefail
 
@@ -56,7 +56,7 @@ pack() {
   local directory=$1 library
   binaries=${2:-}
   find_built || fail "nothing is built yet"
-  [ -n "$bench" ] || fail "collectives_bench is not built: it needs the CUDA runtime and NCCL's headers"
+  [ -n "$bench" ] || fail "no collectives_bench: it needs the CUDA runtime and NCCL's headers"
   mkdir -p "$directory/libraries"
   cp "$plugin" "$ringside" "$bench" "$directory"
   ldd "$ringside" | awk '$2 == "=>" { print $3 }' |
@@ -94,7 +94,9 @@ build_bench() {
 find_nccl() {
   local found cuda=${CUDA_HOME:-/usr/local/cuda}
   has_torch='' nccl='' nccl_include='' library_path=''
-  if "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then has_torch=yes; fi
+  if "$python" -c 'import torch; assert torch.cuda.is_available()' 2> /dev/null; then
+    has_torch=yes
+  fi
   found=$("$python" -c '
 import importlib.util, pathlib
 spec = importlib.util.find_spec("nvidia")

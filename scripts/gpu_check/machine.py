@@ -61,7 +61,8 @@ class Machine:
         foreign = ("NCCL_", "RINGSIDE_", "SLURM_", "OMPI_", "PMI_", "TORCH_")
         own = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k != "RANK"}
         own.update(NCCL_VARIABLES)
-        own.update({"NCCL_PROFILER_PLUGIN": str(self.plugin), "RINGSIDE_DIR": str(directory / "traces"),
+        own.update({"NCCL_PROFILER_PLUGIN": str(self.plugin),
+                    "RINGSIDE_DIR": str(directory / "traces"),
                     "RINGSIDE_RING_DIR": str(directory / "rings"),
                     "RINGSIDE_LOG": str(directory / "ringside.log")})
         own.setdefault("CUDA_VISIBLE_DEVICES", "0")
@@ -94,10 +95,10 @@ class Machine:
             return
         name = re.sub(r"[^A-Za-z0-9._-]+", "-", name)
         path = self.out / f"traces-{name}.tar.gz"
-        patterns = ("traces/*", "times.*", "log", "ringside.log")
         with tarfile.open(path, "w:gz") as archive:
-            for file in (file for pattern in patterns for file in sorted(job.directory.glob(pattern))):
-                archive.add(file, arcname=f"{name}/{file.name}")
+            for pattern in ("traces/*", "times.*", "log", "ringside.log"):
+                for file in sorted(job.directory.glob(pattern)):
+                    archive.add(file, arcname=f"{name}/{file.name}")
         if path.stat().st_size > MOST_KEPT_BYTES:
             path.unlink()
         else:
@@ -195,7 +196,7 @@ class Job:
         return None
 
     def traces(self, closed=True):
-        """Every rank has one; the linter has nothing to say; nothing was lost; the account adds up."""
+        """One of each rank; the linter says nothing, nothing was lost, and the account adds up."""
         paths = self.paths()
         require(len(paths) == self.ranks, f"{len(paths)} traces of {self.ranks} ranks: "
                                           f"{self.log()[-300:]}")

@@ -2,6 +2,7 @@
 """A rank that is late, one that is stuck, one that is killed."""
 
 import collections
+import functools
 import json
 import os
 import re
@@ -48,8 +49,8 @@ def hang(machine, results):
     job.traces()
     machine.keep(job, "hang")
     said = " ".join(job.report("hang", expected=(1,))["sentences"])
-    require(re.search(r"Rank 1 \(.*?\) has not joined AllGather seq \d+ of communicator world", said),
-            f"rank 1 is stuck, found: {said}")
+    expected = r"Rank 1 \(.*?\) has not joined AllGather seq \d+ of communicator world"
+    require(re.search(expected, said), f"rank 1 is stuck, found: {said}")
     results.add("faults", "stuck rank", PASS, said)
 
 
@@ -81,4 +82,4 @@ def killed(machine, results):
 
 def every_fault(machine, results):
     for name, function in (("late rank", late), ("stuck rank", hang), ("killed rank", killed)):
-        results.run("faults", name, lambda function=function: function(machine, results), least_s=15)
+        results.run("faults", name, functools.partial(function, machine, results), least_s=15)

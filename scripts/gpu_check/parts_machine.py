@@ -35,8 +35,8 @@ def describe(machine, results):
                   "--format=csv,noheader")
     results.add("machine", "GPU", FIGURE, gpu or "nvidia-smi does not answer")
     results.add("machine", "NCCL", FIGURE, str(machine.nccl))
-    torch = said_by(machine.python, "-c", "import torch; print(torch.__version__, torch.version.cuda,"
-                    " torch.cuda.nccl.version())")
+    torch = said_by(machine.python, "-c", "import torch; "
+                    "print(torch.__version__, torch.version.cuda, torch.cuda.nccl.version())")
     results.add("machine", "PyTorch", FIGURE, torch or "none")
 
 
@@ -47,7 +47,7 @@ def doctors_answer(machine, results):
         arguments += ["--nccl", machine.nccl]
     checks = json.loads(machine.analyzer(*arguments, expected=(0, 1)))["checks"]
     of_plugin = [one for one in checks if one["subject"] == "plugin"]
-    require(any(one["health"] == "ok" for one in of_plugin), f"the plugin is not found: {of_plugin}")
+    require(any(one["health"] == "ok" for one in of_plugin), f"no plugin is found: {of_plugin}")
     said = "; ".join(f"{one['health']} {one['subject']}: {one['text']}" for one in checks
                      if one["health"] != "ok")
     results.add("doctor", "answers", PASS, said or "nothing to say", answer=checks)

@@ -23,8 +23,8 @@ def torch_job(machine, mode, limit_s):
     variables = {"RINGSIDE_EVENTS": "coll,p2p,kernel,proxy",
                  "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH"),
                  "TORCH_NCCL_ASYNC_ERROR_HANDLING": "0" if mode == "graphs" else None}
-    return Job(machine, f"torch-{mode}", [machine.python, PROGRAM, RANKS, mode, "."], RANKS, limit_s,
-               variables)
+    command = [machine.python, PROGRAM, RANKS, mode, "."]
+    return Job(machine, f"torch-{mode}", command, RANKS, limit_s, variables)
 
 
 def distances_ns(path):
@@ -40,7 +40,7 @@ def distances_ns(path):
 
 
 def ddp(machine, results):
-    """Kernels that torch.profiler saw are operations of the trace: the same, and at the same time."""
+    """Kernels that torch.profiler saw are operations of the trace, and at the same time."""
     job = torch_job(machine, "ddp", 120).wait()
     traces = job.traces()
     merged = job.directory / "merged.json"

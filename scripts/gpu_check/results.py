@@ -81,7 +81,9 @@ class Results:
         self._store("result.md", self._markdown(document))
 
     def _markdown(self, document):
-        where = "on EMULATED GPUs: says nothing of a real one" if document["emulated"] else "on a GPU"
+        where = "on a GPU"
+        if document["emulated"]:
+            where = "on EMULATED GPUs: says nothing of a real one"
         counts = ", ".join(f"{count} {outcome}" for outcome, count in document["counts"].items())
         lines = [f"# gpu_check {where}", "", f"{counts}; {document['took_s']} s", "",
                  "| part | what | outcome | detail |", "|---|---|---|---|"]

@@ -84,10 +84,10 @@ else()
   add_test(NAME nccl-gpu-check
            COMMAND Python3::Interpreter "${PROJECT_SOURCE_DIR}/test/gpu_check/run_emulated.py"
                    "${PROJECT_SOURCE_DIR}/scripts/gpu_check.sh" "${CMAKE_BINARY_DIR}"
-                   "${work}/gpu-check" 75)
+                   "${work}/gpu-check" 150)
 endif()
 set_tests_properties(nccl-gpu-check PROPERTIES
-  TIMEOUT 200 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl RUN_SERIAL ON)
+  TIMEOUT 300 SKIP_RETURN_CODE 77 RESOURCE_LOCK emulated_gpu LABELS nccl RUN_SERIAL ON)
 
 # The emulation itself, without Ringside.
 foreach(part collectives faults)

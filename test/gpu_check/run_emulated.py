@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 # What the emulation cannot show is never said to have passed.
-NEVER = {("PyTorch", "DDP under torch.profiler"), ("CUDA graphs", "replays of a captured AllReduce"),
-         ("GPU clock", "against torch.profiler's kernels"), ("NVML", "GPU in the trace"),
+NEVER = {("PyTorch", "DDP under torch.profiler"),
+         ("CUDA graphs", "replays of a captured AllReduce"), ("GPU clock", "against torch.profiler's kernels"), ("NVML", "GPU in the trace"),
          ("doctor", "GPUs"), ("machine", "GPU"), ("not here", "NVLink and NVSwitch")}
 RAN = {"doctor", "GPU clock", "bandwidth", "events", "faults"}
 
