@@ -41,7 +41,7 @@ enum {
   RINGSIDE_ERROR_IO = -3,     /* a file could not be created or written; errno says why */
   RINGSIDE_ERROR_DISABLED =
       -4, /* this process records nothing: the child of a fork, or no memory at load */
-  RINGSIDE_ERROR_TIMEOUT = -5, /* the drain thread did not answer within ten seconds */
+  RINGSIDE_ERROR_TIMEOUT = -5, /* the dump was not whole within ten seconds: none is made */
   RINGSIDE_ERROR_NOT_FOUND =
       -6, /* ringside_open() only: no such library, it is not Ringside, or it lacks a function */
   RINGSIDE_ERROR_BUSY = -7 /* too much waits to be written; nothing was done, or the mark is lost */
@@ -93,7 +93,8 @@ RINGSIDE_API int ringside_stop(void);
 /*
  * Writes a complete trace of everything up to now to path, a new file (mode 0600): the trace so far
  * and the operations in flight, marked so. Returns when the file is complete; on an error there is
- * none. NULL: a name beside the trace.
+ * none, also later. While it is written its name has `.PID.part` behind it. NULL: a name beside the
+ * trace.
  */
 RINGSIDE_API int ringside_dump(const char* path);
 

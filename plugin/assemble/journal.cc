@@ -287,7 +287,8 @@ void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) 
 }
 
 void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
-  noted_[{kind, key}] = data;
+  std::string text(data);  // first: where memory is too short, the earlier note stays as it is
+  noted_[{kind, key}] = std::move(text);
   if (!write_note(kind, data)) {
     turn_notes();
   }

@@ -38,6 +38,9 @@ class Journal {
   /// make_room and try again.
   bool append(const RecordView& view, std::uint64_t operation);
 
+  /// A record could not be added.
+  void lose_record() { header_->entries_lost.fetch_add(1, std::memory_order_relaxed); }
+
   /// Copies what is still needed, and what was written since the last checkpoint, to the other
   /// half. If even that leaves little room, all is given up and counted.
   void make_room(const Answer& answer);

@@ -4,6 +4,8 @@
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_SINK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_JOURNAL_SINK_H
 
+#include <new>
+
 #include "plugin/assemble/journal.h"
 #include "plugin/assemble/sink.h"
 
@@ -85,9 +87,15 @@ class JournalSink final : public Sink {
   void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
+  // The row is in the trace, so the assembler must not write it again. Where memory is too short to
+  // note it, it would be written twice if the process died now.
   void written(std::uint64_t row) {
-    if (journal_ != nullptr) {
+    if (journal_ == nullptr) {
+      return;
+    }
+    try {
       journal_->written(row);
+    } catch (const std::bad_alloc&) {
     }
   }
 

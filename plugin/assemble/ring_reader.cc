@@ -3,6 +3,7 @@
 
 #include <array>
 #include <limits>
+#include <new>
 
 namespace ringside::assemble {
 namespace {
@@ -52,7 +53,11 @@ void RingReader::take(Reading& reading) {
   }
   const std::uint64_t operation = assembler_.record(view);
   if (journal_ != nullptr) {
-    keep(view, operation);
+    try {
+      keep(view, operation);
+    } catch (const std::bad_alloc&) {
+      journal_->lose_record();  // the assembler has it, and must not be given it again
+    }
   }
   reading.tail += first.slots;
   reading.ring->tail.store(reading.tail, std::memory_order_release);

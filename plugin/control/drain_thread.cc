@@ -3,6 +3,8 @@
 // The drain thread: every few milliseconds, or when asked, from notes and rings to the trace.
 #include <cerrno>
 #include <cstring>
+#include <thread>
+#include <utility>
 
 #include "plugin/control/background_thread.h"
 #include "plugin/control/session.h"
@@ -15,6 +17,8 @@ namespace {
 // While recording is stopped and nothing comes any more the thread looks this often.
 constexpr auto kIdleWait = std::chrono::milliseconds(100);
 constexpr int kIdleAfterCycles = 20;
+// Of what memory was too short for the first time the second may have less to do.
+constexpr int kAttemptsToClose = 2;
 
 }  // namespace
 
@@ -72,9 +76,28 @@ std::chrono::milliseconds Session::drain_wait(int idle_cycles) const {
                     : wait;
 }
 
-void Session::drain_loop() {
-  place_thread();
-  begin_control();
+// What is thrown ends this step and no more: what was at work is lost and counted. It is memory
+// that is too short, so that nothing here may need any.
+template <typename Step>
+bool Session::survives(Step step) noexcept {
+  try {
+    step();
+    return true;
+  } catch (...) {
+    writer_.note_memory_short();
+    if (!memory_told_) {
+      memory_told_ = true;
+      log_.warn_plainly(
+          "out of memory: events are lost and counted, and the trace may be incomplete; the "
+          "application is not affected");
+    }
+    return false;
+  }
+}
+
+void Session::drain_loop() noexcept {
+  survives([&] { place_thread(); });
+  survives([&] { begin_control(); });
   int idle_cycles = 0;
   bool wanted = true;
   while (wanted) {
@@ -85,15 +108,19 @@ void Session::drain_loop() {
       });
       wanted = thread_wanted_;
     }
-    try {
-      idle_cycles = cycle(!wanted) ? 0 : idle_cycles + 1;
-    } catch (const std::exception& error) {
-      if (!trouble_told_) {
-        trouble_told_ = true;
-        log_.warn(std::string("the trace is incomplete: ") + error.what());
-      }
+    const bool survived = survives([&] { idle_cycles = cycle(!wanted) ? 0 : idle_cycles + 1; });
+    if (!survived && wanted) {
+      // What it was woken for may still be there.
+      std::this_thread::sleep_for(std::chrono::milliseconds(config_.drain_ms));
     }
   }
+  for (int attempt = 0; attempt < kAttemptsToClose && !writer_.is_closed(); ++attempt) {
+    survives([&] { cycle(true); });
+  }
+  end_drain();
+}
+
+void Session::end_drain() noexcept {
   const std::lock_guard lock(mutex_);
   thread_running_ = false;
   thread_ended_ = true;
@@ -101,13 +128,9 @@ void Session::drain_loop() {
 }
 
 bool Session::cycle(bool final) {
-  std::vector<std::shared_ptr<DumpRequest>> dumps;
-  {
+  if (!final) {
     const std::lock_guard lock(mutex_);
-    dumps.swap(dumps_);
-    if (!final) {
-      look_at_masks();
-    }
+    look_at_masks();
   }
   if (final) {
     writer_.expect_close();
@@ -122,20 +145,12 @@ bool Session::cycle(bool final) {
     carry_out_plan();
   }
   writer_.settle();
-  for (const auto& request : dumps) {
-    const int error = writer_.dump(request->path);
-    const std::lock_guard lock(mutex_);
-    request->error = error;
-    request->result = error == 0        ? RINGSIDE_OK
-                      : error == EEXIST ? RINGSIDE_ERROR_EXISTS
-                                        : RINGSIDE_ERROR_IO;
-    request->done = true;
-    answered_.notify_all();
-  }
+  const bool had_dumps = write_dumps();
   if (final) {
     writer_.close();
   } else {
     look_for_hangs();
+    follow_hang_dump();
   }
   if (const std::string notice = writer_.take_sampling_notice(); !notice.empty()) {
     log_.warn(notice);
@@ -145,10 +160,9 @@ bool Session::cycle(bool final) {
   }
   if (writer_.trouble() && !trouble_told_) {
     trouble_told_ = true;
-    log_.warn(
-        "cannot write " + writer_.path() + " (" + std::strerror(writer_.last_error()) +
-        "): events are lost and counted; the application is not affected. Set RINGSIDE_DIR to "
-        "a directory that can be written");
+    log_.warn("cannot write " + writer_.path() + " (" + std::strerror(writer_.last_error()) +
+              "): events are lost and counted, and writing is tried again; the application is not "
+              "affected. Set RINGSIDE_DIR to a directory that can be written");
   }
   if (const record::RingPool& rings = record::g_recorder.rings();
       rings.without_file() != 0 && !rings_told_) {
@@ -159,7 +173,42 @@ bool Session::cycle(bool final) {
   }
   tell_markers();
   tell_lost_marks();
-  return taken != 0 || had_notes || !dumps.empty();
+  return taken != 0 || had_notes || had_dumps;
+}
+
+bool Session::write_dumps() {
+  bool had_any = false;
+  while (true) {
+    std::shared_ptr<Dump> dump;
+    {
+      const std::lock_guard lock(mutex_);
+      if (dumps_.empty()) {
+        return had_any;
+      }
+      dump = std::move(dumps_.front());
+      dumps_.pop_front();
+    }
+    had_any = true;
+    write_dump(dump);
+  }
+}
+
+// Only what is in flight is written here, into memory; the rest is the dump writer's.
+void Session::write_dump(const std::shared_ptr<Dump>& dump) {
+  if (!dump->is_wanted()) {
+    return;
+  }
+  try {
+    exporting::TraceSnapshot snapshot;
+    if (writer_.make_snapshot(snapshot)) {
+      dump_writer_.write(dump, std::move(snapshot));
+    } else {
+      dump->finish(errno);
+    }
+  } catch (...) {
+    dump->finish(ENOMEM);
+    throw;
+  }
 }
 
 void Session::look_for_hangs() {
@@ -172,14 +221,14 @@ void Session::look_for_hangs() {
   if (stuck.empty()) {
     return;
   }
-  const bool wants_dump = hang_dumps_ < HangWatch::kMostDumps;
+  // One at a time: a dump that is being written shows the stall, too.
+  const bool wants_dump = hang_dumps_ < HangWatch::kMostDumps && hang_dump_ == nullptr;
   std::string path;
   if (wants_dump) {
     ++hang_dumps_;
     const std::lock_guard lock(mutex_);
     path = next_dump_path();
   }
-  // The lines first: a dump copies the trace, and that may take seconds.
   const HangFacts facts{config_.hang_seconds, writer_.now_ns(), writer_.dropped_by_rings(), path};
   for (const assemble::InFlight& operation : stuck) {
     log_.warn(hang_line(operation, writer_.find_communicator(operation.operation.context), facts));
@@ -187,8 +236,19 @@ void Session::look_for_hangs() {
   if (!wants_dump) {
     return;
   }
-  if (const int error = writer_.dump(path); error != 0) {
-    log_.warn("cannot write " + path + " (" + std::strerror(error) + ")");
+  hang_dump_ = std::make_shared<Dump>(path);
+  write_dump(hang_dump_);
+}
+
+// The command runs when the dump is there, or cannot be.
+void Session::follow_hang_dump() {
+  const std::optional<int> result = hang_dump_ != nullptr ? hang_dump_->result() : std::nullopt;
+  if (!result) {
+    return;
+  }
+  std::string path = std::exchange(hang_dump_, nullptr)->path();
+  if (*result != 0) {
+    log_.warn("cannot write " + path + " (" + std::strerror(*result) + ")");
     path.clear();
   }
   if (const int error = hang_command_.run(path); error != 0) {
@@ -197,23 +257,30 @@ void Session::look_for_hangs() {
   }
 }
 
-void Session::shut_down() {
-  {
+void Session::shut_down() noexcept {
+  survives([&] {
     const std::lock_guard lock(mutex_);
     look_at_masks();  // for the last time
-  }
+  });
   record::g_recorder.set_gate(0);
   record::g_recorder.set_range_hooks(nullptr);  // the tool may be ending, too
-  control_.end();
-  std::unique_lock lock(mutex_);
-  thread_wanted_ = false;
-  wake_.notify_one();
-  answered_.notify_all();  // whoever asks: no more is answered
   // A file system that hangs must not hang the exit of the application for ever.
-  if (answered_.wait_for(lock, std::chrono::seconds(5), [&] { return !thread_running_; })) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  control_.end();
+  {
+    std::unique_lock lock(mutex_);
+    thread_wanted_ = false;
+    wake_.notify_one();
+    answered_.notify_all();  // whoever asks: no more is answered
+    if (!answered_.wait_until(lock, until, [&] { return !thread_running_; })) {
+      return;
+    }
+  }
+  if (writer_.is_closed()) {
     ring_directory_.remove(record::g_recorder.rings().count());
     control_only_.remove(0);
   }
+  dump_writer_.wait_until_idle(until);
 }
 
 }  // namespace ringside::control

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/control/log.h"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <mutex>
@@ -76,6 +79,7 @@ Log::Log(const std::string& target) {
   if (target != "stderr") {
     if (const int file = open_log(target); file >= 0) {
       implementation_ = std::make_unique<Implementation>(std::make_shared<DescriptorSink>(file));
+      file_ = file;
       return;
     }
     trouble = std::strerror(errno);
@@ -92,12 +96,30 @@ Log::Log(const std::string& target) {
 
 Log::~Log() = default;
 
+// spdlog's own handler of exceptions makes a text, and may throw once more.
 void Log::info(std::string_view message) noexcept {
-  implementation_->logger.info(spdlog::string_view_t(message.data(), message.size()));
+  try {
+    implementation_->logger.info(spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {
+  }
 }
 
 void Log::warn(std::string_view message) noexcept {
-  implementation_->logger.warn(spdlog::string_view_t(message.data(), message.size()));
+  try {
+    implementation_->logger.warn(spdlog::string_view_t(message.data(), message.size()));
+  } catch (...) {
+  }
+}
+
+void Log::warn_plainly(const char* message) noexcept {
+  std::array<char, 512> line;
+  const int size = std::snprintf(line.data(), line.size(), "ringside[%d] warning: %s\n",
+                                 static_cast<int>(getpid()), message);
+  const auto most = static_cast<int>(line.size()) - 1;
+  while (size > 0 &&
+         write(file_, line.data(), static_cast<std::size_t>(std::min(size, most))) < 0 &&
+         errno == EINTR) {
+  }
 }
 
 }  // namespace ringside::control

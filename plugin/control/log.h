@@ -21,12 +21,16 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
+  // A message for which memory is too short is lost.
   void info(std::string_view message) noexcept;
   void warn(std::string_view message) noexcept;
+  /// Needs no memory, for what is to be said where there is none. One line without its end.
+  void warn_plainly(const char* message) noexcept;
 
  private:
   struct Implementation;
   std::unique_ptr<Implementation> implementation_;
+  int file_ = 2;
 };
 
 }  // namespace ringside::control

@@ -123,6 +123,7 @@ Session::Session(Config config)
     : config_(std::move(config)),
       log_(config_.log),
       writer_(config_),
+      dump_writer_(writer_.directory()),
       hang_watch_(config_.hang_seconds),
       hang_command_(config_.on_hang),
       started_(config_.start),
@@ -474,29 +475,36 @@ std::string Session::next_dump_path() {
 }
 
 // Under the mutex. NULL if there is no thread to write it.
-std::shared_ptr<Session::DumpRequest> Session::order_dump(const std::string& path) {
+std::shared_ptr<Dump> Session::order_dump(const std::string& path) {
   if (!ensure_thread()) {
     return nullptr;
   }
-  auto request = std::make_shared<DumpRequest>();
-  request->path = path.empty() ? next_dump_path() : path;
-  dumps_.push_back(request);
+  auto dump = std::make_shared<Dump>(path.empty() ? next_dump_path() : path);
+  dumps_.push_back(dump);
   wake_.notify_one();
-  return request;
+  return dump;
 }
 
 int Session::dump(const char* path) {
+  constexpr auto kPatience = std::chrono::seconds(10);
   prepare_rings();
-  std::unique_lock lock(mutex_);
-  const auto request = order_dump(path != nullptr ? path : "");
-  if (request == nullptr) {
+  std::shared_ptr<Dump> dump;
+  {
+    const std::lock_guard lock(mutex_);
+    dump = order_dump(path != nullptr ? path : "");
+  }
+  if (dump == nullptr) {
     return RINGSIDE_ERROR_DISABLED;
   }
-  if (!answered_.wait_for(lock, std::chrono::seconds(10), [&] { return request->done; })) {
+  std::optional<int> error = dump->wait_for(kPatience);
+  if (!error && !dump->cancel()) {
+    error = dump->wait_for(kPatience);  // it is given its name, or has it
+  }
+  if (!error) {
     return RINGSIDE_ERROR_TIMEOUT;
   }
-  errno = request->error;
-  return request->result;
+  errno = *error;
+  return *error == 0 ? RINGSIDE_OK : *error == EEXIST ? RINGSIDE_ERROR_EXISTS : RINGSIDE_ERROR_IO;
 }
 
 void Session::status(ringside_status_info& info) {

@@ -14,6 +14,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,6 +26,7 @@
 #include "plugin/control/activation_masks.h"
 #include "plugin/control/config.h"
 #include "plugin/control/control_socket.h"
+#include "plugin/control/dump_writer.h"
 #include "plugin/control/flat_json.h"
 #include "plugin/control/hang_command.h"
 #include "plugin/control/hang_watch.h"
@@ -66,15 +68,9 @@ class Session {
 
   /// Writes what is left and ends the drain thread; waits a few seconds at most. At exit of the
   /// process.
-  void shut_down();
+  void shut_down() noexcept;
 
  private:
-  struct DumpRequest {
-    std::string path;
-    bool done = false;
-    int result = 0;
-    int error = 0;
-  };
   /// The rank in the largest communicator so far.
   struct CommunicatorRank {
     std::uint64_t hash = 0;
@@ -102,15 +98,21 @@ class Session {
   }
   bool ensure_thread();
   static void* thread_main(void* session) noexcept;
-  void drain_loop();
+  void drain_loop() noexcept;
+  template <typename Step>
+  bool survives(Step step) noexcept;
+  void end_drain() noexcept;
   void place_thread();
   std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
+  bool write_dumps();
+  void write_dump(const std::shared_ptr<Dump>& dump);
   void look_for_hangs();
+  void follow_hang_dump();
   void start_with(const EventChoice& choice);
   void end_window();
   void order_first_window();
-  std::shared_ptr<DumpRequest> order_dump(const std::string& path);
+  std::shared_ptr<Dump> order_dump(const std::string& path);
 
   // session_plan.cc
   PlanTime plan_time() const;
@@ -160,11 +162,13 @@ class Session {
   const Config config_;
   Log log_;
   TraceWriter writer_;  // the drain thread's, but for its thread-safe figures
+  DumpWriter dump_writer_;
   RingDirectory ring_directory_;
   RingDirectory control_only_;  ///< elsewhere, where that one cannot be made
   HangWatch hang_watch_;        // the drain thread's, as the next two
   HangCommand hang_command_;
   int hang_dumps_ = 0;
+  std::shared_ptr<Dump> hang_dump_;  // that is being written
   ControlSocket control_;
 
   std::mutex mutex_;  // guards what follows, up to the next blank line
@@ -173,7 +177,7 @@ class Session {
   std::vector<Note> notes_;
   MarkRoom mark_room_;
   WindowRoom window_room_;
-  std::vector<std::shared_ptr<DumpRequest>> dumps_;
+  std::deque<std::shared_ptr<Dump>> dumps_;
   WindowPlan plan_;
   bool plan_new_ = false;               ///< since the drain thread looked
   std::uint64_t operations_begun_ = 0;  ///< as the drain thread has last seen
@@ -194,12 +198,14 @@ class Session {
   bool announced_ = false;
   bool kernel_risk_told_ = false;
   bool trouble_told_ = false;      // the drain thread's
+  bool memory_told_ = false;       // the drain thread's
   bool rings_told_ = false;        // the drain thread's
   bool markers_told_ = false;      // the drain thread's
   bool lines_told_ = false;        // the drain thread's
   bool marks_told_ = false;        // the drain thread's
   std::vector<Note> taken_notes_;  // the drain thread's
   std::size_t next_note_ = 0;      // of these, the drain thread's
+  int note_attempts_ = 0;          // to apply that one, the drain thread's
   std::once_flag markers_begun_;
   std::once_flag rings_made_;
 };

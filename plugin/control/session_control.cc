@@ -290,7 +290,7 @@ ControlSocket::Answer Session::answer_dump(const std::vector<FlatMember>& reques
   if (!error.empty()) {
     return wrong(error);
   }
-  std::shared_ptr<DumpRequest> dump;
+  std::shared_ptr<Dump> dump;
   {
     const std::lock_guard lock(mutex_);
     dump = order_dump(path);
@@ -299,18 +299,15 @@ ControlSocket::Answer Session::answer_dump(const std::vector<FlatMember>& reques
     return refused("disabled", "this process has no thread that could write");
   }
   return {{}, [this, dump](std::string& line) {
-            {
-              const std::lock_guard lock(mutex_);
-              if (!dump->done) {
-                return false;
-              }
+            const std::optional<int> result = dump->result();
+            if (!result) {
+              return false;
             }
             JsonText more;
-            more.member_string("dump_path", dump->path);
-            line = dump->result == RINGSIDE_OK
-                       ? status_line("dump", more.text())
-                       : error_line(dump->result == RINGSIDE_ERROR_EXISTS ? "exists" : "io",
-                                    dump->path + ": " + std::strerror(dump->error));
+            more.member_string("dump_path", dump->path());
+            line = *result == 0 ? status_line("dump", more.text())
+                                : error_line(*result == EEXIST ? "exists" : "io",
+                                             dump->path() + ": " + std::strerror(*result));
             return true;
           }};
 }

@@ -63,11 +63,15 @@ bool Session::has_room_to_start(bool has_events) const {
   return (started_ && !has_events) || window_room_.has_room();
 }
 
-// False if there were none. What memory was too short for is lost; the notes behind it are not.
+// False if there were none. Where memory is too short for a note it is tried again in the next
+// cycles; what is lost in the end is that note, not those behind it.
 bool Session::take_notes() {
+  constexpr int kMostAttempts = 3;
   const auto apply = [this] {
-    while (next_note_ < taken_notes_.size()) {
-      taken_notes_[next_note_++](writer_);
+    for (; next_note_ < taken_notes_.size(); ++next_note_, note_attempts_ = 0) {
+      if (++note_attempts_ <= kMostAttempts) {
+        taken_notes_[next_note_](writer_);
+      }
     }
     const bool had_any = next_note_ != 0;
     taken_notes_ = {};

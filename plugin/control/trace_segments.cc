@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The segments of a trace: what each begins and ends with; and dumps, which put them together.
+// The segments of a trace: what each begins and ends with; and what a dump puts together of them.
 #include <cerrno>
-#include <unistd.h>
 
 #include "plugin/control/trace_writer.h"
 
@@ -15,51 +14,81 @@ constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
 }  // namespace
 
-void TraceWriter::begin_segment() {
-  facts_.segment = file_.number();
-  facts_.segment_start_ns = facts_.segment == 1 ? facts_.start_ns : now_ns_;
-  trace_.begin(facts_, false);
-  file_.set_first_line_bytes(trace_.first_line().size());
-  if (journal_) {
-    journal_->note_trace(file_.number(), file_.path());
-    journal_->note_first_line(file_.number(), trace_.first_line());
+// Also in the journal, before there is such a file: if the process dies, it is known.
+exporting::SegmentHeader TraceWriter::make_header(std::uint32_t segment) {
+  facts_.segment = segment;
+  facts_.segment_start_ns = segment == 1 ? facts_.start_ns : now_ns_;
+  exporting::TextSink lines;
+  exporting::ChromeTrace trace(lines);
+  trace.begin(facts_, false);
+  trace.clock(reading_, now_ns_);
+  if (segment != 1) {
+    repeat_windows(trace);
+    segments_.repeat_threads(trace);
   }
-  trace_.clock(reading_, now_ns_);
+  if (journal_) {
+    journal_->note_first_line(segment, trace.first_line());
+  }
+  return {std::move(lines.text), trace.first_line().size()};
 }
 
-void TraceWriter::next_segment() {
-  if (journal_) {
-    journal_->note_trace(file_.number() + 1, file_.path_of_next());
+void TraceWriter::repeat_windows(exporting::ChromeTrace& trace) const {
+  const std::size_t windows = windows_.size();
+  for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
+       i < windows; ++i) {
+    trace.window(windows_[i], true);
   }
-  if (!file_.prepare_next()) {
+}
+
+// Between two events.
+void TraceWriter::make_room() {
+  if (file_.has_much()) {
+    flush();
+  }
+  if (file_.is_full(now_ns_)) {
+    next_segment();
+  }
+}
+
+// The next segment's file is there, with its header, before the current one is ended, and that is
+// stored before the next one is begun: where there is no room, the current one goes on.
+void TraceWriter::next_segment() {
+  const std::uint32_t next = file_.number() + 1;
+  if (journal_) {
+    journal_->note_trace(next, file_.path_of_next());
+  }
+  if (!file_.prepare_next(make_header(next), now_ns_)) {
     fail(errno);
     return;
+  }
+  if (!end_segment(next)) {
+    file_.discard_next(now_ns_);
+    return;
+  }
+  file_.begin_next(now_ns_);
+  segments_.tell_all_again();
+  if (journal_) {
+    if (const exporting::WriteCounts* closed = file_.last_closed()) {
+      journal_->note(assemble::SegmentCountsNote{next - 1, closed->written, closed->merged});
+    }
+    checkpoint();
+  }
+  compress_at_exit();
+}
+
+// False if it does not end here: any of it was lost.
+bool TraceWriter::end_segment(std::uint32_t next) {
+  if (!store() || !tell_lost()) {
+    return false;
   }
   file_.end_of_body();
   file_.make_room_for_end(false);
   trace_.clock(reading_, now_ns_);
   write_account(trace_, false);
   exporting::TraceEnd end = end_of_trace();
-  end.next_segment = file_.number() + 1;
+  end.next_segment = next;
   trace_.end(now_ns_, file_.operations(), end);
-  flush();
-  file_.begin_next(now_ns_);
-  if (const exporting::WriteCounts* closed = file_.last_closed(); closed && journal_) {
-    journal_->note(
-        assemble::SegmentCountsNote{file_.number() - 1, closed->written, closed->merged});
-  }
-  begin_segment();
-  const std::size_t windows = windows_.size();
-  for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
-       i < windows; ++i) {
-    trace_.window(windows_[i], true);
-  }
-  segments_.repeat();
-  file_.end_of_header();
-  if (journal_) {
-    checkpoint();
-  }
-  compress_at_exit();
+  return store();
 }
 
 void TraceWriter::expect_close() {
@@ -80,41 +109,34 @@ const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t conte
                                                                                : nullptr;
 }
 
-int TraceWriter::dump(const std::string& path) {
-  exporting::TraceFile file;
-  const auto give_up = [&path](int error) {
-    unlink(path.c_str());  // what is not whole would be taken for a dump
-    return error;
-  };
-  // Before the first communicator, and with a flight recorder, nothing has made it yet.
-  const bool ready = !path.starts_with(directory_ + "/") || exporting::make_directories(directory_);
-  if (!ready || !file.create(path)) {
-    return errno;
-  }
+bool TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
   flush();
-  exporting::ChromeTrace trace(file);
+  if (file_.is_open() && !file_.hold_kept(made.parts)) {
+    return false;
+  }
   exporting::ProcessFacts facts = facts_;
   facts.segment = file_.oldest_number();
   facts.segment_start_ns = file_.oldest_start_ns();
+  exporting::TextSink text;
+  exporting::ChromeTrace trace(text);
   trace.begin(facts, true);
-  if (file_.is_open() && !file_.copy_kept(file)) {
-    return give_up(errno);
-  }
+  made.head = std::move(text.text);
+  text.text.clear();
   for (const assemble::Communicator& communicator : assembler_.communicators()) {
     if (communicator.context != 0) {
       trace.communicator(communicator);
     }
   }
+  if (has_lost_lines_) {
+    repeat_windows(trace);
+    segments_.repeat_threads(trace);
+  }
   trace.clock(reading_, now_ns_);
   const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
   write_account(trace, false);
   trace.end(now_ns_, file_.kept_operations() + in_flight, end_of_trace());
-  if (!file.flush_whole()) {
-    const int error = errno;
-    fail(error);
-    return give_up(error);
-  }
-  return 0;
+  made.tail = std::move(text.text);
+  return true;
 }
 
 std::string TraceWriter::take_sampling_notice() {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <type_traits>
 #include <unistd.h>
+#include <utility>
 
 #include "plugin/control/process_info.h"
 #include "plugin/record/recorder.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::int64_t kSettleEvery_ns = 50'000'000;
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
+constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
 constexpr std::size_t kMostWindows = 200;
 
 // Of each kSettleEvery_ns: the rings must not overflow meanwhile.
@@ -53,7 +55,7 @@ TraceWriter::TraceWriter(const Config& config)
       file_(segment_limits(config)),
       trace_(file_),
       segments_(
-          trace_, file_, metrics_, [this] { next_segment(); },
+          trace_, file_, metrics_, [this] { make_room(); },
           [this](std::uint32_t context) { return find_communicator(context); }),
       sink_(segments_),
       assembler_(sink_),
@@ -136,18 +138,13 @@ std::uint64_t TraceWriter::read_clocks() {
   return reading_.ticks;
 }
 
-void TraceWriter::create_file() {
-  if (file_tried_) {
+void TraceWriter::begin_trace() {
+  if (trace_begun_) {
     return;
   }
-  file_tried_ = true;
-  const bool in_memory = config_.is_flight_recorder();
-  const std::string path = in_memory ? ring_directory_ + path_.substr(directory_.size()) : path_;
-  if ((!in_memory && !exporting::make_directories(directory_)) ||
-      !file_.open_first(path, now_ns_)) {
-    fail(errno);
-  }
-  begin_segment();
+  trace_begun_ = true;
+  trace_.resume(facts_.pid, facts_.run_id);
+  open_file();
   next_clock_ns_ = now_ns_ + kClockEvery_ns;
   for (const exporting::Window& window : windows_) {
     trace_.window(window);
@@ -156,7 +153,26 @@ void TraceWriter::create_file() {
     assembler_.mark(std::move(mark));
   }
   early_marks_ = {};
-  has_file_.store(file_.is_open() && !in_memory, std::memory_order_release);
+}
+
+// A file that cannot be made is tried again, and then has all that it needs. Until then what would
+// be written is counted as lost.
+void TraceWriter::open_file() {
+  if (file_.is_open() || closed_ || now_ns_ < next_attempt_ns_) {
+    return;
+  }
+  next_attempt_ns_ = now_ns_ + kAttemptEvery_ns;
+  const bool in_memory = config_.is_flight_recorder();
+  const std::string path = in_memory ? ring_directory_ + path_.substr(directory_.size()) : path_;
+  if (journal_) {
+    journal_->note_trace(1, path);
+  }
+  if ((!in_memory && !exporting::make_directories(directory_)) ||
+      !file_.open_first(path, make_header(1), now_ns_)) {
+    fail(errno);
+    return;
+  }
+  has_file_.store(!in_memory, std::memory_order_release);
 }
 
 void TraceWriter::fail(int error) {
@@ -173,7 +189,7 @@ void TraceWriter::apply(const OpenNote& note) {
   if (is_first && !windows_.empty()) {
     facts_.events = windows_.back().events;
   }
-  create_file();
+  begin_trace();
   assemble::Communicator communicator = note.communicator;
   communicator.created_ns = clock_.ns(note.ticks);
   assembler_.open_communicator(communicator);
@@ -186,25 +202,30 @@ void TraceWriter::apply(const CloseNote& note) {
 
 void TraceWriter::apply(const WindowNote& note) {
   const std::int64_t ts_ns = clock_.ns(note.ticks);
-  if (note.opens) {
+  const bool is_known = !windows_.empty() && windows_.back().number == note.number;
+  if (note.opens && !is_known) {
     // A job that starts and stops for weeks must not grow; only the newest are ever written again.
     if (windows_.size() == kMostWindows) {
       windows_.erase(windows_.begin());
     }
     windows_.push_back(
         {.number = note.number, .start_ns = ts_ns, .events = event_names(note.types)});
+  }
+  if (note.opens) {
     assembler_.open_window(note.number, ts_ns);
     assembler_.expect(note.types, ts_ns);
     if (journal_) {
       journal_->note(assemble::WindowNoteData{note.number, note.types, ts_ns});
     }
-  } else {
+  } else if (is_known) {
     windows_.back().end_ns = ts_ns;
     windows_.back().mask_changed = note.mask_changed;
     assembler_.lose_places(ts_ns);
+  } else {
+    return;  // memory was too short for its beginning
   }
-  if (!file_tried_) {
-    return;  // create_file writes the windows that are there
+  if (!trace_begun_) {
+    return;  // begin_trace writes the windows that are there
   }
   trace_.window(windows_.back());
 }
@@ -217,7 +238,7 @@ void TraceWriter::apply(const TypesNote& note) {
   if (journal_) {
     journal_->note(assemble::WindowNoteData{window.number, note.types, window.start_ns});
   }
-  if (file_tried_) {
+  if (trace_begun_) {
     trace_.window(window);
   }
 }
@@ -225,14 +246,14 @@ void TraceWriter::apply(const TypesNote& note) {
 void TraceWriter::apply(const MarkNote& note) {
   assemble::UserMark mark = note.mark;
   mark.ts_ns = clock_.ns(note.ticks);
-  if (file_tried_) {
+  if (trace_begun_) {
     assembler_.mark(std::move(mark));
   } else {
     early_marks_.push_back(std::move(mark));
   }
 }
 
-exporting::Account TraceWriter::account() {
+exporting::Account TraceWriter::account(bool final) {
   using record::kAccountTypes;
   exporting::Account made;
   const exporting::WriteCounts& file = file_.counts();
@@ -266,10 +287,16 @@ exporting::Account TraceWriter::account() {
     of.written = file.written[type] - deleted.written[type];
     of.merged = file.merged[type] - deleted.merged[type];
     of.dropped_write = file.dropped[type];
-    of.dropped_memory = counts.dropped_memory[type];
+    of.dropped_memory = counts.dropped_memory[type] + file.dropped_memory[type];
     of.sampled_out = counts.sampled_out[type];
-    of.held = counts.consumed[type] - of.written - of.merged - of.rotated - of.dropped_write -
-              of.sampled_out - counts.stale[type] - counts.dropped_memory[type];
+    const std::uint64_t placed = of.written + of.merged + of.rotated + of.dropped_write +
+                                 of.sampled_out + counts.stale[type];
+    // Where memory was too short in the middle of a record, it may count twice.
+    of.dropped_memory = std::min(of.dropped_memory, counts.consumed[type] - placed);
+    of.held = counts.consumed[type] - placed - of.dropped_memory;
+    if (final && memory_was_short_) {
+      of.dropped_memory += std::exchange(of.held, 0);  // at the end nothing is kept any more
+    }
   }
   made.given_up = counts.given_up;
   for (const assemble::ThreadCounts& thread : reader_.thread_counts()) {
@@ -299,12 +326,40 @@ std::uint64_t TraceWriter::dropped_by_rings() {
   return dropped;
 }
 
+// False if any of it was lost.
+bool TraceWriter::store() {
+  open_file();
+  const bool has_file = file_.is_open();
+  if (!file_.flush()) {
+    has_lost_lines_ = true;
+    segments_.lost();
+    if (has_file) {
+      fail(errno);  // else open_file has said why
+    }
+    return false;
+  }
+  segments_.stored();
+  return true;
+}
+
+// Where there is room again, what was lost and must not be is told once more. False if it is not.
+bool TraceWriter::tell_lost() {
+  if (!has_lost_lines_ || !file_.is_open()) {
+    return !has_lost_lines_;
+  }
+  has_lost_lines_ = false;
+  repeat_windows(trace_);
+  segments_.tell_lost();
+  return store();
+}
+
 void TraceWriter::flush() {
-  if (!file_tried_) {
+  if (!trace_begun_) {
     return;
   }
-  if (!file_.flush()) {
-    fail(errno);
+  if (store() && has_lost_lines_ && now_ns_ >= next_attempt_ns_) {
+    next_attempt_ns_ = now_ns_ + kAttemptEvery_ns;
+    tell_lost();
   }
   operations_.store(assembler_.operations(), std::memory_order_relaxed);
   bytes_written_.store(file_.total_bytes(), std::memory_order_relaxed);
@@ -313,7 +368,8 @@ void TraceWriter::flush() {
   std::uint64_t rotated = 0;
   std::uint64_t given_up = 0;
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
-    lost += file_.counts().dropped[type] + assembler_.counts().dropped_memory[type];
+    lost += file_.counts().dropped[type] + file_.counts().dropped_memory[type] +
+            assembler_.counts().dropped_memory[type];
     rotated += file_.deleted().written[type] + file_.deleted().merged[type];
     given_up += assembler_.counts().given_up[type];
   }
@@ -344,6 +400,7 @@ void TraceWriter::checkpoint() {
     made.written[type] = file_.counts().written[type] - deleted.written[type];
     made.merged[type] = file_.counts().merged[type] - deleted.merged[type];
     made.rotated[type] = deleted.written[type] + deleted.merged[type];
+    made.dropped_memory[type] += file_.counts().dropped_memory[type];
     made.dropped_no_ring[type] =
         record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
   }
@@ -353,7 +410,7 @@ void TraceWriter::checkpoint() {
 }
 
 void TraceWriter::write_account(exporting::ChromeTrace& trace, bool final) {
-  trace.account(account(), now_ns_, final);
+  trace.account(account(final), now_ns_, final);
 }
 
 void TraceWriter::settle() {
@@ -363,7 +420,7 @@ void TraceWriter::settle() {
   next_settle_ns_ = now_ns_ + kSettleEvery_ns;
   assembler_.settle(now_ns_);
   flush();
-  if (!file_tried_) {
+  if (!trace_begun_) {
     return;
   }
   std::uint64_t consumed = 0;
@@ -392,12 +449,17 @@ exporting::TraceEnd TraceWriter::end_of_trace() const {
 }
 
 void TraceWriter::close() {
-  if (!file_tried_) {
+  if (!trace_begun_ || closed_) {
     return;
   }
   assembler_.close(now_ns_);
   sink_.complete_until(now_ns_);
+  next_attempt_ns_ = now_ns_;  // the last one
   flush();
+  closed_ = true;
+  if (!file_.is_open()) {
+    return;
+  }
   file_.end_of_body();
   file_.make_room_for_end(true);
   trace_.clock(reading_, now_ns_);

@@ -94,6 +94,10 @@ class TraceWriter {
   /// exit.
   void expect_close();
   void close();
+  bool is_closed() const { return closed_ || !trace_begun_; }
+
+  /// One of the calls above has thrown std::bad_alloc: what was at work then is lost.
+  void note_memory_short() { memory_was_short_ = true; }
 
   /// What has been in flight for so long; Assembler::in_flight_since says which of it.
   std::vector<assemble::InFlight> in_flight_for(std::int64_t least_ns) const {
@@ -106,8 +110,9 @@ class TraceWriter {
   /// Records that NCCL's threads could not store; ends of operations may be among them.
   std::uint64_t dropped_by_rings();
 
-  /// A complete trace in a new file. 0, or errno; EEXIST if the file exists.
-  int dump(const std::string& path);
+  /// Of a complete trace as it is now: what is written, and what is in flight. False, with errno,
+  /// if a file of it cannot be opened.
+  bool make_snapshot(exporting::TraceSnapshot& made);
 
   /// Operations that have begun, as far as the rings are read. The drain thread's.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
@@ -156,15 +161,21 @@ class TraceWriter {
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  void create_file();
-  void begin_segment();
+  void begin_trace();
+  void open_file();
+  exporting::SegmentHeader make_header(std::uint32_t segment);
+  void make_room();
   void next_segment();
+  bool end_segment(std::uint32_t next);
+  void repeat_windows(exporting::ChromeTrace& trace) const;
+  bool store();
+  bool tell_lost();
   void compress_at_exit();
   void fail(int error);
   void flush();
   void checkpoint();
   void write_account(exporting::ChromeTrace& trace, bool final);
-  exporting::Account account();
+  exporting::Account account(bool final = false);
   exporting::TraceEnd end_of_trace() const;
 
   exporting::ProcessFacts facts_;
@@ -198,7 +209,11 @@ class TraceWriter {
   std::array<std::array<std::uint64_t, 2>, 2> early_counts_{};
   std::uint64_t marks_refused_ = 0;
   std::uint64_t ranges_refused_ = 0;
-  bool file_tried_ = false;
+  bool trace_begun_ = false;
+  bool closed_ = false;
+  bool memory_was_short_ = false;
+  bool has_lost_lines_ = false;       // of those that must be told again
+  std::int64_t next_attempt_ns_ = 0;  // to make the file, and to tell again what it has lost
   bool notice_taken_ = false;
   bool coll_unsampled_told_ = false;
   bool p2p_unsampled_told_ = false;

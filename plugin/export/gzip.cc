@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -41,15 +42,6 @@ struct Zlib {
 const Zlib& zlib() {
   static const Zlib loaded;
   return loaded;
-}
-
-// A rename that does not overwrite; by a second link where the file system has no such rename.
-bool give_name(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
-    return true;
-  }
-  return (errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
-         unlink(from.c_str()) == 0;
 }
 
 }  // namespace
@@ -115,38 +107,41 @@ bool GzipWriter::finish() {
   return result == 0 && give_name(temporary_, path_ + ".gz");
 }
 
-bool copy_gzip_part(const std::string& path, std::uint64_t from, std::uint64_t to,
-                    TraceFile& trace) {
-  const int file = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  void* gzip = file >= 0 ? zlib().gzdopen(file, "rb") : nullptr;
+bool copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
+                    const std::function<bool()>& is_wanted) {
+  const int given = record::own_descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));  // zlib closes it
+  void* gzip = given >= 0 && zlib().complete && lseek(given, 0, SEEK_SET) == 0
+                   ? zlib().gzdopen(given, "rb")
+                   : nullptr;
   if (gzip == nullptr) {
     const int error = errno;
-    if (file >= 0) {
-      close(file);
+    if (given >= 0) {
+      close(given);
     }
     errno = error;
     return false;
   }
+  std::unique_ptr<void, int (*)(void*)> closing(gzip, zlib().gzclose);
   std::vector<char> piece(GzipWriter::kPiece_bytes);
   std::uint64_t at = 0;
   while (at < to) {
+    if (!is_wanted()) {
+      errno = ECANCELED;
+      return false;
+    }
     const std::uint64_t want =
         std::min<std::uint64_t>(piece.size(), at < from ? from - at : to - at);
     const int got = zlib().gzread(gzip, piece.data(), static_cast<unsigned>(want));
     if (got <= 0) {
-      break;
+      errno = EIO;
+      return false;
     }
     if (at >= from) {
       trace.add({piece.data(), static_cast<std::size_t>(got)}, {});
     }
     at += static_cast<std::uint64_t>(got);
   }
-  zlib().gzclose(gzip);
-  if (at < to) {
-    errno = EIO;
-    return false;
-  }
-  return trace.flush();
+  return true;
 }
 
 }  // namespace ringside::exporting

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,9 +50,10 @@ class GzipWriter {
   std::vector<char> piece_;
 };
 
-/// Adds a part of what is compressed in a file to a trace. False on error, with errno.
-bool copy_gzip_part(const std::string& path, std::uint64_t from, std::uint64_t to,
-                    TraceFile& trace);
+/// Adds a part of what is compressed in a file to a trace, for as long as `is_wanted` says so.
+/// False on error, with errno: ECANCELED if it is not wanted any more.
+bool copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
+                    const std::function<bool()>& is_wanted);
 
 }  // namespace ringside::exporting
 

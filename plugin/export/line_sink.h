@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
 #define RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
 
+#include <string>
 #include <string_view>
 
 #include "plugin/assemble/rows.h"
@@ -20,6 +21,12 @@ class LineSink {
   LineSink(const LineSink&) = default;
   LineSink& operator=(const LineSink&) = default;
   ~LineSink() = default;
+};
+
+/// Keeps the lines as one text.
+struct TextSink final : LineSink {
+  std::string text;
+  void add(std::string_view line, const assemble::Tally&) override { text.append(line); }
 };
 
 }  // namespace ringside::exporting

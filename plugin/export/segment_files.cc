@@ -21,6 +21,8 @@ constexpr std::uint64_t kMiB = 1U << 20;
 constexpr std::uint64_t kParts = 8;
 constexpr std::uint64_t kLeastSegment_bytes = kMiB;
 constexpr std::uint64_t kMostSegment_bytes = 64 * kMiB;
+// Where the next segment could not be begun, it is tried again after this time.
+constexpr std::int64_t kRetryAfter_ns = 1'000'000'000;
 // Left free in a segment for what one event adds and for its last lines (clock, account, end).
 constexpr std::uint64_t kMargin_bytes = 128U << 10;
 // A piece that does not get smaller gets hardly greater.
@@ -44,6 +46,7 @@ void subtract(const WriteCounts& from, const WriteCounts& what, WriteCounts& res
     result.written[type] = from.written[type] - what.written[type];
     result.merged[type] = from.merged[type] - what.merged[type];
   }
+  result.operations = from.operations - what.operations;
 }
 
 }  // namespace
@@ -55,11 +58,14 @@ SegmentFiles::~SegmentFiles() {
   finish();
 }
 
-SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, const std::string& path) {
+// Without a descriptor, and with errno, if there is no room for it: then there is no such file.
+// Needs no memory once there is one.
+SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, std::string path,
+                                              const SegmentHeader& header) {
   Segment made;
   made.number = number;
-  made.path = path;
-  made.file = create_private(path);
+  made.path = std::move(path);
+  made.file = create_private(made.path);
   if (limits_.in_memory) {
     // Beyond the end of the file, so that its size says what is written. A full tmpfs is found out
     // here and not in the middle of a segment.
@@ -67,38 +73,53 @@ SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, const std::s
     if (made.file < 0 || fallocate(made.file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
       if (made.file >= 0) {
         ::close(made.file);
-        unlink(path.c_str());
+        unlink(made.path.c_str());
       }
       made.path.clear();
       made.file = record::own_descriptor(memfd_create("ringside", MFD_CLOEXEC));
       anonymous_ = true;
     }
   }
+  if (made.file < 0) {
+    return {};
+  }
   struct stat found {};
-  if (made.file >= 0 && fstat(made.file, &found) == 0) {
+  if (fstat(made.file, &found) == 0) {
     made.inode = found.st_ino;
   }
+  if (!write_at(made.file, 0, header.lines)) {
+    const int error = errno;
+    delete_file(made);
+    errno = error;
+    return {};
+  }
+  made.bytes = made.header_bytes = header.lines.size();
+  made.first_line_bytes = header.first_line_bytes;
   return made;
 }
 
-bool SegmentFiles::open_first(const std::string& path, std::int64_t now_ns) {
+bool SegmentFiles::open_first(const std::string& path, const SegmentHeader& header,
+                              std::int64_t now_ns) {
   first_path_ = path;
-  current_ = make_file(1, path);
+  Segment made = make_file(1, path, header);
+  if (made.file < 0) {
+    return false;
+  }
+  current_ = std::move(made);
   current_.start_ns = now_ns;
-  exchange(current_.file, path);
-  return current_.file >= 0;
+  exchange(current_.file, current_.bytes);
+  return true;
 }
 
 bool SegmentFiles::is_full(std::int64_t now_ns) const {
-  if (!is_open()) {
+  if (!is_open() || now_ns < retry_ns_) {
     return false;
   }
   const bool old = limits_.most_age_ns != 0 &&
                    now_ns - current_.start_ns > limits_.most_age_ns / std::int64_t{kParts};
   const std::uint64_t size = bytes() + buffered_bytes();
   // First lines that are longer than a segment must not make a file for each event.
-  const std::uint64_t full_at =
-      std::max(segment_bytes_ - kMargin_bytes, current_.header_bytes * 2) + retry_at_bytes_;
+  const std::uint64_t full_at = std::max(segment_bytes_ - kMargin_bytes, current_.header_bytes * 2);
   return old || (limits_.most_bytes != 0 && size >= full_at);
 }
 
@@ -106,24 +127,32 @@ std::string SegmentFiles::path_of_next() const {
   return segment_path(first_path_, current_.number + 1);
 }
 
-bool SegmentFiles::prepare_next() {
-  const std::uint32_t number = current_.number + 1;
+bool SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
+  delete_file(std::exchange(next_, {}));  // memory was too short to go on with it
   if (limits_.in_memory) {
     while (!closed_.empty() && kept_bytes() + segment_bytes_ > limits_.most_bytes) {
       delete_oldest();
     }
   }
-  next_ = make_file(number, path_of_next());
+  errno = EFBIG;
+  if (limits_.in_memory || delete_until_fits(header.lines.size())) {
+    next_ = make_file(current_.number + 1, path_of_next(), header);
+  }
   if (next_.file < 0) {
-    retry_at_bytes_ += kMiB;
+    retry_ns_ = now_ns + kRetryAfter_ns;
     return false;
   }
-  retry_at_bytes_ = 0;
   return true;
 }
 
+void SegmentFiles::discard_next(std::int64_t now_ns) {
+  delete_file(std::exchange(next_, {}));
+  retry_ns_ = now_ns + kRetryAfter_ns;
+}
+
 void SegmentFiles::close_current() {
-  current_.file = exchange(-1, {});
+  closed_.emplace_back();  // first, since memory may be too short for it
+  current_.file = exchange(-1, 0);
   subtract(counts(), current_.at_start, current_.counts);
   if (limits_.in_memory) {
     // What was taken ahead and is not needed goes back.
@@ -139,30 +168,20 @@ void SegmentFiles::close_current() {
     current_.file = -1;
   }
   current_.to_compress = limits_.compress && !limits_.in_memory && !current_.path.empty();
-  closed_.push_back(std::move(current_));
+  closed_.back() = std::move(current_);
 }
 
 void SegmentFiles::begin_next(std::int64_t now_ns) {
-  flush();
-  current_.bytes = bytes();
+  const std::uint64_t size = bytes();
+  current_.bytes = size;
   current_.end_ns = now_ns;
-  before_bytes_ += bytes();
   close_current();
+  before_bytes_ += size;
   current_ = std::exchange(next_, {});
   current_.start_ns = now_ns;
   current_.at_start = counts();
-  exchange(current_.file, current_.path);
+  exchange(current_.file, current_.bytes);
   delete_expired(now_ns);
-}
-
-void SegmentFiles::end_of_header() {
-  flush();
-  current_.header_bytes = bytes();
-}
-
-void SegmentFiles::end_of_body() {
-  flush();
-  current_.body_bytes = bytes();
 }
 
 std::uint64_t SegmentFiles::bytes_of_current(std::uint64_t more) const {
@@ -171,7 +190,7 @@ std::uint64_t SegmentFiles::bytes_of_current(std::uint64_t more) const {
 }
 
 std::uint64_t SegmentFiles::kept_bytes() const {
-  std::uint64_t total = bytes_of_current(0);
+  std::uint64_t total = bytes_of_current(0) + next_.bytes;
   for (const Segment& segment : closed_) {
     total += segment.bytes;
   }
@@ -179,9 +198,9 @@ std::uint64_t SegmentFiles::kept_bytes() const {
 }
 
 std::uint64_t SegmentFiles::kept_operations() const {
-  std::uint64_t total = current_.operations;
+  std::uint64_t total = operations();
   for (const Segment& segment : closed_) {
-    total += segment.operations;
+    total += segment.counts.operations;
   }
   return total;
 }
@@ -251,9 +270,10 @@ void SegmentFiles::finish() {
     return;
   }
   flush();
-  current_.bytes = bytes();
-  before_bytes_ += bytes();
+  const std::uint64_t size = bytes();
+  current_.bytes = size;
   close_current();
+  before_bytes_ += size;
   current_ = {};
   while (limits_.in_memory && !closed_.empty()) {
     delete_file(closed_.front());
@@ -261,33 +281,26 @@ void SegmentFiles::finish() {
   }
 }
 
-bool SegmentFiles::copy_kept(TraceFile& trace) {
-  bool first = true;
+bool SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
+  parts.reserve(parts.size() + closed_.size() + 1);
+  const auto hold = [&](int file, const Segment& segment, std::uint64_t to) {
+    const bool is_first = parts.empty();
+    file = record::own_descriptor(file);
+    if (file >= 0) {
+      parts.emplace_back(file, is_first ? segment.first_line_bytes : segment.header_bytes, to,
+                         segment.compressed);
+    }
+    return file >= 0;
+  };
   for (const Segment& segment : closed_) {
-    const std::uint64_t from = first ? segment.first_line_bytes : segment.header_bytes;
-    first = false;
-    if (segment.compressed) {
-      if (!copy_gzip_part(segment.path, from, segment.body_bytes, trace)) {
-        return false;
-      }
-      continue;
-    }
     const int file = segment.file >= 0
-                         ? segment.file
+                         ? fcntl(segment.file, F_DUPFD_CLOEXEC, 0)
                          : open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    const bool ok = file >= 0 && copy_part(file, from, segment.body_bytes, trace);
-    const int error = errno;
-    if (file >= 0 && file != segment.file) {
-      ::close(file);
-    }
-    if (!ok) {
-      errno = error;
+    if (!hold(file, segment, segment.body_bytes)) {
       return false;
     }
   }
-  return !is_open() ||
-         copy_part(descriptor(), first ? current_.first_line_bytes : current_.header_bytes, bytes(),
-                   trace);
+  return !is_open() || hold(fcntl(descriptor(), F_DUPFD_CLOEXEC, 0), current_, bytes());
 }
 
 SegmentFiles::Segment* SegmentFiles::next_to_compress() {

@@ -8,12 +8,15 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <string>
 #include <sys/types.h>
+#include <vector>
 
 #include "plugin/export/gzip.h"
 #include "plugin/export/trace_file.h"
+#include "plugin/export/trace_snapshot.h"
 
 namespace ringside::exporting {
 
@@ -24,28 +27,39 @@ struct SegmentLimits {
   bool compress = false;
 };
 
+/// What a segment's file begins with. A file is only made together with it, so that none is
+/// without.
+struct SegmentHeader {
+  std::string lines;
+  std::uint64_t first_line_bytes = 0;  ///< of these lines
+};
+
 class SegmentFiles final : public TraceFile {
  public:
   explicit SegmentFiles(const SegmentLimits& limits);
   ~SegmentFiles() override;
 
-  /// Begins segment 1 in this file; later ones are named for it. As create() otherwise.
-  bool open_first(const std::string& path, std::int64_t now_ns);
+  /// Begins segment 1 in this file; later ones are named for it. False, with errno, if the file
+  /// cannot be made or has no room for the header: then there is none, and this may be tried again.
+  bool open_first(const std::string& path, const SegmentHeader& header, std::int64_t now_ns);
+
+  /// Adds a line to the buffer. The owner flushes: between two events, so that a write that fails
+  /// takes whole events.
+  void add(std::string_view line, const assemble::Tally& tally) override { append(line, tally); }
 
   /// True if it is time for the next segment.
   bool is_full(std::int64_t now_ns) const;
-  /// Makes the next segment's file, while the current one is still written. False, with errno, if
-  /// that fails: then the current one goes on.
-  bool prepare_next();
+  /// Makes the next segment's file with its header, while the current one is still written. False,
+  /// with errno, if that fails: then the current one goes on, and is_full waits for a moment.
+  bool prepare_next(const SegmentHeader& header, std::int64_t now_ns);
+  /// The next segment is not begun, since the current one could not be ended.
+  void discard_next(std::int64_t now_ns);
   /// The next segment is the current one from here on; all lines of the one before are written.
   void begin_next(std::int64_t now_ns);
 
-  /// What has been written to the current segment so far are its first lines, which the next one
-  /// repeats; and all that follows is its end.
-  void set_first_line_bytes(std::uint64_t bytes) { current_.first_line_bytes = bytes; }
-  void end_of_header();
-  void end_of_body();
-  void count_operation() { ++current_.operations; }
+  /// All that is written to the current segment from here on is its end. The buffer must be
+  /// written.
+  void end_of_body() { current_.body_bytes = bytes(); }
 
   /// Deletes what the lines that end the segment will need, before the account among them is made:
   /// what is deleted later is in no account. last: and what compression will need after them.
@@ -62,13 +76,14 @@ class SegmentFiles final : public TraceFile {
   /// Memory that a kill frees: the directory had no room.
   bool is_anonymous() const { return anonymous_; }
 
-  /// Adds all that is kept, without first lines and ends, to a trace that has its own first line.
-  /// False on error, with errno.
-  bool copy_kept(TraceFile& trace);
+  /// All that is kept and written, without first lines and ends. False, with errno, if a file
+  /// cannot be opened.
+  bool hold_kept(std::vector<TracePart>& parts) const;
 
   std::uint32_t number() const { return current_.number; }
   std::string path_of_next() const;
-  std::uint64_t operations() const { return current_.operations; }
+  /// In the current one.
+  std::uint64_t operations() const { return counts().operations - current_.at_start.operations; }
   std::uint32_t oldest_number() const { return oldest().number; }
   std::int64_t oldest_start_ns() const { return oldest().start_ns; }
   std::uint64_t kept_operations() const;
@@ -90,7 +105,6 @@ class SegmentFiles final : public TraceFile {
     ino_t inode = 0;
     std::uint64_t bytes = 0;  ///< that count for the bound
     std::uint64_t first_line_bytes = 0, header_bytes = 0, body_bytes = 0;
-    std::uint64_t operations = 0;
     std::int64_t start_ns = 0, end_ns = 0;
     WriteCounts at_start;  ///< the file's counts when it began
     WriteCounts counts;    ///< its own, once it is closed
@@ -100,7 +114,7 @@ class SegmentFiles final : public TraceFile {
   bool make_room(std::uint64_t bytes) override;
   bool fits(std::uint64_t more) const;
   bool delete_until_fits(std::uint64_t more);
-  Segment make_file(std::uint32_t number, const std::string& path);
+  Segment make_file(std::uint32_t number, std::string path, const SegmentHeader& header);
   std::uint64_t bytes_of_current(std::uint64_t more) const;
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }
   void close_current();
@@ -119,7 +133,7 @@ class SegmentFiles final : public TraceFile {
   std::deque<Segment> closed_;  // oldest first
   WriteCounts deleted_;
   std::uint64_t before_bytes_ = 0;
-  std::uint64_t retry_at_bytes_ = 0;
+  std::int64_t retry_ns_ = std::numeric_limits<std::int64_t>::min();  // until then none is begun
   std::unique_ptr<GzipWriter> compression_;  // of the first of closed_ that is to be compressed
   bool lacks_zlib_ = false;
   bool anonymous_ = false;

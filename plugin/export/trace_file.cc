@@ -3,19 +3,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
 #include "plugin/record/own_descriptor.h"
 
 namespace ringside::exporting {
-namespace {
 
-bool write_all(int file, std::string_view text) {
+bool write_at(int file, std::uint64_t offset, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
+    const ssize_t written = pwrite(file, text.data(), text.size(), static_cast<off_t>(offset));
     if (written < 0) {
       if (errno == EINTR) {
         continue;
@@ -23,11 +22,10 @@ bool write_all(int file, std::string_view text) {
       return false;
     }
     text.remove_prefix(static_cast<std::size_t>(written));
+    offset += static_cast<std::uint64_t>(written);
   }
   return true;
 }
-
-}  // namespace
 
 bool make_directories(const std::string& path) {
   struct stat found {};
@@ -62,36 +60,55 @@ bool TraceFile::create(const std::string& path) {
   return file_ >= 0;
 }
 
-int TraceFile::exchange(int file, const std::string& path) {
+int TraceFile::exchange(int file, std::uint64_t bytes) noexcept {
   const int before = file_;
   file_ = file;
-  path_ = path;
-  bytes_ = 0;
+  bytes_ = bytes;
   return before;
 }
 
 void TraceFile::add(std::string_view line, const assemble::Tally& tally) {
+  append(line, tally);
+  if (has_much()) {
+    flush();
+  }
+}
+
+void TraceFile::append(std::string_view line, const assemble::Tally& tally) {
   buffer_.append(line);
   const auto type = static_cast<std::size_t>(tally.type);
   pending_.written[type] += tally.starts;
   pending_.merged[type] += tally.joined;
   pending_.marks += tally.marks;
   pending_.ranges += tally.ranges;
-  if (buffer_.size() >= kFlushAt_bytes) {
-    flush();
+  if (tally.starts + tally.joined + tally.marks + tally.ranges != 0) {
+    event_tally_ = tally;
   }
+}
+
+void TraceFile::drop_event(const assemble::Tally& tally) noexcept {
+  buffer_.resize(std::min(event_begin_, buffer_.size()));
+  const auto counted = static_cast<std::size_t>(event_tally_.type);
+  pending_.written[counted] -= event_tally_.starts;
+  pending_.merged[counted] -= event_tally_.joined;
+  pending_.marks -= event_tally_.marks;
+  pending_.ranges -= event_tally_.ranges;
+  event_tally_ = {};
+  counts_.dropped_memory[static_cast<std::size_t>(tally.type)] += tally.starts + tally.joined;
+  counts_.marks_dropped += tally.marks;
+  counts_.ranges_dropped += tally.ranges;
 }
 
 bool TraceFile::flush() {
   bool ok = true;
   int reason = 0;
   if (!buffer_.empty()) {
-    ok = file_ >= 0 && make_room(buffer_.size()) && write_all(file_, buffer_);
+    ok = file_ >= 0 && make_room(buffer_.size()) && write_at(file_, bytes_, buffer_);
     reason = file_ >= 0 ? errno : EBADF;
     if (ok) {
       bytes_ += buffer_.size();
-    } else if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) == 0) {
-      lseek(file_, 0, SEEK_END);
+    } else if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) != 0) {
+      reason = errno;  // the next write goes to the same place all the same
     }
     buffer_.clear();
   }
@@ -103,6 +120,7 @@ bool TraceFile::flush() {
       counts_.dropped[type] += pending_.written[type] + pending_.merged[type];
     }
   }
+  counts_.operations += ok ? pending_.operations : 0;
   (ok ? counts_.marks : counts_.marks_dropped) += pending_.marks;
   (ok ? counts_.ranges : counts_.ranges_dropped) += pending_.ranges;
   pending_ = {};
@@ -132,22 +150,13 @@ void TraceFile::close() {
   }
 }
 
-bool copy_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace) {
-  std::vector<char> block(1U << 20);
-  while (from < to) {
-    const std::size_t want = std::min<std::uint64_t>(block.size(), to - from);
-    const ssize_t got = pread(file, block.data(), want, static_cast<off_t>(from));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      errno = got == 0 ? EIO : errno;
-      return false;
-    }
-    trace.add({block.data(), static_cast<std::size_t>(got)}, {});
-    from += static_cast<std::uint64_t>(got);
+// By a second link where the file system has no such rename.
+bool give_name(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+    return true;
   }
-  return trace.flush();
+  return (errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
+         unlink(from.c_str()) == 0;
 }
 
 }  // namespace ringside::exporting

@@ -2,8 +2,9 @@
 //
 // The file under a trace: whole lines, written with write(2), and the account of what was written.
 //
-// When a write fails (disk full, file size limit, quota), the file is cut back to its last whole
-// line, the lines are given up and counted, and the next ones are tried again: space may come back.
+// When a write fails (disk full, file size limit, quota), the file is cut back to what it held
+// before, the lines of that write are given up and counted, and the next lines are tried again:
+// space may come back.
 #ifndef RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
 #define RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
 
@@ -22,8 +23,10 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> written{};
   std::array<std::uint64_t, record::kAccountTypes> merged{};
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
+  std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};  ///< lost before the file
   std::uint64_t marks = 0, ranges = 0;  ///< written, of the application
   std::uint64_t marks_dropped = 0, ranges_dropped = 0;
+  std::uint64_t operations = 0;  ///< written, of lines that were counted with count_operation
 };
 
 class TraceFile : public LineSink {
@@ -40,7 +43,8 @@ class TraceFile : public LineSink {
   bool is_open() const { return file_ >= 0; }
   const std::string& path() const { return path_; }
 
-  /// Adds a line (with its newline) and what it stands for to the buffer.
+  /// Adds a line (with its newline) and what it stands for to the buffer, and writes the buffer
+  /// when much is in it.
   void add(std::string_view line, const assemble::Tally& tally) override;
 
   /// Writes the buffer. False, with errno set, if any of it was lost.
@@ -51,15 +55,30 @@ class TraceFile : public LineSink {
   bool sync();
   void close();
 
+  /// The lines that are added from here on are those of one event.
+  void begin_event() {
+    event_begin_ = buffer_.size();
+    event_tally_ = {};
+  }
+  /// Memory was too short for all lines of the event: takes back those that were added, and counts
+  /// it as lost. Nothing was written since begin_event.
+  void drop_event(const assemble::Tally& tally) noexcept;
+  /// The lines of an operation were added.
+  void count_operation() { ++pending_.operations; }
+
   const WriteCounts& counts() const { return counts_; }
   std::uint64_t bytes() const { return bytes_; }
+  /// So much is in the buffer that it should be written.
+  bool has_much() const { return buffer_.size() >= kFlushAt_bytes; }
 
  protected:
+  /// Adds a line to the buffer, and writes nothing.
+  void append(std::string_view line, const assemble::Tally& tally);
   /// Before so many bytes are written. False, with errno set, if they must not be.
   virtual bool make_room(std::uint64_t /*bytes*/) { return true; }
-  /// Goes on in another file, empty and open for reading and writing; the buffer must be written.
-  /// Returns the descriptor of the one before, -1 if there was none.
-  int exchange(int file, const std::string& path);
+  /// Goes on in another file, which is open for reading and writing and holds so many bytes; the
+  /// buffer must be written. Returns the descriptor of the one before, -1 if there was none.
+  int exchange(int file, std::uint64_t bytes) noexcept;
   int descriptor() const { return file_; }
   std::uint64_t buffered_bytes() const { return buffer_.size(); }
 
@@ -70,6 +89,8 @@ class TraceFile : public LineSink {
   std::string path_;
   std::string buffer_;
   WriteCounts pending_;
+  std::size_t event_begin_ = 0;  // in the buffer
+  assemble::Tally event_tally_;  // what was counted of the event so far
   WriteCounts counts_;
   std::uint64_t bytes_ = 0;
   int first_error_ = 0;
@@ -79,8 +100,11 @@ class TraceFile : public LineSink {
 /// errno, if that fails.
 int create_private(const std::string& path);
 
-/// Adds a part of a file to a trace. False on error, with errno.
-bool copy_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace);
+/// Writes all of a text at this place of a file. False, with errno, if any of it is not written.
+bool write_at(int file, std::uint64_t offset, std::string_view text);
+
+/// Gives a file another name, which no other file may have. False, with errno, if it fails.
+bool give_name(const std::string& from, const std::string& to);
 
 /// Makes a directory and those above it, private to the user. False, with errno, if it is not there
 /// then.

@@ -73,7 +73,7 @@ def limits(options):
         end = house.last_line("ringside_end")
         lost = (end.get("marks_lost"), end.get("ranges_lost"))
         require(lost == (7, 3), f"7 marks and 3 ranges were not written, the trace says {lost}")
-        house.readable()
+        house.lint()
 
 
 def run_by(house, command):
@@ -116,7 +116,7 @@ def full_disk(options):
         require(house.sum(account, "dropped_write") > 0, "nothing is counted as not written")
         require(account["by_type"]["Coll"]["written"] >= 500,
                 f"writing did not go on after the disk was full: {account['by_type']['Coll']}")
-        house.readable()
+        house.lint()
 
 
 def full_rings(options):

@@ -149,8 +149,8 @@ class House:
     def sum(self, account, key):
         return sum(numbers.get(key, 0) for numbers in account["by_type"].values())
 
-    def lint(self):
-        done = subprocess.run([self.options.ringside, "lint", str(self.traces)],
+    def lint(self, path=None):
+        done = subprocess.run([self.options.ringside, "lint", str(path or self.traces)],
                               capture_output=True, text=True, timeout=90, check=False)
         require(done.returncode == 0, f"lint: {(done.stdout + done.stderr)[:2000]}")
 

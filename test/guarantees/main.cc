@@ -52,6 +52,7 @@ int main(int argc, char** argv) {
       {"way_out", way_out},
       {"trouble", trouble},
       {"many_threads", many_threads},
+      {"steps", steps},
       {"copies", copies},
       {"dump", dump_to},
       {"several_nccls", several_nccls},

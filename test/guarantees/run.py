@@ -18,7 +18,10 @@ import socket
 import sys
 import time
 
+import disk
+import dumps
 import files
+import memory
 import recovery
 import shared_memory
 from house import Failure, House, require
@@ -401,7 +404,8 @@ def absurd(options):
 
 
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
-         "deaths": deaths, "exits": exits, "trouble": files.trouble, "files": files.files,
+         "deaths": deaths, "exits": exits, "trouble": files.trouble, "disk": disk.disk,
+         "memory": memory.memory, "dumps": dumps.dumps, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
          "absurd": absurd, "masks": masks, "early": early}
 
@@ -414,6 +418,8 @@ def main():
     parser.add_argument("--ringside", required=True)
     parser.add_argument("--no-zlib", help="a library that hides zlib from a program")
     parser.add_argument("--interrupted", help="a library that has allocations interrupted")
+    parser.add_argument("--no-memory", help="a library that has no memory for some threads")
+    parser.add_argument("--slow-write", help="a library that makes writing slow")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))

@@ -59,6 +59,8 @@ int fork_before_init(const Program& program);
 int fork_and_stay(const Program& program);
 /// NCCL's logger calls the plugin, and waits for another thread that does.
 int logger_calls(const Program& program);
+/// STEP:ARGUMENT...: what steps.cc lists, one after the other.
+int steps(const Program& program);
 /// Calls that NCCL does not make.
 int absurd(const Program& program);
 

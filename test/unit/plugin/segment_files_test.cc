@@ -2,9 +2,11 @@
 #include "plugin/export/segment_files.h"
 
 #include <cerrno>
+#include <csignal>
 #include <fcntl.h>
 #include <fstream>
 #include <memory>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -29,15 +31,23 @@ void add_line(SegmentFiles& files, char letter) {
   files.add(std::string(999, letter) + "\n", {kType, 1, 1});
 }
 
+const exporting::SegmentHeader kFirst{"[first\n", 7};
+
 void turn(SegmentFiles& files, std::int64_t now_ns) {
-  REQUIRE(files.prepare_next());
+  REQUIRE(files.prepare_next({"[first\nagain\n", 7}, now_ns));
+  REQUIRE(files.flush());
   files.end_of_body();
   files.add("]\n", {});
+  REQUIRE(files.flush());
   files.begin_next(now_ns);
-  files.add("[first\n", {});
-  files.set_first_line_bytes(7);
-  files.add("again\n", {});
-  files.end_of_header();
+}
+
+void copy_kept(SegmentFiles& files, const std::string& path) {
+  exporting::TraceSnapshot snapshot;
+  REQUIRE(files.hold_kept(snapshot.parts));
+  exporting::TraceFile copy;
+  REQUIRE(copy.create(path));
+  REQUIRE(snapshot.copy_to(copy, [] { return true; }));
 }
 
 std::uint64_t bytes_in(const Directory& directory) {
@@ -59,7 +69,7 @@ SegmentLimits limits_of(std::uint64_t most_bytes) {
 TEST_CASE("the newest segments stay, within the bound, and what is deleted is counted") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   constexpr std::uint64_t kLines = 20'000;  // 20 MB
   for (std::uint64_t i = 0; i < kLines; ++i) {
     if (files.is_full(0)) {
@@ -92,7 +102,7 @@ TEST_CASE("the newest segments stay, within the bound, and what is deleted is co
 TEST_CASE("names of segments are in the order of time") {
   const Directory directory;
   SegmentFiles files(limits_of(64 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   for (int i = 0; i < 10; ++i) {
     turn(files, 0);
   }
@@ -106,23 +116,100 @@ TEST_CASE("names of segments are in the order of time") {
 TEST_CASE("what is kept is copied without first lines and ends") {
   const Directory directory;
   SegmentFiles files(limits_of(64 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
-  files.add("[first\n", {});
-  files.set_first_line_bytes(7);
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   files.add("one\n", {});
   turn(files, 0);
   files.add("two\n", {});
   REQUIRE(files.flush());
+  copy_kept(files, directory.file("copy"));
+  CHECK(content(directory.file("copy")) == "one\ntwo\n");
+}
+
+TEST_CASE("what was kept at one moment can be copied when it is deleted, as long as it is wanted") {
+  const Directory directory;
+  SegmentLimits limits = limits_of(4 * kMiB);
+  limits.compress = true;
+  SegmentFiles files(limits);
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  std::string expected;
+  const auto add_lines = [&](char letter) {
+    for (int i = 0; i < 500; ++i) {
+      add_line(files, letter);
+      expected += std::string(999, letter) + "\n";
+    }
+  };
+  add_lines('a');
+  turn(files, 0);
+  files.compress_for(10 * kSecond_ns);
+  add_lines('b');
+  REQUIRE(files.flush());
+  exporting::TraceSnapshot snapshot;
+  REQUIRE(files.hold_kept(snapshot.parts));
+  for (int i = 0; i < 6000; ++i) {
+    if (files.is_full(0)) {
+      turn(files, 0);
+    }
+    add_line(files, 'x');
+  }
+  REQUIRE(files.oldest_number() > 2);
   exporting::TraceFile copy;
   REQUIRE(copy.create(directory.file("copy")));
-  REQUIRE(files.copy_kept(copy));
-  CHECK(content(directory.file("copy")) == "one\ntwo\n");
+  REQUIRE(snapshot.copy_to(copy, [] { return true; }));
+  CHECK(content(directory.file("copy")) == expected);
+  exporting::TraceFile unwanted;
+  REQUIRE(unwanted.create(directory.file("unwanted")));
+  CHECK_FALSE(snapshot.copy_to(unwanted, [] { return false; }));
+  CHECK(errno == ECANCELED);
+}
+
+TEST_CASE("a file has its header, or is not there") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  const exporting::SegmentHeader header{std::string(100'000, 'h') + "\n", 7};
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto limit_to = [&](rlim_t bytes) {
+    const rlimit limit{bytes, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+  };
+  std::signal(SIGXFSZ, SIG_IGN);
+  limit_to(50'000);
+  CHECK_FALSE(files.open_first(directory.file("t.json"), header, 0));
+  CHECK(errno == EFBIG);
+  CHECK(directory.names().empty());
+  add_line(files, 'x');
+  CHECK_FALSE(files.flush());
+  limit_to(before.rlim_cur);
+  REQUIRE(files.open_first(directory.file("t.json"), header, 0));
+  add_line(files, 'y');
+  REQUIRE(files.flush());
+  CHECK(files.counts().dropped[kIndex] == 2);
+  limit_to(50'000);
+  CHECK_FALSE(files.prepare_next(header, 0));
+  limit_to(before.rlim_cur);
+  std::signal(SIGXFSZ, SIG_DFL);
+  CHECK(content(directory.file("t.json")) == header.lines + std::string(999, 'y') + "\n");
+  CHECK(directory.names() == std::vector<std::string>{"t.json"});
+}
+
+TEST_CASE("an event for whose lines memory is too short leaves none, and is counted") {
+  const Directory directory;
+  SegmentFiles files(limits_of(4 * kMiB));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  add_line(files, 'x');
+  files.begin_event();
+  files.add("begin\n", {kType, 1, 2});
+  files.drop_event({kType, 1, 2});
+  REQUIRE(files.flush());
+  CHECK(content(directory.file("t.json")) == kFirst.lines + std::string(999, 'x') + "\n");
+  CHECK(files.counts().written[kIndex] == 1);
+  CHECK(files.counts().dropped_memory[kIndex] == 3);
 }
 
 TEST_CASE("a file that took the place of a segment is not deleted") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   turn(files, 0);
   std::ofstream(directory.file("new")) << "somebody else's";
   REQUIRE(rename(directory.file("new").c_str(), directory.file("t.json").c_str()) == 0);
@@ -139,11 +226,15 @@ TEST_CASE("a file that took the place of a segment is not deleted") {
 TEST_CASE("where the next file cannot be made the current one goes on, within the bound") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   std::ofstream(directory.file("t.s000002.json")) << "in the way";
   std::uint64_t failed = 0;
   for (int i = 0; i < 6000; ++i) {
-    if (files.is_full(0) && !files.prepare_next()) {
+    const std::int64_t now_ns = i * kSecond_ns / 1000;
+    if (files.has_much()) {
+      files.flush();
+    }
+    if (files.is_full(now_ns) && !files.prepare_next(kFirst, now_ns)) {
       CHECK(errno == EEXIST);
       ++failed;
     }
@@ -165,7 +256,7 @@ TEST_CASE("in memory, old segments go by age, and all at the end") {
   limits.most_age_ns = 8 * kSecond_ns;
   {
     SegmentFiles files(limits);
-    REQUIRE(files.open_first(directory.file("t.json"), 0));
+    REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
     CHECK_FALSE(files.is_full(kSecond_ns));
     for (int second = 1; second < 30; ++second) {
       add_line(files, 'x');
@@ -187,17 +278,13 @@ TEST_CASE("in memory without a directory it goes on without names") {
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.in_memory = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("missing/t.json"), 0));
+  REQUIRE(files.open_first(directory.file("missing/t.json"), kFirst, 0));
   CHECK(files.is_anonymous());
-  files.add("[first\n", {});
-  files.set_first_line_bytes(7);
   files.add("one\n", {});
   turn(files, 0);
   files.add("two\n", {});
   REQUIRE(files.flush());
-  exporting::TraceFile copy;
-  REQUIRE(copy.create(directory.file("copy")));
-  REQUIRE(files.copy_kept(copy));
+  copy_kept(files, directory.file("copy"));
   CHECK(content(directory.file("copy")) == "one\ntwo\n");
 }
 
@@ -206,9 +293,7 @@ TEST_CASE("closed segments are compressed and still copied") {
   SegmentLimits limits = limits_of(64 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
-  files.add("[first\n", {});
-  files.set_first_line_bytes(7);
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   for (int i = 0; i < 1000; ++i) {
     add_line(files, 'x');
   }
@@ -225,9 +310,7 @@ TEST_CASE("closed segments are compressed and still copied") {
   CHECK(text == plain);
   files.add("two\n", {});
   REQUIRE(files.flush());
-  exporting::TraceFile copy;
-  REQUIRE(copy.create(directory.file("copy")));
-  REQUIRE(files.copy_kept(copy));
+  copy_kept(files, directory.file("copy"));
   CHECK(content(directory.file("copy")) == plain.substr(7, plain.size() - 9) + "two\n");
 }
 
@@ -239,7 +322,7 @@ TEST_CASE("after the end nothing is deleted for compression, and the bound is ke
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   std::uint32_t state = 1;
   for (int i = 0; i < 8000; ++i) {
     if (files.is_full(0)) {
@@ -269,7 +352,7 @@ TEST_CASE("a file in the way of a compressed one is kept, and so is the plain on
   SegmentLimits limits = limits_of(64 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
   add_line(files, 'x');
   std::ofstream(directory.file("t.json.gz")) << "in the way";
   files.finish();

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A program that does what its arguments say, one after the other, so that a test can put together
+// what happens to the disk and what NCCL does meanwhile.
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <map>
+#include <memory>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+#include "test/guarantees/scenarios.h"
+
+namespace ringside::guarantees {
+namespace {
+
+class Steps {
+ public:
+  explicit Steps(const Program& program) : program_(program), loaded_(program.path, program.abi) {}
+
+  /// What can be done; the names are those of the arguments.
+  const std::map<std::string, std::function<void(const std::string&)>> all = {
+      {"communicator",
+       [this](const std::string& hash) {
+         contexts_[hash] = loaded_.new_communicator(std::strtoull(hash.c_str(), nullptr, 10));
+         use(hash);
+       }},
+      {"use", [this](const std::string& hash) { use(hash); }},
+      {"close", [this](const std::string& hash) { loaded_.plugin().finalize(contexts_.at(hash)); }},
+      {"call", [this](const std::string& count) { caller_->operations(number(count), 0); }},
+      // With pauses, so that the drain takes what the rings would lose.
+      {"pace",
+       [this](const std::string& count) {
+         for (std::uint64_t i = 0; i < number(count); ++i) {
+           caller_->operations(100, 0);
+           std::this_thread::sleep_for(std::chrono::milliseconds(20));
+         }
+       }},
+      {"thread",
+       [this](const std::string& count) {
+         std::thread([&] {
+           Caller(loaded_.plugin(), caller_->context(), program_.rows[++row_])
+               .operations(number(count), 0);
+         }).join();
+       }},
+      {"wait",
+       [](const std::string& milliseconds) {
+         std::this_thread::sleep_for(std::chrono::milliseconds(number(milliseconds)));
+       }},
+      {"trouble", [this](const std::string&) { wait_for_trouble(); }},
+      {"stop", [this](const std::string&) { call<decltype(&ringside_stop)>("ringside_stop"); }},
+      {"start",
+       [this](const std::string&) { call<decltype(&ringside_start)>("ringside_start", nullptr); }},
+      {"mark",
+       [this](const std::string&) { call<decltype(&ringside_mark)>("ringside_mark", "a mark"); }},
+      {"dump", [this](const std::string& path) { dump(path); }},
+      // Goes on meanwhile, until dump_end.
+      {"dump_begin",
+       [this](const std::string& path) {
+         dumps_.emplace_back([this, path] { dump(path); });
+         std::this_thread::sleep_for(std::chrono::milliseconds(100));
+       }},
+      {"dump_end",
+       [this](const std::string&) {
+         for (std::thread& dump : dumps_) {
+           dump.join();
+         }
+         dumps_.clear();
+       }},
+      {"fill", [](const std::string& path) { fill(path); }},
+      {"shrink",
+       [](const std::string& path) {
+         struct stat found {};
+         constexpr off_t kPage_bytes = 4096;
+         if (stat(path.c_str(), &found) != 0 ||
+             truncate(path.c_str(), found.st_size - kPage_bytes) != 0) {
+           give_up("truncate: " + std::string(std::strerror(errno)));
+         }
+       }},
+      {"remove",
+       [](const std::string& path) {
+         if (unlink(path.c_str()) != 0) {
+           give_up("unlink: " + std::string(std::strerror(errno)));
+         }
+       }},
+  };
+
+  const Loaded& loaded() const { return loaded_; }
+
+ private:
+  static std::uint64_t number(const std::string& text) {
+    return std::strtoull(text.c_str(), nullptr, 10);
+  }
+
+  void use(const std::string& hash) {
+    caller_ = std::make_unique<Caller>(loaded_.plugin(), contexts_.at(hash), program_.rows[0]);
+  }
+
+  template <typename Function, typename... Arguments>
+  void call(const char* name, Arguments... arguments) {
+    if (reinterpret_cast<Function>(c_function(loaded_, name))(arguments...) != RINGSIDE_OK) {
+      give_up(std::string(name) + " failed");
+    }
+  }
+
+  /// Says what it returned, how long it took, and whether there is a file then.
+  void dump(const std::string& path) {
+    const auto dump =
+        reinterpret_cast<decltype(&ringside_dump)>(c_function(loaded_, "ringside_dump"));
+    const auto begin = std::chrono::steady_clock::now();
+    const int result = dump(path.c_str());
+    const bool is_there = access(path.c_str(), F_OK) == 0;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+    std::printf("dump %d %d %.3f %s\n", result, is_there ? 1 : 0, took.count(), path.c_str());
+    std::fflush(stdout);
+  }
+
+  void wait_for_trouble() {
+    for (int waited = 0; status_of(loaded_).trouble == 0; ++waited) {
+      constexpr int kMost = 5000;
+      if (waited == kMost) {
+        give_up("no trouble");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  }
+
+  /// A file takes what room there is, to the last page.
+  static void fill(const std::string& path) {
+    const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    for (std::size_t size = std::size_t{1} << 20; size >= 4096; size /= 2) {
+      const std::string block(size, 'x');
+      while (file >= 0 && write(file, block.data(), block.size()) > 0) {
+      }
+    }
+    if (file < 0 || errno != ENOSPC) {
+      give_up("fill: " + std::string(std::strerror(errno)));
+    }
+    ::close(file);
+  }
+
+  const Program& program_;
+  Loaded loaded_;
+  std::map<std::string, void*> contexts_;
+  std::unique_ptr<Caller> caller_;
+  std::vector<std::thread> dumps_;
+  std::size_t row_ = 0;
+};
+
+}  // namespace
+
+int steps(const Program& program) {
+  Steps steps(program);
+  for (const std::string& argument : program.arguments) {
+    const std::size_t mark = argument.find(':');
+    const auto found = steps.all.find(argument.substr(0, mark));
+    if (found == steps.all.end()) {
+      give_up("no step " + argument);
+    }
+    found->second(mark != std::string::npos ? argument.substr(mark + 1) : "");
+  }
+  print_status(status_of(steps.loaded()));
+  return 0;
+}
+
+}  // namespace ringside::guarantees
