@@ -248,7 +248,8 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
   const auto which = static_cast<EventState>(state);
   std::uint64_t value = 0;
   std::int32_t steps = 0;
-  if (args != nullptr) {
+  bool has_args = args != nullptr;
+  if (has_args) {
     // NOLINTBEGIN(bugprone-branch-clone): branches are alike only where a version lacks the member.
     switch (which) {
       case EventState::kCtrlIdle:
@@ -279,7 +280,11 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
       case EventState::kStepRecvWait:
       case EventState::kStepRecvFlushWait:
       case EventState::kStepRecvGpuWait:
-        if constexpr (requires { args->proxyStep; }) value = args->proxyStep.transSize;
+        if constexpr (requires { args->proxyStep; }) {
+          value = args->proxyStep.transSize;
+        } else {
+          has_args = false;  // up to version 3 a step has none
+        }
         break;
       case EventState::kKernelChStop:
       case EventState::kKernelPhaseStop:
@@ -290,9 +295,9 @@ int record_event_state(void* handle, int state, Args* args) noexcept {
     }
     // NOLINTEND(bugprone-branch-clone)
   }
-  return record::g_recorder.quick_state(handle, which, value, steps, args == nullptr)
+  return record::g_recorder.quick_state(handle, which, value, steps, !has_args)
              ? 0
-             : state_in_full(handle, which, value, steps, args == nullptr);
+             : state_in_full(handle, which, value, steps, !has_args);
 }
 
 }  // namespace ringside::abi

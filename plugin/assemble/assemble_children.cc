@@ -161,10 +161,13 @@ void Assembler::state_of_child(const RecordView& view, Event& event) {
   const bool has_args = (view.flags & record::kFlagArgsNull) == 0;
   if (auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     if (state <= EventState::kRecvDone && has_args) {
-      if (!proxy->has_total) {
+      // NCCL 2.23 to 2.26 count on over all operations of a channel and peer. The first step that
+      // is posted still has the total of those before.
+      const bool is_posted = state == EventState::kSendPosted || state == EventState::kRecvPosted;
+      if (!proxy->has_total && is_posted && args.steps <= 1) {
         proxy->first_total = args.value;
+        proxy->has_total = true;
       }
-      proxy->has_total = true;
       proxy->last_total = std::max(proxy->last_total, args.value);
     }
     OpenOperation* const operation = open_operation(event.operation);
@@ -217,7 +220,13 @@ void Assembler::state_of_step(const RecordView& view, StepEvent& step, std::uint
       return;
   }
   lower(step.entered[phase], view.ts_ns);
-  step.row.bytes = std::max(step.row.bytes, view.payload.state.value);
+  // NCCL from 2.27 on (transport/net.cc) keeps one transSize for all steps of a proxy operation.
+  // It sets it just before these two states; with others comes what another step has left there.
+  const bool tells_bytes = phase == StepEvent::kSend || phase == StepEvent::kRecvFlush;
+  if (tells_bytes && (view.flags & record::kFlagArgsNull) == 0) {
+    step.row.bytes = view.payload.state.value;
+    step.row.has_bytes = true;
+  }
   OpenOperation* const operation = open_operation(number);
   if (moves && operation != nullptr) {
     lower(operation->network_first_ns, view.ts_ns);
@@ -256,14 +265,15 @@ void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts
       auto& step = std::get<StepEvent>(found->data);
       step.proxy_op = 0;
       proxy.step_bytes += step.row.bytes;
+      proxy.steps_told += step.row.has_bytes ? 1 : 0;
       stop_step(step, *found, ts_ns, true);
       events_.erase(id);
     }
   }
   ProxyOpRow& row = proxy.row;
   row.end_ns = ts_ns;
-  // The totals run on over operations (NCCL up to 2.26); the first state has what was there before.
-  row.has_bytes = proxy.has_total || proxy.step_bytes != 0;
+  // Where not all steps were seen, their sum is not what the operation has moved.
+  row.has_bytes = proxy.has_total || (proxy.steps_told > 0 && proxy.steps_told >= row.steps);
   row.bytes = proxy.has_total ? proxy.last_total - proxy.first_total : proxy.step_bytes;
   if (OpenOperation* operation = open_operation(event.operation)) {
     lower(operation->proxy_first_ns, row.start_ns);
@@ -305,6 +315,7 @@ void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_n
   if (Event* const proxy = events_.find(step.proxy_op)) {
     auto& above = std::get<ProxyOpEvent>(proxy->data);
     above.step_bytes += row.bytes;
+    above.steps_told += row.has_bytes ? 1 : 0;
     std::erase(above.steps, step.id);
   }
   write_or_leave_out(event, row.id, [&] { sink_.step(row, event.tally()); });

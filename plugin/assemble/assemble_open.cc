@@ -62,6 +62,7 @@ void Assembler::write_open_call(Sink& sink, EventId id, const Event& event, std:
   Call call = std::get<CallEvent>(event.data).call;
   call.end_ns = end_of_open_ns(call.tid, id, call.start_ns, now_ns);
   call.in_flight = true;
+  call.sampled_out = event.sampled_out;
   sink.call(call, call.operation == 0 ? event.tally() : Tally{});
 }
 

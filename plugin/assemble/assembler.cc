@@ -81,18 +81,21 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
   }
   given_operation_ = operation;
   joined_operation_ = 0;
+  std::uint64_t joined = 0;
   try {
-    if (!join(view, false)) {
-      joined_operation_ = operation;
+    if (join(view, false)) {
+      joined = joined_operation_;
+    } else {
+      joined = operation;
       orphans_.push_back({view, view.ts_ns + kOrphanWait_ns, operation});
     }
-    keep_limits(view.ts_ns);
+    keep_limits(view.ts_ns);  // may join an older record
     ++counts_.consumed[index_of(view.type)];
   } catch (const std::bad_alloc&) {
     ++counts_.consumed[index_of(view.type)];
     ++counts_.dropped_memory[index_of(view.type)];
   }
-  return joined_operation_;
+  return joined;
 }
 
 bool Assembler::is_unfinished(std::uint64_t operation) const {

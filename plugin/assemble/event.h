@@ -34,9 +34,10 @@ struct CallEvent {
 struct ProxyOpEvent {
   ProxyOpRow row;
   std::vector<record::EventId> steps;  ///< that have not stopped
-  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (native v1, v2)
+  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (native v1 to v3)
   std::uint64_t last_total = 0;
   bool has_total = false;
+  int steps_told = 0;  ///< that have stopped, and whose bytes NCCL has told
   std::uint64_t step_bytes = 0;
 };
 

@@ -99,7 +99,8 @@ struct Call {
   std::int32_t root_or_depth = -1;
   bool captured = false;
   bool in_flight = false;
-  bool nests = true;  ///< ends in order on its thread, so that it can be a plain slice
+  bool sampled_out = false;  ///< shown because it is in flight
+  bool nests = true;         ///< ends in order on its thread, so that it can be a plain slice
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
 };
 
@@ -128,6 +129,7 @@ struct StepRow : Row {
   int channel = 0, step = 0;
   int peer = -1;  ///< of its proxy operation; -1: not known
   bool is_send = false, unstopped = false;
+  bool has_bytes = false;
   std::uint64_t bytes = 0;
   std::int64_t gpu_wait_ns = 0, peer_wait_ns = 0, transfer_ns = 0, flush_ns = 0;
 };

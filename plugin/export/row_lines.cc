@@ -58,12 +58,13 @@ void RowLines::write(const assemble::StepRow& row, const assemble::Tally& tally)
   if (row.peer >= 0) {
     line.member("peer", row.peer);
   }
-  const std::pair<std::string_view, std::int64_t> parts[] = {
-      {"bytes", static_cast<std::int64_t>(row.bytes)},
-      {"gpu_wait_ns", row.gpu_wait_ns},
-      {"peer_wait_ns", row.peer_wait_ns},
-      {"transfer_ns", row.transfer_ns},
-      {"flush_ns", row.flush_ns}};
+  if (row.has_bytes) {
+    line.member("bytes", row.bytes);
+  }
+  const std::pair<std::string_view, std::int64_t> parts[] = {{"gpu_wait_ns", row.gpu_wait_ns},
+                                                             {"peer_wait_ns", row.peer_wait_ns},
+                                                             {"transfer_ns", row.transfer_ns},
+                                                             {"flush_ns", row.flush_ns}};
   for (const auto& [key, value] : parts) {
     if (value != 0) {
       line.member(key, value);

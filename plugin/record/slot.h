@@ -33,7 +33,7 @@ enum class RecordKind : std::uint8_t { kStart = 1, kState = 2, kStop = 3, kName 
 // Bits of SlotHeader::flags.
 inline constexpr std::uint8_t kFlagForeign = 1;   ///< context or parent are not of this process
 inline constexpr std::uint8_t kFlagCaptured = 2;  ///< captured in a CUDA graph
-inline constexpr std::uint8_t kFlagArgsNull = 4;  ///< a state that came without arguments
+inline constexpr std::uint8_t kFlagArgsNull = 4;  ///< a state without arguments of its own
 inline constexpr std::uint8_t kFlagNetIb = 8;     ///< the payload is net_ib, not net
 
 struct CollPayload {  // Coll, P2p, CeColl

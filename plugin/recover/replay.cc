@@ -33,7 +33,9 @@ class MissingOnly final : public assemble::Sink {
     trace_.operation(operation, communicator, tally);
   }
   void call(const assemble::Call& call, const assemble::Tally& tally) override {
-    if (!has(call.id)) {
+    // An enqueue that was left out is noted with its operation only.
+    const bool is_done = call.operation != 0 && has(call.operation | assemble::kWrittenOperation);
+    if (!has(call.id) && !is_done) {
       trace_.call(call, tally);
     }
   }

@@ -6,6 +6,7 @@ import argparse
 import collections
 import json
 import pathlib
+import random
 import shutil
 import subprocess
 import sys
@@ -147,19 +148,59 @@ def says_what_it_cannot(run):
     require((colls > 10) == old, f"{colls} collectives are kept")
 
 
+def killed(run):
+    """What recovery adds goes with what the process had left out: each arrow has both ends."""
+    run.files = run.files[:1]
+    calls = len(expected.Recording(run.files[0]).calls)
+    chance = random.Random(run.options.seed)
+    for number in range(12):
+        for file in run.trace_files():
+            file.unlink()
+        after = chance.randrange(calls // 10, calls)
+        # The plugin gets to decide what is left out, but not to finish all that is begun.
+        run.host("--speed", "5", "--kill-after", str(after), RINGSIDE_SAMPLE="coll:1/3,p2p:1/2")
+        done = subprocess.run([run.options.ringside, "recover", str(run.rings)], text=True,
+                              capture_output=True, timeout=60, check=False)
+        require(done.returncode == 0, f"recover: {done.stdout}{done.stderr}")
+        try:
+            run.lint()
+            for trace in run.traces_by_pid().values():
+                for name, numbers in trace.account["by_type"].items():
+                    parts = sum(value for key, value in numbers.items() if key != "produced")
+                    require(parts == numbers["produced"], f"account of {name}: {numbers}")
+        except Failure as failure:
+            raise Failure(f"death {number} after {after} of {calls} calls: {failure}") from None
+
+
+def dumped(run):
+    """A dump while an enqueue is open: each arrow has both ends, chosen or not."""
+    run.files = run.files[:1]
+    begun = [event.number for event in expected.Recording(run.files[0]).of_type("Coll", "P2p")]
+    dumps = [f"{after}:{run.traces}/dump{after}.json" for after in begun[::4]]
+    run.host("--speed", "5", *(word for dump in dumps for word in ("--dump-at", dump)),
+             RINGSIDE_SAMPLE="coll:1/3,p2p:1/2")
+    require(len(run.trace_files()) == len(dumps) + 1, f"{len(run.trace_files())} traces and dumps")
+    run.lint()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--host", required=True)
     parser.add_argument("--plugin", required=True)
     parser.add_argument("--ringside", required=True)
     parser.add_argument("--partly", action="store_true", help="where it cannot be done")
+    parser.add_argument("--killed", action="store_true", help="the process dies at random moments")
+    parser.add_argument("--dumped", action="store_true", help="dumps while enqueues are open")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("recording")
     options = parser.parse_args()
     options.timing = False
     options.abi = int(pathlib.Path(options.recording).name.split("-")[1][1])
     directory = tempfile.mkdtemp(prefix="ringside-sampled-")
     try:
-        (says_what_it_cannot if options.partly else same_on_all_ranks)(Run(options, directory))
+        scenario = (killed if options.killed else dumped if options.dumped
+                    else says_what_it_cannot if options.partly else same_on_all_ranks)
+        scenario(Run(options, directory))
     except Failure as failure:
         print(f"{failure}\nfiles are in {directory}")
         return 1

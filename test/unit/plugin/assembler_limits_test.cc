@@ -187,6 +187,17 @@ TEST_CASE("records whose event never comes wait in a bounded queue") {
   check_account(script);
 }
 
+TEST_CASE("a record is told its own operation, though another's orphan goes on in its place") {
+  Script script(6, false, {.orphans = 1});
+  const EventId gone = record::make_event_id(EventType::kGroup, false, 7, 1);
+  const EventId enqueue = script.start(EventType::kColl, gone);  // waits for its group
+  const EventId other = record::make_event_id(EventType::kProxyOp, false, 7, 2);
+  // There is no room for both, so that the enqueue begins its operation now, without its group.
+  CHECK(script.assembler.record(script.view(record::RecordKind::kStop, other, 11)) == 0);
+  CHECK(script.assembler.next_operation() == 2);
+  CHECK(script.assembler.record(script.view(record::RecordKind::kStop, enqueue, 10)) == 1);
+}
+
 TEST_CASE("the memory of a burst of operations is given back to the bounds at once") {
   Script script(6, false, kLimits);
   for (int i = 0; i < 3'000; ++i) {

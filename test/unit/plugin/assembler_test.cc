@@ -57,6 +57,41 @@ TEST_CASE("proxy operations alone are a place in a queue") {
   CHECK(script.sink.operations[0].times_from == TimesFrom::kProxyQueue);
 }
 
+TEST_CASE("a step has the bytes of the state at which NCCL has just set them") {
+  // As recorded with NCCL 2.30.7: before, and after, comes what other steps have left behind.
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  const EventId op = script.start(EventType::kProxyOp, coll, 11);  // of two steps
+  const EventId sent = script.start(EventType::kProxyStep, op, 11);
+  script.state(sent, EventState::kStepSendGpuWait, 458'752);
+  script.state(sent, EventState::kStepSendPeerWait, 458'752);
+  script.state(sent, EventState::kStepSendWait, 65'536);
+  script.stop(sent, 11);
+  const EventId received = script.start(EventType::kProxyStep, op, 11);
+  script.state(received, EventState::kStepRecvWait, 458'752);
+  script.state(received, EventState::kStepRecvFlushWait, 0);  // of LL a step can be empty
+  script.state(received, EventState::kStepRecvGpuWait, 131'072);
+  script.stop(received, 11);
+  script.stop(op, 11);
+  const EventId partly = script.start(EventType::kProxyOp, coll, 11);  // one of its steps is lost
+  const EventId told = script.start(EventType::kProxyStep, partly, 11);
+  script.state(told, EventState::kStepSendWait, 4096);
+  script.stop(told, 11);
+  const EventId untold = script.start(EventType::kProxyStep, partly, 11);
+  script.state(untold, EventState::kStepSendGpuWait, 4096);
+  script.stop(untold, 11);
+  script.stop(partly, 11);
+  REQUIRE(script.sink.steps.size() == 4);
+  CHECK(script.sink.steps[0].bytes == 65'536);
+  CHECK(script.sink.steps[1].has_bytes);
+  CHECK(script.sink.steps[1].bytes == 0);
+  CHECK_FALSE(script.sink.steps[3].has_bytes);
+  REQUIRE(script.sink.proxy_ops.size() == 2);
+  CHECK(script.sink.proxy_ops[0].has_bytes);
+  CHECK(script.sink.proxy_ops[0].bytes == 65'536);
+  CHECK_FALSE(script.sink.proxy_ops[1].has_bytes);
+}
+
 TEST_CASE("native proxy states tell when the network moved, and bytes by difference") {
   Script script(2);
   const EventId coll = script.start(EventType::kColl, 0);
