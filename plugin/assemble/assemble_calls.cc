@@ -11,6 +11,8 @@
 namespace ringside::assemble {
 namespace {
 
+using record::EventType;
+
 // After its group has ended, a call's Coll or P2p comes within microseconds, except where another
 // thread launches for it.
 constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
@@ -52,7 +54,11 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  calls_of(view.tid).open.push_back(view.id);
+  ThreadCalls& thread = calls_of(view.tid);
+  thread.open.push_back(view.id);
+  if (view.type != EventType::kGroup) {
+    thread.before_launch_ns = start_ns;
+  }
   if (record::is_call(view.type)) {
     if (call.captured) {
       captured_.push_back(view.id);
@@ -65,7 +71,8 @@ void Assembler::start_call(const RecordView& view) {
 void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
   take_marks_of(call.tid, view.ts_ns);
-  std::vector<record::EventId>& open = calls_of(call.tid).open;
+  ThreadCalls& thread = calls_of(call.tid);
+  std::vector<record::EventId>& open = thread.open;
   call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
   if (call.nests) {
     open.pop_back();
@@ -74,6 +81,9 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
   }
   call.end_ns =
       call.nests ? call_boundary(call.tid, view.ts_ns) : std::max(view.ts_ns, call.start_ns);
+  if (call.type != EventType::kKernelLaunch && view.tid == call.tid) {
+    thread.before_launch_ns = std::max(thread.before_launch_ns, view.ts_ns);
+  }
   if (record::is_coll_like(call.type)) {
     write_call(event);
     if (OpenOperation* operation = open_operation(call.operation)) {

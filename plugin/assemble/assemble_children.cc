@@ -15,7 +15,8 @@ using record::EventId;
 using record::EventState;
 using record::EventType;
 
-// How far a GPU stamp may lie outside of what the host saw, for the fit's own error.
+// How much later than its callback a stamp may seem, for the fit's own error: it is too late rather
+// than too early.
 constexpr std::int64_t kStampTolerance_ns = 1'000'000;
 
 void lower(std::int64_t& earliest, std::int64_t ts_ns) {
@@ -333,7 +334,7 @@ void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t 
     return;
   }
   write_or_leave_out(event, kernel.id, [&] {
-    place_kernel(kernel, kUnknownTime);
+    place_kernel(kernel, operation != nullptr ? operation->earliest_ns : kUnknownTime);
     sink_.kernel(kernel, event.tally());
   });
 }
@@ -358,8 +359,8 @@ void Assembler::place_kernel(KernelRow& row, std::int64_t earliest_ns) {
   const GpuClockFit& fit = gpu_clock(row.context).fit();
   const std::int64_t start_ns = fit.host_ns(row.gpu_start);
   const std::int64_t end_ns = fit.host_ns(row.gpu_stop);
-  if (earliest_ns != kUnknownTime && start_ns < earliest_ns - kStampTolerance_ns) {
-    row.rejected = "start before the call";
+  if (earliest_ns != kUnknownTime && start_ns < earliest_ns - fit.early_error_ns(row.gpu_start)) {
+    row.rejected = "start before the launch";
     return;
   }
   if (end_ns > row.callback_stop_ns + kStampTolerance_ns) {

@@ -144,6 +144,11 @@ void Assembler::start_operation(const RecordView& view) {
     made.group = std::get<CallEvent>(group->data).call.id;
   }
   made.enqueue_start_ns = start_ns;
+  // NCCL 2.26 to 2.30 (group.cc, enqueue.cc) launch a kernel just before they begin its Group,
+  // Colls and P2ps on the same thread, so it can have started before these, but not before what the
+  // thread did before the launch. The kernels of a graph, and those behind one, wait for the
+  // callback in which these events are made.
+  open.earliest_ns = calls_of(view.tid).before_launch_ns;
   Event* const parent = events_.find(coll.parent);
   Event* call = nullptr;
   bool is_first_of_call = true;
@@ -159,10 +164,12 @@ void Assembler::start_operation(const RecordView& view) {
     made.datatype = called.call.datatype;
     made.stream = called.call.stream;
     made.user_tag = made.user_tag != 0 ? made.user_tag : called.user_tag;
-    if (!called.call.captured) {
+    if (called.call.captured) {
+      open.earliest_ns = start_ns;
+    } else {
       made.call_tid = called.call.tid;
       made.enqueue_start_ns = std::min(called.call.start_ns, start_ns);
-      open.call_start_ns = called.call.start_ns;
+      open.earliest_ns = std::max(open.earliest_ns, called.call.start_ns);
     }
   } else if (made.kind == OperationKind::kColl && count_is_in_bytes(made.func)) {
     made.datatype = "bytes";
@@ -258,7 +265,7 @@ void Assembler::note_kernel_order(const OpenOperation& open) {
   std::vector<KernelRow> kernels;
   for (const OpenOperation::Kernel& kernel : open.kernels) {
     kernels.push_back(kernel.row);
-    place_kernel(kernels.back(), open.call_start_ns);
+    place_kernel(kernels.back(), open.earliest_ns);
   }
   const Extent own = extent(kernels);
   if (own.first_start_ns == kUnknownTime) {
@@ -276,7 +283,7 @@ Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& ke
   Operation made = open.operation;
   for (const OpenOperation::Kernel& kernel : open.kernels) {
     kernels.push_back(kernel.row);
-    place_kernel(kernels.back(), open.call_start_ns);
+    place_kernel(kernels.back(), open.earliest_ns);
   }
   reject_misplaced(open, kernels);
   for (const KernelRow& row : kernels) {

@@ -164,6 +164,8 @@ class Assembler {
     std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
     std::uint64_t ranges_left_out = 0;    ///< begun within these, when there were too many
     std::int64_t last_ns = 0;
+    /// The last event that surely came before the next launch of a kernel by this thread.
+    std::int64_t before_launch_ns = kUnknownTime;
   };
 
   // assembler.cc

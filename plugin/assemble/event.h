@@ -77,7 +77,7 @@ struct OpenOperation {
   bool is_resting = false;  ///< not looked at before it can be finished, unless something comes
   std::int64_t last_activity_ns = 0;
   Operation operation;
-  std::int64_t call_start_ns = kUnknownTime;
+  std::int64_t earliest_ns = kUnknownTime;  ///< before which its kernel cannot have started
   std::int64_t network_first_ns = kUnknownTime;
   std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
   struct Kernel {

@@ -14,12 +14,21 @@ constexpr std::uint64_t kHorizon_ns = 300'000'000'000;
 constexpr std::uint64_t kLeastSpan_ns = 10'000'000'000;
 // Oscillators of GPUs and hosts differ by parts in a million; more is an artefact.
 constexpr double kMostDrift = 2e-4;
+constexpr double kLikelyDrift = 1e-4;
 
 }  // namespace
 
 std::int64_t GpuClockFit::host_ns(std::uint64_t gpu_ns) const {
   const auto since = static_cast<std::int64_t>(gpu_ns - gpu_ref_ns);
   return ts_ref_ns + since + std::llround(static_cast<double>(since) * drift);
+}
+
+std::int64_t GpuClockFit::early_error_ns(std::uint64_t gpu_ns) const {
+  constexpr std::int64_t kLeast_ns = 50'000;
+  constexpr double kMostDrifted_ns = 1e6;
+  const auto since = static_cast<std::int64_t>(gpu_ns - gpu_ref_ns);
+  const double drifted_ns = std::abs(static_cast<double>(since)) * kLikelyDrift;
+  return kLeast_ns + static_cast<std::int64_t>(std::min(drifted_ns, kMostDrifted_ns));
 }
 
 void GpuClock::add(std::uint64_t gpu_ns, std::int64_t host_ns) {

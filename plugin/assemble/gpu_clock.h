@@ -25,6 +25,9 @@ struct GpuClockFit {
   std::uint64_t samples = 0;
 
   std::int64_t host_ns(std::uint64_t gpu_ns) const;
+  /// By how much host_ns() may be too early: by no more than the drift that is not in the fit has
+  /// added since the stamp that the line goes through. That stamp itself came late, never early.
+  std::int64_t early_error_ns(std::uint64_t gpu_ns) const;
 };
 
 class GpuClock {

@@ -166,7 +166,7 @@ TEST_CASE("stamps that cannot be true are left out and say why") {
   script.kernel(later, gpu(script.now), gpu(script.now) + 500, 1);
   script.settle(kSecond);
   REQUIRE(script.sink.operations.size() == 2);
-  CHECK(script.sink.kernels[2].rejected == "start before the call");
+  CHECK(script.sink.kernels[2].rejected == "start before the launch");
 }
 
 TEST_CASE("stamps of several kernels in one operation are not believed") {
