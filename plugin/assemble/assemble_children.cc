@@ -371,7 +371,8 @@ void Assembler::place_kernel(KernelRow& row, std::int64_t earliest_ns) {
   row.end_ns = std::max(end_ns, row.start_ns);
   GpuClockFit& written = written_fits_[row.context];
   constexpr std::int64_t kWorthALine_ns = 1000;
-  if (written.samples == 0 || std::abs(written.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
+  if (written.samples == 0 || written.unconfirmed != fit.unconfirmed ||
+      std::abs(written.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
     written = fit;
     sink_.gpu_clock(row.context, fit);
   }

@@ -3,15 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace ringside::assemble {
 namespace {
 
-constexpr std::uint64_t kBin_ns = 100'000'000;
-constexpr std::uint64_t kHorizon_ns = 300'000'000'000;
+constexpr std::int64_t kBin_ns = 100'000'000;
+constexpr std::int64_t kHorizonBins = 3000;
 // Below this length a slope says more about lateness, some tens of microseconds, than about drift.
-constexpr std::uint64_t kLeastSpan_ns = 10'000'000'000;
+constexpr std::int64_t kLeastSpan_ns = 10'000'000'000;
+// How far samples that agree may be apart.
+constexpr double kAgree_ns = 1e6;
+constexpr std::size_t kConfirmations = 2;
+// Where they are looked for: in so many filled bins.
+constexpr std::size_t kNearBins = 64;
+// No drift comes to that within the horizon: the clock was set. If it was set back, its samples
+// look late at first; when all have done so for this long, and in so many bins, it is believed.
+constexpr std::int64_t kStep_ns = 100'000'000;
+constexpr std::size_t kStepBins = 8;
 // Oscillators of GPUs and hosts differ by parts in a million; more is an artefact.
 constexpr double kMostDrift = 2e-4;
 constexpr double kLikelyDrift = 1e-4;
@@ -32,43 +42,155 @@ std::int64_t GpuClockFit::early_error_ns(std::uint64_t gpu_ns) const {
 }
 
 void GpuClock::add(std::uint64_t gpu_ns, std::int64_t host_ns) {
-  const Point point{gpu_ns,
-                    static_cast<std::int64_t>(static_cast<std::uint64_t>(host_ns) - gpu_ns)};
+  Point point{gpu_ns, host_ns,
+              static_cast<std::int64_t>(static_cast<std::uint64_t>(host_ns) - gpu_ns)};
   ++samples_;
-  // Stamps come almost in order; a late one is filed where it belongs.
-  auto at = points_.end();
-  while (at != points_.begin() && (at - 1)->gpu_ns / kBin_ns > gpu_ns / kBin_ns) {
-    --at;
+  const std::int64_t number = host_ns / kBin_ns;
+  if (bins_.empty() || number > bins_.back().number) {
+    if (!bins_.empty()) {
+      fit();
+      count_unconfirmed(bins_.back());
+    }
+    bins_.push_back({number, {}});
   }
-  if (at != points_.begin() && (at - 1)->gpu_ns / kBin_ns == gpu_ns / kBin_ns) {
-    Point& lowest = *(at - 1);
-    if (point.difference_ns >= lowest.difference_ns) {
+  Bin& bin = bins_.back();
+  // Operations that share a kernel bring the same stamp, which does not confirm itself.
+  const auto begin = bin.lowest.begin();
+  const auto same = std::find_if(begin, begin + static_cast<std::ptrdiff_t>(bin.count),
+                                 [&](const Point& of) { return of.gpu_ns == gpu_ns; });
+  if (same != begin + static_cast<std::ptrdiff_t>(bin.count)) {
+    if (same->difference_ns <= point.difference_ns) {
       return;
     }
-    lowest = point;
-  } else {
-    points_.insert(at, point);
+    std::move(same + 1, begin + static_cast<std::ptrdiff_t>(bin.count), same);
+    --bin.count;
+  }
+  for (std::size_t i = 0; i < bin.count; ++i) {
+    if (point.difference_ns < bin.lowest[i].difference_ns) {
+      std::swap(point, bin.lowest[i]);
+    }
+  }
+  if (bin.count < bin.lowest.size()) {
+    bin.lowest[bin.count++] = point;
   }
   stale_ = true;
-  while (points_.back().gpu_ns - points_.front().gpu_ns > kHorizon_ns) {
-    points_.pop_front();
+  while (number - bins_.front().number > kHorizonBins) {
+    bins_.pop_front();
+  }
+}
+
+bool GpuClock::is_confirmed(const Point& point) const {
+  std::size_t others = 0;
+  std::size_t left = kNearBins;
+  for (auto bin = bins_.rbegin(); bin != bins_.rend() && left > 0; ++bin, --left) {
+    for (std::size_t i = 0; i < bin->count; ++i) {
+      const Point& other = bin->lowest[i];
+      const auto apart_ns = static_cast<double>(std::abs(other.host_ns - point.host_ns));
+      const auto differ_ns = static_cast<double>(other.difference_ns - point.difference_ns);
+      others += other.gpu_ns != point.gpu_ns &&
+                std::abs(differ_ns) <= kAgree_ns + apart_ns * kLikelyDrift;
+    }
+    if (others >= kConfirmations) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void GpuClock::confirm(Bin& bin) const {
+  bin.believed = 0;
+  while (bin.believed < bin.count && !is_confirmed(bin.lowest[bin.believed])) {
+    ++bin.believed;
+  }
+}
+
+void GpuClock::count_unconfirmed(const Bin& bin) {
+  for (std::size_t i = 0; i < std::min(bin.believed, bin.count) && has_line_; ++i) {
+    const Point& point = bin.lowest[i];
+    const auto late_ns = static_cast<double>(point.host_ns - fit_.host_ns(point.gpu_ns));
+    unconfirmed_ += late_ns < -kAgree_ns ? 1 : 0;
   }
 }
 
 const GpuClockFit& GpuClock::fit() {
-  if (stale_ && !points_.empty()) {
+  if (stale_ && !bins_.empty()) {
+    confirm(bins_.back());
+    forget_before_step();
     compute();
     stale_ = false;
   }
   fit_.samples = seed_.samples + samples_;
+  fit_.unconfirmed = unconfirmed_;
   return fit_;
 }
 
+void GpuClock::forget_before_step() {
+  const Bin& newest = bins_.back();
+  if (!newest.is_believed()) {
+    return;
+  }
+  constexpr std::int64_t kNone = std::numeric_limits<std::int64_t>::max();
+  std::int64_t older_ns = kNone;
+  std::int64_t recent_ns = kNone;
+  std::size_t recent_bins = 0;
+  const std::int64_t recent_number = newest.number - kLeastSpan_ns / kBin_ns;
+  for (const Bin& bin : bins_) {
+    if (bin.is_believed() && &bin != &newest) {
+      std::int64_t& lowest_ns = bin.number < recent_number ? older_ns : recent_ns;
+      lowest_ns = std::min(lowest_ns, bin.point().difference_ns);
+      recent_bins += bin.number < recent_number ? 0 : 1;
+    }
+  }
+  const std::int64_t level_ns = newest.point().difference_ns;
+  const auto is_above = [](std::int64_t ns, std::int64_t of_ns) {
+    return of_ns != kNone && ns - of_ns > kStep_ns;
+  };
+  const bool is_forward =
+      std::min(older_ns, recent_ns) != kNone && std::min(older_ns, recent_ns) - level_ns > kStep_ns;
+  const bool is_back =
+      recent_bins >= kStepBins && is_above(std::min(recent_ns, level_ns), older_ns);
+  for (Bin& bin : bins_) {
+    if (&bin != &newest && (is_forward || (is_back && bin.number < recent_number))) {
+      bin.believed = bin.lowest.size();
+    }
+  }
+  if (is_forward || is_back) {
+    seed_ = {};  // it is of the clock as it was
+  }
+}
+
+// Before any is confirmed: where the lowest is alone, it may be ahead.
+GpuClock::Point GpuClock::likely_lowest() const {
+  std::vector<Point> all;
+  for (const Bin& bin : bins_) {
+    all.insert(all.end(), bin.lowest.begin(),
+               bin.lowest.begin() + static_cast<std::ptrdiff_t>(bin.count));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Point& a, const Point& b) { return a.difference_ns < b.difference_ns; });
+  const bool is_alone = all.size() > 1 && static_cast<double>(all[1].difference_ns -
+                                                              all[0].difference_ns) > kAgree_ns;
+  return all[is_alone ? 1 : 0];
+}
+
 void GpuClock::compute() {
-  const Point& origin = points_.front();
-  const std::uint64_t span_ns = points_.back().gpu_ns - origin.gpu_ns;
-  auto lowest = std::min_element(
-      points_.begin(), points_.end(),
+  std::vector<Point> points;
+  for (const Bin& bin : bins_) {
+    if (bin.is_believed()) {
+      points.push_back(bin.point());
+    }
+  }
+  if (points.empty() && has_line_) {
+    return;  // none is near any more: the line stands
+  }
+  has_line_ = !points.empty();
+  if (points.empty()) {
+    points.push_back(likely_lowest());
+  }
+  const Point& origin = points.front();
+  const std::int64_t span_ns = points.back().host_ns - origin.host_ns;
+  const auto lowest = std::min_element(
+      points.begin(), points.end(),
       [](const Point& a, const Point& b) { return a.difference_ns < b.difference_ns; });
   Point anchor = *lowest;
   double drift = 0;
@@ -78,9 +200,10 @@ void GpuClock::compute() {
       std::size_t index;
     };
     std::vector<Vertex> hull;
-    for (std::size_t i = 0; i < points_.size(); ++i) {
-      const Vertex next{static_cast<double>(points_[i].gpu_ns - origin.gpu_ns),
-                        static_cast<double>(points_[i].difference_ns - origin.difference_ns), i};
+    // Over host times, which go on when the GPU's clock is set.
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const Vertex next{static_cast<double>(points[i].host_ns - origin.host_ns),
+                        static_cast<double>(points[i].difference_ns - origin.difference_ns), i};
       while (hull.size() >= 2) {
         const Vertex& a = hull[hull.size() - 2];
         const Vertex& b = hull.back();
@@ -98,8 +221,8 @@ void GpuClock::compute() {
         const double slope = (hull[i].y - a.y) / (hull[i].x - a.x);
         const bool long_enough = hull[i].x - a.x >= static_cast<double>(kLeastSpan_ns) / 2;
         if (long_enough && std::abs(slope) <= kMostDrift) {
-          drift = slope;
-          anchor = points_[a.index];
+          drift = slope / (1 - slope);  // per time of the GPU
+          anchor = points[a.index];
         }
         break;
       }
@@ -109,7 +232,7 @@ void GpuClock::compute() {
   fit_.ts_ref_ns =
       static_cast<std::int64_t>(anchor.gpu_ns + static_cast<std::uint64_t>(anchor.difference_ns));
   fit_.drift = drift;
-  const std::uint64_t last = points_.back().gpu_ns;
+  const std::uint64_t last = points.back().gpu_ns;
   if (seed_.samples != 0 && seed_.host_ns(last) <= fit_.host_ns(last)) {
     fit_ = seed_;
   }

@@ -8,10 +8,16 @@
 // hull, the edge over the middle of the stretch is the line that has the least total distance to
 // all points (Zhang, Liu and Xia, INFOCOM 2002). Points are thinned to the lowest of each 100 ms,
 // and those older than five minutes are given up, so that a slow change of the drift is followed.
+//
+// A stamp that lies ahead would pull the line down for all that follows. So a sample is believed
+// only if two others, with other stamps, agree with it to a millisecond and the likely drift. What
+// lies below the line and is not believed is counted. Where the believed samples have jumped by
+// more than any drift, the GPU's clock was set, and what was before is given up.
 // Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
 
+#include <array>
 #include <cstdint>
 #include <deque>
 
@@ -23,6 +29,7 @@ struct GpuClockFit {
   std::int64_t ts_ref_ns = 0;
   double drift = 0;
   std::uint64_t samples = 0;
+  std::uint64_t unconfirmed = 0;  ///< of these, ahead of the line and not believed
 
   std::int64_t host_ns(std::uint64_t gpu_ns) const;
   /// By how much host_ns() may be too early: by no more than the drift that is not in the fit has
@@ -49,11 +56,27 @@ class GpuClock {
  private:
   struct Point {
     std::uint64_t gpu_ns;
+    std::int64_t host_ns;
     std::int64_t difference_ns;  // host - gpu, modulo 2^64
   };
+  struct Bin {
+    std::int64_t number;
+    std::array<Point, 4> lowest;  // of different stamps, the lowest first
+    std::size_t count = 0;
+    std::size_t believed = 4;  // index of the lowest that is; 4: none
+    bool is_believed() const { return believed < count; }
+    const Point& point() const { return lowest[believed]; }
+  };
+  bool is_confirmed(const Point& point) const;
+  void confirm(Bin& bin) const;
+  void count_unconfirmed(const Bin& bin);
+  void forget_before_step();
+  Point likely_lowest() const;
   void compute();
 
-  std::deque<Point> points_;  // by gpu_ns; the lowest of each 100 ms
+  std::deque<Bin> bins_;  // by host time
+  bool has_line_ = false;
+  std::uint64_t unconfirmed_ = 0;
   GpuClockFit fit_;
   GpuClockFit seed_;  // samples 0: none
   std::uint64_t samples_ = 0;

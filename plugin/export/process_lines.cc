@@ -171,6 +171,9 @@ void ProcessLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit&
       .member("ts_ref_ns", fit.ts_ref_ns)
       .member("drift_ppb", static_cast<std::int64_t>(fit.drift * 1e9))
       .member("samples", fit.samples);
+  if (fit.unconfirmed != 0) {
+    line.member("unconfirmed", fit.unconfirmed);
+  }
   lines_.end();
 }
 

@@ -84,3 +84,82 @@ TEST_CASE("with little to go by, a GPU's clock has an offset and no drift") {
   CHECK(clock.fit().drift == 0);
   CHECK(clock.fit().host_ns(10'000) == 60'000);
 }
+
+namespace {
+
+// A GPU whose callbacks come every 5 ms, late by 5 us and now and then much more.
+struct SampledGpu {
+  GpuClock clock;
+  std::mt19937_64 random{11};
+  std::exponential_distribution<double> lateness{1.0 / 100'000};
+  std::int64_t offset_ns = 777'000'000'000;
+  std::uint64_t gpu_ns = 100 * kSecond;
+  double drift = 0;
+
+  std::int64_t host_of(std::uint64_t gpu) const {
+    return static_cast<std::int64_t>(gpu) + offset_ns +
+           static_cast<std::int64_t>(drift * static_cast<double>(gpu));
+  }
+  void run(double seconds) {
+    const std::uint64_t end_ns = gpu_ns + static_cast<std::uint64_t>(seconds * 1e9);
+    for (; gpu_ns < end_ns; gpu_ns += 5'000'000) {
+      clock.add(gpu_ns, host_of(gpu_ns) + 5'000 + static_cast<std::int64_t>(lateness(random)));
+    }
+  }
+  /// A stamp that is wrong by so much, of a callback that comes now.
+  void stray(std::int64_t ahead_ns) {
+    gpu_ns += 5'000'000;
+    clock.add(gpu_ns + static_cast<std::uint64_t>(ahead_ns), host_of(gpu_ns) + 20'000);
+  }
+  /// The GPU's clock is set: host times go on.
+  void set(std::int64_t ahead_ns) {
+    gpu_ns += static_cast<std::uint64_t>(ahead_ns);
+    offset_ns -= ahead_ns;
+  }
+  std::int64_t error_ns() { return clock.fit().host_ns(gpu_ns) - host_of(gpu_ns); }
+};
+
+}  // namespace
+
+TEST_CASE("one GPU stamp that is wrong moves nothing, and is counted if it lies ahead") {
+  SampledGpu gpu;
+  gpu.drift = GENERATE(0.0, 25e-6);
+  const auto ahead_ns = GENERATE(std::int64_t{4'294'967'296}, 400'000'000'000, 3'000'000,
+                                 -4'294'967'296, -400'000'000'000);
+  const double before_s = GENERATE(0.0, 0.02, 30.0);
+  gpu.run(before_s);
+  gpu.stray(ahead_ns);
+  gpu.run(0.05);
+  CHECK(std::abs(gpu.error_ns()) < 1'100'000);  // 30 s of drift are corrected, 0.1 s need not be
+  gpu.run(30);
+  CHECK(gpu.error_ns() > 0);
+  CHECK(gpu.error_ns() < 60'000);
+  if (before_s > 0) {
+    CHECK(gpu.clock.fit().unconfirmed == (ahead_ns > 0 ? 1 : 0));
+  }
+}
+
+TEST_CASE("a GPU's clock that was set forward is followed at once, one that was set back soon") {
+  SampledGpu gpu;
+  gpu.drift = GENERATE(0.0, -25e-6);
+  const auto ahead_ns =
+      GENERATE(std::int64_t{2'000'000'000}, 4'294'967'296, -2'000'000'000, -400'000'000'000);
+  gpu.run(40);
+  gpu.set(ahead_ns);
+  gpu.run(ahead_ns > 0 ? 1 : 15);
+  CHECK(std::abs(gpu.error_ns()) < 500'000);
+  gpu.run(40);
+  CHECK(gpu.error_ns() > 0);
+  CHECK(gpu.error_ns() < 60'000);
+}
+
+TEST_CASE("a stamp that several operations bring does not confirm itself") {
+  SampledGpu gpu;
+  gpu.run(10);
+  for (int i = 0; i < 8; ++i) {
+    gpu.clock.add(gpu.gpu_ns + 4 * kSecond, gpu.host_of(gpu.gpu_ns) + 20'000 + i * 3'000);
+  }
+  gpu.run(1);
+  CHECK(gpu.error_ns() > 0);
+  CHECK(gpu.error_ns() < 60'000);
+}
