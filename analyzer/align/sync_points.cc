@@ -67,8 +67,8 @@ bool is_whole(const model::TraceFile& file) {
 }
 
 bool numbers_can_be_trusted(const model::TraceFile& file, std::uint32_t context) {
-  return counts_always(file.process) || (file.windows.size() == 1 && is_whole(file) &&
-                                         is_recorded_from_start(file, context));
+  return counts_always(file.process) ||
+         (file.windows.size() == 1 && is_whole(file) && is_recorded_from_start(file, context));
 }
 
 class Collector {

@@ -37,7 +37,8 @@ TEST_CASE("the first window begins before the communicator is created") {
 
 // Up to 36 ms before it were seen: it is not the distance that tells.
 TEST_CASE("the first communicator of an older plugin is created before the window that it opens") {
-  const std::int64_t distance_ns = GENERATE(as<std::int64_t>{}, 1, 6'000, 36'000'000, 60'000'000'000);
+  const std::int64_t distance_ns =
+      GENERATE(as<std::int64_t>{}, 1, 6'000, 36'000'000, 60'000'000'000);
   model::TraceFile file = trace(100'000'000'000, 100'000'000'000 - distance_ns);
   CHECK(is_recorded_from_start(file, 1));
   CHECK_FALSE(is_recorded_from_start(file, 2));
