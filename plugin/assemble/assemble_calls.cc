@@ -17,6 +17,9 @@ using record::EventType;
 // thread launches for it.
 constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
 
+// After this long, no late record of a thread can touch the thread's last slice.
+constexpr std::int64_t kIdleThread_ns = 10'000'000'000;
+
 }  // namespace
 
 // Records of one thread mostly follow each other.
@@ -140,7 +143,23 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   return made;
 }
 
+// A process may have threads that come and go for weeks. The table is searched only when it has
+// doubled since the last search, so each entry costs little.
+void Assembler::forget_idle_threads(std::int64_t now_ns) {
+  if (calls_.size() < forget_threads_at_) {
+    return;
+  }
+  std::erase_if(calls_, [&](const auto& entry) {
+    const ThreadCalls& thread = entry.second;
+    return thread.open.empty() && thread.ranges_left_out == 0 &&
+           now_ns - thread.last_ns >= kIdleThread_ns;
+  });
+  last_calls_ = {};
+  forget_threads_at_ = std::max(kLeastThreads, 2 * calls_.size());
+}
+
 void Assembler::settle_calls(std::int64_t now_ns) {
+  forget_idle_threads(now_ns);
   std::erase_if(childless_calls_, [&](record::EventId id) {
     Event* const found = events_.find(id);
     if (found == nullptr) {

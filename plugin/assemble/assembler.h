@@ -147,6 +147,8 @@ class Assembler {
   std::uint64_t operations() const { return operations_written_; }
   /// Events that are kept now.
   std::size_t held_events() const { return events_.size() + kernels_held_; }
+  /// Threads whose calls are known now.
+  std::size_t known_threads() const { return calls_.size(); }
 
  private:
   struct Orphan {
@@ -159,6 +161,7 @@ class Assembler {
     record::EventId event, call;  ///< as OpenOperation has them
     std::int64_t ts_ns;
   };
+  static constexpr std::size_t kLeastThreads = 1024;
   struct ThreadCalls {
     std::vector<record::EventId> open;
     std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
@@ -185,6 +188,7 @@ class Assembler {
   ThreadCalls& calls_of(std::int32_t tid);
   std::int64_t call_boundary(std::int32_t tid, std::int64_t ts_ns);
   void settle_calls(std::int64_t now_ns);
+  void forget_idle_threads(std::int64_t now_ns);
   bool group_of(const CallEvent& call) const;
   Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
 
@@ -285,6 +289,7 @@ class Assembler {
   std::size_t kernels_held_ = 0;            // OpenOperation::kernels of all
   std::unordered_map<std::int32_t, ThreadCalls> calls_;
   std::pair<std::int32_t, ThreadCalls*> last_calls_{0, nullptr};  // looked up last; of calls_
+  std::size_t forget_threads_at_ = kLeastThreads;                 // size of calls_
   std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
   std::uint64_t marks_ = 0;                                               // numbers given
   std::size_t open_ranges_ = 0;

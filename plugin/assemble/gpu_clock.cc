@@ -13,8 +13,9 @@ constexpr std::int64_t kBin_ns = 100'000'000;
 constexpr std::int64_t kHorizonBins = 3000;
 // Below this length a slope says more about lateness, some tens of microseconds, than about drift.
 constexpr std::int64_t kLeastSpan_ns = 10'000'000'000;
-// How far samples that agree may be apart.
-constexpr double kAgree_ns = 1e6;
+// How far samples that agree may be apart: as far as the lateness of callbacks differs on a busy
+// host, where the thread that polls has to wait for its turn.
+constexpr double kAgree_ns = 1e7;
 constexpr std::size_t kConfirmations = 2;
 // Where they are looked for: in so many filled bins.
 constexpr std::size_t kNearBins = 64;

@@ -97,9 +97,10 @@ std::string absolute_path(const std::string& path) {
 std::string trace_name(const Config& config, const exporting::ProcessFacts& facts) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  const auto start_ms = static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+  // Containers may have equal host names and process ids, and begin in the same millisecond.
+  const auto start_us = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
   return "ringside." + name_part(config.job) + "." + name_part(facts.host) + "." +
-         std::to_string(facts.pid) + "." + std::to_string(start_ms) + ".json";
+         std::to_string(facts.pid) + "." + std::to_string(start_us) + ".json";
 }
 
 }  // namespace ringside::control

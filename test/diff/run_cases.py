@@ -19,7 +19,7 @@ def run(ringside, directory):
     arguments = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
     result = subprocess.run([*EMULATOR, ringside, *arguments], cwd=directory, stdin=subprocess.DEVNULL,
                             capture_output=True, timeout=60, check=False,
-                            env={**os.environ, "LC_ALL": "C", "COLUMNS": ""})
+                            env={**os.environ, "LC_ALL": "C", "COLUMNS": "", "TMPDIR": ""})
     return {"stdout": result.stdout.decode(errors="backslashreplace"),
             "stderr": result.stderr.decode(errors="backslashreplace"),
             "status": f"{result.returncode}\n"}

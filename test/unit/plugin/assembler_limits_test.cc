@@ -2,6 +2,8 @@
 //
 // Whatever is never stopped, or whose stop is lost: what is kept stays within bounds, and the
 // account adds up.
+#include <algorithm>
+
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
 
@@ -210,5 +212,28 @@ TEST_CASE("the memory of a burst of operations is given back to the bounds at on
   for (const assemble::Operation& operation : script.sink.operations) {
     REQUIRE_FALSE(operation.in_flight);
   }
+  check_account(script);
+}
+
+TEST_CASE("threads that come and go leave nothing behind") {
+  Script script(6, false, kLimits);
+  std::size_t most = 0;
+  for (std::int32_t tid = 1; tid <= 50'000; ++tid) {
+    script.stop(script.start(EventType::kGroupApi, 0, tid), tid);
+    script.assembler.mark({assemble::UserMark::What::kPush, script.now, tid, "range", {}});
+    script.assembler.mark({assemble::UserMark::What::kPop, script.now, tid, {}, {}});
+    if (tid % 10 == 0) {
+      script.assembler.take_marks(script.now);
+      script.settle(100 * kMillisecond);
+    }
+    most = std::max(most, script.assembler.known_threads());
+  }
+  // A hundred threads a second, each known for ten seconds, and at most twice as many in the table.
+  CHECK(most <= 2 * 1024 + 10);
+  // A thread that goes on is not forgotten while something of it is open.
+  const EventId open = script.start(EventType::kGroupApi, 0);
+  script.settle(100 * kSecond);
+  CHECK(script.assembler.known_threads() >= 1);
+  script.stop(open);
   check_account(script);
 }
