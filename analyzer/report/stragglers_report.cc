@@ -21,13 +21,14 @@ std::string where(const metrics::Lateness& lateness, const match::Matches& match
   }
   std::stable_sort(most.begin(), most.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
-  constexpr std::size_t kNamed = 3;
+  constexpr std::size_t kMostCommunicators = 3;
   std::string text;
-  for (std::size_t i = 0; i < std::min(most.size(), kNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(most.size(), kMostCommunicators); ++i) {
     text += (i == 0 ? "" : ", ") + label_of(matches.communicators[most[i].second]);
   }
-  return most.size() > kNamed ? text + " and " + std::to_string(most.size() - kNamed) + " more"
-                              : text;
+  return most.size() > kMostCommunicators
+             ? text + " and " + std::to_string(most.size() - kMostCommunicators) + " more"
+             : text;
 }
 
 bool is_finding(const metrics::Stragglers& all, const metrics::Lateness& one) {
