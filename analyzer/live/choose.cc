@@ -133,7 +133,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
       }
     }
     if (!error.empty()) {
-      chosen.notes.push_back(parent + ": " + error);
+      chosen.notes.push_back(std::string(parent).append(": ").append(error));
     }
   }
   for (const std::int64_t pid : choice.pids) {

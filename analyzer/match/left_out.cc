@@ -245,17 +245,17 @@ class Explainer {
 
   // What is missing beyond what could be named, of each series: one of several calls.
   void leave_open(const Embedded& found) {
-    struct Candidates {
+    struct OpenCalls {
       std::size_t named = 0;
       std::vector<std::size_t> operations;
       std::uint64_t from = ~0ULL;
       std::uint64_t to = 0;
     };
-    std::map<Series, Candidates> of_series;
+    std::map<Series, OpenCalls> of_series;
     const auto& usual = calls_[reference_];
     for (std::size_t place = 0; place < found.end; ++place) {
       const MatchedOperation& operation = matches_.operations[usual[place].operation];
-      Candidates& candidates = of_series[series_of(operation)];
+      OpenCalls& candidates = of_series[series_of(operation)];
       if (!found.embedding->may_be_used(place)) {
         ++candidates.named;
       } else if (found.embedding->may_be_left_out(place)) {
