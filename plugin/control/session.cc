@@ -31,6 +31,14 @@ std::atomic<Session*> g_session{nullptr};
 // While a session is made. A child of a fork has one of its own: its parent's may be locked.
 constinit std::mutex g_first_making;
 std::atomic<std::mutex*> g_making{&g_first_making};
+// What a child of a fork leaves alone of its parent's, as its locks may be held for ever. It is
+// kept here so that a leak checker of the application has nothing to report.
+struct LeftAlone {
+  Session* session;
+  std::mutex* making;
+  LeftAlone* before;
+};
+std::atomic<LeftAlone*> g_left_alone{nullptr};
 // This process, or one that it was forked from, has opened a communicator or begun to write.
 std::atomic<bool> g_used{false};
 // What a process was told to record before that holds for its children, too; 0: nothing.
@@ -45,6 +53,10 @@ bool begins_anew_in_child() {
     return false;
   }
   if (record::g_recorder.is_first_to_prepare()) {
+    g_left_alone.store(new (std::nothrow) LeftAlone{g_session.load(std::memory_order_relaxed),
+                                                    g_making.load(std::memory_order_relaxed),
+                                                    g_left_alone.load(std::memory_order_relaxed)},
+                       std::memory_order_relaxed);
     if (auto* const making = new (std::nothrow) std::mutex; making != nullptr) {
       g_making.store(making, std::memory_order_relaxed);
     }

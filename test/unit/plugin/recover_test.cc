@@ -3,6 +3,7 @@
 // Rings as files, and what can be read of them when their thread is gone.
 #include "plugin/recover/recover.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <fcntl.h>
@@ -42,7 +43,8 @@ struct Directory {
     std::ifstream in(path / name, std::ios::binary);
     const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
     std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
+    std::transform(text.begin(), text.end(), bytes.begin(),
+                   [](char byte) { return static_cast<std::byte>(byte); });
     return bytes;
   }
 };
