@@ -128,9 +128,15 @@ void Session::end_drain() noexcept {
 }
 
 bool Session::cycle(bool final) {
-  if (!final) {
+  std::size_t due_dumps = 0;
+  {
     const std::lock_guard lock(mutex_);
-    look_at_masks();
+    // A dump that is ordered later has to wait for the next reading of the rings: it holds all that
+    // had returned when it was ordered.
+    due_dumps = dumps_.size();
+    if (!final) {
+      look_at_masks();
+    }
   }
   if (final) {
     writer_.expect_close();
@@ -145,7 +151,7 @@ bool Session::cycle(bool final) {
     carry_out_plan();
   }
   writer_.settle();
-  const bool had_dumps = write_dumps();
+  write_dumps(due_dumps);
   if (final) {
     writer_.close();
   } else {
@@ -173,22 +179,17 @@ bool Session::cycle(bool final) {
   }
   tell_markers();
   tell_lost_marks();
-  return taken != 0 || had_notes || had_dumps;
+  return taken != 0 || had_notes || due_dumps != 0;
 }
 
-bool Session::write_dumps() {
-  bool had_any = false;
-  while (true) {
+void Session::write_dumps(std::size_t due) {
+  for (; due != 0; --due) {
     std::shared_ptr<Dump> dump;
     {
       const std::lock_guard lock(mutex_);
-      if (dumps_.empty()) {
-        return had_any;
-      }
       dump = std::move(dumps_.front());
       dumps_.pop_front();
     }
-    had_any = true;
     write_dump(dump);
   }
 }

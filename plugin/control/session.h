@@ -105,7 +105,7 @@ class Session {
   void place_thread();
   std::chrono::milliseconds drain_wait(int idle_cycles) const;
   bool cycle(bool final);
-  bool write_dumps();
+  void write_dumps(std::size_t due);
   void write_dump(const std::shared_ptr<Dump>& dump);
   void look_for_hangs();
   void follow_hang_dump();
