@@ -127,7 +127,7 @@ JobEnd not_started(const std::string& what, int error) {
           false};
 }
 
-// What has been asked of ringside itself while it waits.
+// The signals that asked ringside itself to end, while it waits.
 struct Requests {
   std::optional<Clock::time_point> first_sigterm;
   std::optional<Clock::time_point> last;  ///< of any signal that asks to end

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ranks left out whose processes were killed, or dumped while they ran: their records end
-// before the job does, so that only what comes before the last call that they made can be judged.
+// Calls that a rank left out whose process was killed, or was dumped while it ran. The records of
+// such a process end before the job does, so only calls before its last one can be judged.
 #ifndef RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 #define RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 
@@ -17,7 +17,7 @@ namespace ringside::match {
 class CutOff {
  public:
   CutOff() = default;  // of a communicator without such members
-  /// Of the communicator of operations [first, last), which are all of it.
+  /// The operations [first, last) are all those of one communicator.
   CutOff(const model::Traces& traces, const Matches& matches, std::size_t first, std::size_t last);
 
   /// True if there is a collective that one of these members has no part of.

@@ -168,8 +168,8 @@ class Explainer {
     return true;
   }
 
-  // Of the last group that a member called before it was cut off some calls may not have come yet,
-  // in an order that is NCCL's. All calls, where the reference says that it was no such group.
+  // A kill may have cut the last group that a member called: NCCL orders the calls of a group, and
+  // some of them may not have come yet. Where the reference shows no such group, all calls count.
   std::size_t calls_before_last_group(std::uint32_t member) const {
     const std::vector<SignedCall>& calls = calls_[member];
     const std::vector<SignedCall>& usual = calls_[reference_];
@@ -206,8 +206,8 @@ class Explainer {
     embeddings_.push_back({member, &embedding, end});
   }
 
-  // Of a member that was cut off: of what is missing at the end of each series, as many stay as it
-  // left out before its last call.
+  // For a member that was cut off: each series keeps as many missing operations at its end as the
+  // member left out before its last call.
   void drop_what_it_had_not_come_to(std::uint32_t member, std::size_t end, std::size_t calls) {
     if (members_[member].is_complete) {
       return;
