@@ -5,7 +5,7 @@
 #include <set>
 
 #include "analyzer/launch/files.h"
-#include "plugin/control/memory_share.h"
+#include "plugin/session/memory_share.h"
 
 namespace ringside::launch {
 namespace {

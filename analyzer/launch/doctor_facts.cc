@@ -15,8 +15,8 @@
 
 #include "analyzer/launch/doctor.h"
 #include "analyzer/launch/files.h"
-#include "plugin/control/config.h"
-#include "plugin/control/variable_names.h"
+#include "plugin/config/config.h"
+#include "plugin/config/variable_names.h"
 
 namespace ringside::launch {
 namespace {

@@ -140,7 +140,7 @@ std::string unused_directory(const std::string& path) {
 }
 
 std::string name_prefix(std::string_view job) {
-  constexpr std::size_t kMost = 64;  // as plugin/control/process_info.cc has it
+  constexpr std::size_t kMost = 64;  // as plugin/drain/process_info.cc has it
   std::string part(job.substr(0, kMost));
   for (char& c : part) {
     const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||

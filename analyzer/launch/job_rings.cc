@@ -11,7 +11,7 @@
 
 #include "analyzer/launch/files.h"
 #include "analyzer/launch/ring_holder.h"
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::launch {
 namespace {

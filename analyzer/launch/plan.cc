@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "analyzer/launch/files.h"
-#include "plugin/control/config.h"
-#include "plugin/control/events.h"
-#include "plugin/control/variable_names.h"
+#include "plugin/config/config.h"
+#include "plugin/config/events.h"
+#include "plugin/config/variable_names.h"
 
 namespace ringside::launch {
 namespace {
@@ -31,7 +31,7 @@ std::string plugin_of(const PlanOptions& options, std::string& error) {
   return plugin;
 }
 
-// As plugin/control/process_info.cc finds the rank.
+// As plugin/drain/process_info.cc finds the rank.
 std::optional<int> task_of(const GetVariable& get) {
   for (const char* const name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"}) {
     const std::string text = value_of(get, name);

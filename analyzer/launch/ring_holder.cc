@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::launch {
 

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "analyzer/launch/ring_holder.h"
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::live {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {

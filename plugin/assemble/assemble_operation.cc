@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/journal_format.h"
 #include "plugin/assemble/message_bytes.h"
+#include "plugin/journal/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the first line of a trace tells of the process. Filled by control/.
+// What the first line of a trace tells of the process. Filled by drain/process_info.
 #ifndef RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
 #define RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
 

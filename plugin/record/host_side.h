@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cold calls of NCCL's interface, init and finalize, as the adapters hand them on. Declared
-// here, where the adapters may look; defined in control/, which knows the configuration and all
+// here, where the adapters may look; defined in session/, which knows the configuration and all
 // communicators.
 #ifndef RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H
 #define RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H

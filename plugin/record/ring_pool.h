@@ -80,7 +80,7 @@ class RingPool {
   static void on_thread_exit(void* ring) noexcept;
 
   // Initial-exec: one load, no call of __tls_get_addr, which would also allocate at a thread's
-  // first use. These eight bytes, and a few of control/session_notes.cc, come out of the reserve of
+  // first use. These eight bytes, and a few of session/session_notes.cc, come out of the reserve of
   // static TLS that the C library keeps for libraries loaded later (1,664 bytes in glibc; the pool
   // is never unloaded, so not again at a reload). TLSDESC costs a call more, and not every compiler
   // that we support has it. NOLINTNEXTLINE(readability-identifier-naming)

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::recover {
 namespace {

@@ -9,10 +9,10 @@
 #include "plugin/export/account.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
-#include "plugin/recover/journal_image.h"
+#include "plugin/journal/journal_image.h"
+#include "plugin/journal/ring_image.h"
 #include "plugin/recover/recover.h"
 #include "plugin/recover/replay.h"
-#include "plugin/recover/ring_image.h"
 
 namespace ringside::recover {
 

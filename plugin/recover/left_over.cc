@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 #include "plugin/record/ring_pool.h"
 
 namespace ringside::recover {

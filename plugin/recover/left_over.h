@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "plugin/recover/journal_image.h"
-#include "plugin/recover/ring_image.h"
+#include "plugin/journal/journal_image.h"
+#include "plugin/journal/ring_image.h"
 
 namespace ringside::recover {
 

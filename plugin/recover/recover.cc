@@ -16,9 +16,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plugin/assemble/journal_format.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
+#include "plugin/journal/journal_format.h"
 #include "plugin/recover/begun_trace.h"
 #include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"

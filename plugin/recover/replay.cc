@@ -8,7 +8,7 @@
 #include <unordered_set>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
 
 namespace ringside::recover {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plugin/assemble/sink.h"
-#include "plugin/recover/journal_image.h"
-#include "plugin/recover/ring_image.h"
+#include "plugin/journal/journal_image.h"
+#include "plugin/journal/ring_image.h"
 
 namespace ringside::recover {
 

@@ -24,11 +24,11 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
-#include "plugin/assemble/journal.h"
-#include "plugin/assemble/journal_sink.h"
-#include "plugin/assemble/ring_reader.h"
+#include "plugin/drain/ring_reader.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
+#include "plugin/journal/journal.h"
+#include "plugin/journal/journal_sink.h"
 #include "test/bench/drain_load.h"
 
 using namespace ringside;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "plugin/assemble/journal.h"
 #include "plugin/export/chrome_trace.h"
+#include "plugin/journal/journal.h"
 #include "plugin/record/names.h"
 #include "plugin/record/ring.h"
 #include "plugin/recover/last_account.h"

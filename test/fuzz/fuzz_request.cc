@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugin/control/flat_json.h"
+#include "plugin/doors/flat_json.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Several NCCLs in one process: whose mask is written, and until when.
-#include "plugin/control/activation_masks.h"
+#include "plugin/session/activation_masks.h"
 
 #include <sys/mman.h>
 

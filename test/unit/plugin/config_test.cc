@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/config.h"
+#include "plugin/config/config.h"
 
 #include <algorithm>
 #include <map>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/flat_json.h"
+#include "plugin/doors/flat_json.h"
 
 #include <random>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What is stuck, by records with times of the test's choice; and what is told of it.
-#include "plugin/control/hang_watch.h"
+#include "plugin/doors/hang_watch.h"
 
 #include <chrono>
 #include <csignal>
@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "plugin/control/hang_command.h"
+#include "plugin/doors/hang_command.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
 #include "test/unit/plugin/directory.h"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The journal as its reader finds it, whenever its writer stops.
-#include "plugin/assemble/journal.h"
+#include "plugin/journal/journal.h"
 
 #include <cstring>
 #include <set>
 #include <vector>
 
 #include "plugin/assemble/gpu_clock.h"
-#include "plugin/control/trace_writer.h"
-#include "plugin/recover/journal_image.h"
+#include "plugin/drain/trace_writer.h"
+#include "plugin/journal/journal_image.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;

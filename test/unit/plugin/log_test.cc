@@ -2,7 +2,7 @@
 //
 // Where messages go: into a file of the user's own, through no link, and never at the cost of the
 // application.
-#include "plugin/control/log.h"
+#include "plugin/session/log.h"
 
 #include <atomic>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/memory_share.h"
+#include "plugin/session/memory_share.h"
 
 #include "test/unit/catch.h"
 

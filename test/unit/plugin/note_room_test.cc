@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What may wait for the drain thread is bounded, and what has no room is counted.
-#include "plugin/control/note_room.h"
+#include "plugin/session/note_room.h"
 
 #include "test/unit/catch.h"
 

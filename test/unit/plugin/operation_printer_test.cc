@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/operation_printer.h"
+#include "plugin/doors/operation_printer.h"
 
 #include <climits>
 #include <fcntl.h>

@@ -10,7 +10,7 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/clock_model.h"
-#include "plugin/assemble/ring_reader.h"
+#include "plugin/drain/ring_reader.h"
 #include "plugin/record/callbacks.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/collecting_sink.h"

@@ -13,10 +13,10 @@
 #include <thread>
 #include <unistd.h>
 
-#include "plugin/assemble/journal_format.h"
+#include "plugin/journal/journal_format.h"
+#include "plugin/journal/ring_image.h"
 #include "plugin/record/recorder.h"
 #include "plugin/record/ring_pool.h"
-#include "plugin/recover/ring_image.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;

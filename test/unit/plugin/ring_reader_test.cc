@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/assemble/ring_reader.h"
+#include "plugin/drain/ring_reader.h"
 
 #include <memory>
 #include <thread>

@@ -5,7 +5,7 @@
 
 #include <set>
 
-#include "plugin/control/config.h"
+#include "plugin/config/config.h"
 #include "test/unit/catch.h"
 #include "test/unit/plugin/assembler_script.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/thread_place.h"
+#include "plugin/config/thread_place.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "plugin/control/session.h"
+#include "plugin/session/session.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/variables.h"
+#include "plugin/config/variables.h"
 
 #include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
 
-#include "plugin/control/variable_names.h"
+#include "plugin/config/variable_names.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::control;
@@ -16,7 +16,7 @@ namespace {
 constexpr char kDocument[] = RINGSIDE_TEST_SOURCE "/docs/environment.md";
 constexpr char kBegin[] =
     "<!-- RINGSIDE_TEST_UPDATE=1 plugin_unit_tests makes this table from "
-    "plugin/control/variables.cc. -->\n";
+    "plugin/config/variables.cc. -->\n";
 constexpr char kEnd[] = "<!-- The end of that table. -->\n";
 
 std::string document() {

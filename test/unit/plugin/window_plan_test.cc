@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plugin/control/window_plan.h"
+#include "plugin/session/window_plan.h"
 
 #include "test/unit/catch.h"
 

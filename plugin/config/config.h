@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The configuration, from the environment. docs/environment.md is the reference for users.
+#ifndef RINGSIDE_PLUGIN_CONFIG_CONFIG_H
+#define RINGSIDE_PLUGIN_CONFIG_CONFIG_H
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plugin/assemble/sampling.h"
+#include "plugin/config/events.h"
+#include "plugin/nvtx/markers.h"
+
+namespace ringside::control {
+
+struct Config {
+  std::string directory = "ringside-traces";
+  bool start = true;
+  EventChoice events;
+  std::string events_text = "default";
+  assemble::Sampling sampling;
+  std::string sample_text;  ///< as it was given; empty: everything is kept
+  std::uint64_t ring_bytes = 2U << 20;
+  int drain_ms = 10;
+  std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
+  bool compress = false;
+  std::uint64_t flight_seconds = 0;         ///< 0: no bound of time
+  std::uint64_t flight_bytes = 0;           ///< 0: not a flight recorder
+  std::string ring_directory = "/dev/shm";  ///< empty: rings in anonymous memory
+  std::uint64_t journal_bytes = std::uint64_t{32} << 20;
+  std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
+  int drain_nice = 0;
+  double record_seconds = 0;  ///< 0: until it is stopped
+  double hang_seconds = 0;    ///< 0: no watch
+  std::string on_hang;        ///< a shell's command; empty: none
+  bool control = true;        ///< the control socket
+  nvtx::Scope markers = nvtx::Scope::kAll;
+  std::string markers_text;       ///< as it was given; empty: ranges if a tool is attached
+  bool markers_print = false;     ///< a line for each operation on standard output
+  std::string gpu_serial, vm_id;  ///< what the user calls GPU and host; empty: as they are found
+  std::string log = "stderr";
+  std::string job;
+
+  /// The trace is kept in memory until it is asked for.
+  bool is_flight_recorder() const { return flight_bytes != 0; }
+
+  /// One sentence for each value that could not be used.
+  std::vector<std::string> warnings;
+
+  /// The values in force, by variable.
+  std::vector<std::pair<std::string, std::string>> listed() const;
+};
+
+/// What RINGSIDE_SAMPLE asks for: comma-separated "coll:1/16", "p2p:1/4", "window:1s/60s",
+/// "min:64K". Nothing if it cannot be understood.
+std::optional<assemble::Sampling> parse_sampling(std::string_view text);
+
+/// Reads the configuration of this process, with a warning for each RINGSIDE_ name that does not
+/// exist.
+Config read_environment();
+
+/// Reads the configuration. `get` returns a variable's value or NULL, as getenv does.
+Config read_config(const std::function<const char*(const char*)>& get);
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_CONFIG_CONFIG_H

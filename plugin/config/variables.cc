@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/config/variables.h"
+
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "plugin/config/thread_place.h"
+#include "plugin/journal/journal.h"
+#include "plugin/record/ring_pool.h"
+
+namespace ringside::control {
+namespace {
+
+// A trace has four segments at least, of a MiB at least.
+constexpr std::uint64_t kLeastTrace_bytes = 4U << 20;
+constexpr std::uint64_t kMostTrace_bytes = std::uint64_t{1} << 50;
+constexpr std::uint64_t kMost_s = 30ULL * 24 * 3600;
+constexpr double kLeast_s = 0.1;
+
+// The shortest text that gives the same number.
+std::string number_text(double number) {
+  std::array<char, 32> text{};
+  const auto end =
+      std::to_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  return end.ec == std::errc{} ? std::string(text.data(), end.ptr) : std::string();
+}
+
+struct Bounds {
+  std::uint64_t least, most;
+  bool is_bytes = false;  ///< K, M and G may follow, which are binary multiples
+};
+
+bool read_integer(std::string_view text, const Bounds& bounds, std::uint64_t& value) {
+  std::uint64_t parsed = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), parsed);
+  std::string_view rest(end.ptr, static_cast<std::size_t>(text.data() + text.size() - end.ptr));
+  std::uint64_t unit = 1;
+  if (bounds.is_bytes && rest.size() == 1) {
+    constexpr std::string_view kUnits = "KMG";
+    const std::size_t which = kUnits.find(static_cast<char>(rest[0] & ~0x20));
+    if (which != std::string_view::npos) {
+      unit = std::uint64_t{1} << (10 * (which + 1));
+      rest = {};
+    }
+  }
+  if (end.ec != std::errc{} || !rest.empty() ||
+      parsed > std::numeric_limits<std::uint64_t>::max() / unit || parsed * unit < bounds.least ||
+      parsed * unit > bounds.most) {
+    return false;
+  }
+  value = parsed * unit;
+  return true;
+}
+
+std::string describe(const Bounds& bounds) {
+  return "an integer from " + std::to_string(bounds.least) + " to " + std::to_string(bounds.most) +
+         (bounds.is_bytes ? " (K, M or G may follow)" : "");
+}
+
+std::string default_of(const Variable& variable) {
+  return variable.show(Config{});
+}
+
+// `Integer`: a type of Config's that holds all values between the bounds.
+template <typename Integer>
+Variable integer(const char* name, const char* meaning, Integer Config::*member, Bounds bounds) {
+  Variable made{name, meaning, describe(bounds), {}, true, {}, {}};
+  made.read = [member, bounds](std::string_view text, Config& config, std::string&) {
+    std::uint64_t value = 0;
+    const bool is_read = read_integer(text, bounds, value);
+    config.*member = is_read ? static_cast<Integer>(value) : config.*member;
+    return is_read;
+  };
+  made.show = [member](const Config& config) {
+    return std::to_string(static_cast<std::uint64_t>(config.*member));
+  };
+  made.default_text = default_of(made);
+  return made;
+}
+
+Variable flag(const char* name, const char* meaning, bool Config::*member) {
+  return integer(name, meaning, member, {0, 1});
+}
+
+// 0 is taken beside what lies between the bounds, and leaves `value_of_zero`.
+Variable bytes_or_none(const char* name, const char* meaning, std::uint64_t Config::*member,
+                       bool keeps_what_is_set) {
+  Variable made = integer(name, meaning, member, {kLeastTrace_bytes, kMostTrace_bytes, true});
+  made.values = "0 or " + made.values;
+  made.read = [read = made.read, member, keeps_what_is_set](std::string_view text, Config& config,
+                                                            std::string& detail) {
+    if (text != "0") {
+      return read(text, config, detail);
+    }
+    config.*member = keeps_what_is_set ? config.*member : 0;
+    return true;
+  };
+  return made;
+}
+
+Variable seconds_or_off(const char* name, const char* meaning, double Config::*member) {
+  const auto most_s = static_cast<double>(kMost_s);
+  Variable made{
+      name, meaning, "0 or seconds from " + number_text(kLeast_s) + " to " + number_text(most_s),
+      {},   true,    {},
+      {}};
+  made.read = [member, most_s](std::string_view text, Config& config, std::string&) {
+    double parsed = 0;
+    const auto end = std::from_chars(text.data(), text.data() + text.size(), parsed);
+    const bool fits = parsed == 0 || (parsed >= kLeast_s && parsed <= most_s);
+    if (end.ec != std::errc{} || end.ptr != text.data() + text.size() || !fits) {
+      return false;
+    }
+    config.*member = parsed;
+    return true;
+  };
+  made.show = [member](const Config& config) { return number_text(config.*member); };
+  made.default_text = default_of(made);
+  return made;
+}
+
+// Any text; an empty one is as none. `default_text` is said where Config has an empty one.
+Variable text(const char* name, const char* meaning, const char* values,
+              std::string Config::*member, const char* default_text) {
+  Variable made{name, meaning, values, default_text, true, {}, {}};
+  made.read = [member](std::string_view given, Config& config, std::string&) {
+    config.*member = given.empty() ? config.*member : std::string(given);
+    return true;
+  };
+  made.show = [member](const Config& config) { return config.*member; };
+  return made;
+}
+
+Variable events() {
+  Variable made =
+      text("RINGSIDE_EVENTS", "what is recorded",
+           "a list of coll, p2p, kernel, proxy, steps, ctrl, net, ce, phase, all, default, none",
+           &Config::events_text, "default");
+  made.read = [](std::string_view given, Config& config, std::string& detail) {
+    std::string unknown;
+    const auto choice = parse_events(given, unknown);
+    if (!choice) {
+      detail = unknown.empty() ? "" : "'" + unknown + "' is none of them";
+      return false;
+    }
+    config.events = *choice;
+    config.events_text = given;
+    return true;
+  };
+  return made;
+}
+
+Variable sample() {
+  Variable made = text("RINGSIDE_SAMPLE", "which operations the trace has",
+                       "a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K",
+                       &Config::sample_text, "everything");
+  made.read = [](std::string_view given, Config& config, std::string&) {
+    const auto sampling = parse_sampling(given);
+    if (sampling) {
+      config.sampling = *sampling;
+      config.sample_text = given;
+    }
+    return sampling.has_value();
+  };
+  return made;
+}
+
+Variable drain_cpus() {
+  Variable made = text("RINGSIDE_DRAIN_CPU", "where the thread runs that empties the rings",
+                       "a list of CPUs such as 3 or 0-3,8", &Config::drain_cpus, "any");
+  made.read = [](std::string_view given, Config& config, std::string&) {
+    if (!given.empty() && !parse_cpu_list(std::string(given))) {
+      return false;
+    }
+    config.drain_cpus = given;
+    return true;
+  };
+  made.show = [](const Config& config) {
+    return config.drain_cpus.empty() ? "any" : config.drain_cpus;
+  };
+  return made;
+}
+
+Variable flight_seconds() {
+  constexpr std::uint64_t kDefaultFlight_bytes = 32U << 20;
+  Variable made =
+      integer("RINGSIDE_FLIGHT_SECONDS", "a flight recorder: so many seconds are kept in memory",
+              &Config::flight_seconds, {0, kMost_s});
+  made.read = [read = made.read](std::string_view given, Config& config, std::string& detail) {
+    const bool is_read = read(given, config, detail);
+    config.flight_bytes = config.flight_seconds != 0 ? kDefaultFlight_bytes : 0;
+    return is_read;
+  };
+  return made;
+}
+
+Variable ring_directory() {
+  Variable made = text("RINGSIDE_RING_DIR", "where the rings outlive the process",
+                       "a directory in memory, or none", &Config::ring_directory, "/dev/shm");
+  made.read = [](std::string_view given, Config& config, std::string&) {
+    config.ring_directory = given.empty() ? config.ring_directory : given == "none" ? "" : given;
+    return true;
+  };
+  made.show = [](const Config& config) {
+    return config.ring_directory.empty() ? "none" : config.ring_directory;
+  };
+  return made;
+}
+
+Variable control_socket() {
+  Variable made{
+      "RINGSIDE_CONTROL", "whether there is a control socket", "on or off", "on", true, {}, {}};
+  made.read = [](std::string_view given, Config& config, std::string&) {
+    config.control = given != "off";
+    return given.empty() || given == "on" || given == "off";
+  };
+  made.show = [](const Config& config) { return config.control ? "on" : "off"; };
+  return made;
+}
+
+Variable markers() {
+  Variable made =
+      text("RINGSIDE_MARKERS", "NVTX ranges for a tool such as Nsight Systems",
+           "off, all or cross_node", &Config::markers_text, "all, if a tool is attached");
+  made.read = [](std::string_view given, Config& config, std::string&) {
+    constexpr std::pair<std::string_view, nvtx::Scope> kScopes[] = {
+        {"off", nvtx::Scope::kOff},
+        {"all", nvtx::Scope::kAll},
+        {"cross_node", nvtx::Scope::kCrossNode}};
+    for (const auto& [name, scope] : kScopes) {
+      if (given == name) {
+        config.markers = scope;
+        config.markers_text = given;
+        return true;
+      }
+    }
+    return given.empty();
+  };
+  return made;
+}
+
+Variable job() {
+  Variable made =
+      text("RINGSIDE_JOB", "name of the job", "a text", &Config::job, "the scheduler's, else job");
+  made.is_in_trace = false;  // it stands beside the configuration
+  return made;
+}
+
+}  // namespace
+
+const std::vector<Variable>& variables() {
+  // Never destroyed: the drain thread may outlive static objects.
+  static const auto& table = *new std::vector<Variable>{
+      text("RINGSIDE_DIR", "where traces are written", "a directory", &Config::directory,
+           "ringside-traces"),
+      flag("RINGSIDE_START", "whether recording starts with NCCL", &Config::start),
+      events(),
+      sample(),
+      integer("RINGSIDE_RING_BYTES", "size of the ring of each thread", &Config::ring_bytes,
+              {record::RingPool::kLeastBytes, record::RingPool::kMostBytes, true}),
+      integer("RINGSIDE_DRAIN_MS", "how often the rings are emptied", &Config::drain_ms, {1, 1000}),
+      bytes_or_none("RINGSIDE_MAX_BYTES", "what one process may have on disk; 0: no bound",
+                    &Config::max_bytes, false),
+      flag("RINGSIDE_COMPRESS", "whether closed segments are compressed", &Config::compress),
+      flight_seconds(),
+      bytes_or_none("RINGSIDE_FLIGHT_BYTES", "a flight recorder: so much is kept in memory",
+                    &Config::flight_bytes, true),
+      ring_directory(),
+      integer("RINGSIDE_JOURNAL_BYTES", "size of the journal", &Config::journal_bytes,
+              {assemble::Journal::kLeastBytes, std::uint64_t{4} << 30, true}),
+      drain_cpus(),
+      integer("RINGSIDE_DRAIN_NICE", "how much that thread stands back", &Config::drain_nice,
+              {0, 19}),
+      seconds_or_off("RINGSIDE_RECORD_SECONDS", "recording ends after so long; 0: not by itself",
+                     &Config::record_seconds),
+      seconds_or_off("RINGSIDE_HANG_SECONDS",
+                     "an operation in flight for longer is told and dumped; 0: off",
+                     &Config::hang_seconds),
+      text("RINGSIDE_ON_HANG", "a command that runs after such a dump", "what /bin/sh -c takes",
+           &Config::on_hang, "none"),
+      control_socket(),
+      markers(),
+      flag("RINGSIDE_MARKERS_PRINT", "a line of JSON for each operation on standard output",
+           &Config::markers_print),
+      text("RINGSIDE_LOG", "where messages go", "stderr, or the path of a file", &Config::log,
+           "stderr"),
+      job()};
+  return table;
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the control socket of a process is whose ring directory cannot be made, or is not wanted.
+#ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H
+#define RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H
+
+#include <cstdlib>
+#include <string>
+
+namespace ringside::control {
+
+/// The parent of a directory like the rings', which holds nothing but the socket and a lock.
+inline std::string control_parent() {
+  const char* const given = std::getenv("TMPDIR");
+  return given != nullptr && *given == '/' ? given : "/tmp";
+}
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H

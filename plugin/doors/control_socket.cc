@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/doors/control_socket.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <utility>
+
+#include "plugin/journal/journal_format.h"
+#include "plugin/record/own_descriptor.h"
+#include "plugin/threads/background_thread.h"
+
+namespace ringside::control {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// For the whole of a request, and for taking the answer: a client that stands still must not keep
+// others out.
+constexpr auto kPatience = std::chrono::seconds(5);
+constexpr auto kAskLater = std::chrono::milliseconds(10);
+constexpr auto kRest = std::chrono::milliseconds(1000);
+// The application's thread-local variables take their part of it.
+constexpr std::size_t kStack_bytes = 1U << 20;
+
+int bind_at(int listener, const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) {
+    return ENAMETOOLONG;
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int done = bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  return done == 0 ? 0 : errno;
+}
+
+// The directory is closed to others already; this holds if somebody opens it.
+bool is_allowed(int connection) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+struct ControlSocket::Client {
+  Descriptor* connection = nullptr;  ///< NULL: a free place
+  std::string in;
+  std::string out;
+  std::function<bool(std::string&)> later;
+  bool closes = false;  ///< once `out` is sent
+  Clock::time_point deadline;
+
+  int descriptor() const { return connection->load(std::memory_order_relaxed); }
+  void send(std::string line) {
+    out += std::move(line) + '\n';
+    deadline = Clock::now() + kPatience;
+  }
+  void leave() {
+    end_socket(*connection);
+    *this = {};
+  }
+};
+
+ControlSocket::ControlSocket() {
+  for (Descriptor& connection : connections_) {
+    connection.store(-1, std::memory_order_relaxed);
+  }
+}
+
+// Out of the child's sight first: after close the number may be another file's.
+void ControlSocket::close_descriptor(Descriptor& descriptor) noexcept {
+  if (const int number = descriptor.exchange(-1, std::memory_order_relaxed); number >= 0) {
+    close(number);
+  }
+}
+
+void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
+  if (const int number = descriptor.load(std::memory_order_relaxed); number >= 0) {
+    shutdown(number, SHUT_RDWR);
+  }
+  close_descriptor(descriptor);
+}
+
+int ControlSocket::listen_at(int directory, const std::string& path) {
+  const int listener =
+      record::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (listener < 0) {
+    return errno;
+  }
+  listener_.store(listener, std::memory_order_relaxed);
+  // An address has about 100 letters; by the directory's descriptor any path fits.
+  const std::string name = std::string("/") + assemble::kControlName;
+  int error = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
+  if (error != 0) {
+    error = bind_at(listener, path + name);  // without /proc
+  }
+  // bind takes its bits from the umask. Nobody can connect before listen.
+  if (error == 0 && fchmodat(directory, assemble::kControlName, 0600, 0) != 0) {
+    error = errno;
+  }
+  if (error == 0 && ::listen(listener, static_cast<int>(kMostClients)) != 0) {
+    error = errno;
+  }
+  const int wake = error == 0 ? record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) : -1;
+  wake_.store(wake, std::memory_order_relaxed);
+  return error == 0 && wake < 0 ? errno : error;
+}
+
+int ControlSocket::begin(int directory, const std::string& path, Handler handler, Refusal refusal) {
+  const std::lock_guard lock(mutex_);
+  if (is_to_end_) {
+    return ECANCELED;
+  }
+  handler_ = std::move(handler);
+  refusal_ = std::move(refusal);
+  int error = listen_at(directory, path);
+  if (error == 0) {
+    is_running_ = start_background_thread("ringside-ctl", kStack_bytes, thread_main, this);
+    error = is_running_ ? 0 : EAGAIN;
+  }
+  if (error != 0) {
+    close_descriptor(listener_);
+    close_descriptor(wake_);
+    unlinkat(directory, assemble::kControlName, 0);
+  }
+  return error;
+}
+
+void ControlSocket::end() {
+  std::unique_lock lock(mutex_);
+  is_to_end_ = true;
+  if (!is_running_) {
+    return;
+  }
+  const std::uint64_t one = 1;
+  if (write(wake_.load(std::memory_order_relaxed), &one, sizeof one) == sizeof one) {
+    ended_.wait_for(lock, std::chrono::seconds(1), [&] { return !is_running_; });
+  }
+}
+
+void ControlSocket::close_in_child() noexcept {
+  close_descriptor(listener_);
+  close_descriptor(wake_);
+  for (Descriptor& connection : connections_) {
+    close_descriptor(connection);
+  }
+}
+
+void* ControlSocket::thread_main(void* socket) noexcept {
+  auto* self = static_cast<ControlSocket*>(socket);
+  try {
+    self->serve();
+  } catch (...) {
+    // Out of memory: nothing depends on this thread.
+  }
+  end_socket(self->listener_);
+  for (Descriptor& connection : self->connections_) {
+    end_socket(connection);
+  }
+  const std::lock_guard lock(self->mutex_);
+  close_descriptor(self->wake_);
+  self->is_running_ = false;
+  self->ended_.notify_all();
+  return nullptr;
+}
+
+void ControlSocket::serve() {
+  std::array<Client, kMostClients> clients;
+  std::array<pollfd, kMostClients + 2> waits{};
+  Clock::time_point rest_until;
+  while (true) {
+    const Clock::time_point now = Clock::now();
+    const bool rests = now < rest_until;
+    int timeout_ms = rests ? static_cast<int>(kRest.count()) : -1;
+    bool has_room = false;
+    waits[0] = {wake_.load(std::memory_order_relaxed), POLLIN, 0};
+    for (std::size_t i = 0; i < kMostClients; ++i) {
+      Client& client = clients[i];
+      pollfd& wait = waits[i + 2];
+      wait = {-1, 0, 0};
+      if (client.connection == nullptr) {
+        has_room = true;
+        continue;
+      }
+      wait.fd = client.descriptor();
+      // Without any of both it still says when the peer is gone.
+      wait.events = !client.out.empty() ? POLLOUT : client.later ? 0 : POLLIN;
+      const auto left = client.later ? kAskLater : client.deadline - now;
+      const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+      const int wait_ms = static_cast<int>(std::max<std::int64_t>(left_ms, 0));
+      timeout_ms = timeout_ms < 0 ? wait_ms : std::min(timeout_ms, wait_ms);
+    }
+    // With all places taken, who else comes waits in the queue.
+    waits[1] = {has_room && !rests ? listener_.load(std::memory_order_relaxed) : -1, POLLIN, 0};
+    if (poll(waits.data(), waits.size(), timeout_ms) < 0 && errno != EINTR) {
+      return;
+    }
+    if (waits[0].revents != 0) {
+      return;
+    }
+    for (std::size_t i = 0; i < kMostClients; ++i) {
+      if (clients[i].connection != nullptr && !serve_client(clients[i], waits[i + 2].revents)) {
+        clients[i].leave();
+      }
+    }
+    if (waits[1].revents != 0 && !accept_clients(clients)) {
+      rest_until = Clock::now() + kRest;
+    }
+  }
+}
+
+// False if it is to go.
+bool ControlSocket::serve_client(Client& client, short told) noexcept {
+  try {
+    return go_on_with(client, told);
+  } catch (...) {
+    return false;  // out of memory: the others may be luckier
+  }
+}
+
+bool ControlSocket::go_on_with(Client& client, short told) {
+  if ((told & (POLLERR | POLLNVAL)) != 0) {
+    return false;
+  }
+  if (client.later) {
+    if ((told & POLLHUP) != 0) {
+      return false;
+    }
+    std::string line;
+    if (client.later(line)) {
+      client.later = nullptr;
+      client.send(std::move(line));
+    }
+    return true;
+  }
+  if ((told & POLLOUT) != 0) {
+    return write_to(client);
+  }
+  if ((told & (POLLIN | POLLHUP)) != 0) {
+    return read_from(client);
+  }
+  return Clock::now() < client.deadline;
+}
+
+// False if there are no descriptors or memory: to be tried again after a rest, not at once.
+bool ControlSocket::accept_clients(std::array<Client, kMostClients>& clients) {
+  for (std::size_t i = 0; i < kMostClients; ++i) {
+    if (clients[i].connection != nullptr) {
+      continue;
+    }
+    const int connection = record::own_descriptor(accept4(
+        listener_.load(std::memory_order_relaxed), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (connection < 0) {
+      return errno == EAGAIN || errno == ECONNABORTED || errno == EINTR;
+    }
+    connections_[i].store(connection, std::memory_order_relaxed);
+    clients[i].connection = &connections_[i];
+    clients[i].deadline = Clock::now() + kPatience;
+    if (!is_allowed(connection)) {
+      clients[i].closes = true;
+      clients[i].send(refusal_("user", "this process is another user's"));
+    }
+  }
+  return true;
+}
+
+bool ControlSocket::read_from(Client& client) {
+  std::array<char, 4096> bytes;
+  const ssize_t got = recv(client.descriptor(), bytes.data(), bytes.size(), 0);
+  if (got <= 0) {
+    return got < 0 && (errno == EAGAIN || errno == EINTR);
+  }
+  client.in.append(bytes.data(), static_cast<std::size_t>(got));
+  take_request(client);
+  return true;
+}
+
+// One request is at work at a time; what a client sends ahead waits, within the bound.
+void ControlSocket::take_request(Client& client) {
+  const std::size_t end = client.in.find('\n');
+  if (std::min(end, client.in.size()) > kMostRequest_bytes) {
+    client.closes = true;
+    client.send(refusal_("too_long",
+                         "a request has at most " + std::to_string(kMostRequest_bytes) + " bytes"));
+    return;
+  }
+  if (end == std::string::npos) {
+    return;
+  }
+  Answer answer = handler_(std::string_view(client.in).substr(0, end));
+  client.in.erase(0, end + 1);
+  client.later = std::move(answer.later);
+  if (!client.later) {
+    client.send(std::move(answer.line));
+  }
+}
+
+bool ControlSocket::write_to(Client& client) {
+  const ssize_t sent =
+      send(client.descriptor(), client.out.data(), client.out.size(), MSG_NOSIGNAL);
+  if (sent < 0) {
+    return (errno == EAGAIN || errno == EINTR) && Clock::now() < client.deadline;
+  }
+  client.out.erase(0, static_cast<std::size_t>(sent));
+  if (!client.out.empty()) {
+    return true;
+  }
+  if (client.closes) {
+    return false;
+  }
+  client.deadline = Clock::now() + kPatience;
+  take_request(client);
+  return true;
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The control socket: a Unix stream socket in the ring directory, and the thread that serves it. A
+// line comes in and a line goes out (docs/control.md). The thread sleeps in poll; NCCL and the
+// drain thread never wait for it.
+#ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H
+#define RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+namespace ringside::control {
+
+class ControlSocket {
+ public:
+  static constexpr std::size_t kMostClients = 8;
+  static constexpr std::size_t kMostRequest_bytes = 16384;
+
+  /// A line without its end. Or, where it takes a while: `later` is asked every few milliseconds
+  /// until it puts the line into its argument and returns true. Both run on the socket's thread.
+  struct Answer {
+    std::string line;
+    std::function<bool(std::string&)> later;
+  };
+  using Handler = std::function<Answer(std::string_view request)>;
+  /// The line for a request that is not given to the handler; `error` as in docs/control.md.
+  using Refusal = std::function<std::string(std::string_view error, std::string_view message)>;
+
+  ControlSocket();
+  ControlSocket(const ControlSocket&) = delete;
+  ControlSocket& operator=(const ControlSocket&) = delete;
+
+  /// Makes the socket in a directory, given as a descriptor and a path, and starts the thread. 0,
+  /// or errno; ECANCELED after end(). Once.
+  int begin(int directory, const std::string& path, Handler handler, Refusal refusal);
+
+  /// Ends the thread, and waits for that for a second at most. Who waits for an answer gets none.
+  /// The socket's file stays. Any thread.
+  void end();
+
+  /// In the child of a fork: lets go of the parent's connections, which would otherwise outlive it.
+  void close_in_child() noexcept;
+
+ private:
+  struct Client;
+  /// Closed in the child of a fork, hence atomic; -1: none.
+  using Descriptor = std::atomic<int>;
+
+  static void close_descriptor(Descriptor& descriptor) noexcept;
+  /// Of a socket of this process: for who has it at the other end, and from a child that has it
+  /// open still, since its making ran no handlers.
+  static void end_socket(Descriptor& descriptor) noexcept;
+  static void* thread_main(void* socket) noexcept;
+  int listen_at(int directory, const std::string& path);
+  void serve();
+  bool accept_clients(std::array<Client, kMostClients>& clients);
+  bool serve_client(Client& client, short told) noexcept;
+  bool go_on_with(Client& client, short told);
+  bool read_from(Client& client);
+  void take_request(Client& client);
+  bool write_to(Client& client);
+
+  Handler handler_;
+  Refusal refusal_;
+  Descriptor listener_{-1};
+  Descriptor wake_{-1};  ///< an eventfd
+  std::array<Descriptor, kMostClients> connections_;
+  std::mutex mutex_;  ///< guards what follows
+  std::condition_variable ended_;
+  bool is_running_ = false;
+  bool is_to_end_ = false;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_SOCKET_H

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/doors/hang_command.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+namespace ringside::control {
+namespace {
+
+// Input from nowhere; output, as all of ours, to stderr; the application's other files closed.
+class Files {
+ public:
+  Files() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions_, STDERR_FILENO, STDOUT_FILENO);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
+#endif
+  }
+  ~Files() {
+    posix_spawn_file_actions_destroy(&actions_);
+  }
+  Files(const Files&) = delete;
+  Files& operator=(const Files&) = delete;
+  const posix_spawn_file_actions_t* get() const {
+    return &actions_;
+  }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+// The drain thread blocks all signals, and the application may ignore some: neither is inherited.
+class Signals {
+ public:
+  Signals() {
+    posix_spawnattr_init(&attributes_);
+    sigset_t set;
+    sigemptyset(&set);
+    posix_spawnattr_setsigmask(&attributes_, &set);
+    sigfillset(&set);
+    posix_spawnattr_setsigdefault(&attributes_, &set);
+    posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  }
+  ~Signals() { posix_spawnattr_destroy(&attributes_); }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+}  // namespace
+
+HangCommand::HangCommand(std::string command) : command_(std::move(command)) {
+  for (char** variable = command_.empty() ? nullptr : environ;
+       variable != nullptr && *variable != nullptr; ++variable) {
+    environment_.emplace_back(*variable);
+  }
+}
+
+int HangCommand::run(const std::string& dump_path) {
+  if (command_.empty()) {
+    return 0;
+  }
+  std::vector<std::string> variables = environment_;
+  variables.push_back("RINGSIDE_HANG_DUMP=" + dump_path);
+  variables.push_back("RINGSIDE_HANG_PID=" + std::to_string(getpid()));
+  std::vector<char*> environment;
+  environment.reserve(variables.size() + 1);
+  for (std::string& variable : variables) {
+    environment.push_back(variable.data());
+  }
+  environment.push_back(nullptr);
+  std::string shell = "sh";
+  std::string option = "-c";
+  char* const arguments[] = {shell.data(), option.data(), command_.data(), nullptr};
+  const Files files;
+  const Signals signals;
+  pid_t pid = 0;
+  const int error =
+      posix_spawn(&pid, "/bin/sh", files.get(), signals.get(), arguments, environment.data());
+  if (error == 0) {
+    running_.push_back(pid);
+  }
+  return error;
+}
+
+void HangCommand::reap() {
+  // An application that waits for any child may have been faster: then there is none to wait for.
+  std::erase_if(running_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
+}  // namespace ringside::control

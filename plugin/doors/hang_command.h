@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// RINGSIDE_ON_HANG: a command of the user's, run by the drain thread when an operation has stalled.
+#ifndef RINGSIDE_PLUGIN_DOORS_HANG_COMMAND_H
+#define RINGSIDE_PLUGIN_DOORS_HANG_COMMAND_H
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace ringside::control {
+
+class HangCommand {
+ public:
+  /// Empty: run() does nothing. The environment is copied here, on a thread of the application: it
+  /// cannot be read safely later, while others may change it.
+  explicit HangCommand(std::string command);
+
+  /// Starts `/bin/sh -c COMMAND` and does not wait for it. 0, or errno.
+  int run(const std::string& dump_path);
+
+  /// Takes leave of those that have ended, without waiting.
+  void reap();
+
+ private:
+  std::string command_;
+  std::vector<std::string> environment_;
+  std::vector<pid_t> running_;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_HANG_COMMAND_H

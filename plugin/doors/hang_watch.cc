@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/doors/hang_watch.h"
+
+#include <array>
+#include <cinttypes>
+#include <cstdio>
+
+namespace ringside::control {
+namespace {
+
+using assemble::InFlight;
+using assemble::OperationKind;
+using assemble::TransferKind;
+using assemble::TransferWait;
+
+constexpr std::int64_t kLookEvery_ns = 1'000'000'000;
+// An operation may have thousands of transfers; a line names so many kinds of them.
+constexpr std::size_t kMostKinds = 6;
+
+std::string communicator_text(const assemble::Communicator* communicator, int rank) {
+  if (communicator == nullptr) {
+    return "rank " + std::to_string(rank) + " of an unknown communicator";
+  }
+  std::string text = "rank " + (communicator->rank_known ? std::to_string(communicator->rank)
+                                                         : std::to_string(rank));
+  if (communicator->has_size) {
+    text += " of " + std::to_string(communicator->nranks);
+  }
+  text += " in communicator " + communicator->name;
+  if (communicator->has_hash) {
+    std::array<char, 32> hash{};
+    std::snprintf(hash.data(), hash.size(), "%s0x%016" PRIx64 "%s",
+                  communicator->name.empty() ? "" : " (", communicator->hash,
+                  communicator->name.empty() ? "" : ")");
+    text += hash.data();
+  }
+  return text;
+}
+
+std::string operation_text(const assemble::Operation& operation) {
+  std::string text(operation.func);
+  if (operation.kind == OperationKind::kP2p) {
+    text += (operation.func == "Recv" ? " from peer " : " to peer ") +
+            std::to_string(operation.root_or_peer);
+  }
+  text += operation.has_seq ? " seq " + std::to_string(operation.seq)
+                            : " (operation " + std::to_string(operation.number) + " of the trace)";
+  return text + ", " +
+         (operation.has_bytes ? std::to_string(operation.bytes) + " bytes" : "bytes not known");
+}
+
+std::string transfer_text(const TransferKind& kind) {
+  const std::string peer = kind.peer >= 0 ? "peer " + std::to_string(kind.peer) : "a peer";
+  std::string transfer = (kind.is_send ? "a send to " : "a receive from ") + peer;
+  switch (kind.wait) {
+    case TransferWait::kPeer:
+      return kind.is_send ? peer + " to take data" : "data of " + peer;
+    case TransferWait::kNetwork:
+      return "the network for " + transfer;
+    case TransferWait::kGpu:
+      return "the GPU for " + transfer;
+    default:
+      return transfer;
+  }
+}
+
+std::string phase_text(const InFlight& stuck) {
+  std::string text;
+  if (stuck.kernel_channels > 0) {
+    text = "in the kernel (" + std::to_string(stuck.kernel_channels) + " channels)";
+  }
+  std::size_t kinds = 0;
+  for (const auto& [kind, transfers] : stuck.transfers) {
+    if (kinds == kMostKinds) {
+      text += ", and " + std::to_string(stuck.transfers.size() - kinds) + " more";
+      break;
+    }
+    text += (kinds != 0     ? ", "
+             : text.empty() ? "waiting for "
+                            : ", waiting for ") +
+            transfer_text(kind) + " (" + std::to_string(transfers) + ")";
+    ++kinds;
+  }
+  if (text.empty()) {
+    return stuck.call_returned ? "begun" : "enqueued: its call has not returned";
+  }
+  return text;
+}
+
+// Names come from the application.
+std::string on_one_line(std::string text) {
+  for (char& letter : text) {
+    if (static_cast<unsigned char>(letter) < ' ' || letter == '\x7f') {
+      letter = '?';
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+bool HangWatch::is_due(std::int64_t now_ns) {
+  if (limit_ns_ == 0 || now_ns < next_look_ns_) {
+    return false;
+  }
+  next_look_ns_ = now_ns + kLookEvery_ns;
+  return true;
+}
+
+std::vector<InFlight> HangWatch::news(std::vector<InFlight> over_limit) {
+  std::erase_if(over_limit, [&](const InFlight& stuck) {
+    std::uint64_t& told = told_[stuck.operation.context];
+    const bool is_old = stuck.operation.number == told;
+    told = stuck.operation.number;
+    return is_old;
+  });
+  return over_limit;
+}
+
+std::string hang_line(const InFlight& stuck, const assemble::Communicator* communicator,
+                      const HangFacts& facts) {
+  constexpr double kSecond_ns = 1e9;
+  const double in_flight_s = static_cast<double>(facts.now_ns - stuck.since_ns) / kSecond_ns;
+  std::array<char, 96> times{};
+  std::snprintf(times.data(), times.size(), ", in flight for %.1f s (limit %.7g s): ", in_flight_s,
+                facts.limit_s);
+  std::string line = "stalled: " + communicator_text(communicator, stuck.operation.rank) + ": " +
+                     operation_text(stuck.operation) + times.data() + phase_text(stuck);
+  if (facts.dropped != 0) {
+    line += "; " + std::to_string(facts.dropped) + " records were lost, its end may be among them";
+  }
+  line += facts.dump_path.empty()
+              ? "; no dump: " + std::to_string(HangWatch::kMostDumps) + " have been written"
+              : "; dump: " + facts.dump_path;
+  return on_one_line(std::move(line));
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The hang watch (RINGSIDE_HANG_SECONDS): which operations are to be told of, and in what words.
+// Of the drain thread alone; it asks only what is open, and nothing of NCCL or the application.
+#ifndef RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
+#define RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plugin/assemble/in_flight.h"
+
+namespace ringside::control {
+
+class HangWatch {
+ public:
+  /// So many dumps a process writes by itself; each has up to RINGSIDE_MAX_BYTES of the trace.
+  static constexpr int kMostDumps = 4;
+
+  /// 0: off.
+  explicit HangWatch(double limit_s) : limit_ns_(static_cast<std::int64_t>(limit_s * 1e9)) {}
+
+  std::int64_t limit_ns() const { return limit_ns_; }
+
+  /// Whether to look now: once a second at most, never if off. If so, it is taken as done.
+  bool is_due(std::int64_t now_ns);
+
+  /// Of what is over the limit, what has not been told. A communicator's stall is told once: not
+  /// again until another of its operations stalls.
+  std::vector<assemble::InFlight> news(std::vector<assemble::InFlight> over_limit);
+
+ private:
+  std::int64_t limit_ns_;
+  std::int64_t next_look_ns_ = 0;
+  std::map<std::uint32_t, std::uint64_t> told_;  // by context: operation number
+};
+
+struct HangFacts {
+  double limit_s;
+  std::int64_t now_ns;
+  std::uint64_t dropped;  ///< records
+  std::string dump_path;  ///< empty: none is written
+};
+
+/// One line without control characters. `communicator` may be NULL.
+std::string hang_line(const assemble::InFlight& stuck, const assemble::Communicator* communicator,
+                      const HangFacts& facts);
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H

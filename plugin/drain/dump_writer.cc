@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/dump_writer.h"
+
+#include <cerrno>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "plugin/threads/background_thread.h"
+
+namespace ringside::control {
+
+std::optional<int> Dump::result() const {
+  const threads::MutexLock lock(mutex_);
+  return state_ == State::kDone ? std::optional(error_) : std::nullopt;
+}
+
+std::optional<int> Dump::wait_for(std::chrono::nanoseconds time) const {
+  const auto deadline = std::chrono::steady_clock::now() + time;
+  threads::MutexLock lock(mutex_);
+  while (state_ != State::kDone && lock.wait_until(done_, deadline)) {
+  }
+  return state_ == State::kDone ? std::optional(error_) : std::nullopt;
+}
+
+bool Dump::cancel() {
+  const threads::MutexLock lock(mutex_);
+  if (state_ == State::kAtWork) {
+    state_ = State::kCanceled;
+  }
+  return state_ == State::kCanceled;
+}
+
+bool Dump::is_wanted() const {
+  const threads::MutexLock lock(mutex_);
+  return state_ != State::kCanceled;
+}
+
+bool Dump::begin_naming() {
+  const threads::MutexLock lock(mutex_);
+  if (state_ == State::kAtWork) {
+    state_ = State::kNaming;
+  }
+  return state_ == State::kNaming;
+}
+
+void Dump::finish(int error) noexcept {
+  const threads::MutexLock lock(mutex_);
+  if (state_ != State::kCanceled) {
+    state_ = State::kDone;
+    error_ = error;
+  }
+  done_.notify_all();
+}
+
+void DumpWriter::write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content) {
+  const threads::MutexLock lock(mutex_);
+  jobs_.push_back({std::move(dump), std::move(content)});
+  if (!is_running_ && !start_background_thread("ringside-dump", 0, thread_main, this)) {
+    jobs_.back().dump->finish(EAGAIN);
+    jobs_.pop_back();
+    return;
+  }
+  is_running_ = true;
+}
+
+bool DumpWriter::wait_until_idle(std::chrono::steady_clock::time_point until) {
+  threads::MutexLock lock(mutex_);
+  while (is_running_ && lock.wait_until(idle_, until)) {
+  }
+  return !is_running_;
+}
+
+void* DumpWriter::thread_main(void* writer) noexcept {
+  static_cast<DumpWriter*>(writer)->write_all();
+  return nullptr;
+}
+
+void DumpWriter::write_all() noexcept {
+  while (const Job* const job = next_job()) {
+    int error = ENOMEM;
+    try {
+      error = write_file(*job);
+    } catch (...) {
+      // Out of memory before there was a file.
+    }
+    job->dump->finish(error);
+    end_job();
+  }
+}
+
+// NULL if there is none: the thread ends.
+const DumpWriter::Job* DumpWriter::next_job() {
+  const threads::MutexLock lock(mutex_);
+  if (!jobs_.empty()) {
+    return &jobs_.front();
+  }
+  is_running_ = false;
+  idle_.notify_all();
+  return nullptr;
+}
+
+void DumpWriter::end_job() {
+  const threads::MutexLock lock(mutex_);
+  jobs_.pop_front();
+}
+
+// The file has its name once it is whole, so that no part of a dump is taken for one: 0, or errno.
+int DumpWriter::write_file(const Job& job) const {
+  const std::string& path = job.dump->path();
+  struct stat found {};
+  if (!job.dump->is_wanted()) {
+    return ECANCELED;
+  }
+  if (lstat(path.c_str(), &found) == 0) {
+    return EEXIST;
+  }
+  // Before the first communicator, and with a flight recorder, nothing has made it yet.
+  if (path.starts_with(directory_ + "/") && !exporting::make_directories(directory_)) {
+    return errno;
+  }
+  // This process writes one dump at a time: a file of this name is left by one that is dead.
+  const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
+  unlink(temporary.c_str());
+  exporting::TraceFile file;
+  if (!file.create(temporary)) {
+    return errno;
+  }
+  int error = 0;
+  try {
+    if (!job.content.copy_to(file, [&] { return job.dump->is_wanted(); })) {
+      error = errno;
+    }
+    file.close();
+    if (error != 0) {
+      // What there is goes, see below.
+    } else if (!job.dump->begin_naming()) {
+      error = ECANCELED;
+    } else if (!exporting::give_name(temporary, path)) {
+      error = errno;
+    }
+  } catch (...) {
+    error = ENOMEM;
+  }
+  if (error != 0) {
+    unlink(temporary.c_str());
+  }
+  return error;
+}
+
+}  // namespace ringside::control

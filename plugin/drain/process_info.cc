@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/process_info.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "plugin/config/version.h"
+
+namespace ringside::control {
+namespace {
+
+std::string read_line(const char* path) {
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) {
+    return {};
+  }
+  std::array<char, 256> text{};
+  const ssize_t size = read(file, text.data(), text.size());
+  close(file);
+  std::string line(text.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
+  return line.substr(0, line.find('\n'));
+}
+
+std::string name_part(std::string text) {
+  for (char& c : text) {
+    const bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                      c == '-' || c == '_';
+    c = fits ? c : '_';
+  }
+  constexpr std::size_t kMost = 64;
+  return text.substr(0, kMost);
+}
+
+}  // namespace
+
+exporting::ProcessFacts read_process_facts(const Config& config) {
+  exporting::ProcessFacts facts;
+  facts.plugin_version = kVersion;
+  if (getrandom(&facts.run_id, sizeof facts.run_id, GRND_NONBLOCK) !=
+      static_cast<ssize_t>(sizeof facts.run_id)) {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    facts.run_id = static_cast<std::uint64_t>(now.tv_nsec) * 0x9E3779B97F4A7C15U ^
+                   static_cast<std::uint64_t>(now.tv_sec) << 20 ^
+                   static_cast<std::uint64_t>(getpid());
+  }
+  facts.job = config.job;
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  facts.host = host.data();
+  facts.boot_id = read_line("/proc/sys/kernel/random/boot_id");
+  facts.pid = getpid();
+  for (const char* name : {"RANK", "OMPI_COMM_WORLD_RANK", "SLURM_PROCID", "PMI_RANK"}) {
+    const char* text = getenv(name);
+    if (text == nullptr) {
+      continue;
+    }
+    int rank = -1;
+    const auto end = std::from_chars(text, text + std::strlen(text), rank);
+    if (end.ec == std::errc{} && *end.ptr == '\0' && rank >= 0) {
+      facts.launcher_rank = rank;
+      facts.launcher_rank_from = name;
+      break;
+    }
+  }
+  facts.config = config.listed();
+  facts.sampling = config.sampling;
+  constexpr std::size_t kMostVariables = 100;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::size_t equals = text.find('=');
+    if (text.substr(0, 5) == "NCCL_" && equals != std::string_view::npos &&
+        facts.environment.size() < kMostVariables) {
+      constexpr std::size_t kMostBytes = 400;
+      facts.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1, kMostBytes));
+    }
+  }
+  std::sort(facts.environment.begin(), facts.environment.end());
+  return facts;
+}
+
+std::string absolute_path(const std::string& path) {
+  std::array<char, 4096> here{};
+  if (path.starts_with('/') || getcwd(here.data(), here.size()) == nullptr) {
+    return path;
+  }
+  return std::string(here.data()) + "/" + path;
+}
+
+std::string trace_name(const Config& config, const exporting::ProcessFacts& facts) {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  // Containers may have equal host names and process ids, and begin in the same millisecond.
+  const auto start_us = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+  return "ringside." + name_part(config.job) + "." + name_part(facts.host) + "." +
+         std::to_string(facts.pid) + "." + std::to_string(start_us) + ".json";
+}
+
+}  // namespace ringside::control

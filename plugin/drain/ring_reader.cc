@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/ring_reader.h"
+
+#include <array>
+#include <limits>
+#include <new>
+
+namespace ringside::assemble {
+namespace {
+
+constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t sum(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& of) {
+  std::uint64_t total = 0;
+  for (const auto& counter : of) {
+    total += counter.load(std::memory_order_acquire);
+  }
+  return total;
+}
+
+std::uint64_t dropped(const record::Ring& ring) {
+  return sum(ring.counts.dropped_ring_full) + sum(ring.counts.dropped_parent);
+}
+
+}  // namespace
+
+bool RingReader::look(Reading& reading, std::uint64_t until_ticks) {
+  reading.next_ticks = kNever;
+  const record::Slot* slot = reading.ring->peek(reading.tail);
+  if (slot == nullptr || slot->first.ticks > until_ticks) {
+    return false;
+  }
+  reading.next_ticks = slot->first.ticks;
+  return true;
+}
+
+void RingReader::take(Reading& reading) {
+  const record::Slot& slot = reading.ring->slot(reading.tail);
+  const auto& first = slot.first;
+  RecordView view;
+  view.kind = first.kind;
+  view.type = first.type;
+  view.flags = first.flags;
+  view.has_extra = first.slots == 2;
+  view.ring = reading.ring->index;
+  view.context = first.context;
+  view.tid = reading.tid;
+  view.id = first.id;
+  view.ts_ns = clock_.ns(first.ticks);
+  view.payload = first.payload;
+  if (view.has_extra) {
+    view.extra = reading.ring->slot(reading.tail + 1).extra;
+  }
+  const std::uint64_t operation = assembler_.record(view);
+  if (journal_ != nullptr) {
+    try {
+      keep(view, operation);
+    } catch (const std::bad_alloc&) {
+      journal_->lose_record();  // the assembler has it, and must not be given it again
+    }
+  }
+  reading.tail += first.slots;
+  reading.ring->tail.store(reading.tail, std::memory_order_release);
+}
+
+void RingReader::keep(const RecordView& view, std::uint64_t operation) {
+  if (view.kind == record::RecordKind::kName) {
+    journal_->note_name(view.ring, view.id, view.payload.name);
+    return;
+  }
+  if (!journal_->append(view, operation)) {
+    checkpoint_();
+    journal_->make_room([this](std::span<Question> asked) { assembler_.answer(asked); });
+    journal_->append(view, operation);
+  }
+}
+
+void RingReader::meet_owner(Reading& reading) {
+  const std::uint32_t owners = reading.ring->owners.load(std::memory_order_acquire);
+  if (owners == reading.owners) {
+    return;
+  }
+  reading.owners = owners;
+  reading.tid = reading.ring->tid.load(std::memory_order_relaxed);
+  std::array<char, 17> name{};
+  for (std::size_t i = 0; i < reading.ring->thread_name.size(); ++i) {
+    name[i] = reading.ring->thread_name[i].load(std::memory_order_relaxed);
+  }
+  assembler_.thread(reading.tid, name.data());
+}
+
+void RingReader::retire(Reading& reading) {
+  const std::uint64_t produced = sum(reading.ring->counts.produced);
+  const std::uint64_t lost = dropped(*reading.ring);
+  ended_.produced += produced - reading.before_produced;
+  ended_.dropped += lost - reading.before_dropped;
+  reading.before_produced = produced;
+  reading.before_dropped = lost;
+  // Release: the next owner sees an empty ring.
+  reading.ring->state.store(record::RingState::kFree, std::memory_order_release);
+}
+
+std::uint64_t RingReader::read(std::uint64_t until_ticks) {
+  const std::uint32_t count = pool_.count();
+  readings_.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (readings_[i].ring == nullptr) {
+      readings_[i].ring = pool_.ring(i);
+    }
+    if (readings_[i].ring != nullptr) {
+      readings_[i].first = readings_[i].tail;
+      look(readings_[i], until_ticks);
+      // After the look: a record that is there was committed by an owner that is known by then.
+      meet_owner(readings_[i]);
+    }
+  }
+  std::uint64_t taken = 0;
+  while (true) {
+    // The ring whose next record is the oldest, and how far it may be read before another's turn.
+    Reading* oldest = nullptr;
+    std::uint64_t others = kNever;
+    for (Reading& reading : readings_) {
+      if (reading.ring == nullptr || reading.next_ticks == kNever) {
+        continue;
+      }
+      if (oldest == nullptr || reading.next_ticks < oldest->next_ticks) {
+        others = oldest != nullptr ? oldest->next_ticks : others;
+        oldest = &reading;
+      } else if (reading.next_ticks < others) {
+        others = reading.next_ticks;
+      }
+    }
+    if (oldest == nullptr) {
+      break;
+    }
+    do {
+      take(*oldest);
+      ++taken;
+    } while (look(*oldest, until_ticks) && oldest->next_ticks <= others);
+  }
+  fills_fast_ = false;
+  for (Reading& reading : readings_) {
+    fills_fast_ = fills_fast_ || (reading.ring != nullptr &&
+                                  reading.tail - reading.first > reading.ring->capacity / 4);
+    if (reading.ring != nullptr &&
+        reading.ring->state.load(std::memory_order_acquire) == record::RingState::kRetired &&
+        reading.ring->peek(reading.tail) == nullptr) {
+      retire(reading);
+    }
+  }
+  return taken;
+}
+
+std::vector<ThreadCounts> RingReader::thread_counts() {
+  std::vector<ThreadCounts> counts;
+  if (ended_.produced != 0) {
+    counts.push_back(ended_);
+  }
+  for (const Reading& reading : readings_) {
+    if (reading.ring == nullptr) {
+      continue;
+    }
+    const std::uint64_t lost = dropped(*reading.ring) - reading.before_dropped;
+    const std::uint64_t produced = sum(reading.ring->counts.produced) - reading.before_produced;
+    if (produced != 0) {
+      counts.push_back({reading.tid, produced, lost});
+    }
+  }
+  return counts;
+}
+
+}  // namespace ringside::assemble

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the drain thread says of the running job.
+#include <ctime>
+
+#include "plugin/drain/trace_writer.h"
+#include "plugin/export/json_text.h"
+#include "plugin/record/recorder.h"
+
+namespace ringside::control {
+namespace {
+
+double seconds_of(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+std::uint64_t ring_bytes() {
+  std::uint64_t bytes = 0;
+  const record::RingPool& pool = record::g_recorder.rings();
+  for (std::uint32_t i = 0; i < pool.count(); ++i) {
+    if (const record::Ring* ring = pool.ring(i); ring != nullptr) {
+      bytes += ring->capacity * sizeof(record::Slot);
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string TraceWriter::metrics_text(exporting::MetricsForm form) {
+  exporting::MetricsFacts facts;
+  facts.process = facts_;
+  facts.account = account();
+  facts.in_flight = assembler_.in_flight_totals();
+  facts.oldest = in_flight_for(0);
+  facts.now_ns = now_ns_;
+  facts.realtime_s = seconds_of(CLOCK_REALTIME);
+  facts.drain_cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+  facts.trace_bytes = file_.total_bytes();
+  facts.ring_bytes = ring_bytes();
+  facts.recording = !windows_.empty() && windows_.back().end_ns == assemble::kUnknownTime;
+  return exporting::metrics_text(form, metrics_, assembler_.communicators(), facts);
+}
+
+std::string TraceWriter::live_members() {
+  // An answer has a bound; a process with more open communicators says how many are left out.
+  constexpr std::size_t kMostCommunicators = 1000;
+  const auto in_flight = assembler_.in_flight_totals();
+  const std::vector<assemble::InFlight> oldest = in_flight_for(0);
+  exporting::JsonText json;
+  json.member("time_ns", now_ns_).key("live").raw("[");
+  std::size_t listed = 0;
+  std::size_t left_out = 0;
+  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+    if (communicator.context == 0 || communicator.finalized_ns != assemble::kUnknownTime) {
+      continue;
+    }
+    if (listed == kMostCommunicators) {
+      ++left_out;
+      continue;
+    }
+    json.raw(listed++ == 0 ? "{\"context\":" : ",{\"context\":").integer(communicator.context);
+    if (communicator.has_hash) {
+      json.member_hex("comm", communicator.hash);
+    }
+    if (!communicator.name.empty()) {
+      json.member_string("name", communicator.name);
+    }
+    if (communicator.rank_known) {
+      json.member("rank", communicator.rank);
+    }
+    const auto known = metrics_.communicators().find(communicator.context);
+    const exporting::MetricSums sums =
+        known != metrics_.communicators().end() ? known->second : exporting::MetricSums();
+    json.member("operations", sums.operations).member("message_bytes", sums.message_bytes);
+    json.member("timed_operations", sums.timed_operations).member("busy_ns", sums.busy_ns);
+    json.key("bus_bytes").fixed(sums.bus_bytes).member("bus_ns", sums.bus_ns);
+    const auto open = in_flight.find(communicator.context);
+    const assemble::InFlightTotal total =
+        open != in_flight.end() ? open->second : assemble::InFlightTotal();
+    json.member("in_flight_operations", total.operations);
+    json.member("in_flight_bytes", total.bytes);
+    for (const assemble::InFlight& first : oldest) {
+      if (first.operation.context == communicator.context) {
+        json.member_string("oldest_func", first.operation.func);
+        json.member("oldest_age_ns", now_ns_ - first.since_ns);
+        if (first.operation.has_seq) {
+          json.member("oldest_seq", first.operation.seq);
+        }
+      }
+    }
+    json.raw("}");
+  }
+  return std::string(json.raw("]").member("left_out", left_out).text());
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writes the journal (journal_format.h) into memory that the caller has mapped. Used by the drain
+// thread, but for notes, which any thread may leave; whoever reads it later, finds it as the last
+// store left it.
+#ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
+#define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plugin/assemble/id_set.h"
+#include "plugin/assemble/question.h"
+#include "plugin/assemble/record_view.h"
+#include "plugin/assemble/rows.h"
+#include "plugin/journal/journal_format.h"
+#include "plugin/threads/mutex.h"
+
+namespace ringside::assemble {
+
+struct GpuClockFit;
+
+class Journal {
+ public:
+  /// Least size of a journal.
+  static constexpr std::size_t kLeastBytes = std::size_t{128} << 10;
+
+  /// Lays a journal out in zeroed memory of kLeastBytes or more, which stays the caller's.
+  Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id);
+
+  /// Adds a record that belongs to an operation (0: none). False if there is no room: then
+  /// make_room and try again.
+  bool append(const RecordView& view, std::uint64_t operation);
+
+  /// A record could not be added.
+  void lose_record() { header_->entries_lost.fetch_add(1, std::memory_order_relaxed); }
+
+  /// Copies what is still needed, and what was written since the last checkpoint, to the other
+  /// half. If even that leaves little room, all is given up and counted.
+  void make_room(const Answer& answer);
+
+  /// A row was handed to the trace file. Takes effect with the next checkpoint.
+  void written(std::uint64_t row) { written_.push_back(row); }
+
+  /// The trace file is as `made` says; all rows handed over before are in it.
+  void checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts = {});
+
+  /// The application made a mark, or began a range; one that is lost will never be in the trace.
+  /// Any thread, but one at a time.
+  void count_mark(bool is_range, bool is_lost);
+
+  void note_trace(std::uint64_t segment, std::string_view path);
+  void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
+  void note_first_line(std::uint64_t segment, std::string_view line);
+  /// Of communicators that are closed the last ones to be closed stay noted, as many as take half
+  /// of the room. The log has nothing of the others any more; if it had, it would be nobody's.
+  void note(const Communicator& communicator);
+  void note(const WindowNoteData& window) {
+    add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
+  }
+  void note(const SegmentCountsNote& counts) {
+    add_note(NoteKind::kSegmentCounts, counts.segment % kNotedSegments, bytes_of(counts));
+  }
+  void note_name(std::uint32_t ring, std::uint64_t code, const record::NamePayload& name);
+  void note_gpu_clock(std::uint32_t context, const GpuClockFit& fit);
+
+ private:
+  using Noted = std::pair<const std::pair<NoteKind, std::uint64_t>, std::string>;
+
+  JournalEntry* entries(bool half);
+  std::uint64_t used() const { return log_ & ~kHalfBit; }
+  bool half() const { return (log_ & kHalfBit) != 0; }
+  IdSet rows_in_trace(std::uint64_t sequence);
+  std::uint64_t ask(std::uint64_t from, std::vector<Question>& questions);
+  void publish(bool half, std::uint64_t used);
+  void turn(std::uint64_t used);
+  template <typename Data>
+  static std::string_view bytes_of(const Data& data) {
+    return {reinterpret_cast<const char*>(&data), sizeof data};
+  }
+  void add_segment_note(NoteKind kind, std::uint64_t segment, std::string_view text);
+  /// A note replaces an earlier one of its kind and key.
+  void add_note(NoteKind kind, std::uint64_t key, std::string_view data)
+      RINGSIDE_EXCLUDES(notes_mutex_);
+  void put_note(NoteKind kind, std::uint64_t key, std::string_view data)
+      RINGSIDE_REQUIRES(notes_mutex_);
+  void forget_closed() RINGSIDE_REQUIRES(notes_mutex_);
+  bool write_note(NoteKind kind, std::string_view data) RINGSIDE_REQUIRES(notes_mutex_);
+  void turn_notes() RINGSIDE_REQUIRES(notes_mutex_);
+  bool append_written();
+
+  JournalHeader* const header_;
+  std::uint64_t log_ = 0;  ///< as published
+  std::vector<std::uint64_t> written_;
+  /// Entries of this half that name written rows, in order.
+  struct Names {
+    std::uint64_t first, count;
+  };
+  std::vector<Names> names_;
+  threads::Mutex notes_mutex_;  // also guards the notes in the journal's memory
+  std::uint64_t notes_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;  ///< as published
+  std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_
+      RINGSIDE_GUARDED_BY(notes_mutex_);  ///< by kind and key
+  /// Communicators that are noted, in the order in which they were closed.
+  std::deque<std::uint32_t> closed_ RINGSIDE_GUARDED_BY(notes_mutex_);
+  std::uint64_t forgotten_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H

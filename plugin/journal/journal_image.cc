@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/journal/journal_image.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+
+#include "plugin/journal/ring_image.h"
+
+namespace ringside::recover {
+namespace {
+
+using assemble::JournalEntry;
+using assemble::JournalHeader;
+
+// Contexts are numbered from 1, and each has a note; some may be lost, and of those that are closed
+// for long it is told how many there were. What is kept for a trace goes by their number, so a
+// number out of all proportion is not believed.
+constexpr std::uint32_t kContextsLost = 1024;
+constexpr std::uint64_t kMostForgotten = 1U << 18;
+
+// A century after the base: what is beyond is not a time of this clock.
+constexpr std::int64_t kLatest_ns = std::int64_t{100} * 365 * 86'400 * 1'000'000'000;
+
+template <typename Data>
+bool read_as(std::span<const std::byte> bytes, Data& data) {
+  if (bytes.size() != sizeof data) {
+    return false;
+  }
+  std::memcpy(&data, bytes.data(), sizeof data);
+  return true;
+}
+
+template <std::size_t Size>
+std::string text_of(const char (&text)[Size]) {
+  return {text, std::find(text, text + Size, '\0')};
+}
+
+std::string string_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What the file says, or nearly, so that times may be taken from each other: also the one that says
+// that a time is not known.
+std::int64_t possible_ns(std::int64_t said_ns) {
+  return std::clamp(said_ns, assemble::kUnknownTime, kLatest_ns);
+}
+
+void read_communicator(const assemble::CommunicatorNote& note, JournalImage& image) {
+  if (note.context == 0) {
+    ++image.bad_entries;
+    return;
+  }
+  assemble::Communicator& made = image.communicators[note.context];
+  made.context = note.context;
+  made.abi_version = note.abi_version;
+  made.rank = note.rank;
+  made.nranks = note.nranks;
+  made.nnodes = note.nnodes;
+  made.gpu_index = note.gpu_index;
+  made.has_hash = note.has_hash != 0;
+  made.has_size = note.has_size != 0;
+  made.rank_known = note.rank_known != 0;
+  made.hash = note.hash;
+  made.created_ns = possible_ns(note.created_ns);
+  made.finalized_ns = possible_ns(note.finalized_ns);
+  made.name = text_of(note.name);
+  made.gpu_uuid = text_of(note.gpu_uuid);
+  made.gpu_pci = text_of(note.gpu_pci);
+}
+
+bool read_note(assemble::NoteKind kind, std::span<const std::byte> bytes, JournalImage& image) {
+  using assemble::NoteKind;
+  switch (kind) {
+    case NoteKind::kTracePath:
+    case NoteKind::kFirstLine: {
+      std::uint64_t segment = 0;
+      if (bytes.size() < sizeof segment) {
+        return false;
+      }
+      std::memcpy(&segment, bytes.data(), sizeof segment);
+      auto& texts = kind == NoteKind::kTracePath ? image.traces : image.first_lines;
+      texts[segment] = string_of(bytes.subspan(sizeof segment));
+      return true;
+    }
+    case NoteKind::kFinalPath:
+      image.final_path = string_of(bytes);
+      return true;
+    case NoteKind::kCommunicator: {
+      assemble::CommunicatorNote note{};
+      if (!read_as(bytes, note)) {
+        return false;
+      }
+      read_communicator(note, image);
+      return true;
+    }
+    case NoteKind::kWindow: {
+      assemble::WindowNoteData window{};
+      const bool ok = read_as(bytes, window);
+      if (ok) {
+        window.start_ns = possible_ns(window.start_ns);
+        image.windows[window.number] = window;
+      }
+      return ok;
+    }
+    case NoteKind::kSegmentCounts: {
+      assemble::SegmentCountsNote counts{};
+      const bool ok = read_as(bytes, counts);
+      if (ok) {
+        image.segment_counts[counts.segment] = counts;
+      }
+      return ok;
+    }
+    case NoteKind::kForgotten:
+      return read_as(bytes, image.communicators_forgotten);
+    case NoteKind::kName:
+      return read_as(bytes, image.names.emplace_back());
+    case NoteKind::kGpuClock: {
+      assemble::GpuClockNote note{};
+      if (!read_as(bytes, note) || !std::isfinite(note.drift) || std::abs(note.drift) > 1) {
+        return false;
+      }
+      image.gpu_clocks[static_cast<std::uint32_t>(note.context)] = {note.gpu_ref_ns, note.ts_ref_ns,
+                                                                    note.drift, note.samples};
+      return true;
+    }
+  }
+  return false;
+}
+
+void read_notes(std::span<const std::byte> notes, JournalImage& image) {
+  while (notes.size() >= sizeof(assemble::NoteHead)) {
+    assemble::NoteHead head{};
+    std::memcpy(&head, notes.data(), sizeof head);
+    notes = notes.subspan(sizeof head);
+    if (head.bytes > notes.size()) {
+      ++image.bad_entries;
+      return;
+    }
+    if (!read_note(head.kind, notes.first(head.bytes), image)) {
+      ++image.bad_entries;
+    }
+    const std::size_t padded = (std::size_t{head.bytes} + 7) / 8 * 8;
+    notes = notes.subspan(std::min(padded, notes.size()));
+  }
+}
+
+// Nothing if a number is beyond what any process can have counted.
+std::optional<LossCounts> losses_in(const JournalHeader& header, std::uint64_t sequence) {
+  LossCounts made;
+  made.marks = header.made.marks.load(std::memory_order_relaxed);
+  made.ranges = header.made.ranges.load(std::memory_order_relaxed);
+  made.marks_lost = header.made.marks_lost.load(std::memory_order_relaxed);
+  made.ranges_lost = header.made.ranges_lost.load(std::memory_order_relaxed);
+  if (sequence != 0) {
+    made.in_trace = header.in_trace[sequence % 2];
+  }
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+  const auto& given_up = made.in_trace.given_up;
+  const bool is_possible =
+      std::max({made.marks, made.ranges, made.marks_lost, made.ranges_lost}) <= kMost &&
+      *std::max_element(given_up.begin(), given_up.end()) <= kMost;
+  return is_possible ? std::optional(made) : std::nullopt;
+}
+
+void drop_unlikely_contexts(JournalImage& image) {
+  const std::size_t most = 2 * image.communicators.size() + kContextsLost +
+                           std::min(image.communicators_forgotten, kMostForgotten);
+  image.bad_entries +=
+      std::erase_if(image.communicators, [most](const auto& known) { return known.first > most; });
+}
+
+void read_log(std::span<const std::byte> log, JournalImage& image) {
+  const auto load = [&](std::size_t at) {
+    JournalEntry entry;
+    std::memcpy(&entry, log.data() + at * sizeof entry, sizeof entry);
+    return entry;
+  };
+  const std::size_t count = log.size() / sizeof(JournalEntry);
+  for (std::size_t at = 0; at < count; ++at) {
+    const JournalEntry entry = load(at);
+    if (static_cast<std::uint8_t>(entry.first.kind) == assemble::kEntryWritten) {
+      const auto& written = entry.written;
+      if (written.sequence <= image.sequence && written.count <= written.rows.size()) {
+        image.in_trace.insert(written.rows.begin(), written.rows.begin() + written.count);
+      }
+      continue;
+    }
+    KeptRecord kept;
+    const auto tid =
+        static_cast<std::int32_t>(entry.head & ((std::uint64_t{1} << assemble::kEntryTidBits) - 1));
+    kept.view = view_of(entry, record::event_ring(entry.first.id), tid);
+    kept.view.ts_ns = possible_ns(kept.view.ts_ns);
+    kept.operation = entry.head >> assemble::kEntryTidBits;
+    if (entry.first.slots == 2 && at + 1 < count) {
+      kept.view.has_extra = true;
+      kept.view.extra = load(++at).extra;
+    }
+    if (!is_sound(kept.view) || kept.view.kind == record::RecordKind::kName) {
+      ++image.bad_entries;
+      continue;
+    }
+    if ((kept.view.flags & assemble::kFlagRowWritten) != 0) {
+      image.in_trace.insert(assemble::row_id(kept.view.id));
+      kept.view.flags &= static_cast<std::uint8_t>(~assemble::kFlagRowWritten);
+    }
+    image.records.push_back(kept);
+  }
+}
+
+}  // namespace
+
+std::int64_t JournalImage::ns(std::uint64_t ticks) const {
+  const auto& at_ticks = checkpoint.clock_ticks;
+  const auto& at_ns = checkpoint.clock_ns;
+  const auto since = static_cast<__int128>(ticks) - static_cast<__int128>(at_ticks[1]);
+  const auto span_ticks = static_cast<__int128>(at_ticks[1]) - static_cast<__int128>(at_ticks[0]);
+  const auto span_ns = static_cast<__int128>(at_ns[1]) - at_ns[0];
+  const __int128 at = span_ticks > 0 ? at_ns[1] + since * span_ns / span_ticks : at_ns[1];
+  return static_cast<std::int64_t>(std::clamp<__int128>(at, 0, kLatest_ns));
+}
+
+std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
+  if (file.size() < assemble::kJournalHeaderBytes2) {
+    return "is shorter than the head of a journal";
+  }
+  alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
+  std::memcpy(head.data(), file.data(), std::min(head.size(), file.size()));
+  const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
+  if (header.magic != assemble::kJournalMagic) {
+    return "is not a journal";
+  }
+  if (header.version < assemble::kOldestJournalVersion ||
+      header.version > assemble::kJournalVersion) {
+    return "is of version " + std::to_string(header.version) + "; this ringside knows versions " +
+           std::to_string(assemble::kOldestJournalVersion) + " to " +
+           std::to_string(assemble::kJournalVersion);
+  }
+  const std::size_t header_bytes =
+      header.version == 2 ? assemble::kJournalHeaderBytes2 : sizeof(JournalHeader);
+  if (header.header_bytes != header_bytes || header_bytes > file.size() ||
+      header.entry_bytes != sizeof(JournalEntry) ||
+      header.notes_bytes > file.size() - header_bytes ||
+      header.half_entries >
+          (file.size() - header_bytes - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
+    return "says that it holds more than it does";
+  }
+  image.pid = header.pid;
+  image.run_id = header.run_id;
+  image.sequence = header.sequence.load(std::memory_order_relaxed);
+  if (image.sequence != 0) {
+    image.checkpoint = header.checkpoints[image.sequence % 2];
+    for (std::int64_t& clock_ns : image.checkpoint.clock_ns) {
+      clock_ns = possible_ns(clock_ns);
+    }
+  }
+  if (header.version > 2) {
+    image.losses = losses_in(header, image.sequence);
+  }
+  image.entries_lost = header.entries_lost.load(std::memory_order_relaxed);
+  image.notes_lost = header.notes_lost.load(std::memory_order_relaxed);
+  const std::uint64_t notes = header.notes.load(std::memory_order_relaxed);
+  const std::uint64_t notes_room = header.notes_bytes / 2;
+  read_notes(file.subspan(header_bytes + ((notes & assemble::kHalfBit) != 0 ? notes_room : 0),
+                          std::min<std::uint64_t>(notes & ~assemble::kHalfBit, notes_room)),
+             image);
+  drop_unlikely_contexts(image);
+  const std::uint64_t log = header.log.load(std::memory_order_relaxed);
+  const std::uint64_t used =
+      std::min<std::uint64_t>(log & ~assemble::kHalfBit, header.half_entries);
+  const std::uint64_t first = (log & assemble::kHalfBit) != 0 ? header.half_entries : 0;
+  read_log(file.subspan(header_bytes + header.notes_bytes + first * sizeof(JournalEntry),
+                        used * sizeof(JournalEntry)),
+           image);
+  return {};
+}
+
+}  // namespace ringside::recover

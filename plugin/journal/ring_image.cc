@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/journal/ring_image.h"
+
+#include <bit>
+#include <cstring>
+
+#include "plugin/record/ring.h"
+
+namespace ringside::recover {
+namespace {
+
+using assemble::JournalEntry;
+using record::RecordKind;
+using record::Slot;
+
+// A slot is read as an entry of the journal: they differ in the meaning of two words only.
+static_assert(sizeof(Slot) == sizeof(JournalEntry));
+static_assert(offsetof(Slot, first.ticks) == offsetof(JournalEntry, first.ts_ns));
+static_assert(offsetof(Slot, first.kind) == offsetof(JournalEntry, first.kind));
+static_assert(offsetof(Slot, first.payload) == offsetof(JournalEntry, first.payload));
+static_assert(offsetof(Slot, extra) == offsetof(JournalEntry, extra));
+
+void copy(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& from,
+          assemble::TypeCounts& to) {
+  for (std::size_t type = 0; type < to.size(); ++type) {
+    to[type] = from[type].load(std::memory_order_relaxed);
+  }
+}
+
+std::string check(const record::Ring& ring, std::size_t file_bytes) {
+  if (ring.magic != record::kRingMagic) {
+    return "is not the file of a ring";
+  }
+  if (ring.version != record::kRingVersion) {
+    return "is of version " + std::to_string(ring.version) + "; this ringside knows version " +
+           std::to_string(record::kRingVersion);
+  }
+  if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot)) {
+    return "has a head that version 1 does not have";
+  }
+  if (!std::has_single_bit(ring.capacity) ||
+      ring.capacity > (file_bytes - sizeof(record::Ring)) / sizeof(Slot)) {
+    return "says " + std::to_string(ring.capacity) + " slots, more than it holds";
+  }
+  if (ring.index >= record::kMaxRings) {
+    return "has the number " + std::to_string(ring.index) + ", which no ring has";
+  }
+  return {};
+}
+
+}  // namespace
+
+assemble::RecordView view_of(const JournalEntry& entry, std::uint32_t ring, std::int32_t tid) {
+  assemble::RecordView view{};
+  view.kind = entry.first.kind;
+  view.type = entry.first.type;
+  view.flags = entry.first.flags;
+  view.ring = ring;
+  view.context = entry.first.context;
+  view.tid = tid;
+  view.id = entry.first.id;
+  view.ts_ns = entry.first.ts_ns;
+  view.payload = entry.first.payload;
+  return view;
+}
+
+bool is_sound(const assemble::RecordView& record) {
+  const auto type = static_cast<std::size_t>(record.type);
+  if (record.kind == RecordKind::kName) {
+    return record.id >= record::kFirstDynamicName && record.id < record::kNameOther;
+  }
+  return (record.kind == RecordKind::kStart || record.kind == RecordKind::kState ||
+          record.kind == RecordKind::kStop) &&
+         type < record::kEventTypes && record::is_event_id(record.id) &&
+         record::is_recorded(record.id) && record::event_type(record.id) == record.type;
+}
+
+std::string read_ring(std::span<const std::byte> file, RingImage& image) {
+  if (file.size() < sizeof(record::Ring)) {
+    return "is shorter than the head of a ring";
+  }
+  // A copy, for alignment; atomics are plain memory to who is alone with them.
+  alignas(record::Ring) std::array<std::byte, sizeof(record::Ring)> head;
+  std::memcpy(head.data(), file.data(), head.size());
+  const auto& ring = *reinterpret_cast<const record::Ring*>(head.data());
+  if (std::string wrong = check(ring, file.size()); !wrong.empty()) {
+    return wrong;
+  }
+  image.index = ring.index;
+  image.tid = ring.tid.load(std::memory_order_relaxed);
+  copy(ring.counts.produced, image.produced);
+  copy(ring.counts.filtered, image.filtered);
+  copy(ring.counts.dropped_ring_full, image.dropped_ring_full);
+  copy(ring.counts.dropped_parent, image.dropped_parent);
+  copy(ring.counts.stale, image.stale);
+
+  const std::byte* const slots = file.data() + sizeof(record::Ring);
+  const auto load = [&](std::uint64_t at) {
+    JournalEntry slot;
+    std::memcpy(&slot, slots + (at & (ring.capacity - 1)) * sizeof slot, sizeof slot);
+    return slot;
+  };
+  const std::uint64_t tail = ring.tail.load(std::memory_order_relaxed);
+  for (std::uint64_t at = tail; at - tail < ring.capacity;) {
+    const JournalEntry slot = load(at);
+    if (slot.head != at + 1) {
+      break;
+    }
+    const bool two = slot.first.slots == 2;
+    if (two && load(at + 1).head != at + 2) {
+      break;  // torn: the thread died while it published it
+    }
+    RawRecord made = view_of(slot, image.index, image.tid);
+    if (two) {
+      made.has_extra = true;
+      made.extra = load(at + 1).extra;
+    }
+    if (is_sound(made)) {
+      image.records.push_back(made);
+    } else {
+      ++image.bad_records;
+    }
+    at += two ? 2 : 1;
+  }
+  return {};
+}
+
+}  // namespace ringside::recover

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The C API of include/ringside/ringside.h: checks arguments, lets no exception out.
+#include <cstddef>
+#include <cstring>
+
+#include "plugin/config/version.h"
+#include "plugin/session/session.h"
+#include "ringside/ringside.h"
+
+namespace {
+
+using ringside::control::Session;
+
+template <typename Action>
+int with_session(Action action) noexcept {
+  try {
+    Session* session = Session::get();
+    return session != nullptr ? action(*session) : RINGSIDE_ERROR_DISABLED;
+  } catch (...) {
+    return RINGSIDE_ERROR_DISABLED;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int ringside_start(const ringside_start_options* options) {
+  const char* events = nullptr;
+  if (options != nullptr) {
+    constexpr std::size_t kNeeded = offsetof(ringside_start_options, events) + sizeof(const char*);
+    if (options->struct_size < kNeeded) {
+      return RINGSIDE_ERROR_ARGUMENT;
+    }
+    events = options->events;
+  }
+  return with_session([&](Session& session) { return session.start(events); });
+}
+
+int ringside_stop(void) {
+  return with_session([](Session& session) { return session.stop(); });
+}
+
+int ringside_dump(const char* path) {
+  if (path != nullptr && path[0] == '\0') {
+    return RINGSIDE_ERROR_ARGUMENT;
+  }
+  return with_session([&](Session& session) { return session.dump(path); });
+}
+
+int ringside_status(ringside_status_info* info) {
+  if (info == nullptr || info->struct_size < offsetof(ringside_status_info, trace_path)) {
+    return RINGSIDE_ERROR_ARGUMENT;
+  }
+  return with_session([&](Session& session) {
+    ringside_status_info full{};
+    session.status(full);
+    const std::size_t size = info->struct_size < sizeof full ? info->struct_size : sizeof full;
+    full.struct_size = info->struct_size;
+    std::memcpy(info, &full, size);
+    return RINGSIDE_OK;
+  });
+}
+
+const char* ringside_version(void) {
+  return ringside::control::kVersion;
+}
+
+int ringside_mark(const char* text) {
+  if (text == nullptr) {
+    return RINGSIDE_ERROR_ARGUMENT;
+  }
+  return with_session([&](Session& session) { return session.mark(text); });
+}
+
+int ringside_push(const char* text, const char* source) {
+  if (text == nullptr) {
+    return RINGSIDE_ERROR_ARGUMENT;
+  }
+  return with_session([&](Session& session) { return session.push(text, source); });
+}
+
+int ringside_pop(void) {
+  return with_session([](Session& session) { return session.pop(); });
+}
+
+}  // extern "C"

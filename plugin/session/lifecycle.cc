@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Load, fork and exit; and the cold calls of NCCL's interface. The library is linked so that it is
+// never unloaded (-z nodelete): NCCL lets it go after the last communicator and may load it again.
+#include <pthread.h>
+
+#include "plugin/record/host_side.h"
+#include "plugin/record/recorder.h"
+#include "plugin/session/session.h"
+
+namespace ringside::control {
+namespace {
+
+// The child has none of our threads. What its parent has begun it neither records, writes nor
+// deletes; Session::get says when it begins anew.
+void in_child() {
+  record::g_recorder.close_in_child();
+  record::g_recorder.wipe();
+  Session::close_in_child();
+}
+
+__attribute__((constructor)) void on_load() {
+  record::g_recorder.prepare();
+  record::g_recorder.wipe_on_fork();
+  pthread_atfork(nullptr, nullptr, in_child);
+}
+
+__attribute__((destructor)) void on_exit() {
+  if (Session* session = Session::existing(); session != nullptr) {
+    session->shut_down();
+  }
+}
+
+}  // namespace
+}  // namespace ringside::control
+
+namespace ringside::record {
+
+void* open_communicator(const CommunicatorInit& init) noexcept {
+  try {
+    if (auto* session = control::Session::get(); session != nullptr) {
+      return session->open_communicator(init);
+    }
+    control::Session::tell_in_child();
+  } catch (...) {
+    // Whatever it was, NCCL must not see it: a failing init makes it crash or unload the plugin.
+  }
+  return g_recorder.context_handle(g_recorder.new_context());
+}
+
+void close_communicator(void* context) noexcept {
+  try {
+    if (auto* session = control::Session::existing(); session != nullptr) {
+      session->close_communicator(context);
+    }
+  } catch (...) {
+    // Nothing depends on finalize.
+  }
+}
+
+}  // namespace ringside::record

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/session/ring_directory.h"
+
+#include <cerrno>
+#include <cstring>
+#include <dirent.h>
+#include <fcntl.h>
+#include <memory>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "plugin/journal/journal_format.h"
+#include "plugin/record/allocate_file.h"
+#include "plugin/record/own_descriptor.h"
+#include "plugin/record/ring_pool.h"
+
+namespace ringside::control {
+namespace {
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+bool lock_whole_file(int file) {
+  struct flock lock = whole_file(F_WRLCK);
+  return fcntl(file, F_SETLK, &lock) == 0;
+}
+
+using OpenDirectory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+OpenDirectory open_directory(const std::string& path) {
+  return {opendir(path.c_str()), closedir};
+}
+
+// Whether this process has that file open, or cannot tell. Another copy of this library in the
+// process does not know of ours, and to ask for the lock of its journal needs a descriptor of the
+// file: closing that would end the lock.
+bool is_open_here(const struct stat& file) {
+  const OpenDirectory all = open_directory("/proc/self/fd");
+  if (all == nullptr) {
+    return true;
+  }
+  while (const dirent* entry = readdir(all.get())) {
+    struct stat about {};
+    if (fstatat(dirfd(all.get()), entry->d_name, &about, 0) == 0 && about.st_ino == file.st_ino &&
+        about.st_dev == file.st_dev) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Whether the process has died whose journal this is.
+bool is_left_over(const std::string& journal) {
+  struct stat about {};
+  if (lstat(journal.c_str(), &about) != 0 || is_open_here(about)) {
+    return false;
+  }
+  const int file = open(journal.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) {
+    return false;
+  }
+  struct flock lock = whole_file(F_WRLCK);
+  const bool is_unused = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+  close(file);
+  return is_unused;
+}
+
+}  // namespace
+
+RingDirectory::~RingDirectory() {
+  if (directory_ >= 0) {
+    close(directory_);
+    close(lock_);
+  }
+}
+
+bool RingDirectory::fail(const std::string& what, int error) {
+  why_ = what + ": " + std::strerror(error);
+  if (lock_ >= 0) {
+    unlinkat(directory_, assemble::kJournalName, 0);
+    close(lock_);
+    lock_ = -1;
+  }
+  if (directory_ >= 0) {
+    close(directory_);
+    directory_ = -1;
+    rmdir(path_.c_str());
+  }
+  return false;
+}
+
+bool RingDirectory::create(const std::string& parent, const std::string& stem) {
+  path_ = parent + "/" + stem + std::string(assemble::kRingsSuffix);
+  if (mkdir(path_.c_str(), 0700) != 0) {
+    return fail(path_, errno);
+  }
+  directory_ =
+      record::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (directory_ < 0) {
+    const int error = errno;
+    rmdir(path_.c_str());
+    return fail(path_, error);
+  }
+  lock_ = record::own_descriptor(openat(directory_, assemble::kJournalName,
+                                        O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  // A lock of the process, not of the descriptor: the child of a fork does not have it, so that a
+  // child that lives on does not keep the rings of a dead parent from being recovered.
+  if (lock_ < 0 || !lock_whole_file(lock_)) {
+    return fail(path_, errno);
+  }
+  owner_ = getpid();
+  return true;
+}
+
+bool RingDirectory::map_journal(const MemoryWanted& wanted) {
+  struct statvfs space {};
+  if (fstatvfs(directory_, &space) != 0) {
+    why_ = path_ + ": " + std::strerror(errno);
+    return false;
+  }
+  free_bytes_ = std::uint64_t{space.f_bavail} * space.f_frsize;
+  const MemoryShare share = share_of_memory(free_bytes_, wanted);
+  if (share.journal_bytes == 0) {
+    why_ = path_.substr(0, path_.rfind('/')) + " has " + std::to_string(free_bytes_ >> 20) +
+           " MiB free, and " + std::to_string(kLeastFree_bytes >> 20) + " are needed";
+    return false;
+  }
+  // Allocated whole, so that a store never meets a full file system.
+  int error = record::allocate_file(lock_, share.journal_bytes);
+  if (error == 0) {
+    void* const memory =
+        mmap(nullptr, share.journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lock_, 0);
+    if (memory != MAP_FAILED) {
+      journal_ = memory;
+      share_ = share;
+      return true;
+    }
+    error = errno;
+  }
+  why_ = path_ + ": " + std::strerror(error);
+  if (ftruncate(lock_, 0) != 0) {
+    why_ += ", and it cannot be emptied again";
+  }
+  return false;
+}
+
+void RingDirectory::keep_lock() {
+  if (lock_ >= 0) {
+    lock_whole_file(lock_);
+  }
+}
+
+void RingDirectory::remove(unsigned rings) {
+  if (directory_ < 0 || getpid() != owner_) {
+    return;
+  }
+  for (unsigned i = 0; i < rings; ++i) {
+    unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
+  }
+  unlinkat(directory_, assemble::kControlName, 0);
+  unlinkat(directory_, assemble::kJournalName, 0);
+  rmdir(path_.c_str());
+}
+
+std::size_t RingDirectory::count_left_over(const std::string& parent, std::size_t& bytes) {
+  bytes = 0;
+  std::size_t count = 0;
+  const OpenDirectory all = open_directory(parent);
+  if (all == nullptr) {
+    return 0;
+  }
+  while (const dirent* entry = readdir(all.get())) {
+    const std::string_view name(entry->d_name);
+    if (!name.starts_with("ringside.") || !name.ends_with(assemble::kRingsSuffix)) {
+      continue;
+    }
+    const std::string path = parent + "/" + std::string(name);
+    if (!is_left_over(path + "/" + assemble::kJournalName)) {
+      continue;
+    }
+    ++count;
+    if (const OpenDirectory files = open_directory(path); files != nullptr) {
+      while (const dirent* inside = readdir(files.get())) {
+        struct stat about {};
+        if (fstatat(dirfd(files.get()), inside->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(about.st_mode)) {
+          bytes += static_cast<std::size_t>(about.st_blocks) * 512;
+        }
+      }
+    }
+  }
+  return count;
+}
+
+}  // namespace ringside::control

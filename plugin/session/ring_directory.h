@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The directory of this process in memory (tmpfs), `<stem of the trace's name>.rings` in
+// RINGSIDE_RING_DIR. It holds the rings' files and the journal, so that they outlive the process,
+// and the control socket. A lock on the journal, which the kernel drops at the process's death,
+// says that it is in use. Where there is no memory for files, the journal is empty.
+#ifndef RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
+#define RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
+
+#include <cstddef>
+#include <string>
+#include <sys/types.h>
+
+#include "plugin/session/memory_share.h"
+
+namespace ringside::control {
+
+class RingDirectory {
+ public:
+  RingDirectory() = default;
+  RingDirectory(const RingDirectory&) = delete;
+  RingDirectory& operator=(const RingDirectory&) = delete;
+  ~RingDirectory();
+
+  /// Makes the directory, private to the user, and the journal in it, and locks that. False if that
+  /// cannot be: no such directory, no permission.
+  bool create(const std::string& parent, const std::string& stem);
+
+  /// Then maps the journal, if there is memory for it beside NCCL's own.
+  bool map_journal(const MemoryWanted& wanted);
+
+  bool is_open() const { return directory_ >= 0; }
+  const std::string& path() const { return path_; }
+  /// Why there is no directory, or no journal.
+  const std::string& why() const { return why_; }
+  int descriptor() const { return directory_; }
+  void* journal() const { return journal_; }  ///< NULL: there is none
+  /// What this process may take there; all zeros without a journal.
+  const MemoryShare& share() const { return share_; }
+  std::uint64_t free_bytes() const { return free_bytes_; }  ///< when that was found out
+
+  /// Takes the lock again, which is lost whenever anybody in this process opens the journal and
+  /// closes it: an application that copies all files it finds, an older Ringside beside this one.
+  void keep_lock();
+
+  /// Removes the journal, the control socket, the first `rings` rings' files and the directory. The
+  /// memory stays mapped: a late callback may still write there. Not in the child of a fork.
+  void remove(unsigned rings);
+
+  /// Directories in `parent` of this user's processes that have died; how many bytes they hold.
+  static std::size_t count_left_over(const std::string& parent, std::size_t& bytes);
+
+ private:
+  bool fail(const std::string& what, int error);
+
+  std::string path_, why_;
+  int directory_ = -1;
+  int lock_ = -1;  ///< the journal's descriptor; closing it ends the lock
+  pid_t owner_ = 0;
+  void* journal_ = nullptr;
+  MemoryShare share_;
+  std::uint64_t free_bytes_ = 0;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
