@@ -181,8 +181,8 @@ void Assembler::settle_calls(std::int64_t now_ns) {
     if (call.is_held) {
       let_go(*found);
     }
-    sink_.operation(call_operation(call, next_operation_++, false), communicator(call.call.context),
-                    Tally{});
+    const Operation made = call_operation(call, next_operation_++, false);
+    sink_.row(OperationRow{&made, &communicator(made.context)}, Tally{});
     ++operations_written_;
     events_.erase(id);
     return true;

@@ -61,7 +61,7 @@ void Assembler::start_child(const RecordView& view) {
   OpenOperation* const operation = open_operation(event.operation);
   event.sampled_out = above != nullptr && above->sampled_out;
 
-  Row common;
+  ChildRow common;
   common.id = row_id(view.id);
   common.operation = event.operation;
   common.context =
@@ -73,7 +73,7 @@ void Assembler::start_child(const RecordView& view) {
     case EventType::kProxyOp: {
       const record::ProxyOpPayload& op = view.payload.proxy_op;
       ProxyOpEvent made;
-      static_cast<Row&>(made.row) = common;
+      static_cast<ChildRow&>(made.row) = common;
       made.row.channel = op.channel;
       made.row.peer = op.peer;
       made.row.steps = op.steps;
@@ -92,7 +92,7 @@ void Assembler::start_child(const RecordView& view) {
     }
     case EventType::kProxyStep: {
       StepEvent made;
-      static_cast<Row&>(made.row) = common;
+      static_cast<ChildRow&>(made.row) = common;
       made.id = view.id;
       made.row.step = view.payload.step.step;
       if (above != nullptr && above->type == EventType::kProxyOp) {
@@ -111,7 +111,7 @@ void Assembler::start_child(const RecordView& view) {
     case EventType::kKernelCh:
     case EventType::kKernelPhase: {
       KernelRow made;
-      static_cast<Row&>(made) = common;
+      static_cast<ChildRow&>(made) = common;
       made.channel = kernel.channel;
       made.phase = view.type == EventType::kKernelPhase ? kernel.phase : -1;
       made.gpu_start = kernel.gpu_time;
@@ -124,7 +124,7 @@ void Assembler::start_child(const RecordView& view) {
     }
     case EventType::kNetPlugin: {
       NetRow made;
-      static_cast<Row&>(made) = common;
+      static_cast<ChildRow&>(made) = common;
       read_net(view, made);
       event.data = made;
       break;
@@ -132,7 +132,7 @@ void Assembler::start_child(const RecordView& view) {
     case EventType::kCeSync:
     case EventType::kCeBatch: {
       CopyEngineRow made;
-      static_cast<Row&>(made) = common;
+      static_cast<ChildRow&>(made) = common;
       made.type = view.type;
       made.bytes = view.payload.copy_engine.bytes;
       made.number = view.payload.copy_engine.number;
@@ -142,7 +142,7 @@ void Assembler::start_child(const RecordView& view) {
     }
     default: {
       ControlRow made;
-      static_cast<Row&>(made) = common;
+      static_cast<ChildRow&>(made) = common;
       event.data = made;
       break;
     }
@@ -249,13 +249,13 @@ void Assembler::stop_child(const RecordView& view, Event& event) {
     stop_kernel(*kernel, event, view.ts_ns);
   } else if (auto* control = std::get_if<ControlRow>(&event.data)) {
     control->end_ns = view.ts_ns;
-    sink_.control(*control, event.tally());
+    sink_.row(control, event.tally());
   } else if (auto* net = std::get_if<NetRow>(&event.data)) {
     net->end_ns = view.ts_ns;
-    write_or_leave_out(event, net->id, [&] { sink_.net(*net, event.tally()); });
+    write_row(event, net);
   } else if (auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
     engine->end_ns = view.ts_ns;
-    write_or_leave_out(event, engine->id, [&] { sink_.copy_engine(*engine, event.tally()); });
+    write_row(event, engine);
   }
 }
 
@@ -280,7 +280,7 @@ void Assembler::stop_proxy_op(ProxyOpEvent& proxy, Event& event, std::int64_t ts
     lower(operation->proxy_first_ns, row.start_ns);
     operation->proxy_last_ns = std::max(operation->proxy_last_ns, ts_ns);
   }
-  write_or_leave_out(event, row.id, [&] { sink_.proxy_op(row, event.tally()); });
+  write_row(event, &row);
 }
 
 void Assembler::split_time(StepEvent& step, std::int64_t until_ns) {
@@ -319,7 +319,7 @@ void Assembler::stop_step(StepEvent& step, const Event& event, std::int64_t ts_n
     above.steps_told += row.has_bytes ? 1 : 0;
     std::erase(above.steps, step.id);
   }
-  write_or_leave_out(event, row.id, [&] { sink_.step(row, event.tally()); });
+  write_row(event, &row);
 }
 
 void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns) {
@@ -333,10 +333,10 @@ void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t 
     ++kernels_held_;
     return;
   }
-  write_or_leave_out(event, kernel.id, [&] {
+  if (!event.sampled_out) {
     place_kernel(kernel, operation != nullptr ? operation->earliest_ns : kUnknownTime);
-    sink_.kernel(kernel, event.tally());
-  });
+  }
+  write_row(event, &kernel);
 }
 
 // Puts a kernel's stamps on the time line, or, where they cannot be true, the callbacks' times.

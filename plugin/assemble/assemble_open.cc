@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/journal/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -14,29 +13,33 @@ using record::EventId;
 using record::EventType;
 
 // Of an event that is not a call.
-void Assembler::write_row(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
+void Assembler::write_open_row(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
   const Tally tally = event.tally();
   const auto in_flight = [](auto row) {
     row.in_flight = true;
     return row;
   };
   if (const auto* proxy = std::get_if<ProxyOpEvent>(&event.data)) {
-    sink.proxy_op(in_flight(proxy->row), tally);
+    const ProxyOpRow row = in_flight(proxy->row);
+    sink.row(&row, tally);
   } else if (const auto* step = std::get_if<StepEvent>(&event.data)) {
     StepEvent open = *step;
     open.row.in_flight = true;
     split_time(open, now_ns);
-    sink.step(open.row, tally);
+    sink.row(&open.row, tally);
   } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
     KernelRow row = in_flight(*kernel);
     place_kernel(row, kUnknownTime);
-    sink.kernel(row, tally);
+    sink.row(&row, tally);
   } else if (const auto* control = std::get_if<ControlRow>(&event.data)) {
-    sink.control(in_flight(*control), tally);
+    const ControlRow row = in_flight(*control);
+    sink.row(&row, tally);
   } else if (const auto* net = std::get_if<NetRow>(&event.data)) {
-    sink.net(in_flight(*net), tally);
+    const NetRow row = in_flight(*net);
+    sink.row(&row, tally);
   } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
-    sink.copy_engine(in_flight(*engine), tally);
+    const CopyEngineRow row = in_flight(*engine);
+    sink.row(&row, tally);
   } else if (const auto* range = std::get_if<Mark>(&event.data)) {
     Mark open = in_flight(*range);
     open.end_ns = end_of_open_ns(open.tid, id, open.ts_ns, now_ns);
@@ -63,7 +66,7 @@ void Assembler::write_open_call(Sink& sink, EventId id, const Event& event, std:
   call.end_ns = end_of_open_ns(call.tid, id, call.start_ns, now_ns);
   call.in_flight = true;
   call.sampled_out = event.sampled_out;
-  sink.call(call, call.operation == 0 ? event.tally() : Tally{});
+  sink.row(&call, call.operation == 0 ? event.tally() : Tally{});
 }
 
 std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
@@ -78,11 +81,11 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     const Event& event = *events_.find(id);
     const auto* called = std::get_if<CallEvent>(&event.data);
     if (called == nullptr) {
-      write_row(sink, id, event, now_ns);
+      write_open_row(sink, id, event, now_ns);
     } else if (called->call.end_ns == kUnknownTime) {
       write_open_call(sink, id, event, now_ns);
     } else if (called->is_held) {
-      sink.call(called->call, event.tally());
+      sink.row(&called->call, event.tally());
     }
   }
   unfinished_.for_each([&](const Unfinished::Entry& entry) {
@@ -94,13 +97,13 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     Operation operation = build(*state, kernels);
     operation.in_flight = state->open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
                           (state->expects_kernels && operation.state != OperationState::kCompleted);
+    const OperationRow row{&operation, &communicator(operation.context)};
     // What was seen to end is over, but for the wait for what may come late.
     if (operation.sampled_out && !operation.in_flight) {
       if (&sink == &sink_) {
-        leave_out(operation.number | kWrittenOperation, state->tally);
-        sink_.left_out(operation, communicator(operation.context));
+        sample_out(row, state->tally);
         for (std::size_t i = 0; i < kernels.size(); ++i) {
-          leave_out(kernels[i].id, state->kernels[i].tally);
+          sample_out(&kernels[i], state->kernels[i].tally);
         }
       }
       return;
@@ -109,9 +112,9 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     if (const Event* const enqueue = events_.find(state->event); enqueue != nullptr) {
       tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
     }
-    sink.operation(operation, communicator(operation.context), tally);
+    sink.row(row, tally);
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      sink.kernel(kernels[i], state->kernels[i].tally);
+      sink.row(&kernels[i], state->kernels[i].tally);
     }
     ++written;
   });
@@ -125,9 +128,9 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     if (call.has_child) {
       continue;
     }
-    sink.operation(
-        call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call)),
-        communicator(call.call.context), Tally{});
+    const Operation operation =
+        call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call));
+    sink.row(OperationRow{&operation, &communicator(operation.context)}, Tally{});
     ++written;
   }
   return written;
@@ -241,7 +244,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
   }
-  write_row(sink_, id, *event, now_ns);
+  write_open_row(sink_, id, *event, now_ns);
   events_.erase(id);
 }
 
@@ -262,8 +265,8 @@ void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
       finish(*operation, now_ns);
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
-    sink_.operation(call_operation(called, next_operation_++, !ended || group_of(called)),
-                    communicator(called.call.context), Tally{});
+    const Operation made = call_operation(called, next_operation_++, !ended || group_of(called));
+    sink_.row(OperationRow{&made, &communicator(made.context)}, Tally{});
     ++operations_written_;
   }
 }

@@ -6,7 +6,6 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/assemble/message_bytes.h"
-#include "plugin/journal/journal_format.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -318,19 +317,19 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   std::vector<KernelRow> kernels;
   Operation made = build(open, kernels);
   made.in_flight = open.open_children > 0 || made.enqueue_end_ns == kUnknownTime;
-  const bool is_left_out = made.sampled_out && !made.in_flight;
-  if (is_left_out) {
-    leave_out(made.number | kWrittenOperation, open.tally);
-    sink_.left_out(made, communicator(made.context));
+  const OperationRow row{&made, &communicator(made.context)};
+  const bool is_sampled_out = made.sampled_out && !made.in_flight;
+  if (is_sampled_out) {
+    sample_out(row, open.tally);
   } else {
-    sink_.operation(made, communicator(made.context), open.tally);
+    sink_.row(row, open.tally);
     ++operations_written_;
   }
   for (std::size_t i = 0; i < kernels.size(); ++i) {
-    if (is_left_out) {
-      leave_out(kernels[i].id, open.kernels[i].tally);
+    if (is_sampled_out) {
+      sample_out(&kernels[i], open.kernels[i].tally);
     } else {
-      sink_.kernel(kernels[i], open.kernels[i].tally);
+      sink_.row(&kernels[i], open.kernels[i].tally);
     }
   }
   note_kernel_order(open);

@@ -118,17 +118,17 @@ void Assembler::write_call(const Event& event) {
   // The callbacks of an enqueue are accounted for with the operation's line.
   const Tally tally = record::is_coll_like(event.type) ? Tally{} : event.tally();
   if (!is_left_out) {
-    sink_.call(called.call, tally);
+    sink_.row(&called.call, tally);
   } else if (!record::is_coll_like(event.type)) {
-    leave_out(called.call.id, tally);
+    sample_out(&called.call, tally);
   }
   // An enqueue that is left out is not noted as done with. If the process dies before the operation
   // is left out as well, recovery writes the operation, and with it this end of its arrow.
 }
 
-void Assembler::leave_out(std::uint64_t row, const Tally& tally) {
+void Assembler::sample_out(const Row& row, const Tally& tally) {
   counts_.sampled_out[static_cast<std::size_t>(tally.type)] += tally.starts + tally.joined;
-  sink_.leave_out(row);
+  sink_.sampled_out(row);
 }
 
 }  // namespace ringside::assemble

@@ -200,15 +200,10 @@ class Assembler {
   bool holds_back(record::EventId id, const CallEvent& called);
   void let_go(Event& event);
   void write_call(const Event& event);
-  void leave_out(std::uint64_t row, const Tally& tally);
+  void sample_out(const Row& row, const Tally& tally);
   /// Of a row that is not a call's.
-  template <typename Write>
-  void write_or_leave_out(const Event& event, std::uint64_t row, Write write) {
-    if (event.sampled_out) {
-      leave_out(row, event.tally());
-    } else {
-      write();
-    }
+  void write_row(const Event& event, const Row& row) {
+    event.sampled_out ? sample_out(row, event.tally()) : sink_.row(row, event.tally());
   }
 
   // assemble_marks.cc
@@ -237,7 +232,7 @@ class Assembler {
   const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
-  void write_row(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  void write_open_row(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
   void write_open_call(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
   std::int64_t end_of_open_ns(std::int32_t tid, record::EventId id, std::int64_t start_ns,
                               std::int64_t now_ns) const;

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <variant>
 
 #include "plugin/record/event_type.h"
 #include "plugin/record/handle.h"
@@ -104,8 +104,8 @@ struct Call {
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
 };
 
-/// What all rows below have.
-struct Row {
+/// What the rows of all events below have.
+struct ChildRow {
   std::uint64_t id = 0;
   std::uint64_t operation = 0;  ///< 0: none
   std::uint32_t context = 0;    ///< 0: none of ours
@@ -114,7 +114,7 @@ struct Row {
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
 };
 
-struct ProxyOpRow : Row {
+struct ProxyOpRow : ChildRow {
   std::string_view func;
   int channel = 0, peer = 0, steps = 0, chunk_bytes = 0;
   bool is_send = false;
@@ -125,7 +125,7 @@ struct ProxyOpRow : Row {
   std::uint64_t foreign_context = 0, foreign_parent = 0;
 };
 
-struct StepRow : Row {
+struct StepRow : ChildRow {
   int channel = 0, step = 0;
   int peer = -1;  ///< of its proxy operation; -1: not known
   bool is_send = false, unstopped = false;
@@ -134,7 +134,7 @@ struct StepRow : Row {
   std::int64_t gpu_wait_ns = 0, peer_wait_ns = 0, transfer_ns = 0, flush_ns = 0;
 };
 
-struct KernelRow : Row {  // KernelCh and KernelPhase
+struct KernelRow : ChildRow {  // KernelCh and KernelPhase
   int channel = 0;
   int phase = -1;  ///< -1: the whole channel
   std::uint64_t gpu_start = 0, gpu_stop = 0;
@@ -142,23 +142,65 @@ struct KernelRow : Row {  // KernelCh and KernelPhase
   std::string_view rejected;  ///< why the stamps cannot be true; empty if they can
 };
 
-struct ControlRow : Row {
+struct ControlRow : ChildRow {
   std::string_view state;
   std::uint64_t appended = 0;
 };
 
-struct NetRow : Row {
+struct NetRow : ChildRow {
   std::int64_t net_id = 0;
   std::uint64_t length_bytes = 0, work_request = 0;
   int device_or_fd = 0, opcode = 0, queue_pair = 0;
 };
 
-struct CopyEngineRow : Row {
+struct CopyEngineRow : ChildRow {
   record::EventType type = record::EventType::kUnknown;
   std::uint64_t bytes = 0;
   int number = 0;
   bool flag = false;
 };
+
+struct OperationRow {
+  const Operation* operation;
+  const Communicator* communicator;  ///< of the operation
+};
+
+/// A row as sinks take it. It points to what lives as long as the call of the sink.
+using Row = std::variant<OperationRow, const Call*, const ProxyOpRow*, const StepRow*,
+                         const KernelRow*, const ControlRow*, const NetRow*, const CopyEngineRow*>;
+
+/// A visitor of several lambdas, one for each type.
+template <typename... Lambdas>
+struct Overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+template <typename... Lambdas>
+Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
+
+/// These bits tell the keys of operations from each other, and from the keys of other rows.
+inline constexpr std::uint64_t kOperationKey = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kApiOperationKey = std::uint64_t{1} << 62;
+
+/// By its key the journal knows a row: the row's id, or the number of an operation. An operation
+/// that consists of nothing but its call is known by the id of the call, since its number may be
+/// another one when it is recovered.
+inline std::uint64_t row_key(const Row& row) {
+  return std::visit(Overloaded{[](const OperationRow& of) {
+                                 const Operation& operation = *of.operation;
+                                 return operation.kind == OperationKind::kApi
+                                            ? operation.call_row | kApiOperationKey
+                                            : operation.number | kOperationKey;
+                               },
+                               [](const auto* of) { return of->id; }},
+                    row);
+}
+
+/// The context of a row; 0: none of ours.
+inline std::uint32_t context_of(const Row& row) {
+  return std::visit(Overloaded{[](const OperationRow& of) { return of.operation->context; },
+                               [](const auto* of) { return of->context; }},
+                    row);
+}
 
 /// What the application says on one of its threads (ringside_mark, ringside_push, ringside_pop).
 struct UserMark {

@@ -56,51 +56,30 @@ void SegmentSink::tell(std::uint32_t context) {
   note_told(context);
 }
 
-void SegmentSink::operation(const assemble::Operation& operation,
-                            const assemble::Communicator& communicator,
-                            const assemble::Tally& tally) {
-  if (write_event(operation.context, tally,
-                  [&] { trace_.operation(operation, communicator, tally); })) {
+void SegmentSink::row(const assemble::Row& row, const assemble::Tally& tally) {
+  const bool is_written =
+      write_event(assemble::context_of(row), tally, [&] { trace_.row(row, tally); });
+  const auto* const of = std::get_if<assemble::OperationRow>(&row);
+  if (of == nullptr) {
+    return;
+  }
+  if (is_written) {
     files_.count_operation();
   }
-  try {
+  count_if_memory([&] {
     if (printer_ != nullptr) {
-      printer_->add(operation, communicator);
+      printer_->add(*of->operation, *of->communicator);
     }
-    if (!operation.in_flight) {
-      metrics_.add(operation, communicator);
+    if (!of->operation->in_flight) {
+      metrics_.add(*of->operation, *of->communicator);
     }
-  } catch (const std::bad_alloc&) {
-    // It is in the trace, and lacks here: the assembler must not write it again.
+  });
+}
+
+void SegmentSink::sampled_out(const assemble::Row& row) {
+  if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+    count_if_memory([&] { metrics_.add(*of->operation, *of->communicator); });
   }
-}
-
-void SegmentSink::call(const assemble::Call& call, const assemble::Tally& tally) {
-  write_event(call.context, tally, [&] { trace_.call(call, tally); });
-}
-
-void SegmentSink::proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.proxy_op(row, tally); });
-}
-
-void SegmentSink::step(const assemble::StepRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.step(row, tally); });
-}
-
-void SegmentSink::kernel(const assemble::KernelRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.kernel(row, tally); });
-}
-
-void SegmentSink::control(const assemble::ControlRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.control(row, tally); });
-}
-
-void SegmentSink::net(const assemble::NetRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.net(row, tally); });
-}
-
-void SegmentSink::copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) {
-  write_event(row.context, tally, [&] { trace_.copy_engine(row, tally); });
 }
 
 void SegmentSink::mark(const assemble::Mark& mark) {

@@ -54,19 +54,8 @@ class SegmentSink final : public assemble::Sink {
   /// Tells what was lost and no event may refer to any more.
   void tell_lost();
 
-  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
-                 const assemble::Tally& tally) override;
-  void left_out(const assemble::Operation& operation,
-                const assemble::Communicator& communicator) override {
-    metrics_.add(operation, communicator);
-  }
-  void call(const assemble::Call& call, const assemble::Tally& tally) override;
-  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override;
-  void step(const assemble::StepRow& row, const assemble::Tally& tally) override;
-  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override;
-  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override;
-  void net(const assemble::NetRow& row, const assemble::Tally& tally) override;
-  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override;
+  void row(const assemble::Row& row, const assemble::Tally& tally) override;
+  void sampled_out(const assemble::Row& row) override;
   void mark(const assemble::Mark& mark) override;
   void thread(std::int32_t tid, std::string_view name) override;
   void communicator(const assemble::Communicator& communicator) override;
@@ -95,6 +84,15 @@ class SegmentSink final : public assemble::Sink {
     } catch (const std::bad_alloc&) {
       files_.drop_event(tally);
       return false;
+    }
+  }
+  /// For what counts operations beside the trace. Where memory is too short, an operation lacks
+  /// there, but the assembler must not hand it over again.
+  template <typename Count>
+  static void count_if_memory(Count count) {
+    try {
+      count();
+    } catch (const std::bad_alloc&) {
     }
   }
   void tell(std::uint32_t context);

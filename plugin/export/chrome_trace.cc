@@ -19,13 +19,17 @@ void ChromeTrace::window(const Window& window, bool repeated) {
                                    : "ringside start");
 }
 
-void ChromeTrace::operation(const assemble::Operation& operation,
-                            const assemble::Communicator& communicator,
-                            const assemble::Tally& tally) {
-  operations_.write(operation, communicator, tally);
-  if (operation.state == assemble::OperationState::kCompleted) {
-    counters_.add(operation, communicator);
-  }
+void ChromeTrace::row(const assemble::Row& row, const assemble::Tally& tally) {
+  std::visit(
+      assemble::Overloaded{[&](const assemble::OperationRow& of) {
+                             operations_.write(*of.operation, *of.communicator, tally);
+                             if (of.operation->state == assemble::OperationState::kCompleted) {
+                               counters_.add(*of.operation, *of.communicator);
+                             }
+                           },
+                           [&](const assemble::Call* call) { operations_.write(*call, tally); },
+                           [&](const auto* child) { rows_.write(*child, tally); }},
+      row);
 }
 
 void ChromeTrace::communicator(const assemble::Communicator& communicator) {

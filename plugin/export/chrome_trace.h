@@ -49,29 +49,7 @@ class ChromeTrace final : public assemble::Sink {
     marks_.write_of_process(ts_ns, text);
   }
 
-  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
-                 const assemble::Tally& tally) override;
-  void call(const assemble::Call& call, const assemble::Tally& tally) override {
-    operations_.write(call, tally);
-  }
-  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
-  void step(const assemble::StepRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
-  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
-  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
-  void net(const assemble::NetRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
-  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override {
-    rows_.write(row, tally);
-  }
+  void row(const assemble::Row& row, const assemble::Tally& tally) override;
   void mark(const assemble::Mark& mark) override { marks_.write(mark); }
   void thread(std::int32_t tid, std::string_view name) override { process_.thread(tid, name); }
   void communicator(const assemble::Communicator& communicator) override;

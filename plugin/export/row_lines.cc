@@ -10,7 +10,7 @@
 namespace ringside::exporting {
 
 JsonText& RowLines::begin(std::string_view category, std::string_view name,
-                          const assemble::Row& row) {
+                          const assemble::ChildRow& row) {
   JsonText& line = lines_.begin_async(category, name, row.id, row.tid, row.start_ns);
   line.raw(",\"args\":{\"context\":").integer(row.context);
   if (row.operation != 0) {
@@ -19,7 +19,7 @@ JsonText& RowLines::begin(std::string_view category, std::string_view name,
   return line;
 }
 
-void RowLines::end(std::string_view category, std::string_view name, const assemble::Row& row,
+void RowLines::end(std::string_view category, std::string_view name, const assemble::ChildRow& row,
                    const assemble::Tally& tally) {
   if (row.in_flight) {
     lines_.line().member_true("in_flight");

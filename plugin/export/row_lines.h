@@ -26,9 +26,9 @@ class RowLines {
 
  private:
   /// Begins the line at which a row begins, up to the members that all rows have.
-  JsonText& begin(std::string_view category, std::string_view name, const assemble::Row& row);
+  JsonText& begin(std::string_view category, std::string_view name, const assemble::ChildRow& row);
   /// Ends that line, and adds the line at which the row ends, unless it is in flight.
-  void end(std::string_view category, std::string_view name, const assemble::Row& row,
+  void end(std::string_view category, std::string_view name, const assemble::ChildRow& row,
            const assemble::Tally& tally);
 
   LineWriter& lines_;

@@ -109,7 +109,7 @@ IdSet Journal::rows_in_trace(std::uint64_t sequence) {
     for (std::uint64_t at = names.first; at < names.first + names.count; ++at) {
       const auto& written = log[at].written;
       for (std::size_t i = 0; i < written.count && written.sequence <= sequence; ++i) {
-        if ((written.rows[i] & (kWrittenOperation | kWrittenApiOperation)) == 0) {
+        if ((written.rows[i] & (kOperationKey | kApiOperationKey)) == 0) {
           in_trace.insert(written.rows[i]);
         }
       }
@@ -147,8 +147,8 @@ void Journal::make_room(const Answer& answer) {
   const auto is_unpublished = [&](const Question& of) {
     const std::uint64_t row = row_id(of.id);
     return !written_.empty() &&
-           (unpublished.contains(row) || unpublished.contains(row | kWrittenApiOperation) ||
-            (of.operation != 0 && unpublished.contains(of.operation | kWrittenOperation)));
+           (unpublished.contains(row) || unpublished.contains(row | kApiOperationKey) ||
+            (of.operation != 0 && unpublished.contains(of.operation | kOperationKey)));
   };
   const IdSet in_trace = rows_in_trace(sequence);
   JournalEntry* const to = entries(!half());

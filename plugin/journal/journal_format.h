@@ -186,18 +186,13 @@ struct JournalEntry {
       std::uint8_t kind;  ///< kEntryWritten
       std::uint8_t count;
       std::uint8_t unused2[6];
-      std::array<std::uint64_t, 4> rows;  ///< as written_row makes them
+      std::array<std::uint64_t, 4> rows;  ///< keys of rows (row_key)
     } written;
   };
 };
 static_assert(sizeof(JournalEntry) == 64);
 static_assert(offsetof(JournalEntry, first.payload) == 32);
 static_assert(offsetof(JournalEntry, first.kind) == offsetof(JournalEntry, written.kind));
-
-// What a row that was written is called in the log: by its id (rows.h), or for an operation's line
-// by its number, or for that of an operation of which there is only the call by the call's id.
-inline constexpr std::uint64_t kWrittenOperation = std::uint64_t{1} << 63;
-inline constexpr std::uint64_t kWrittenApiOperation = std::uint64_t{1} << 62;
 
 }  // namespace ringside::assemble
 

@@ -22,46 +22,13 @@ class JournalSink final : public Sink {
   std::uint64_t marks() const { return marks_; }
   std::uint64_t ranges() const { return ranges_; }
 
-  void operation(const Operation& operation, const Communicator& communicator,
-                 const Tally& tally) override {
-    trace_.operation(operation, communicator, tally);
-    written(operation.kind == OperationKind::kApi ? operation.call_row | kWrittenApiOperation
-                                                  : operation.number | kWrittenOperation);
+  void row(const Row& row, const Tally& tally) override {
+    trace_.row(row, tally);
+    note_row(row);
   }
-  void call(const Call& call, const Tally& tally) override {
-    trace_.call(call, tally);
-    written(call.id);
-  }
-  void proxy_op(const ProxyOpRow& row, const Tally& tally) override {
-    trace_.proxy_op(row, tally);
-    written(row.id);
-  }
-  void step(const StepRow& row, const Tally& tally) override {
-    trace_.step(row, tally);
-    written(row.id);
-  }
-  void kernel(const KernelRow& row, const Tally& tally) override {
-    trace_.kernel(row, tally);
-    written(row.id);
-  }
-  void control(const ControlRow& row, const Tally& tally) override {
-    trace_.control(row, tally);
-    written(row.id);
-  }
-  void net(const NetRow& row, const Tally& tally) override {
-    trace_.net(row, tally);
-    written(row.id);
-  }
-  void copy_engine(const CopyEngineRow& row, const Tally& tally) override {
-    trace_.copy_engine(row, tally);
-    written(row.id);
-  }
-  void left_out(const Operation& operation, const Communicator& communicator) override {
-    trace_.left_out(operation, communicator);
-  }
-  void leave_out(std::uint64_t row) override {
-    trace_.leave_out(row);
-    written(row);
+  void sampled_out(const Row& row) override {
+    trace_.sampled_out(row);
+    note_row(row);
   }
   void mark(const Mark& mark) override {
     trace_.mark(mark);
@@ -87,14 +54,14 @@ class JournalSink final : public Sink {
   void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
-  // The row is in the trace, so the assembler must not write it again. Where memory is too short to
-  // note it, it would be written twice if the process died now.
-  void written(std::uint64_t row) {
+  // The row is done with, so a recovery must not write it. Where memory is too short to note this,
+  // the row would be written twice if the process died now.
+  void note_row(const Row& row) {
     if (journal_ == nullptr) {
       return;
     }
     try {
-      journal_->written(row);
+      journal_->written(row_key(row));
     } catch (const std::bad_alloc&) {
     }
   }

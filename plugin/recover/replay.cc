@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "plugin/assemble/assembler.h"
-#include "plugin/journal/journal_format.h"
 
 namespace ringside::recover {
 namespace {
@@ -21,53 +20,15 @@ class MissingOnly final : public assemble::Sink {
   MissingOnly(assemble::Sink& trace, const JournalImage& journal, Replayed& result)
       : trace_(trace), journal_(journal), result_(result) {}
 
-  void operation(const assemble::Operation& operation, const assemble::Communicator& communicator,
-                 const assemble::Tally& tally) override {
-    const bool is_call = operation.kind == assemble::OperationKind::kApi;
-    if (has(is_call ? operation.call_row | assemble::kWrittenApiOperation
-                    : operation.number | assemble::kWrittenOperation)) {
+  void row(const assemble::Row& row, const assemble::Tally& tally) override {
+    if (is_in_trace(row)) {
       return;
     }
-    ++result_.operations;
-    result_.in_flight += operation.in_flight ? 1 : 0;
-    trace_.operation(operation, communicator, tally);
-  }
-  void call(const assemble::Call& call, const assemble::Tally& tally) override {
-    // An enqueue that was left out is noted with its operation only.
-    const bool is_done = call.operation != 0 && has(call.operation | assemble::kWrittenOperation);
-    if (!has(call.id) && !is_done) {
-      trace_.call(call, tally);
+    if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+      ++result_.operations;
+      result_.in_flight += of->operation->in_flight ? 1 : 0;
     }
-  }
-  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.proxy_op(row, tally);
-    }
-  }
-  void step(const assemble::StepRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.step(row, tally);
-    }
-  }
-  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.kernel(row, tally);
-    }
-  }
-  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.control(row, tally);
-    }
-  }
-  void net(const assemble::NetRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.net(row, tally);
-    }
-  }
-  void copy_engine(const assemble::CopyEngineRow& row, const assemble::Tally& tally) override {
-    if (!has(row.id)) {
-      trace_.copy_engine(row, tally);
-    }
+    trace_.row(row, tally);
   }
   void mark(const assemble::Mark& mark) override { trace_.mark(mark); }
   void thread(std::int32_t tid, std::string_view name) override { trace_.thread(tid, name); }
@@ -80,7 +41,15 @@ class MissingOnly final : public assemble::Sink {
   void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
-  bool has(std::uint64_t row) const { return journal_.in_trace.contains(row); }
+  bool is_in_trace(const assemble::Row& row) const {
+    if (journal_.in_trace.contains(assemble::row_key(row))) {
+      return true;
+    }
+    // Of an enqueue that was sampled out, the journal knows the operation only.
+    const auto* const call = std::get_if<const assemble::Call*>(&row);
+    return call != nullptr && (*call)->operation != 0 &&
+           journal_.in_trace.contains((*call)->operation | assemble::kOperationKey);
+  }
 
   assemble::Sink& trace_;
   const JournalImage& journal_;

@@ -83,15 +83,7 @@ class Memory final : public exporting::LineSink {
 
 class Nothing final : public assemble::Sink {
  public:
-  void operation(const assemble::Operation&, const assemble::Communicator&,
-                 const assemble::Tally&) override {}
-  void call(const assemble::Call&, const assemble::Tally&) override {}
-  void proxy_op(const assemble::ProxyOpRow&, const assemble::Tally&) override {}
-  void step(const assemble::StepRow&, const assemble::Tally&) override {}
-  void kernel(const assemble::KernelRow&, const assemble::Tally&) override {}
-  void control(const assemble::ControlRow&, const assemble::Tally&) override {}
-  void net(const assemble::NetRow&, const assemble::Tally&) override {}
-  void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally&) override {}
+  void row(const assemble::Row&, const assemble::Tally&) override {}
   void mark(const assemble::Mark&) override {}
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator&) override {}

@@ -15,7 +15,7 @@ ROOMS = {
     "plugin/record": [],
     "plugin/threads": [],
     "plugin/abi": ["plugin/record"],
-    "plugin/assemble": ["plugin/journal/journal_format.h", "plugin/record", "plugin/threads"],
+    "plugin/assemble": ["plugin/record", "plugin/threads"],
     "plugin/journal": ["plugin/assemble", "plugin/record", "plugin/threads"],
     "plugin/export": ["plugin/assemble", "plugin/record"],
     "plugin/topology": [],

@@ -13,7 +13,7 @@ namespace ringside::test {
 class CollectingSink final : public assemble::Sink {
  public:
   std::vector<assemble::Operation> operations;
-  std::vector<assemble::Operation> operations_left_out;
+  std::vector<assemble::Operation> operations_sampled_out;
   std::vector<assemble::Call> calls;
   std::vector<assemble::ProxyOpRow> proxy_ops;
   std::vector<assemble::StepRow> steps;
@@ -25,52 +25,30 @@ class CollectingSink final : public assemble::Sink {
   std::uint64_t starts = 0;  ///< of all tallies
   std::uint64_t joined = 0;
 
-  void operation(const assemble::Operation& row, const assemble::Communicator&,
-                 const assemble::Tally& tally) override {
-    operations.push_back(row);
-    add(tally);
+  void row(const assemble::Row& row, const assemble::Tally& tally) override {
+    std::visit(assemble::Overloaded{
+                   [&](const assemble::OperationRow& of) { operations.push_back(*of.operation); },
+                   [&](const assemble::Call* call) { calls.push_back(*call); },
+                   [&](const assemble::ProxyOpRow* proxy) { proxy_ops.push_back(*proxy); },
+                   [&](const assemble::StepRow* step) { steps.push_back(*step); },
+                   [&](const assemble::KernelRow* kernel) { kernels.push_back(*kernel); },
+                   [&](const assemble::ControlRow* control) { controls.push_back(*control); },
+                   [&](const assemble::NetRow* net) { nets.push_back(*net); },
+                   [](const assemble::CopyEngineRow*) {}},
+               row);
+    starts += tally.starts;
+    joined += tally.joined;
   }
-  void left_out(const assemble::Operation& row, const assemble::Communicator&) override {
-    operations_left_out.push_back(row);
-  }
-  void call(const assemble::Call& row, const assemble::Tally& tally) override {
-    calls.push_back(row);
-    add(tally);
-  }
-  void proxy_op(const assemble::ProxyOpRow& row, const assemble::Tally& tally) override {
-    proxy_ops.push_back(row);
-    add(tally);
-  }
-  void step(const assemble::StepRow& row, const assemble::Tally& tally) override {
-    steps.push_back(row);
-    add(tally);
-  }
-  void kernel(const assemble::KernelRow& row, const assemble::Tally& tally) override {
-    kernels.push_back(row);
-    add(tally);
-  }
-  void control(const assemble::ControlRow& row, const assemble::Tally& tally) override {
-    controls.push_back(row);
-    add(tally);
-  }
-  void net(const assemble::NetRow& row, const assemble::Tally& tally) override {
-    nets.push_back(row);
-    add(tally);
-  }
-  void copy_engine(const assemble::CopyEngineRow&, const assemble::Tally& tally) override {
-    add(tally);
+  void sampled_out(const assemble::Row& row) override {
+    if (const auto* const of = std::get_if<assemble::OperationRow>(&row)) {
+      operations_sampled_out.push_back(*of->operation);
+    }
   }
   void mark(const assemble::Mark& row) override { marks.push_back(row); }
   void thread(std::int32_t, std::string_view) override {}
   void communicator(const assemble::Communicator& row) override { communicators.push_back(row); }
   void gpu_clock(std::uint32_t, const assemble::GpuClockFit&) override {}
   void complete_until(std::int64_t) override {}
-
- private:
-  void add(const assemble::Tally& tally) {
-    starts += tally.starts;
-    joined += tally.joined;
-  }
 };
 
 }  // namespace ringside::test

@@ -113,7 +113,7 @@ TEST_CASE("A full journal keeps what is needed, and what no checkpoint has yet")
   }
   REQUIRE(counter > 400);
   journal.written(row(30));
-  journal.written(31 | assemble::kWrittenOperation);
+  journal.written(31 | assemble::kOperationKey);
   journal.make_room(
       answering([](std::uint64_t operation) { return operation == 20 || operation == 21; }));
   const recover::JournalImage image = memory.read();

@@ -127,7 +127,7 @@ TEST_CASE("what belongs to an operation that is left out is left out with it") {
     CHECK(operation.sample_of == 8);
     CHECK(operation.times_from == assemble::TimesFrom::kProxy);
   }
-  CHECK(sink.operations_left_out.size() == kOperations / 8 * 7);
+  CHECK(sink.operations_sampled_out.size() == kOperations / 8 * 7);
   CHECK(sink.proxy_ops.size() == kOperations / 8);
   CHECK(sink.steps.size() == kOperations / 8);
   CHECK(sink.calls.size() == 4 * kOperations / 8);  // group, call, enqueue, launch
@@ -141,7 +141,7 @@ TEST_CASE("the account adds up when the process ends right behind the last opera
     script.collective(seq);
   }
   script.assembler.close(script.now);
-  CHECK(script.sink.operations.size() + script.sink.operations_left_out.size() == 10);
+  CHECK(script.sink.operations.size() + script.sink.operations_sampled_out.size() == 10);
   CHECK(script.sink.starts + script.sink.joined + script.left_out() == script.consumed());
 }
 

@@ -114,7 +114,7 @@ TEST_CASE("of a communicator that is closed no more is kept than what it was") {
     for (int i = 0; i < 1000; ++i) {
       operation.enqueue_start_ns = operation.start_ns = 10 * i;
       operation.end_ns = operation.start_ns + 5;
-      trace.operation(operation, communicator, {});
+      trace.row(assemble::OperationRow{&operation, &communicator}, {});
     }
     communicator.finalized_ns = 20'000;
     trace.communicator(communicator);
