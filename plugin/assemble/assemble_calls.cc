@@ -17,28 +17,11 @@ using record::EventType;
 // thread launches for it.
 constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
 
-// After this long, no late record of a thread can touch the thread's last slice.
-constexpr std::int64_t kIdleThread_ns = 10'000'000'000;
-
 }  // namespace
 
-// Records of one thread mostly follow each other.
-Assembler::ThreadCalls& Assembler::calls_of(std::int32_t tid) {
-  if (last_calls_.second == nullptr || last_calls_.first != tid) {
-    last_calls_ = {tid, &calls_[tid]};
-  }
-  return *last_calls_.second;
-}
-
-std::int64_t Assembler::call_boundary(std::int32_t tid, std::int64_t ts_ns) {
-  std::int64_t& last = calls_of(tid).last_ns;
-  last = std::max(ts_ns, last + kLeastGap_ns);
-  return last;
-}
-
 void Assembler::start_call(const RecordView& view) {
-  take_marks_of(view.tid, view.ts_ns);
-  const std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
+  user_marks_.take_of(view.tid, view.ts_ns);
+  const std::int64_t start_ns = slices_.boundary_ns(view.tid, view.ts_ns);
   auto& made = std::get<CallEvent>(events_.insert(view.id, view.type).data);
   Call& call = made.call;
   call.type = view.type;
@@ -57,10 +40,9 @@ void Assembler::start_call(const RecordView& view) {
     call.captured = (view.flags & record::kFlagCaptured) != 0;
     made.user_tag = view.has_extra ? view.extra.user_tag : 0;
   }
-  ThreadCalls& thread = calls_of(view.tid);
-  thread.open.push_back(view.id);
+  slices_.begin(view.tid, view.id);
   if (view.type != EventType::kGroup) {
-    thread.before_launch_ns = start_ns;
+    slices_.precede_launch(view.tid, start_ns);
   }
   if (record::is_call(view.type)) {
     if (call.captured) {
@@ -73,19 +55,12 @@ void Assembler::start_call(const RecordView& view) {
 
 void Assembler::stop_call(const RecordView& view, Event& event) {
   Call& call = std::get<CallEvent>(event.data).call;
-  take_marks_of(call.tid, view.ts_ns);
-  ThreadCalls& thread = calls_of(call.tid);
-  std::vector<record::EventId>& open = thread.open;
-  call.nests = view.tid == call.tid && !open.empty() && open.back() == view.id;
-  if (call.nests) {
-    open.pop_back();
-  } else {
-    std::erase(open, view.id);
-  }
-  call.end_ns =
-      call.nests ? call_boundary(call.tid, view.ts_ns) : std::max(view.ts_ns, call.start_ns);
+  user_marks_.take_of(call.tid, view.ts_ns);
+  const ThreadSlices::End end = slices_.end(call.tid, view.tid, view.id, call.start_ns, view.ts_ns);
+  call.nests = end.nests;
+  call.end_ns = end.ts_ns;
   if (call.type != EventType::kKernelLaunch && view.tid == call.tid) {
-    thread.before_launch_ns = std::max(thread.before_launch_ns, view.ts_ns);
+    slices_.precede_launch(call.tid, view.ts_ns);
   }
   if (record::is_coll_like(call.type)) {
     write_call(event);
@@ -97,7 +72,7 @@ void Assembler::stop_call(const RecordView& view, Event& event) {
     return;
   }
   auto& called = std::get<CallEvent>(event.data);
-  called.is_held = sampling_.is_on() && holds_back(view.id, called);
+  called.is_held = sampler_.is_on() && holds_back(view.id, called);
   if (!called.is_held) {
     write_call(event);
   }
@@ -123,7 +98,7 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   made.call_row = call.call.id;
   made.kind = OperationKind::kApi;
   made.context = call.call.context;
-  made.rank = communicator(call.call.context).rank;
+  made.rank = communicators_.of(call.call.context).rank;
   made.tid = made.call_tid = call.call.tid;
   made.func = call.call.func;
   made.datatype = call.call.datatype;
@@ -136,30 +111,15 @@ Operation Assembler::call_operation(const CallEvent& call, std::uint64_t number,
   made.root_or_peer = call.call.root_or_depth;
   made.stream = call.call.stream;
   made.user_tag = call.user_tag;
-  made.window = window_at(call.call.start_ns);
+  made.window = history_.window_at(call.call.start_ns);
   made.enqueue_start_ns = call.call.start_ns;
   made.enqueue_end_ns = call.call.end_ns;
   made.in_flight = in_flight;
   return made;
 }
 
-// A process may have threads that come and go for weeks. The table is searched only when it has
-// doubled since the last search, so each entry costs little.
-void Assembler::forget_idle_threads(std::int64_t now_ns) {
-  if (calls_.size() < forget_threads_at_) {
-    return;
-  }
-  std::erase_if(calls_, [&](const auto& entry) {
-    const ThreadCalls& thread = entry.second;
-    return thread.open.empty() && thread.ranges_left_out == 0 &&
-           now_ns - thread.last_ns >= kIdleThread_ns;
-  });
-  last_calls_ = {};
-  forget_threads_at_ = std::max(kLeastThreads, 2 * calls_.size());
-}
-
 void Assembler::settle_calls(std::int64_t now_ns) {
-  forget_idle_threads(now_ns);
+  slices_.forget_idle(now_ns);
   std::erase_if(childless_calls_, [&](record::EventId id) {
     Event* const found = events_.find(id);
     if (found == nullptr) {
@@ -182,7 +142,7 @@ void Assembler::settle_calls(std::int64_t now_ns) {
       let_go(*found);
     }
     const Operation made = call_operation(call, next_operation_++, false);
-    sink_.row(OperationRow{&made, &communicator(made.context)}, Tally{});
+    sink_.row(OperationRow{&made, &communicators_.of(made.context)}, Tally{});
     ++operations_written_;
     events_.erase(id);
     return true;

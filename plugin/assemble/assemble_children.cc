@@ -15,10 +15,6 @@ using record::EventId;
 using record::EventState;
 using record::EventType;
 
-// How much later than its callback a stamp may seem, for the fit's own error: it is too late rather
-// than too early.
-constexpr std::int64_t kStampTolerance_ns = 1'000'000;
-
 void lower(std::int64_t& earliest, std::int64_t ts_ns) {
   earliest = earliest == kUnknownTime ? ts_ns : std::min(earliest, ts_ns);
 }
@@ -117,7 +113,7 @@ void Assembler::start_child(const RecordView& view) {
       made.gpu_start = kernel.gpu_time;
       made.callback_start_ns = view.ts_ns;
       if (kernel.gpu_time != 0) {
-        gpu_clock(common.context).add(kernel.gpu_time, view.ts_ns);
+        gpu_clocks_.clock(common.context).add(kernel.gpu_time, view.ts_ns);
       }
       event.data = made;
       break;
@@ -183,7 +179,7 @@ void Assembler::state_of_child(const RecordView& view, Event& event) {
       kernel->gpu_stop = args.value;
       kernel->callback_stop_ns = view.ts_ns;
       if (args.value != 0) {
-        gpu_clock(kernel->context).add(args.value, view.ts_ns);
+        gpu_clocks_.clock(kernel->context).add(args.value, view.ts_ns);
       }
     }
   } else if (auto* control = std::get_if<ControlRow>(&event.data)) {
@@ -334,60 +330,10 @@ void Assembler::stop_kernel(KernelRow& kernel, const Event& event, std::int64_t 
     return;
   }
   if (!event.sampled_out) {
-    place_kernel(kernel, operation != nullptr ? operation->earliest_ns : kUnknownTime);
+    gpu_clocks_.place(kernel, operation != nullptr ? operation->earliest_ns : kUnknownTime);
+    write_changed_fits();
   }
   write_row(event, &kernel);
-}
-
-// Puts a kernel's stamps on the time line, or, where they cannot be true, the callbacks' times.
-// Known lies: a slot of NCCL's ring of 64 that another operation has overwritten; counters that are
-// out of step.
-void Assembler::place_kernel(KernelRow& row, std::int64_t earliest_ns) {
-  row.start_ns = row.callback_start_ns;
-  row.end_ns = row.callback_stop_ns;
-  if (row.gpu_start == 0 || row.in_flight) {
-    return;  // version 3 has no stamps: the callbacks' times are what there is
-  }
-  if (row.gpu_stop == 0) {
-    row.rejected = "no stop stamp";
-    return;
-  }
-  if (row.gpu_stop < row.gpu_start) {
-    row.rejected = "stop before start";
-    return;
-  }
-  const GpuClockFit& fit = gpu_clock(row.context).fit();
-  const std::int64_t start_ns = fit.host_ns(row.gpu_start);
-  const std::int64_t end_ns = fit.host_ns(row.gpu_stop);
-  if (earliest_ns != kUnknownTime && start_ns < earliest_ns - fit.early_error_ns(row.gpu_start)) {
-    row.rejected = "start before the launch";
-    return;
-  }
-  if (end_ns > row.callback_stop_ns + kStampTolerance_ns) {
-    row.rejected = "stop after its callback";
-    return;
-  }
-  row.start_ns = std::max<std::int64_t>(start_ns, 0);
-  row.end_ns = std::max(end_ns, row.start_ns);
-  GpuClockFit& written = written_fits_[row.context];
-  constexpr std::int64_t kWorthALine_ns = 1000;
-  if (written.samples == 0 || written.unconfirmed != fit.unconfirmed ||
-      std::abs(written.host_ns(row.gpu_stop) - end_ns) > kWorthALine_ns) {
-    written = fit;
-    sink_.gpu_clock(row.context, fit);
-  }
-}
-
-GpuClock& Assembler::gpu_clock(std::uint32_t context) {
-  if (context >= gpu_clock_of_.size()) {
-    gpu_clock_of_.resize(context + std::size_t{1});
-  }
-  GpuClock*& clock = gpu_clock_of_[context];
-  if (clock == nullptr) {
-    const Communicator& of = communicator(context);
-    clock = &gpu_clocks_[of.gpu_uuid.empty() ? std::to_string(context) : of.gpu_uuid];
-  }
-  return *clock;
 }
 
 }  // namespace ringside::assemble

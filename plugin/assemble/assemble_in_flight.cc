@@ -140,9 +140,7 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
     if (begun_ns == kUnknownTime) {
       // Of what else is open (a network plugin's event, say) nothing is known but its call; and of
       // a call that has not returned, if its thread has made others since, only the end was lost.
-      const auto calls = calls_.find(made.operation.tid);
-      const bool silent = calls != calls_.end() && calls->second.last_ns <= until_ns;
-      if (made.call_returned || !silent) {
+      if (made.call_returned || !slices_.is_silent_since(made.operation.tid, until_ns)) {
         continue;
       }
       begun_ns = made.operation.enqueue_start_ns;

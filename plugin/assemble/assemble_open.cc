@@ -13,7 +13,7 @@ using record::EventId;
 using record::EventType;
 
 // Of an event that is not a call.
-void Assembler::write_open_row(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
+void Assembler::write_open_row(Sink& sink, const Event& event, std::int64_t now_ns) {
   const Tally tally = event.tally();
   const auto in_flight = [](auto row) {
     row.in_flight = true;
@@ -29,7 +29,7 @@ void Assembler::write_open_row(Sink& sink, EventId id, const Event& event, std::
     sink.row(&open.row, tally);
   } else if (const auto* kernel = std::get_if<KernelRow>(&event.data)) {
     KernelRow row = in_flight(*kernel);
-    place_kernel(row, kUnknownTime);
+    row.end_ns = row.callback_stop_ns;
     sink.row(&row, tally);
   } else if (const auto* control = std::get_if<ControlRow>(&event.data)) {
     const ControlRow row = in_flight(*control);
@@ -40,36 +40,20 @@ void Assembler::write_open_row(Sink& sink, EventId id, const Event& event, std::
   } else if (const auto* engine = std::get_if<CopyEngineRow>(&event.data)) {
     const CopyEngineRow row = in_flight(*engine);
     sink.row(&row, tally);
-  } else if (const auto* range = std::get_if<Mark>(&event.data)) {
-    Mark open = in_flight(*range);
-    open.end_ns = end_of_open_ns(open.tid, id, open.ts_ns, now_ns);
-    sink.mark(open);
   }
-}
-
-// Calls and ranges within others end within them, also once Perfetto has rounded (kLeastGap_ns).
-std::int64_t Assembler::end_of_open_ns(std::int32_t tid, EventId id, std::int64_t start_ns,
-                                       std::int64_t now_ns) const {
-  const auto thread = calls_.find(tid);
-  if (thread == calls_.end()) {
-    return std::max(now_ns, start_ns);
-  }
-  const std::vector<EventId>& open = thread->second.open;
-  const auto own = std::find(open.begin(), open.end(), id);
-  const auto inner = own != open.end() ? open.end() - own - 1 : 0;
-  return std::max(now_ns, start_ns) + inner * kLeastGap_ns;
 }
 
 // Of a call that has not ended. An enqueue's callbacks are accounted for with its operation.
 void Assembler::write_open_call(Sink& sink, EventId id, const Event& event, std::int64_t now_ns) {
   Call call = std::get<CallEvent>(event.data).call;
-  call.end_ns = end_of_open_ns(call.tid, id, call.start_ns, now_ns);
+  call.end_ns = slices_.end_of_open_ns(call.tid, id, call.start_ns, now_ns);
   call.in_flight = true;
   call.sampled_out = event.sampled_out;
   sink.row(&call, call.operation == 0 ? event.tally() : Tally{});
 }
 
 std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
+  user_marks_.write_open(sink, now_ns);
   std::uint64_t written = 0;
   std::vector<EventId> open;
   open.reserve(events_.size());
@@ -81,7 +65,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     const Event& event = *events_.find(id);
     const auto* called = std::get_if<CallEvent>(&event.data);
     if (called == nullptr) {
-      write_open_row(sink, id, event, now_ns);
+      write_open_row(sink, event, now_ns);
     } else if (called->call.end_ns == kUnknownTime) {
       write_open_call(sink, id, event, now_ns);
     } else if (called->is_held) {
@@ -93,11 +77,12 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     if (state == nullptr || state->finished) {
       return;
     }
-    std::vector<KernelRow> kernels;
-    Operation operation = build(*state, kernels);
+    Built built = build(*state);
+    auto& [operation, kernels, extent] = built;
+    write_changed_fits();
     operation.in_flight = state->open_children > 0 || operation.enqueue_end_ns == kUnknownTime ||
                           (state->expects_kernels && operation.state != OperationState::kCompleted);
-    const OperationRow row{&operation, &communicator(operation.context)};
+    const OperationRow row{&operation, &communicators_.of(operation.context)};
     // What was seen to end is over, but for the wait for what may come late.
     if (operation.sampled_out && !operation.in_flight) {
       if (&sink == &sink_) {
@@ -130,7 +115,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     }
     const Operation operation =
         call_operation(call, number++, call.call.end_ns == kUnknownTime || group_of(call));
-    sink.row(OperationRow{&operation, &communicator(operation.context)}, Tally{});
+    sink.row(OperationRow{&operation, &communicators_.of(operation.context)}, Tally{});
     ++written;
   }
   return written;
@@ -138,8 +123,9 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
 
 void Assembler::keep_limits(std::int64_t now_ns) {
   if (orphans_.size() > limits_.orphans) {
-    orphans_.front().deadline_ns = now_ns;
-    retry_oldest_orphan(now_ns);
+    orphans_.give_up_oldest([this](const RecordView& view, std::uint64_t operation, bool last_try) {
+      return retry(view, operation, last_try);
+    });
   }
   if (captured_.size() > limits_.captured) {
     const Event* const oldest = events_.find(captured_.front());
@@ -163,9 +149,6 @@ void Assembler::keep_limits(std::int64_t now_ns) {
 
 // What has been written and is only remembered has bounds of its own.
 bool Assembler::can_be_given_up(const Event& event) const {
-  if (std::holds_alternative<Mark>(event.data)) {
-    return false;
-  }
   const auto* const called = std::get_if<CallEvent>(&event.data);
   if (called == nullptr) {
     return true;
@@ -214,12 +197,7 @@ void Assembler::give_up_oldest(std::int64_t now_ns) {
     give_up(id, now_ns);
   }
   forget_finished(now_ns);
-  for (auto& [tid, calls] : calls_) {
-    // In the order of their starts, as what was given up is.
-    const auto kept = std::find_if(calls.open.begin(), calls.open.end(),
-                                   [&](EventId id) { return events_.contains(id); });
-    calls.open.erase(calls.open.begin(), kept);
-  }
+  slices_.drop_unknown([&](EventId id) { return UserMarks::is_range(id) || events_.contains(id); });
 }
 
 void Assembler::give_up(EventId id, std::int64_t now_ns) {
@@ -244,7 +222,7 @@ void Assembler::give_up(EventId id, std::int64_t now_ns) {
     }
     operation->open_children -= event->type != EventType::kProxyStep ? 1 : 0;
   }
-  write_open_row(sink_, id, *event, now_ns);
+  write_open_row(sink_, *event, now_ns);
   events_.erase(id);
 }
 
@@ -266,7 +244,7 @@ void Assembler::give_up_call(EventId id, Event& event, std::int64_t now_ns) {
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
     const Operation made = call_operation(called, next_operation_++, !ended || group_of(called));
-    sink_.row(OperationRow{&made, &communicator(made.context)}, Tally{});
+    sink_.row(OperationRow{&made, &communicators_.of(made.context)}, Tally{});
     ++operations_written_;
   }
 }

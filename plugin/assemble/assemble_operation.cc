@@ -26,31 +26,6 @@ constexpr std::int64_t kFinalizedWait_ns = 2'000'000'000;
 // Finished operations stay known for those that come late.
 constexpr std::int64_t kGrace_ns = 5'000'000'000;
 
-// How much later than another a channel of the same kernel may begin, and the GPU clock's fit may
-// err.
-constexpr std::int64_t kMostSkew_ns = 50'000;
-
-// From where to where the stamps of some channels go; those rejected left out.
-struct Extent {
-  std::int64_t first_start_ns = kUnknownTime, last_start_ns = kUnknownTime;
-  std::int64_t first_end_ns = kUnknownTime, last_end_ns = kUnknownTime;
-};
-
-Extent extent(const std::vector<KernelRow>& kernels) {
-  Extent of;
-  for (const KernelRow& row : kernels) {
-    if (!row.rejected.empty() || row.gpu_start == 0) {
-      continue;
-    }
-    const bool first = of.first_start_ns == kUnknownTime;
-    of.first_start_ns = first ? row.start_ns : std::min(of.first_start_ns, row.start_ns);
-    of.first_end_ns = first ? row.end_ns : std::min(of.first_end_ns, row.end_ns);
-    of.last_start_ns = std::max(of.last_start_ns, row.start_ns);
-    of.last_end_ns = std::max(of.last_end_ns, row.end_ns);
-  }
-  return of;
-}
-
 void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
   operation.start_ns =
       operation.start_ns == kUnknownTime ? start_ns : std::min(operation.start_ns, start_ns);
@@ -58,22 +33,6 @@ void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
 }
 
 }  // namespace
-
-std::uint32_t Assembler::window_at(std::int64_t ts_ns) const {
-  std::uint32_t number = windows_.empty() ? 0 : windows_.front().number;
-  for (auto window = windows_.rbegin(); window != windows_.rend(); ++window) {
-    if (window->start_ns <= ts_ns) {
-      return window->number;
-    }
-  }
-  return number;
-}
-
-std::uint32_t Assembler::types_at(std::int64_t ts_ns) const {
-  const auto found = std::find_if(expected_.rbegin(), expected_.rend(),
-                                  [ts_ns](const Expected& of) { return of.since_ns <= ts_ns; });
-  return found != expected_.rend() ? found->types : expected_.empty() ? 0 : expected_.front().types;
-}
 
 // NCCL reads its activation mask at the start of the GroupApi (up to 2.25 of the Group), and keeps
 // what it has read for the operation and for its proxy operations (observed with 2.30.7); for a
@@ -96,7 +55,7 @@ std::int64_t Assembler::mask_read_ns(const Operation& operation, const Event* gr
 }
 
 void Assembler::start_operation(const RecordView& view) {
-  take_marks_of(view.tid, view.ts_ns);
+  user_marks_.take_of(view.tid, view.ts_ns);
   const record::CollPayload& coll = view.payload.coll;
   const std::uint64_t number = given_operation_ != 0 ? given_operation_ : next_operation_++;
   next_operation_ = std::max(next_operation_, number + 1);
@@ -136,7 +95,7 @@ void Assembler::start_operation(const RecordView& view) {
   made.has_bytes = bytes.has_value();
   made.bytes = bytes.value_or(0);
 
-  std::int64_t start_ns = call_boundary(view.tid, view.ts_ns);
+  std::int64_t start_ns = slices_.boundary_ns(view.tid, view.ts_ns);
   Event* const group = events_.find(
       view.has_extra && view.extra.parent_group != 0 ? view.extra.parent_group : coll.parent);
   if (group != nullptr && group->type == EventType::kGroup) {
@@ -147,7 +106,7 @@ void Assembler::start_operation(const RecordView& view) {
   // Colls and P2ps on the same thread, so it can have started before these, but not before what the
   // thread did before the launch. The kernels of a graph, and those behind one, wait for the
   // callback in which these events are made.
-  open.earliest_ns = calls_of(view.tid).before_launch_ns;
+  open.earliest_ns = slices_.before_launch_ns(view.tid);
   Event* const parent = events_.find(coll.parent);
   Event* call = nullptr;
   bool is_first_of_call = true;
@@ -173,19 +132,19 @@ void Assembler::start_operation(const RecordView& view) {
   } else if (made.kind == OperationKind::kColl && count_is_in_bytes(made.func)) {
     made.datatype = "bytes";
   }
-  made.window = window_at(made.enqueue_start_ns);
-  if (sampling_.is_on()) {
-    made.sampled_out = !chooses(view, made);
+  made.window = history_.window_at(made.enqueue_start_ns);
+  if (sampler_.is_on()) {
+    made.sampled_out = !sampler_.chooses(communicators_.of(view.context), view.ts_ns, made);
     tell_calls(group, call, is_first_of_call, !made.sampled_out);
   }
   open.event = view.id;
   open.tally = {view.type, 1, 0};
   open.last_activity_ns = view.ts_ns;
-  const std::uint32_t types = types_at(mask_read_ns(made, group, call));
+  const std::uint32_t types = history_.types_at(mask_read_ns(made, group, call));
   open.expects_proxies = (types & record::bit(EventType::kProxyOp)) != 0;
   open.expects_kernels = (types & record::bit(EventType::kKernelCh)) != 0 && made.channels > 0 &&
                          !made.symmetric && made.kind != OperationKind::kCopyEngine &&
-                         communicator(view.context).abi_version >= 3;
+                         communicators_.of(view.context).abi_version >= 3;
 
   Event& event = events_.insert(view.id, view.type);
   event.operation = number;
@@ -200,7 +159,7 @@ void Assembler::start_operation(const RecordView& view) {
   enqueue.captured = made.captured;
   enqueue.start_ns = start_ns;
   unfinished_.add(number, made.enqueue_start_ns);
-  calls_of(view.tid).open.push_back(view.id);
+  slices_.begin(view.tid, view.id);
 }
 
 // For how long an operation without kernel channels must be quiet.
@@ -212,7 +171,7 @@ std::int64_t Assembler::quiet_wait_ns(const OpenOperation& open) const {
 
 bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) const {
   const Operation& operation = open.operation;
-  const Communicator& in = communicator(operation.context);
+  const Communicator& in = communicators_.of(operation.context);
   const bool gone =
       in.finalized_ns != kUnknownTime && now_ns - in.finalized_ns >= kFinalizedWait_ns;
   if (operation.enqueue_end_ns == kUnknownTime) {
@@ -233,59 +192,22 @@ bool Assembler::is_finished(const OpenOperation& open, std::int64_t now_ns) cons
   return quiet_ns >= (overtaken || open.kernels_stopped > 0 ? kSettle_ns : kKernelWait_ns);
 }
 
-// Kernels of a communicator run one after the other. One that seems to begin before the one ahead
-// of it is over, and whose channels do not even overlap each other, has stamps of other kernels,
-// and nothing tells which: none is used. (NCCL's counters of host and device can get out of step;
-// then each later stamp of a channel is an earlier kernel's. Channels alone that do not overlap
-// prove nothing: a busy GPU starts some late.)
-void Assembler::reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const {
-  const Extent own = extent(kernels);
-  const auto at = kernel_order_.find(open.operation.context);
-  if (own.first_start_ns == kUnknownTime || at == kernel_order_.end() ||
-      own.last_start_ns - own.first_end_ns <= kMostSkew_ns) {
-    return;
+Assembler::Built Assembler::build(const OpenOperation& open) {
+  Built built{open.operation, {}, {}};
+  auto& [made, kernels, extent] = built;
+  for (const OpenOperation::Kernel& kernel : open.kernels) {
+    kernels.push_back(kernel.row);
+    gpu_clocks_.place(kernels.back(), open.earliest_ns);
   }
-  const KernelOrder& order = at->second;
-  const bool same_kernel = open.operation.group != 0 && open.operation.group == order.group;
-  const std::int64_t ahead_end_ns = same_kernel ? order.before_end_ns : order.end_ns;
-  if (own.first_start_ns >= ahead_end_ns - kMostSkew_ns) {
-    return;
-  }
+  extent = KernelOrder::extent(kernels);
+  const bool has_stamps_of_others = kernel_order_.has_stamps_of_others(made, extent);
   for (KernelRow& row : kernels) {
-    if (row.rejected.empty() && row.gpu_start != 0) {
+    if (has_stamps_of_others && row.rejected.empty() && row.gpu_start != 0) {
+      // Nothing tells which of them are, so none is used.
       row.rejected = "stamps of several kernels";
       row.start_ns = row.callback_start_ns;
       row.end_ns = row.callback_stop_ns;
     }
-  }
-}
-
-void Assembler::note_kernel_order(const OpenOperation& open) {
-  std::vector<KernelRow> kernels;
-  for (const OpenOperation::Kernel& kernel : open.kernels) {
-    kernels.push_back(kernel.row);
-    place_kernel(kernels.back(), open.earliest_ns);
-  }
-  const Extent own = extent(kernels);
-  if (own.first_start_ns == kUnknownTime) {
-    return;
-  }
-  KernelOrder& order = kernel_order_[open.operation.context];
-  if (open.operation.group == 0 || open.operation.group != order.group) {
-    order.group = open.operation.group;
-    order.before_end_ns = order.end_ns;
-  }
-  order.end_ns = std::max(order.end_ns, own.last_end_ns);
-}
-
-Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& kernels) {
-  Operation made = open.operation;
-  for (const OpenOperation::Kernel& kernel : open.kernels) {
-    kernels.push_back(kernel.row);
-    place_kernel(kernels.back(), open.earliest_ns);
-  }
-  reject_misplaced(open, kernels);
-  for (const KernelRow& row : kernels) {
     if (!row.rejected.empty()) {
       ++made.gpu_rejected;
       continue;
@@ -294,7 +216,7 @@ Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& ke
     made.gpu_polled = row.gpu_start == 0;
     widen(row.start_ns, row.end_ns, made);
   }
-  const bool over = open.open_children == 0;
+  const bool is_over = open.open_children == 0;
   if (made.gpu_channels > 0) {
     made.times_from = TimesFrom::kGpu;
   } else if (open.network_first_ns != kUnknownTime) {
@@ -304,20 +226,27 @@ Operation Assembler::build(const OpenOperation& open, std::vector<KernelRow>& ke
     made.times_from = TimesFrom::kProxyQueue;
     widen(open.proxy_first_ns, open.proxy_last_ns, made);
   }
-  if (over && (made.times_from != TimesFrom::kEnqueue || !open.kernels.empty())) {
+  if (is_over && (made.times_from != TimesFrom::kEnqueue || !open.kernels.empty())) {
     made.state = OperationState::kCompleted;
-  } else if (!over) {
+  } else if (!is_over) {
     made.state = OperationState::kStarted;
     made.end_ns = kUnknownTime;
   }
-  return made;
+  return built;
+}
+
+void Assembler::write_changed_fits() {
+  for (const GpuClocks::ChangedFit& changed : gpu_clocks_.take_changed_fits()) {
+    sink_.gpu_clock(changed.context, changed.fit);
+  }
 }
 
 void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
-  std::vector<KernelRow> kernels;
-  Operation made = build(open, kernels);
+  Built built = build(open);
+  auto& [made, kernels, extent] = built;
+  write_changed_fits();
   made.in_flight = open.open_children > 0 || made.enqueue_end_ns == kUnknownTime;
-  const OperationRow row{&made, &communicator(made.context)};
+  const OperationRow row{&made, &communicators_.of(made.context)};
   const bool is_sampled_out = made.sampled_out && !made.in_flight;
   if (is_sampled_out) {
     sample_out(row, open.tally);
@@ -332,7 +261,7 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
       sink_.row(&kernels[i], open.kernels[i].tally);
     }
   }
-  note_kernel_order(open);
+  kernel_order_.add(made, extent);
   if (made.state == OperationState::kCompleted) {
     note_end(open);
   }
@@ -358,7 +287,7 @@ void Assembler::forget(const Finished& gone, std::int64_t now_ns) {
   }
   if (call.end_ns == kUnknownTime) {  // a full ring has lost its end
     write_open_call(sink_, gone.call, *found, now_ns);
-    std::erase(calls_of(call.tid).open, gone.call);
+    slices_.drop(call.tid, gone.call);
   }
   events_.erase(gone.call);
 }

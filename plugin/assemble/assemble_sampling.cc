@@ -2,68 +2,10 @@
 //
 // Sampling: which operations are left out, and with them what belongs to them. They are assembled
 // all the same: what is in flight is always seen, and so is what hangs.
-#include <limits>
-
 #include "plugin/assemble/assembler.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
-namespace {
-
-constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
-
-// Up to this version NCCL counts operations only while they are recorded.
-constexpr int kLastWithOwnCount = 3;
-
-}  // namespace
-
-void Assembler::begin_sampling(Communicator& of) {
-  of.coll_unsampled = sampling_.coll_of > 1 && of.abi_version <= kLastWithOwnCount;
-  of.p2p_unsampled = sampling_.p2p_of > 1 && !expect_p2p_;
-  if (sampling_.p2p_of > 1 && expect_p2p_) {
-    places_[of.context] = {kForEver, {}};
-  }
-}
-
-void Assembler::lose_places(std::int64_t ts_ns) {
-  expect_p2p_ = false;
-  for (auto& [context, places] : places_) {
-    if (places.until_ns == kForEver) {
-      places.until_ns = ts_ns;
-      communicators_[context].p2p_unsampled = true;
-      sink_.communicator(communicators_[context]);
-    }
-  }
-}
-
-std::optional<std::uint64_t> Assembler::place_in_lane(const RecordView& view,
-                                                      const Operation& operation) {
-  const auto places = places_.find(view.context);
-  if (places == places_.end() || view.ts_ns >= places->second.until_ns) {
-    return std::nullopt;
-  }
-  return places->second.next[{operation.root_or_peer, operation.func == "Recv"}]++;
-}
-
-bool Assembler::chooses(const RecordView& view, Operation& operation) {
-  bool is_kept = keeps_time(sampling_, base_ns_ + operation.enqueue_start_ns) &&
-                 (!operation.has_bytes || operation.bytes >= sampling_.min_bytes);
-  if (operation.kind != OperationKind::kP2p) {
-    if (sampling_.coll_of > 1 && !communicator(view.context).coll_unsampled) {
-      operation.sample_of = sampling_.coll_of;
-      is_kept = is_kept && keeps_number(operation.func, operation.seq, sampling_.coll_of);
-    }
-    return is_kept;
-  }
-  if (const auto place = place_in_lane(view, operation)) {
-    operation.has_seq = true;
-    operation.seq = *place;
-    operation.sample_of = sampling_.p2p_of;
-    is_kept = is_kept && keeps_number(kSampledPair, *place, sampling_.p2p_of);
-  }
-  return is_kept;
-}
-
 // Calls go with their operation, groups with the last of theirs that is kept.
 void Assembler::tell_calls(Event* group, Event* call, bool is_first_of_call, bool is_kept) {
   const auto count = [&](Event* of) {

@@ -15,7 +15,7 @@ using record::EventId;
 using record::EventType;
 using record::RecordKind;
 
-constexpr std::int64_t kOrphanWait_ns = 1'000'000'000;
+constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
 std::size_t index_of(EventType type) {
   return static_cast<std::size_t>(type);
@@ -29,45 +29,30 @@ EventId parent_of(const RecordView& view) {
 }  // namespace
 
 void Assembler::open_communicator(const Communicator& opened) {
-  if (communicators_.size() <= opened.context) {
-    communicators_.resize(opened.context + 1);
-  }
-  communicators_[opened.context] = opened;
-  begin_sampling(communicators_[opened.context]);
-  if (opened.context < gpu_clock_of_.size()) {
-    gpu_clock_of_[opened.context] = nullptr;  // its GPU is known now
-  }
-  sink_.communicator(communicators_[opened.context]);
+  Communicator& communicator = communicators_.open(opened);
+  sampler_.open(communicator);
+  gpu_clocks_.learn_gpu(communicator.context);
+  sink_.communicator(communicator);
 }
 
 void Assembler::close_communicator(std::uint32_t context, std::int64_t ts_ns) {
-  if (context == 0 || context >= communicators_.size()) {
-    return;
+  if (Communicator* const closed = communicators_.find(context)) {
+    closed->finalized_ns = ts_ns;
+    sink_.communicator(*closed);
   }
-  communicators_[context].finalized_ns = ts_ns;
-  sink_.communicator(communicators_[context]);
-}
-
-void Assembler::open_window(std::uint32_t number, std::int64_t start_ns) {
-  // Events that began longer ago than so many windows are counted to the oldest that is known.
-  constexpr std::size_t kMostWindows = 4096;
-  if (windows_.size() == kMostWindows) {
-    windows_.erase(windows_.begin(), windows_.begin() + kMostWindows / 2);
-  }
-  windows_.push_back({number, start_ns});
 }
 
 void Assembler::expect(std::uint32_t types, std::int64_t since_ns) {
-  constexpr std::size_t kMostChanges = 4096;
-  if (expected_.size() == kMostChanges) {
-    expected_.erase(expected_.begin(), expected_.begin() + kMostChanges / 2);
-  }
-  expected_.push_back({types, since_ns});
-  expect_p2p_ = (types & record::bit(record::EventType::kP2p)) != 0;
+  history_.expect(types, since_ns);
+  sampler_.record_p2p((types & record::bit(EventType::kP2p)) != 0);
 }
 
-const Communicator& Assembler::communicator(std::uint32_t context) const {
-  return communicators_[context < communicators_.size() ? context : 0];
+void Assembler::lose_places(std::int64_t ts_ns) {
+  for (const std::uint32_t context : sampler_.stop_counting(ts_ns)) {
+    Communicator& communicator = *communicators_.find(context);
+    communicator.p2p_unsampled = true;
+    sink_.communicator(communicator);
+  }
 }
 
 std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation) {
@@ -87,7 +72,7 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
       joined = joined_operation_;
     } else {
       joined = operation;
-      orphans_.push_back({view, view.ts_ns + kOrphanWait_ns, operation});
+      orphans_.add(view, operation);
     }
     keep_limits(view.ts_ns);  // may join an older record
     ++counts_.consumed[index_of(view.type)];
@@ -111,10 +96,7 @@ bool Assembler::is_waited_for(const Event& event) const {
 }
 
 void Assembler::answer(std::span<Question> questions) const {
-  IdSet orphans(orphans_.size());
-  for (const Orphan& orphan : orphans_) {
-    orphans.insert(orphan.view.id);
-  }
+  const IdSet orphans = orphans_.ids();
   // What is asked for is mostly in no cache. So many look-ups go on at the same time.
   constexpr std::size_t kAtOnce = 32;
   std::array<const Event*, kAtOnce> events{};
@@ -165,8 +147,8 @@ bool Assembler::start(const RecordView& view, bool last_try) {
   if (parent != 0 && !last_try && !events_.contains(parent)) {
     return false;
   }
-  if (view.context != 0) {
-    learn(view);
+  if (const Communicator* const changed = communicators_.learn(view, names_)) {
+    sink_.communicator(*changed);
   }
   if (record::is_coll_like(view.type)) {
     start_operation(view);
@@ -210,53 +192,16 @@ bool Assembler::stop(const RecordView& view) {
   return true;
 }
 
+bool Assembler::retry(const RecordView& view, std::uint64_t operation, bool last_try) {
+  given_operation_ = operation;
+  const bool is_joined = join(view, last_try);
+  counts_.stale[index_of(view.type)] += !is_joined && last_try ? 1 : 0;
+  return is_joined || last_try;
+}
+
 void Assembler::retry_orphans(std::int64_t now_ns) {
-  // Once through: what finds no event goes to the back of the queue again, in the same order.
-  for (std::size_t left = orphans_.size(); left != 0; --left) {
-    retry_oldest_orphan(now_ns);
-  }
-}
-
-void Assembler::retry_oldest_orphan(std::int64_t now_ns) {
-  const Orphan orphan = orphans_.front();
-  orphans_.pop_front();
-  const bool late = now_ns >= orphan.deadline_ns;
-  given_operation_ = orphan.operation;
-  if (join(orphan.view, late)) {
-    return;
-  }
-  if (late) {
-    ++counts_.stale[index_of(orphan.view.type)];
-  } else {
-    orphans_.push_back(orphan);
-  }
-}
-
-// Versions 1 to 3 tell who a communicator is with its operations only.
-void Assembler::learn(const RecordView& view) {
-  if (view.context >= communicators_.size() || !view.has_extra ||
-      (view.type != EventType::kColl && view.type != EventType::kP2p)) {
-    return;
-  }
-  Communicator& known = communicators_[view.context];
-  bool changed = false;
-  if (!known.rank_known && known.abi_version != 0) {
-    known.rank = view.extra.rank_or_qp;
-    known.rank_known = true;
-    changed = true;
-  }
-  if (!known.has_hash && view.extra.comm_hash != 0) {
-    known.hash = view.extra.comm_hash;
-    known.has_hash = true;
-    changed = true;
-  }
-  if (known.name.empty() && (view.extra.flags & record::kExtraCommName) != 0) {
-    known.name = names_.text(view.ring, view.extra.variant);
-    changed = !known.name.empty() || changed;
-  }
-  if (changed) {
-    sink_.communicator(known);
-  }
+  orphans_.retry_all(now_ns, [this](const RecordView& view, std::uint64_t operation,
+                                    bool last_try) { return retry(view, operation, last_try); });
 }
 
 void Assembler::settle(std::int64_t now_ns) {
@@ -266,12 +211,8 @@ void Assembler::settle(std::int64_t now_ns) {
 }
 
 void Assembler::close(std::int64_t now_ns) {
-  take_marks(std::numeric_limits<std::int64_t>::max());
-  // No event comes any more for whom the orphans could wait.
-  for (Orphan& orphan : orphans_) {
-    orphan.deadline_ns = now_ns;
-  }
-  retry_orphans(now_ns);
+  user_marks_.take(kForEver);
+  retry_orphans(kForEver);  // nothing comes any more for which they could wait
   settle_calls(now_ns);
   settle_operations(now_ns);
   operations_written_ += write_in_flight(sink_, now_ns);
@@ -282,8 +223,8 @@ void Assembler::close(std::int64_t now_ns) {
   captured_.clear();
   kernels_held_ = 0;
   childless_calls_.clear();
-  calls_.clear();
-  last_calls_ = {};
+  slices_.clear();
+  user_marks_.clear();
 }
 
 }  // namespace ringside::assemble

@@ -29,16 +29,22 @@
 #include <utility>
 #include <vector>
 
+#include "plugin/assemble/communicators.h"
 #include "plugin/assemble/event.h"
-#include "plugin/assemble/gpu_clock.h"
+#include "plugin/assemble/gpu_clocks.h"
 #include "plugin/assemble/id_map.h"
 #include "plugin/assemble/in_flight.h"
+#include "plugin/assemble/kernel_order.h"
 #include "plugin/assemble/name_table.h"
+#include "plugin/assemble/orphans.h"
 #include "plugin/assemble/question.h"
 #include "plugin/assemble/record_view.h"
-#include "plugin/assemble/sampling.h"
+#include "plugin/assemble/recording_history.h"
+#include "plugin/assemble/sampler.h"
 #include "plugin/assemble/sink.h"
+#include "plugin/assemble/thread_slices.h"
 #include "plugin/assemble/unfinished.h"
+#include "plugin/assemble/user_marks.h"
 
 namespace ringside::assemble {
 
@@ -62,30 +68,26 @@ struct AssemblerLimits {
   std::size_t orphans = 1U << 16;   ///< records whose event has not come
 };
 
-/// Ranges of the application: of a thread, and of all. Who forgets to end ranges must not fill the
-/// memory.
-inline constexpr std::size_t kMostNestedRanges = 256;
-inline constexpr std::size_t kMostOpenRanges = 4096;
-
 class Assembler {
  public:
   explicit Assembler(Sink& sink, const AssemblerLimits& limits = {})
-      : sink_(sink), limits_(limits), communicators_(1) {}
+      : sink_(sink), limits_(limits) {}
 
   /// A communicator was created. Numbers are given in order, from 1; gaps are filled with unknown
   /// ones.
   void open_communicator(const Communicator& communicator);
   void close_communicator(std::uint32_t context, std::int64_t ts_ns);
-  const std::vector<Communicator>& communicators() const { return communicators_; }
+  const std::vector<Communicator>& communicators() const { return communicators_.all(); }
 
   /// From here on operations that begin belong to this window.
-  void open_window(std::uint32_t number, std::int64_t start_ns);
+  void open_window(std::uint32_t number, std::int64_t start_ns) {
+    history_.open_window(number, start_ns);
+  }
 
   /// Leaves out what the sampling does not choose, from the first operation on. `base_ns` is the
   /// start of the trace's time line since the epoch.
   void set_sampling(const Sampling& sampling, std::int64_t base_ns) {
-    sampling_ = sampling;
-    base_ns_ = base_ns;
+    sampler_.set(sampling, base_ns);
   }
   /// From then on sends and receives are no longer counted as their peers count them (some were
   /// not recorded): all are kept, until there are communicators that are newer than the next
@@ -107,7 +109,7 @@ class Assembler {
 
   /// What has been learnt of a GPU's clock before.
   void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
-    gpu_clock(context).seed(fit);
+    gpu_clocks_.clock(context).seed(fit);
   }
 
   /// The number that the next operation gets.
@@ -117,13 +119,13 @@ class Assembler {
 
   /// What the application marks; of each thread in the order of time. Ranges wait until
   /// take_marks(), or a later record of their thread, so that both are in order.
-  void mark(UserMark mark);
+  void mark(UserMark mark) { user_marks_.add(std::move(mark)); }
   /// All records that are older have been given.
-  void take_marks(std::int64_t until_ns);
+  void take_marks(std::int64_t until_ns) { user_marks_.take(until_ns); }
   /// How many of them no longer wait.
-  std::uint64_t marks_taken() const { return marks_taken_; }
+  std::uint64_t marks_taken() const { return user_marks_.taken(); }
   /// Ranges that are not in the trace, since too many were open.
-  std::uint64_t ranges_left_out() const { return ranges_left_out_; }
+  std::uint64_t ranges_left_out() const { return user_marks_.not_kept(); }
 
   /// Finishes what is finished at this time. To be called now and then.
   void settle(std::int64_t now_ns);
@@ -145,57 +147,37 @@ class Assembler {
 
   const AssemblerCounts& counts() const { return counts_; }
   std::uint64_t operations() const { return operations_written_; }
-  /// Events that are kept now.
-  std::size_t held_events() const { return events_.size() + kernels_held_; }
-  /// Threads whose calls are known now.
-  std::size_t known_threads() const { return calls_.size(); }
+  /// Events and ranges that are kept now.
+  std::size_t held_events() const {
+    return events_.size() + kernels_held_ + user_marks_.open_ranges();
+  }
+  /// Threads whose slices are known now.
+  std::size_t known_threads() const { return slices_.known_threads(); }
 
  private:
-  struct Orphan {
-    RecordView view;
-    std::int64_t deadline_ns;
-    std::uint64_t operation;  ///< as given with it
-  };
   struct Finished {
     std::uint64_t number;
     record::EventId event, call;  ///< as OpenOperation has them
     std::int64_t ts_ns;
   };
-  static constexpr std::size_t kLeastThreads = 1024;
-  struct ThreadCalls {
-    std::vector<record::EventId> open;
-    std::vector<record::EventId> ranges;  ///< those of `open` that are the application's
-    std::uint64_t ranges_left_out = 0;    ///< begun within these, when there were too many
-    std::int64_t last_ns = 0;
-    /// The last event that surely came before the next launch of a kernel by this thread.
-    std::int64_t before_launch_ns = kUnknownTime;
-  };
-
   // assembler.cc
   bool join(const RecordView& view, bool last_try);
   bool start(const RecordView& view, bool last_try);
   bool state(const RecordView& view);
   bool stop(const RecordView& view);
+  bool retry(const RecordView& view, std::uint64_t operation, bool last_try);
   void retry_orphans(std::int64_t now_ns);
-  void retry_oldest_orphan(std::int64_t now_ns);
-  void learn(const RecordView& view);
   bool is_unfinished(std::uint64_t operation) const;
   bool is_waited_for(const Event& event) const;
 
   // assemble_calls.cc
   void start_call(const RecordView& view);
   void stop_call(const RecordView& view, Event& event);
-  ThreadCalls& calls_of(std::int32_t tid);
-  std::int64_t call_boundary(std::int32_t tid, std::int64_t ts_ns);
   void settle_calls(std::int64_t now_ns);
-  void forget_idle_threads(std::int64_t now_ns);
   bool group_of(const CallEvent& call) const;
   Operation call_operation(const CallEvent& call, std::uint64_t number, bool in_flight) const;
 
   // assemble_sampling.cc
-  void begin_sampling(Communicator& of);
-  bool chooses(const RecordView& view, Operation& operation);
-  std::optional<std::uint64_t> place_in_lane(const RecordView& view, const Operation& operation);
   void tell_calls(Event* group, Event* call, bool is_first_of_call, bool is_kept);
   bool holds_back(record::EventId id, const CallEvent& called);
   void let_go(Event& event);
@@ -206,36 +188,29 @@ class Assembler {
     event.sampled_out ? sample_out(row, event.tally()) : sink_.row(row, event.tally());
   }
 
-  // assemble_marks.cc
-  void take_marks_of(std::int32_t tid, std::int64_t until_ns);
-  void take_marks(std::deque<UserMark>& waiting, std::int64_t until_ns);
-  void begin_range(UserMark&& mark);
-  void end_range(const UserMark& mark);
-
   // assemble_operation.cc
   void start_operation(const RecordView& view);
   void settle_operations(std::int64_t now_ns);
   std::int64_t quiet_wait_ns(const OpenOperation& open) const;
   bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
   void finish(OpenOperation& open, std::int64_t now_ns);
-  void reject_misplaced(const OpenOperation& open, std::vector<KernelRow>& kernels) const;
-  void note_kernel_order(const OpenOperation& open);
-  Operation build(const OpenOperation& open, std::vector<KernelRow>& kernels);
+  struct Built {
+    Operation operation;
+    std::vector<KernelRow> kernels;
+    KernelOrder::Extent extent;  ///< of the kernels
+  };
+  Built build(const OpenOperation& open);
+  void write_changed_fits();
   bool only_waits(const OpenOperation& open) const;
   void wake(OpenOperation& open, std::int64_t ts_ns);
   void forget(const Finished& gone, std::int64_t now_ns);
   void forget_finished(std::int64_t now_ns);
-  std::uint32_t window_at(std::int64_t ts_ns) const;
-  std::uint32_t types_at(std::int64_t ts_ns) const;
   std::int64_t mask_read_ns(const Operation& operation, const Event* group,
                             const Event* call) const;
-  const Communicator& communicator(std::uint32_t context) const;
 
   // assemble_open.cc
-  void write_open_row(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
+  void write_open_row(Sink& sink, const Event& event, std::int64_t now_ns);
   void write_open_call(Sink& sink, record::EventId id, const Event& event, std::int64_t now_ns);
-  std::int64_t end_of_open_ns(std::int32_t tid, record::EventId id, std::int64_t start_ns,
-                              std::int64_t now_ns) const;
   void keep_limits(std::int64_t now_ns);
   void give_up_oldest(std::int64_t now_ns);
   bool can_be_given_up(const Event& event) const;
@@ -256,23 +231,18 @@ class Assembler {
   static void split_time(StepEvent& step, std::int64_t until_ns);
   void stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns, bool unstopped);
   void stop_kernel(KernelRow& kernel, const Event& event, std::int64_t ts_ns);
-  void place_kernel(KernelRow& row, std::int64_t earliest_ns);
-  GpuClock& gpu_clock(std::uint32_t context);
   OpenOperation* open_operation(std::uint64_t number) { return operations_.find(number); }
 
   Sink& sink_;
-  Sampling sampling_;
-  std::int64_t base_ns_ = 0;
-  /// Sends and receives of a communicator, each lane counted from its creation on.
-  struct Places {
-    std::int64_t until_ns = 0;  ///< they are counted as the peers count them
-    std::map<std::pair<std::int32_t, bool>, std::uint64_t> next;  // by peer and direction
-  };
-  std::unordered_map<std::uint32_t, Places> places_;  // by context
-  bool expect_p2p_ = false;
+  Sampler sampler_;
   const AssemblerLimits limits_;
   NameTable names_;
-  std::vector<Communicator> communicators_;
+  Communicators communicators_;
+  RecordingHistory history_;
+  GpuClocks gpu_clocks_{communicators_};
+  KernelOrder kernel_order_;
+  ThreadSlices slices_;
+  UserMarks user_marks_{sink_, slices_};
   IdMap<Event> events_;
   IdMap<OpenOperation> operations_;  // by number
   Unfinished unfinished_;
@@ -282,29 +252,8 @@ class Assembler {
   record::EventId searched_until_ = 0;      // by give_up_oldest
   std::size_t records_since_ = 0;           // give_up_oldest
   std::size_t kernels_held_ = 0;            // OpenOperation::kernels of all
-  std::unordered_map<std::int32_t, ThreadCalls> calls_;
-  std::pair<std::int32_t, ThreadCalls*> last_calls_{0, nullptr};  // looked up last; of calls_
-  std::size_t forget_threads_at_ = kLeastThreads;                 // size of calls_
-  std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_marks_;  // by thread
-  std::uint64_t marks_ = 0;                                               // numbers given
-  std::size_t open_ranges_ = 0;
-  std::uint64_t marks_taken_ = 0;
-  std::uint64_t ranges_left_out_ = 0;
   std::vector<record::EventId> childless_calls_;
-  std::deque<Orphan> orphans_;
-  std::map<std::string, GpuClock> gpu_clocks_;
-  std::vector<GpuClock*> gpu_clock_of_;  // by context; NULL: not looked up yet
-  std::map<std::uint32_t, GpuClockFit> written_fits_;
-  struct Window {
-    std::uint32_t number;
-    std::int64_t start_ns;
-  };
-  std::vector<Window> windows_;
-  struct Expected {
-    std::uint32_t types;
-    std::int64_t since_ns;
-  };
-  std::vector<Expected> expected_;
+  Orphans orphans_;
   std::unordered_map<std::uint32_t, std::uint64_t> last_on_gpu_;  // context: operation number
   /// The operations of a communicator that were seen to execute and end.
   struct LastEnd {
@@ -313,13 +262,6 @@ class Assembler {
     std::int64_t end_ns = kUnknownTime;
   };
   std::unordered_map<std::uint32_t, LastEnd> last_end_;  // by context
-  /// Where the kernels of a communicator have got to on its GPU.
-  struct KernelOrder {
-    std::uint64_t group = 0;
-    std::int64_t end_ns = kUnknownTime;         ///< of all kernels so far
-    std::int64_t before_end_ns = kUnknownTime;  ///< of those before the last group
-  };
-  std::unordered_map<std::uint32_t, KernelOrder> kernel_order_;  // by context
   AssemblerCounts counts_;
   std::uint64_t next_operation_ = 1;
   std::uint64_t given_operation_ = 0;   // by the caller, for the record at hand

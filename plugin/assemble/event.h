@@ -14,11 +14,6 @@
 
 namespace ringside::assemble {
 
-// Perfetto computes in doubles of microseconds. Above 2^42 of them, which is the second half of the
-// 91 days of Kineto's base, these resolve 1 ns, and a start, a duration and their sum are rounded
-// each: slices that touch must not overlap there.
-inline constexpr std::int64_t kLeastGap_ns = 4;
-
 struct CallEvent {
   Call call;
   std::uint64_t user_tag = 0;
@@ -56,8 +51,7 @@ struct Event {
   std::uint32_t joined = 0;  ///< states and stops
   std::uint64_t operation = 0;
   bool sampled_out = false;
-  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow,
-               Mark>
+  std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>
       data{};
 
   Tally tally() const { return {type, 1, joined}; }
