@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/ring_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace ringside::assemble {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
+// The counters of two processors may differ by less.
+constexpr std::int64_t kSlack_ns = 1'000'000;
 
 std::uint64_t sum(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& of) {
   std::uint64_t total = 0;
@@ -27,10 +31,30 @@ std::uint64_t dropped(const record::Ring& ring) {
 bool RingReader::look(Reading& reading, std::uint64_t until_ticks) {
   reading.next_ticks = kNever;
   const record::Slot* slot = reading.ring->peek(reading.tail);
-  if (slot == nullptr || slot->first.ticks > until_ticks) {
+  if (slot == nullptr) {
     return false;
   }
-  reading.next_ticks = slot->first.ticks;
+  // A name has no time: it goes before what its ring says next.
+  std::uint64_t ticks = slot->first.ticks;
+  if (ticks != 0) {
+    ticks = clock_.steady(ticks, reading.steps == clock_.steps());
+    if (reading.steps != clock_.steps()) [[unlikely]] {
+      // In a ring ticks rise: where they fall, the step is.
+      if (ticks + slack_ticks_ < reading.last_ticks || clock_.is_behind_step(slot->first.ticks)) {
+        reading.steps = clock_.steps();
+        ticks = clock_.steady(slot->first.ticks, true);
+      }
+    } else if (ticks + slack_ticks_ < std::max(reading.last_ticks, before_ticks_) && doubts_)
+        [[unlikely]] {
+      has_doubts_ = true;
+      return false;
+    }
+    if (ticks > until_ticks) {
+      return false;
+    }
+    reading.last_ticks = ticks;
+  }
+  reading.next_ticks = ticks;
   return true;
 }
 
@@ -46,7 +70,7 @@ void RingReader::take(Reading& reading) {
   view.context = first.context;
   view.tid = reading.tid;
   view.id = first.id;
-  view.ts_ns = clock_.ns(first.ticks);
+  view.ts_ns = clock_.ns_of_steady(reading.next_ticks);
   view.payload = first.payload;
   if (view.has_extra) {
     view.extra = reading.ring->slot(reading.tail + 1).extra;
@@ -103,6 +127,11 @@ void RingReader::retire(Reading& reading) {
 std::uint64_t RingReader::read(std::uint64_t until_ticks) {
   const std::uint32_t count = pool_.count();
   readings_.resize(count);
+  doubts_ = !std::exchange(has_doubts_, false);
+  slack_ticks_ = clock_.steady_ticks_of(kSlack_ns);
+  if (until_ticks != until_ticks_) {
+    before_ticks_ = std::exchange(until_ticks_, until_ticks);
+  }
   for (std::uint32_t i = 0; i < count; ++i) {
     if (readings_[i].ring == nullptr) {
       readings_[i].ring = pool_.ring(i);

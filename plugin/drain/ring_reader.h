@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes records out of the process's rings, in order of their ticks over all rings, and hands them
-// to the assembler. The consumer's side of record/ring.h; used by the drain thread.
+// Takes records out of the process's rings, in order of their steady ticks over all rings, and
+// hands them to the assembler. The consumer's side of record/ring.h; used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_RING_READER_H
 #define RINGSIDE_PLUGIN_DRAIN_RING_READER_H
 
@@ -35,9 +35,15 @@ class RingReader {
     checkpoint_ = std::move(checkpoint);
   }
 
-  /// Takes what was recorded up to `until_ticks`; how many records that were. Rings of threads that
-  /// have ended are given back once they are empty.
+  /// Takes what was recorded up to these steady ticks, which are of the clock's last reading, and
+  /// returns how many records that were. Rings of threads that have ended are given back once they
+  /// are empty.
   std::uint64_t read(std::uint64_t until_ticks);
+
+  /// The last read left records in their rings whose ticks are lower than they can be. Either they
+  /// were stored late, or the counter has stepped back since the clock was read. So the clock is to
+  /// be read again, and then the rings once more up to the same ticks.
+  bool has_doubts() const { return has_doubts_; }
 
   /// The last read took more than a quarter of some ring: waiting would be a risk.
   bool fills_fast() const { return fills_fast_; }
@@ -54,7 +60,10 @@ class RingReader {
     std::int32_t tid = 0;
     std::uint64_t before_produced = 0;  ///< of earlier owners
     std::uint64_t before_dropped = 0;
+    // Steady ticks.
     std::uint64_t next_ticks = 0;  ///< of the record at the tail; only while reading
+    std::uint64_t last_ticks = 0;  ///< of the last record that was looked at and due
+    std::uint32_t steps = 0;       ///< of the clock, that came before that record
   };
   bool look(Reading& reading, std::uint64_t until_ticks);
   void take(Reading& reading);
@@ -70,6 +79,11 @@ class RingReader {
   std::vector<Reading> readings_;  // by the ring's index
   ThreadCounts ended_;
   bool fills_fast_ = false;
+  std::uint64_t until_ticks_ = 0;   // of this read
+  std::uint64_t before_ticks_ = 0;  // of the read before
+  std::uint64_t slack_ticks_ = 0;
+  bool doubts_ = true;  // this read doubts what is too old
+  bool has_doubts_ = false;
 };
 
 }  // namespace ringside::assemble

@@ -2,6 +2,7 @@
 //
 // The segments of a trace: what each begins and ends with; and what a dump puts together of them.
 #include <cerrno>
+#include <utility>
 
 #include "plugin/drain/trace_writer.h"
 
@@ -11,6 +12,16 @@ namespace {
 constexpr std::size_t kMostWindowsRepeated = 100;
 // Of the five seconds for which the exit of the process waits (Session::shut_down).
 constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
+
+std::string step_notice(const assemble::ClockStep& step) {
+  const auto ms = [](std::int64_t ns) { return std::to_string(ns / 1'000'000) + " ms"; };
+  return "the processor's counter stepped " +
+         (step.size_ns < 0 ? "back by " + ms(-step.size_ns) : "ahead by " + ms(step.size_ns)) +
+         " against CLOCK_MONOTONIC, as when a virtual machine is suspended or moved: recording "
+         "goes "
+         "on, and times of the last " +
+         ms(step.before_ns - step.after_ns + 999'999) + " may be wrong by as much";
+}
 
 }  // namespace
 
@@ -159,6 +170,9 @@ std::string TraceWriter::take_sampling_notice() {
 }
 
 std::string TraceWriter::take_notice() {
+  if (step_to_tell_) {
+    return step_notice(*std::exchange(step_to_tell_, std::nullopt));
+  }
   if (notice_taken_ || (!file_.lacks_zlib() && !file_.is_anonymous())) {
     return {};
   }

@@ -18,6 +18,7 @@ constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
 constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
 constexpr std::size_t kMostWindows = 200;
+constexpr int kMostStepsTold = 10;
 
 // Of each kSettleEvery_ns: the rings must not overflow meanwhile.
 constexpr std::int64_t kCompress_ns = 10'000'000;
@@ -49,7 +50,6 @@ TraceWriter::TraceWriter(const Config& config)
       directory_(absolute_path(config.directory)),
       path_(directory_ + "/" + trace_name(config, facts_)),
       reading_(record::read_clocks(record::g_recorder.clock_source())),
-      first_reading_(reading_),
       clock_(reading_),
       config_(config),
       file_(segment_limits(config)),
@@ -132,10 +132,20 @@ void TraceWriter::count_mark(bool is_range, bool is_lost) {
 
 std::uint64_t TraceWriter::read_clocks() {
   reading_ = record::read_clocks(record::g_recorder.clock_source());
-  clock_.add(reading_);
-  now_ns_ = clock_.ns(reading_.ticks);
+  const std::optional<assemble::ClockStep> step = clock_.add(reading_);
+  const std::uint64_t ticks = clock_.steady(reading_.ticks, true);
+  now_ns_ = clock_.ns_of_steady(ticks);
   segments_.set_time(now_ns_);
-  return reading_.ticks;
+  if (step) {
+    next_settle_ns_ = now_ns_;  // the journal is to have the clock's new line soon
+    if (++steps_ <= kMostStepsTold) {
+      step_to_tell_ = step;
+    }
+    if (trace_begun_ && !closed_) {
+      trace_.clock(reading_, now_ns_, *step);
+    }
+  }
+  return ticks;
 }
 
 void TraceWriter::begin_trace() {
@@ -306,8 +316,12 @@ exporting::Account TraceWriter::account(bool final) {
 }
 
 std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
-  const std::uint64_t taken = reader_.read(until_ticks);
-  const std::int64_t until_ns = clock_.ns(until_ticks);
+  std::uint64_t taken = reader_.read(until_ticks);
+  if (reader_.has_doubts()) {
+    read_clocks();
+    taken += reader_.read(until_ticks);
+  }
+  const std::int64_t until_ns = clock_.ns_of_steady(until_ticks);
   assembler_.take_marks(until_ns);
   // Of a send that was lost, its lane does not know.
   if (config_.sampling.p2p_of > 1 && !places_lost_ && dropped_by_rings() > 0) {
@@ -389,8 +403,9 @@ void TraceWriter::checkpoint() {
   made.trace_bytes = file_.bytes();
   made.operations = file_.operations();
   made.next_operation = assembler_.next_operation();
-  made.clock_ticks = {first_reading_.ticks, reading_.ticks};
-  made.clock_ns = {clock_.ns(first_reading_.ticks), clock_.ns(reading_.ticks)};
+  const assemble::ClockModel::Line line = clock_.line();
+  made.clock_ticks = line.ticks;
+  made.clock_ns = line.ns;
   made.dropped_write = file_.counts().dropped;
   made.dropped_memory = assembler_.counts().dropped_memory;
   made.stale = assembler_.counts().stale;

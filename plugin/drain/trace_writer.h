@@ -74,7 +74,7 @@ class TraceWriter {
   void count_mark(bool is_range, bool is_lost);
 
   /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
-  /// ticks.
+  /// steady ticks.
   std::uint64_t read_clocks();
 
   void apply(const OpenNote& note);
@@ -83,7 +83,7 @@ class TraceWriter {
   void apply(const TypesNote& note);
   void apply(const MarkNote& note);
 
-  /// Takes the rings' records up to these ticks; how many there were.
+  /// Takes the rings' records up to these steady ticks; how many there were.
   std::uint64_t read_rings(std::uint64_t until_ticks);
   bool rings_fill_fast() const { return reader_.fills_fast(); }
 
@@ -136,7 +136,7 @@ class TraceWriter {
 
   /// What is asked for in RINGSIDE_SAMPLE and cannot be done, each once; empty if there is nothing.
   std::string take_sampling_notice();
-  /// What to warn of, once; empty if there is nothing.
+  /// What to warn of, each once; empty if there is nothing.
   std::string take_notice();
 
   // Any thread.
@@ -185,7 +185,6 @@ class TraceWriter {
   /// Of the flight recorder's segments. Where no file can be made, they are memory without a name.
   std::string ring_directory_ = "/dev/null";
   record::ClockReading reading_;
-  record::ClockReading first_reading_;
   assemble::ClockModel clock_;
   const Config& config_;
   exporting::SegmentFiles file_;
@@ -215,6 +214,8 @@ class TraceWriter {
   bool has_lost_lines_ = false;       // of those that must be told again
   std::int64_t next_attempt_ns_ = 0;  // to make the file, and to tell again what it has lost
   bool notice_taken_ = false;
+  int steps_ = 0;  // of the clock
+  std::optional<assemble::ClockStep> step_to_tell_;
   bool coll_unsampled_told_ = false;
   bool p2p_unsampled_told_ = false;
   std::vector<exporting::Window> windows_;

@@ -36,8 +36,10 @@ class ChromeTrace final : public assemble::Sink {
   /// The first line with its newline. A dump copies what follows it.
   const std::string& first_line() const { return process_.first_line(); }
 
-  void clock(const record::ClockReading& reading, std::int64_t ts_ns) {
-    process_.clock(reading, ts_ns);
+  /// `step`: what this reading has shown, if anything.
+  void clock(const record::ClockReading& reading, std::int64_t ts_ns,
+             const assemble::ClockStep& step = {}) {
+    process_.clock(reading, ts_ns, step);
   }
   /// `repeated`: an earlier segment has this line and its mark, so the mark is not set again.
   void window(const Window& window, bool repeated = false);

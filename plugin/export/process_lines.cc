@@ -155,12 +155,16 @@ void ProcessLines::communicator(const assemble::Communicator& communicator) {
   lines_.end();
 }
 
-void ProcessLines::clock(const record::ClockReading& reading, std::int64_t ts_ns) {
+void ProcessLines::clock(const record::ClockReading& reading, std::int64_t ts_ns,
+                         const assemble::ClockStep& step) {
   JsonText& line = lines_.begin_metadata(schema::kLineClock);
   line.raw("\"ts_ns\":").integer(ts_ns);
   line.member_hex("realtime_ns", reading.realtime_ns)
       .member_hex("monotonic_ns", reading.monotonic_ns)
       .member("uncertainty_ns", reading.uncertainty_ns);
+  if (step.size_ns != 0) {
+    line.member("step_ns", step.size_ns).member("step_after_ns", step.after_ns);
+  }
   lines_.end();
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plugin/assemble/clock_model.h"
 #include "plugin/assemble/gpu_clock.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/export/account.h"
@@ -55,7 +56,9 @@ class ProcessLines {
 
   void thread(std::int32_t tid, std::string_view name);
   void communicator(const assemble::Communicator& communicator);
-  void clock(const record::ClockReading& reading, std::int64_t ts_ns);
+  /// `step`: what this reading has shown; its size is 0 if there was none.
+  void clock(const record::ClockReading& reading, std::int64_t ts_ns,
+             const assemble::ClockStep& step);
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
   void window(const Window& window);
   void account(const Account& account, std::int64_t ts_ns, bool final);

@@ -403,11 +403,36 @@ def absurd(options):
             house.readable()
 
 
+def clock(options):
+    """The processor's counter steps back by two seconds against CLOCK_MONOTONIC: one warning and one line say
+    so, and the calls before and behind it are two seconds apart."""
+    if options.sanitized or options.stepping_clock is None:
+        return 77
+    with House(options) as house:
+        house.run("steps", "communicator:1", "pace:40", LD_PRELOAD=options.stepping_clock, STEP_AFTER_MS=400,
+                  STEP_MS=2000)
+        house.whole_account()
+        house.lint()
+        lines = json.loads(house.trace_files()[0].read_text(encoding="utf-8"))
+        if lines[0]["args"]["clock"] == "clock_gettime":
+            return 77
+        warning = house.warnings(at_least=1)[0]
+        require("stepped back by 2000 ms" in warning or "stepped back by 1999 ms" in warning, warning)
+        clocks = [line["args"] for line in lines if line["name"] == "ringside_clock"]
+        (step,) = [clock for clock in clocks if "step_ns" in clock]
+        require(abs(step["step_ns"] + 2e9) < 1e7, f"{step}")
+        starts = [line["args"]["enqueue_start_ns"] for line in lines if "enqueue_start_ns" in line.get("args", {})]
+        gap_ns, end_ns = max((after - before, after) for before, after in zip(starts, starts[1:]))
+        require(1.99e9 < gap_ns < 2.3e9, f"calls are {gap_ns} ns apart")
+        require(step["step_after_ns"] < end_ns < step["ts_ns"] + 1e9, f"{step}, but the gap ends at {end_ns}")
+    return 0
+
+
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "disk": disk.disk,
          "memory": memory.memory, "dumps": dumps.dumps, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
-         "absurd": absurd, "masks": masks, "early": early}
+         "absurd": absurd, "masks": masks, "early": early, "clock": clock}
 
 
 def main():
@@ -420,6 +445,7 @@ def main():
     parser.add_argument("--interrupted", help="a library that has allocations interrupted")
     parser.add_argument("--no-memory", help="a library that has no memory for some threads")
     parser.add_argument("--slow-write", help="a library that makes writing slow")
+    parser.add_argument("--stepping-clock", help="a library that has the clocks step against each other")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", action="store_true")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))

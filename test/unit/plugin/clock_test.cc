@@ -55,6 +55,132 @@ TEST_CASE("a wall clock that steps does not move the time line") {
   CHECK(clock.ns(6 * kSecond) - clock.ns(3 * kSecond) == static_cast<std::int64_t>(kSecond));
 }
 
+namespace {
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+// A host whose counter of 3 GHz steps against its monotonic clock; readings are exact.
+struct SteppingHost {
+  std::uint64_t monotonic_ns = 1000 * kSecond;
+  std::uint64_t ticks_offset = std::uint64_t{1} << 62;
+  std::uint64_t ticks() const { return monotonic_ns * 3 + ticks_offset; }
+  record::ClockReading reading() const {
+    return {ticks(), monotonic_ns, monotonic_ns + 1'700'000'000 * kSecond, 20};
+  }
+  void step(std::int64_t ns) { ticks_offset += static_cast<std::uint64_t>(ns) * 3; }
+};
+
+}  // namespace
+
+TEST_CASE("a counter that steps against CLOCK_MONOTONIC is noticed, and times go on") {
+  SteppingHost host;
+  ClockModel clock(host.reading());
+  for (int i = 0; i < 100; ++i) {
+    host.monotonic_ns += 10 * kMs;
+    CHECK_FALSE(clock.add(host.reading()));
+  }
+  const auto time_of = [&](std::uint64_t monotonic_ns) {
+    return clock.ns_of_monotonic(monotonic_ns);
+  };
+  const auto step_ns =
+      GENERATE(std::int64_t{-2'900'000'000'000'000}, -600'000'000'000, -20'000'000, -5'000'000,
+               5'000'000, 20'000'000, 600'000'000'000, 9'000'000'000'000'000);
+  CAPTURE(step_ns);
+  const std::int64_t after_ns = time_of(host.monotonic_ns);
+  host.monotonic_ns += 4 * kMs;
+  const std::uint64_t before = host.ticks();
+  const std::int64_t before_ns = time_of(host.monotonic_ns);
+  host.step(step_ns);
+  const std::uint64_t behind = host.ticks() + 3 * kMs;
+  host.monotonic_ns += 6 * kMs;
+  const auto step = clock.add(host.reading());
+  REQUIRE(step);
+  CHECK(std::abs(step->size_ns - step_ns) <
+        std::max<std::int64_t>(1000, std::abs(step_ns) / 1000000));
+  CHECK(step->after_ns == after_ns);
+  CHECK(step->before_ns == time_of(host.monotonic_ns));
+  CHECK(clock.steps() == 1);
+  // Whoever knows the side has the time to the nanosecond.
+  CHECK(std::abs(clock.ns_of_steady(clock.steady(before, false)) - before_ns) < 10);
+  CHECK(std::abs(clock.ns_of_steady(clock.steady(behind, true)) - before_ns - 1'000'000) < 10);
+  if (std::abs(step_ns) > 10'000'000) {
+    CHECK_FALSE(clock.is_behind_step(before));
+    CHECK(clock.is_behind_step(behind));
+  }
+  for (int i = 0; i < 100; ++i) {
+    host.monotonic_ns += 10 * kMs;
+    CHECK_FALSE(clock.add(host.reading()));
+    CHECK(clock.ns(host.ticks()) == time_of(host.monotonic_ns));
+  }
+  CHECK(clock.is_behind_step(host.ticks() + 3 * kMs));
+  // Whoever has no more than the line of now converts ticks of now.
+  const ClockModel::Line line = clock.line();
+  CHECK(line.ticks[1] == host.ticks());
+  CHECK(line.ns[1] == time_of(host.monotonic_ns));
+  CHECK(static_cast<double>(line.ticks[1] - line.ticks[0]) / 3 ==
+        approx(static_cast<double>(line.ns[1] - line.ns[0])));
+}
+
+TEST_CASE("a counter that stepped back comes to the same ticks again") {
+  SteppingHost host;
+  ClockModel clock(host.reading());
+  host.monotonic_ns += kSecond;
+  clock.add(host.reading());
+  const std::uint64_t late = host.ticks() - 30'000;  // it is stored when the step is over
+  host.step(-3 * static_cast<std::int64_t>(kSecond));
+  for (int i = 0; i < 600; ++i) {
+    host.monotonic_ns += 10 * kMs;
+    CHECK(clock.add(host.reading()).has_value() == (i == 0));
+    if (i == 1) {
+      CHECK_FALSE(clock.is_behind_step(late));
+      CHECK(clock.ns(late) == clock.ns_of_monotonic(1001 * kSecond - 10'000));
+    }
+    CHECK(clock.ns(host.ticks() - 300) == clock.ns_of_monotonic(host.monotonic_ns - 100));
+  }
+}
+
+TEST_CASE("one step after the other, and a counter that goes at another rate behind one") {
+  SteppingHost host;
+  ClockModel clock(host.reading());
+  host.monotonic_ns += kMs;
+  CHECK_FALSE(clock.add(host.reading()));
+  for (const std::int64_t ms : {-700, 800, -900}) {
+    host.monotonic_ns += 10 * kMs;
+    host.step(ms * 1'000'000);
+    CHECK(clock.add(host.reading()));
+    CHECK(clock.ns(host.ticks()) == clock.ns_of_monotonic(host.monotonic_ns));
+    // The rate is not known yet: a line with the old one is better than none.
+    CHECK(clock.line().ticks[1] - clock.line().ticks[0] == 3 * kSecond);
+  }
+  const std::uint64_t ticks = host.ticks();
+  host.monotonic_ns += 10 * kMs;
+  CHECK_FALSE(clock.add({ticks + 18 * kMs, host.monotonic_ns, 1, 20}));
+  CHECK(clock.ns(ticks + 9 * kMs) == clock.ns_of_monotonic(host.monotonic_ns - 5 * kMs));
+  host.monotonic_ns += 10 * kMs;
+  CHECK_FALSE(clock.add({ticks + 36 * kMs, host.monotonic_ns, 1, 20}));
+}
+
+TEST_CASE("slewing, a reading that took long, and a process that stood still are no steps") {
+  SteppingHost host;
+  ClockModel clock(host.reading());
+  host.monotonic_ns += kMs;
+  CHECK_FALSE(clock.add(host.reading()));
+  std::mt19937_64 random(3);
+  std::uniform_int_distribution<std::int64_t> slew(-80'000, 80'000);
+  for (int i = 0; i < 1000; ++i) {
+    const std::uint64_t elapsed_ns = i % 100 == 99 ? 3600 * kSecond : 10 * kMs;
+    host.monotonic_ns += elapsed_ns;
+    host.step(static_cast<std::int64_t>(elapsed_ns / 1'000'000) * slew(random));
+    record::ClockReading reading = host.reading();
+    if (i % 10 == 5) {
+      reading.ticks -= 3 * 20 * kMs;  // it was held up for 40 ms in the middle
+      reading.uncertainty_ns = 20 * kMs;
+    }
+    CHECK_FALSE(clock.add(reading));
+  }
+  CHECK(clock.steps() == 0);
+}
+
 TEST_CASE("a GPU's clock is found under late callbacks") {
   // Offset and drift known; callbacks late by 20 us at least now and then, by up to 5 ms else.
   const double drift = GENERATE(0.0, 12e-6, -30e-6);
