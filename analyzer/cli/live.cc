@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/launch.h"
-#include "plugin/doors/control_place.h"
+#include "plugin/session/control_place.h"
 
 namespace ringside::cli {
 

@@ -8,7 +8,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
-#include "plugin/doors/control_place.h"
+#include "plugin/session/control_place.h"
 
 namespace ringside::cli {
 namespace {

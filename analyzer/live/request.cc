@@ -13,7 +13,7 @@ void Request::name(std::string_view name) {
   line_.append(",\"").append(name).append("\":");
 }
 
-// Bytes that are not UTF-8 go as they are: a path may have any.
+// Bytes that are not UTF-8 go as they are, and the process refuses the request.
 Request& Request::text(std::string_view name, std::string_view value) {
   if (value.empty()) {
     return *this;

@@ -118,4 +118,12 @@ std::vector<std::string_view> event_names(std::uint32_t types) {
   return names;
 }
 
+std::string event_names_text(std::uint32_t types) {
+  std::string text;
+  for (const std::string_view name : event_names(types)) {
+    text.append(text.empty() ? "" : ",").append(name);
+  }
+  return text.empty() ? "none" : text;
+}
+
 }  // namespace ringside::control

@@ -42,6 +42,8 @@ std::uint32_t resolve_events(const EventChoice& choice, const NcclFacts& nccl);
 
 /// Names of the types in a mask, as the trace writes them.
 std::vector<std::string_view> event_names(std::uint32_t types);
+/// The same with commas between them; "none" without any.
+std::string event_names_text(std::uint32_t types);
 
 }  // namespace ringside::control
 

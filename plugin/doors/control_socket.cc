@@ -117,7 +117,7 @@ int ControlSocket::listen_at(int directory, const std::string& path) {
 }
 
 int ControlSocket::begin(int directory, const std::string& path, Handler handler, Refusal refusal) {
-  const std::lock_guard lock(mutex_);
+  const threads::MutexLock lock(mutex_);
   if (is_to_end_) {
     return ECANCELED;
   }
@@ -137,14 +137,17 @@ int ControlSocket::begin(int directory, const std::string& path, Handler handler
 }
 
 void ControlSocket::end() {
-  std::unique_lock lock(mutex_);
+  threads::MutexLock lock(mutex_);
   is_to_end_ = true;
   if (!is_running_) {
     return;
   }
   const std::uint64_t one = 1;
-  if (write(wake_.load(std::memory_order_relaxed), &one, sizeof one) == sizeof one) {
-    ended_.wait_for(lock, std::chrono::seconds(1), [&] { return !is_running_; });
+  if (write(wake_.load(std::memory_order_relaxed), &one, sizeof one) != sizeof one) {
+    return;
+  }
+  const auto until = Clock::now() + std::chrono::seconds(1);
+  while (is_running_ && lock.wait_until(ended_, until)) {
   }
 }
 
@@ -167,7 +170,7 @@ void* ControlSocket::thread_main(void* socket) noexcept {
   for (Descriptor& connection : self->connections_) {
     end_socket(connection);
   }
-  const std::lock_guard lock(self->mutex_);
+  const threads::MutexLock lock(self->mutex_);
   close_descriptor(self->wake_);
   self->is_running_ = false;
   self->ended_.notify_all();

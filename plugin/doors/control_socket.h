@@ -11,9 +11,10 @@
 #include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
+
+#include "plugin/threads/mutex.h"
 
 namespace ringside::control {
 
@@ -71,10 +72,10 @@ class ControlSocket {
   Descriptor listener_{-1};
   Descriptor wake_{-1};  ///< an eventfd
   std::array<Descriptor, kMostClients> connections_;
-  std::mutex mutex_;  ///< guards what follows
+  threads::Mutex mutex_;
   std::condition_variable ended_;
-  bool is_running_ = false;
-  bool is_to_end_ = false;
+  bool is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;
+  bool is_to_end_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace ringside::control

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes as a request of the control socket: what our small reader makes of them is what simdjson
-// does, but for what only one of them takes by design.
+// Bytes as a request of the control socket: what the plugin makes of them is what simdjson does,
+// but for what only one of them takes by design.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -10,28 +10,27 @@
 #include <string>
 #include <string_view>
 
-#include "plugin/doors/flat_json.h"
+#include "plugin/doors/control_request.h"
 
 namespace {
 
-using ringside::control::FlatMember;
+using nlohmann::ordered_json;
 using simdjson::dom::element_type;
 
-bool is_same(const ringside::control::FlatValue& ours, const simdjson::dom::element& theirs) {
+bool is_same(const ordered_json& ours, const simdjson::dom::element& theirs) {
   switch (theirs.type()) {
     case element_type::NULL_VALUE:
-      return std::holds_alternative<std::nullptr_t>(ours);
+      return ours.is_null();
     case element_type::BOOL:
-      return ours == ringside::control::FlatValue(theirs.get_bool().value_unsafe());
+      return ours == theirs.get_bool().value_unsafe();
     case element_type::INT64:
-      return ours == ringside::control::FlatValue(theirs.get_int64().value_unsafe());
+      return ours.is_number_integer() && ours == theirs.get_int64().value_unsafe();
     case element_type::UINT64:  // beyond an int64
-      return ours ==
-             ringside::control::FlatValue(static_cast<double>(theirs.get_uint64().value_unsafe()));
+      return ours.is_number_unsigned() && ours == theirs.get_uint64().value_unsafe();
     case element_type::DOUBLE:
-      return ours == ringside::control::FlatValue(theirs.get_double().value_unsafe());
+      return ours.is_number_float() && ours == theirs.get_double().value_unsafe();
     case element_type::STRING:
-      return ours == ringside::control::FlatValue(std::string(theirs.get_string().value_unsafe()));
+      return ours == theirs.get_string().value_unsafe();
     default:
       return false;
   }
@@ -65,9 +64,9 @@ void fail(const char* why) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto ours = ringside::control::parse_flat_json(text);
-  if (!simdjson::validate_utf8(text.data(), text.size()) || text.starts_with("\xEF\xBB\xBF")) {
-    return 0;  // ours takes paths as they are
+  const auto ours = ringside::control::ControlRequest::parse(text);
+  if (text.starts_with("\xEF\xBB\xBF")) {
+    return 0;
   }
   simdjson::dom::parser parser;
   simdjson::dom::element theirs;
@@ -80,14 +79,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fail(ours ? "only ours takes it" : "only simdjson takes it");
   }
   if (ours) {
-    std::size_t at = 0;
+    auto member = ours->object().begin();
     for (const auto& [name, value] : simdjson::dom::object(theirs)) {
-      const FlatMember& member = (*ours)[at++];
-      if (member.name != name || !is_same(member.value, value)) {
+      if (member == ours->object().end() || member.key() != name ||
+          !is_same(member.value(), value)) {
         fail(("another value of " + std::string(name)).c_str());
       }
+      ++member;
     }
-    if (at != ours->size()) {
+    if (member != ours->object().end()) {
       fail("another number of members");
     }
   }

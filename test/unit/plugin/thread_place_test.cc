@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "plugin/session/session.h"
+#include "plugin/process/profiler.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -69,24 +69,24 @@ std::string content(const std::string& path) {
   return all.str();
 }
 
-// A session whose drain thread has answered once. Sessions live as long as the process.
+// A profiler whose drain thread has answered once. Profilers live as long as the process.
 struct Running {
-  explicit Running(control::Config config) : session(made(std::move(config))) {
-    REQUIRE(session.dump((directory.path + "/dump.json").c_str()) == RINGSIDE_OK);
+  explicit Running(control::Config config) : profiler(made(std::move(config))) {
+    REQUIRE(profiler.session().dump((directory.path + "/dump.json").c_str()) == RINGSIDE_OK);
     for (const pid_t thread : drain_threads()) {
       tid = before.contains(thread) ? tid : thread;
     }
     REQUIRE(tid != 0);
   }
-  ~Running() { session.shut_down(); }
-  static control::Session& made(control::Config config) {
-    static std::vector<std::unique_ptr<control::Session>> sessions;
+  ~Running() { profiler.shut_down(); }
+  static control::Profiler& made(control::Config config) {
+    static std::vector<std::unique_ptr<control::Profiler>> profilers;
     config.ring_directory.clear();  // what others have left in /dev/shm is no matter of this test
-    return *sessions.emplace_back(std::make_unique<control::Session>(std::move(config)));
+    return *profilers.emplace_back(std::make_unique<control::Profiler>(std::move(config)));
   }
   const std::set<pid_t> before = drain_threads();
   Directory directory;
-  control::Session& session;
+  control::Profiler& profiler;
   pid_t tid = 0;
 };
 

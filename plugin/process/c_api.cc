@@ -5,18 +5,19 @@
 #include <cstring>
 
 #include "plugin/config/version.h"
-#include "plugin/session/session.h"
+#include "plugin/process/profiler.h"
 #include "ringside/ringside.h"
 
 namespace {
 
+using ringside::control::Profiler;
 using ringside::control::Session;
 
 template <typename Action>
 int with_session(Action action) noexcept {
   try {
-    Session* session = Session::get();
-    return session != nullptr ? action(*session) : RINGSIDE_ERROR_DISABLED;
+    Profiler* const profiler = Profiler::get();
+    return profiler != nullptr ? action(profiler->session()) : RINGSIDE_ERROR_DISABLED;
   } catch (...) {
     return RINGSIDE_ERROR_DISABLED;
   }
@@ -54,8 +55,7 @@ int ringside_status(ringside_status_info* info) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
   return with_session([&](Session& session) {
-    ringside_status_info full{};
-    session.status(full);
+    ringside_status_info full = session.status().info;
     const std::size_t size = info->struct_size < sizeof full ? info->struct_size : sizeof full;
     full.struct_size = info->struct_size;
     std::memcpy(info, &full, size);

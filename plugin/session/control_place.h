@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Where the control socket of a process is whose ring directory cannot be made, or is not wanted.
-#ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H
-#define RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H
+#ifndef RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H
+#define RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H
 
 #include <cstdlib>
 #include <string>
@@ -17,4 +17,4 @@ inline std::string control_parent() {
 
 }  // namespace ringside::control
 
-#endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_PLACE_H
+#endif  // RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H

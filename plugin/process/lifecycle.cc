@@ -4,19 +4,19 @@
 // never unloaded (-z nodelete): NCCL lets it go after the last communicator and may load it again.
 #include <pthread.h>
 
+#include "plugin/process/profiler.h"
 #include "plugin/record/host_side.h"
 #include "plugin/record/recorder.h"
-#include "plugin/session/session.h"
 
 namespace ringside::control {
 namespace {
 
-// The child has none of our threads. What its parent has begun it neither records, writes nor
-// deletes; Session::get says when it begins anew.
+// The child has none of our threads. What its parent has begun, it neither records, writes nor
+// deletes. Profiler::get says when it begins anew.
 void in_child() {
   record::g_recorder.close_in_child();
   record::g_recorder.wipe();
-  Session::close_in_child();
+  Profiler::close_in_child();
 }
 
 __attribute__((constructor)) void on_load() {
@@ -26,8 +26,8 @@ __attribute__((constructor)) void on_load() {
 }
 
 __attribute__((destructor)) void on_exit() {
-  if (Session* session = Session::existing(); session != nullptr) {
-    session->shut_down();
+  if (Profiler* const profiler = Profiler::existing(); profiler != nullptr) {
+    profiler->shut_down();
   }
 }
 
@@ -38,10 +38,10 @@ namespace ringside::record {
 
 void* open_communicator(const CommunicatorInit& init) noexcept {
   try {
-    if (auto* session = control::Session::get(); session != nullptr) {
-      return session->open_communicator(init);
+    if (auto* const profiler = control::Profiler::get(); profiler != nullptr) {
+      return profiler->session().open_communicator(init);
     }
-    control::Session::tell_in_child();
+    control::Profiler::tell_in_child();
   } catch (...) {
     // Whatever it was, NCCL must not see it: a failing init makes it crash or unload the plugin.
   }
@@ -50,8 +50,8 @@ void* open_communicator(const CommunicatorInit& init) noexcept {
 
 void close_communicator(void* context) noexcept {
   try {
-    if (auto* session = control::Session::existing(); session != nullptr) {
-      session->close_communicator(context);
+    if (auto* const profiler = control::Profiler::existing(); profiler != nullptr) {
+      profiler->session().close_communicator(context);
     }
   } catch (...) {
     // Nothing depends on finalize.

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/doors/control_service.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "plugin/config/version.h"
+#include "plugin/doors/control_request.h"
+#include "plugin/export/process_facts.h"
+#include "plugin/nvtx/markers.h"
+#include "plugin/threads/mutex.h"
+
+namespace ringside::control {
+namespace {
+
+using Answer = ControlSocket::Answer;
+using Json = nlohmann::ordered_json;
+
+constexpr int kProtocol = 1;
+
+// Bytes that are not UTF-8, as a path may have them, become U+FFFD.
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string error_line(std::string_view error, std::string_view message) {
+  return text_of({{"version", kProtocol}, {"ok", false}, {"error", error}, {"message", message}});
+}
+
+Answer refused(std::string_view error, std::string_view message) {
+  return {error_line(error, message), nullptr};
+}
+
+const char* state_text(Recording::State state) {
+  switch (state) {
+    case Recording::State::kRecording:
+      return "recording";
+    case Recording::State::kMasked:
+      return "masked";
+    case Recording::State::kWaiting:
+      return "waiting";
+    default:
+      return "stopped";
+  }
+}
+
+void add_plan(const Status& status, Json& json) {
+  if (const auto& start = status.plan.start()) {
+    json["start_at_realtime_ns"] = start->at_realtime_ns;
+    if (start->operations != 0) {
+      json["start_operations"] = start->operations;
+    }
+    if (start->duration_ns != 0) {
+      json["start_duration_ns"] = start->duration_ns;
+    }
+  }
+  if (status.plan.stop_at_realtime_ns() != 0) {
+    json["stop_at_realtime_ns"] = status.plan.stop_at_realtime_ns();
+  }
+  if (const auto left_ns = status.plan.left_ns(status.now)) {
+    json["left_ns"] = *left_ns;
+  }
+  if (const auto left = status.plan.left_operations(status.now)) {
+    json["left_operations"] = *left;
+  }
+}
+
+// `more`: an object with members that go behind those of every answer; empty: there are none.
+std::string status_line(Session& session, std::string_view verb, std::string_view more = {}) {
+  const Status status = session.status();
+  const ringside_status_info& info = status.info;
+  const exporting::ProcessFacts& facts = session.facts();
+  char run_id[24];
+  std::snprintf(run_id, sizeof run_id, "0x%llx", static_cast<unsigned long long>(facts.run_id));
+  Json json{{"version", kProtocol},
+            {"ok", true},
+            {"verb", verb},
+            {"ringside_version", kVersion},
+            {"job", facts.job},
+            {"host", facts.host},
+            {"pid", facts.pid},
+            {"run_id", run_id},
+            {"directory", session.trace_directory()},
+            {"trace_path", info.trace_path}};
+  if (info.nccl_version != 0) {
+    json["nccl_version"] = exporting::nccl_version_text(info.nccl_version);
+  }
+  json["abi_version"] = info.abi_version;
+  json["wanted_mask"] = info.wanted_mask;
+  json["actual_mask"] = info.actual_mask;
+  json["communicators"] = info.communicators;
+  json["windows"] = info.windows;
+  json["callbacks"] = info.callbacks;
+  json["operations"] = info.operations;
+  json["dropped"] = info.dropped;
+  json["bytes_written"] = info.bytes_written;
+  json["bytes_kept"] = info.bytes_kept;
+  json["rotated"] = info.rotated;
+  json["trouble"] = info.trouble != 0;
+  json["flight_recorder"] = info.flight_recorder != 0;
+  json["ranges_without_room"] = nvtx::ranges_without_room();
+  json["lines_lost"] = session.writer().lines_lost();
+  json["given_up"] = session.writer().given_up();
+  json["marks_lost"] = status.marks_lost;
+  json["ranges_lost"] = status.ranges_lost;
+  json["state"] = state_text(status.state);
+  json["mask_changed"] = status.mask_changed;
+  if (status.rank >= 0) {
+    json["rank"] = status.rank;
+  }
+  add_plan(status, json);
+  std::string line = text_of(json);
+  if (!more.empty()) {
+    line.back() = ',';
+    line.append(more.substr(1));
+  }
+  return line;
+}
+
+Answer answer_status(Session& session, ControlRequest& request) {
+  request.allow({});
+  return {status_line(session, "status"), nullptr};
+}
+
+Answer answer_start(Session& session, ControlRequest& request) {
+  PlannedStart start;
+  request.allow({"events", "at_realtime_ns", "operations", "seconds"});
+  start.at_realtime_ns = request.moment_ns();
+  start.operations = static_cast<std::uint64_t>(request.integer("operations"));
+  start.duration_ns = request.duration_ns();
+  if (const std::string events = request.text("events"); !events.empty()) {
+    std::string unknown;
+    start.events = parse_events(events, unknown);
+    if (!start.events) {
+      request.refuse("events must be a list of names as RINGSIDE_EVENTS takes them" +
+                     (unknown.empty() ? std::string() : "; '" + unknown + "' is none of them"));
+    }
+  }
+  if (!request.error().empty()) {
+    return {};
+  }
+  if (!session.order_start(start)) {
+    return refused("busy", "4096 starts and stops wait to be written");
+  }
+  if (start.at_realtime_ns != 0) {
+    return {status_line(session, "start"), nullptr};
+  }
+  return {{}, [&session](std::string& line) {
+            if (session.has_start_at_once()) {
+              return false;
+            }
+            line = status_line(session, "start");
+            return true;
+          }};
+}
+
+Answer answer_stop(Session& session, ControlRequest& request) {
+  request.allow({"at_realtime_ns"});
+  const std::int64_t at_realtime_ns = request.moment_ns();
+  if (!request.error().empty()) {
+    return {};
+  }
+  session.order_stop(at_realtime_ns);
+  return {status_line(session, "stop"), nullptr};
+}
+
+Answer answer_mark(Session& session, ControlRequest& request) {
+  request.allow({"text"});
+  const std::string text = request.text("text");
+  if (text.empty()) {
+    request.refuse("mark needs a text");
+  }
+  if (!request.error().empty()) {
+    return {};
+  }
+  if (session.mark(text.c_str()) != RINGSIDE_OK) {
+    return refused("busy", "more marks wait than there is room for: it is lost, and counted");
+  }
+  return {status_line(session, "mark"), nullptr};
+}
+
+Answer answer_dump(Session& session, ControlRequest& request) {
+  request.allow({"path"});
+  const std::string path = request.text("path");
+  if (!path.empty() && path[0] != '/') {
+    request.refuse("path must begin with /: the working directory of this process is not yours");
+  }
+  if (!request.error().empty()) {
+    return {};
+  }
+  const std::shared_ptr<Dump> dump = session.order_dump(path);
+  if (dump == nullptr) {
+    return refused("disabled", "this process has no thread that could write");
+  }
+  return {{}, [&session, dump](std::string& line) {
+            const std::optional<int> result = dump->result();
+            if (!result) {
+              return false;
+            }
+            line = *result == 0
+                       ? status_line(session, "dump", text_of({{"dump_path", dump->path()}}))
+                       : error_line(*result == EEXIST ? "exists" : "io",
+                                    dump->path() + ": " + std::strerror(*result));
+            return true;
+          }};
+}
+
+// The drain thread, which alone knows what is assembled, calls `make`; the socket's thread makes an
+// object with the members of the answer from that text.
+Answer answer_of_drain(Session& session, std::string verb,
+                       std::function<std::string(TraceWriter&)> make,
+                       std::string (*members_of)(const std::string&)) {
+  struct Made {
+    threads::Mutex mutex;
+    std::optional<std::string> text RINGSIDE_GUARDED_BY(mutex);
+  };
+  auto made = std::make_shared<Made>();
+  session.tell_drain_thread([made, make = std::move(make)](TraceWriter& writer) {
+    std::string text = make(writer);
+    const threads::MutexLock lock(made->mutex);
+    made->text = std::move(text);
+  });
+  return {{}, [&session, made, verb = std::move(verb), members_of](std::string& line) {
+            const threads::MutexLock lock(made->mutex);
+            if (!made->text) {
+              return false;
+            }
+            line = status_line(session, verb, members_of(*made->text));
+            return true;
+          }};
+}
+
+Answer answer_live(Session& session, ControlRequest& request) {
+  request.allow({});
+  if (!request.error().empty()) {
+    return {};
+  }
+  return answer_of_drain(
+      session, "live", [](TraceWriter& writer) { return writer.live_members(); },
+      [](const std::string& text) { return "{" + text.substr(1) + "}"; });
+}
+
+Answer answer_metrics(Session& session, ControlRequest& request) {
+  request.allow({"form"});
+  const std::string form = request.text("form");
+  if (!form.empty() && form != "prometheus" && form != "openmetrics") {
+    request.refuse("form must be prometheus or openmetrics");
+  }
+  if (!request.error().empty()) {
+    return {};
+  }
+  const auto wanted = form == "openmetrics" ? exporting::MetricsForm::kOpenMetrics
+                                            : exporting::MetricsForm::kPrometheus;
+  return answer_of_drain(
+      session, "metrics", [wanted](TraceWriter& writer) { return writer.metrics_text(wanted); },
+      [](const std::string& text) {
+        return text_of({{"metrics", text}});
+      });
+}
+
+Answer answer(Session& session, std::string_view line) {
+  struct Verb {
+    std::string_view name;
+    Answer (*answer)(Session&, ControlRequest&);
+  };
+  constexpr Verb kVerbs[] = {{"status", answer_status},  {"start", answer_start},
+                             {"stop", answer_stop},      {"mark", answer_mark},
+                             {"dump", answer_dump},      {"live", answer_live},
+                             {"metrics", answer_metrics}};
+  auto request = ControlRequest::parse(line);
+  if (!request) {
+    return refused("request", "a request is one JSON object in UTF-8 a line, with plain values");
+  }
+  if (!request->has_version(kProtocol)) {
+    return refused("version", "this process speaks version " + std::to_string(kProtocol));
+  }
+  const std::string name = request->verb();
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == name) {
+      Answer given = verb.answer(session, *request);
+      return request->error().empty() ? given : refused("argument", request->error());
+    }
+  }
+  return refused("verb", "verb must be status, start, stop, mark, dump, live or metrics");
+}
+
+}  // namespace
+
+void ControlService::begin(const Config& config, Log& log) {
+  const RingDirectory& directory = session_.directories().control();
+  if (!config.control || !directory.is_open()) {
+    return;
+  }
+  const int error = socket_.begin(
+      directory.descriptor(), directory.path(),
+      [this](std::string_view request) { return answer(session_, request); }, error_line);
+  if (error != 0 && error != ECANCELED) {
+    log.warn("no control socket in " + directory.path() + " (" + std::strerror(error) +
+             "): `ringside ctl` does not reach this process");
+  }
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Serves the control socket: what its requests mean for the session, and what is answered
+// (docs/control.md).
+#ifndef RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
+#define RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H
+
+#include "plugin/config/config.h"
+#include "plugin/doors/control_socket.h"
+#include "plugin/session/log.h"
+#include "plugin/session/session.h"
+
+namespace ringside::control {
+
+class ControlService {
+ public:
+  explicit ControlService(Session& session) : session_(session) {}
+
+  /// Makes the socket in the session's directory and starts its thread, or warns. Nothing happens
+  /// if no socket is wanted, or there is no directory. The drain thread, once.
+  void begin(const Config& config, Log& log);
+  /// As ControlSocket::end().
+  void end() { socket_.end(); }
+  void close_in_child() noexcept { socket_.close_in_child(); }
+
+ private:
+  Session& session_;
+  ControlSocket socket_;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_CONTROL_SERVICE_H

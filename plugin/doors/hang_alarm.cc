@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/doors/hang_alarm.h"
+
+#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace ringside::control {
+
+HangAlarm::HangAlarm(const Config& config, Log& log, Session& session)
+    : config_(config),
+      log_(log),
+      session_(session),
+      watch_(config.hang_seconds),
+      command_(config.on_hang) {}
+
+std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
+  if (!watch_.is_due(writer.now_ns())) {
+    return nullptr;
+  }
+  command_.reap();
+  const std::vector<assemble::InFlight> stuck =
+      watch_.news(writer.in_flight_for(watch_.limit_ns()));
+  if (stuck.empty()) {
+    return nullptr;
+  }
+  // One at a time: a dump that is being written shows the stall, too.
+  const bool wants_dump = dumps_ < HangWatch::kMostDumps && dump_ == nullptr;
+  std::string path;
+  if (wants_dump) {
+    ++dumps_;
+    path = session_.next_dump_path();
+  }
+  const HangFacts facts{config_.hang_seconds, writer.now_ns(), writer.dropped_by_rings(), path};
+  for (const assemble::InFlight& operation : stuck) {
+    log_.warn(hang_line(operation, writer.find_communicator(operation.operation.context), facts));
+  }
+  if (wants_dump) {
+    dump_ = std::make_shared<Dump>(path);
+  }
+  return wants_dump ? dump_ : nullptr;
+}
+
+void HangAlarm::follow() {
+  const std::optional<int> result = dump_ != nullptr ? dump_->result() : std::nullopt;
+  if (!result) {
+    return;
+  }
+  std::string path = std::exchange(dump_, nullptr)->path();
+  if (*result != 0) {
+    log_.warn("cannot write " + path + " (" + std::strerror(*result) + ")");
+    path.clear();
+  }
+  if (const int error = command_.run(path); error != 0) {
+    log_.warn(std::string("RINGSIDE_ON_HANG: /bin/sh cannot be started (") + std::strerror(error) +
+              ")");
+  }
+}
+
+}  // namespace ringside::control

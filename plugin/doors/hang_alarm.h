@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happens when operations stall (RINGSIDE_HANG_SECONDS): a line, a dump, and the user's
+// command (RINGSIDE_ON_HANG) once the dump is there. The drain thread alone uses it.
+#ifndef RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
+#define RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
+
+#include <memory>
+
+#include "plugin/config/config.h"
+#include "plugin/doors/hang_command.h"
+#include "plugin/doors/hang_watch.h"
+#include "plugin/drain/dump_writer.h"
+#include "plugin/drain/trace_writer.h"
+#include "plugin/session/log.h"
+#include "plugin/session/session.h"
+
+namespace ringside::control {
+
+class HangAlarm {
+ public:
+  HangAlarm(const Config& config, Log& log, Session& session);
+
+  /// Looks for stalled operations, once a second at most, and says a line for each new one. Returns
+  /// a dump that the caller writes; NULL: none.
+  std::shared_ptr<Dump> look(TraceWriter& writer);
+  /// Runs the command when that dump is there, or cannot be.
+  void follow();
+
+ private:
+  const Config& config_;
+  Log& log_;
+  Session& session_;
+  HangWatch watch_;
+  HangCommand command_;
+  int dumps_ = 0;
+  std::shared_ptr<Dump> dump_;  ///< being written
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H

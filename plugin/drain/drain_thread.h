@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The drain thread: every few milliseconds, or when asked, from notes and rings to the trace.
+#ifndef RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
+#define RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
+
+#include <chrono>
+#include <memory>
+
+#include "plugin/config/config.h"
+#include "plugin/doors/control_service.h"
+#include "plugin/doors/hang_alarm.h"
+#include "plugin/drain/dump_writer.h"
+#include "plugin/drain/trace_writer.h"
+#include "plugin/session/log.h"
+#include "plugin/session/notes.h"
+#include "plugin/session/session.h"
+#include "plugin/threads/thread_role.h"
+
+namespace ringside::control {
+
+class DrainThread {
+ public:
+  /// All that is given outlives the thread.
+  DrainThread(const Config& config, Log& log, TraceWriter& writer, Session& session,
+              ControlService& control);
+
+  /// False if there cannot be a thread. Once.
+  bool start();
+
+  /// After the thread has ended: waits until no dump is being written any more, at most until then.
+  void wait_for_dumps(std::chrono::steady_clock::time_point until) {
+    dump_writer_.wait_until_idle(until);
+  }
+
+ private:
+  static void* thread_main(void* self) noexcept;
+  template <typename Step>
+  bool survives(Step step) noexcept RINGSIDE_REQUIRES(threads::kDrainThread);
+  void run() noexcept RINGSIDE_REQUIRES(threads::kDrainThread);
+  void move_to_place() RINGSIDE_REQUIRES(threads::kDrainThread);
+  bool wait(int idle_cycles) RINGSIDE_REQUIRES(threads::kDrainThread);
+  bool cycle(bool final) RINGSIDE_REQUIRES(threads::kDrainThread);
+  bool apply_notes() RINGSIDE_REQUIRES(threads::kDrainThread);
+  void write(const std::shared_ptr<Dump>& dump) RINGSIDE_REQUIRES(threads::kDrainThread);
+  void warn_of_trouble() RINGSIDE_REQUIRES(threads::kDrainThread);
+
+  const Config& config_;
+  Log& log_;
+  TraceWriter& writer_;
+  Session& session_;
+  ControlService& control_;
+  DumpWriter dump_writer_;
+  HangAlarm hang_alarm_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
+  TakenNotes notes_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
+  bool memory_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool trouble_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool rings_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool markers_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool lines_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool marks_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The profiler of this process: the one place that puts session, drain thread and control socket
+// together.
+#ifndef RINGSIDE_PLUGIN_PROCESS_PROFILER_H
+#define RINGSIDE_PLUGIN_PROCESS_PROFILER_H
+
+#include "plugin/config/config.h"
+#include "plugin/doors/control_service.h"
+#include "plugin/drain/drain_thread.h"
+#include "plugin/drain/trace_writer.h"
+#include "plugin/session/log.h"
+#include "plugin/session/session.h"
+
+namespace ringside::control {
+
+class Profiler {
+ public:
+  /// The process's profiler; made at the first use, never destroyed. NULL where it cannot be made,
+  /// and in the child of a process that had opened a communicator, or begun to write, before the
+  /// fork. The child of a process that had not is a process of its own, and has its own profiler.
+  static Profiler* get() noexcept;
+  /// The same, or NULL if there is none yet.
+  static Profiler* existing() noexcept;
+  /// For the child of a fork: closes the sockets that the parent's clients would otherwise wait at.
+  static void close_in_child() noexcept;
+  /// Says, once, why nothing is recorded in the child of a fork.
+  static void tell_in_child();
+
+  explicit Profiler(Config config);
+
+  Session& session() { return session_; }
+
+  /// At exit of the process: writes what is left and ends the drain thread. Waits five seconds at
+  /// most.
+  void shut_down() noexcept;
+
+ private:
+  const Config config_;
+  Log log_;
+  TraceWriter writer_;
+  Session session_;
+  ControlService control_;
+  DrainThread drain_thread_;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_PROCESS_PROFILER_H

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/session/announcement.h"
+
+#include "plugin/abi/logger.h"
+#include "plugin/config/version.h"
+#include "plugin/export/process_facts.h"
+
+namespace ringside::control {
+namespace {
+
+std::string trace_place(const Config& config, const std::string& trace_path) {
+  if (!config.is_flight_recorder()) {
+    return "trace " + trace_path;
+  }
+  const std::string seconds = config.flight_seconds != 0
+                                  ? std::to_string(config.flight_seconds) + " seconds, "
+                                  : std::string();
+  return "flight recorder: the last " + seconds + std::to_string(config.flight_bytes) +
+         " bytes are kept in memory and written by ringside_dump; nothing remains at exit";
+}
+
+}  // namespace
+
+std::vector<Line> announcement(const Config& config, const Recording& recording,
+                               const Directories& directories, const std::string& trace_path) {
+  std::vector<Line> lines;
+  const NcclFacts& facts = recording.nccl();
+  const std::string nccl =
+      facts.version != 0 ? exporting::nccl_version_text(facts.version) : "of unknown version";
+  lines.push_back(
+      {false, "Ringside " + std::string(kVersion) + ", NCCL " + nccl + ", profiler interface v" +
+                  std::to_string(facts.abi_version) + ", events " +
+                  event_names_text(recording.wanted()) +
+                  (recording.is_started() ? "" : " (not started)") +
+                  (config.sampling.is_on() ? ", sampled " + config.sample_text : std::string()) +
+                  ", " + trace_place(config, trace_path) + directories.description(config)});
+  constexpr int kFirstWithKernels = 3;
+  if (facts.abi_version < kFirstWithKernels || !kernels_can_hurt(facts)) {
+    return lines;
+  }
+  if ((recording.wanted() & record::bit(record::EventType::kKernelCh)) != 0) {
+    lines.push_back({true, "kernel channels are recorded as asked, but NCCL " + nccl +
+                               " can hang in ncclCommDestroy with them, after grouped broadcasts "
+                               "(prevented by NCCL_ALLGATHERV_ENABLE=0)"});
+  } else if (recording.is_started() && recording.uses_default_events()) {
+    lines.push_back(
+        {false, "kernel channels (GPU times) are off: NCCL " + nccl +
+                    " can hang with them. RINGSIDE_EVENTS=default,kernel records them all the "
+                    "same"});
+  }
+  return lines;
+}
+
+void say(const std::vector<Line>& lines, record::NcclLogger logger, Log& log) {
+  for (const Line& line : lines) {
+    if (line.is_warning) {
+      log.warn(line.text);
+    } else if (logger != nullptr) {
+      logger(abi::kLogInfo, abi::kLogSubsystemInit | abi::kLogSubsystemProfile, "ringside", 0,
+             "PROFILER/Ringside: %s", line.text.c_str());
+    } else {
+      log.info(line.text);
+    }
+  }
+}
+
+}  // namespace ringside::control

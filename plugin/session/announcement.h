@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the plugin says when NCCL opens the first communicator: what it records and where, and what
+// must be known of kernel channels.
+#ifndef RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H
+#define RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H
+
+#include <string>
+#include <vector>
+
+#include "plugin/config/config.h"
+#include "plugin/record/host_side.h"
+#include "plugin/session/directories.h"
+#include "plugin/session/log.h"
+#include "plugin/session/recording.h"
+
+namespace ringside::control {
+
+struct Line {
+  bool is_warning;
+  std::string text;
+};
+
+std::vector<Line> announcement(const Config& config, const Recording& recording,
+                               const Directories& directories, const std::string& trace_path);
+
+/// Says the lines through NCCL's logger; warnings, and all of them without a logger, through our
+/// own. Never under a mutex: a logger may take long, or call us.
+void say(const std::vector<Line>& lines, record::NcclLogger logger, Log& log);
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H

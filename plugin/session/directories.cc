@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/session/directories.h"
+
+#include "plugin/session/control_place.h"
+
+namespace ringside::control {
+
+std::string Directories::make(const Config& config, const std::string& stem) {
+  const std::string& parent = config.ring_directory;
+  std::string left_over;
+  if (!parent.empty()) {
+    std::size_t bytes = 0;
+    if (const std::size_t dead = RingDirectory::count_left_over(parent, bytes); dead != 0) {
+      left_over = parent + " holds the rings of " + std::to_string(dead) +
+                  " processes that have died (" + std::to_string(bytes >> 20) +
+                  " MiB): `ringside recover " + parent + "` makes traces of them and removes them";
+    }
+    if (rings_.create(parent, stem)) {
+      rings_.map_journal({config.journal_bytes, config.ring_bytes, config.flight_bytes});
+    }
+  }
+  if (!rings_.is_open() && config.control) {
+    control_only_.create(control_parent(), stem);
+  }
+  return left_over;
+}
+
+void Directories::keep_locks() {
+  rings_.keep_lock();
+  control_only_.keep_lock();
+}
+
+void Directories::remove(unsigned rings) {
+  rings_.remove(rings);
+  control_only_.remove(0);
+}
+
+std::string Directories::description(const Config& config) const {
+  const auto kib = [](std::uint64_t bytes) { return std::to_string(bytes >> 10) + " KiB"; };
+  if (rings_.journal() != nullptr) {
+    const MemoryShare& share = rings_.share();
+    const bool is_less =
+        share.journal_bytes < config.journal_bytes || share.ring_bytes < config.ring_bytes;
+    return ", rings " + rings_.path() + " (if the process dies: ringside recover" +
+           (is_less ? "; a journal of " + kib(share.journal_bytes) + " and rings of " +
+                          kib(share.ring_bytes) + ", since " +
+                          std::to_string(rings_.free_bytes() >> 20) + " MiB were free"
+                    : std::string()) +
+           ")";
+  }
+  return " (rings in memory, " + (config.ring_directory.empty() ? "as asked" : rings_.why()) +
+         ": a process that is killed loses about the last second" +
+         (!config.control       ? std::string()
+          : control().is_open() ? "; control socket in " + control().path()
+                                : "; no control socket, " + control().why()) +
+         ")";
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// NVTX ranges (RINGSIDE_MARKERS): prepared with the first communicator, before its first event, on
+// the thread that inits it, since a tool may take its time to load.
+#ifndef RINGSIDE_PLUGIN_SESSION_MARKER_SETUP_H
+#define RINGSIDE_PLUGIN_SESSION_MARKER_SETUP_H
+
+#include <mutex>
+#include <string>
+
+#include "plugin/assemble/rows.h"
+#include "plugin/config/config.h"
+#include "plugin/session/log.h"
+
+namespace ringside::control {
+
+class MarkerSetup {
+ public:
+  /// A thread that inits a communicator meanwhile waits, so that none of its events is missed.
+  /// Without any mutex: a tool may call whatever it likes.
+  void add_communicator(const assemble::Communicator& communicator, const Config& config,
+                        const std::string& host, Log& log);
+
+ private:
+  std::once_flag once_;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_MARKER_SETUP_H

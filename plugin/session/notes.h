@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Notes: what other threads tell the drain thread. They wait in a list under the session's mutex;
+// the drain thread takes the list and applies its notes without the mutex.
+#ifndef RINGSIDE_PLUGIN_SESSION_NOTES_H
+#define RINGSIDE_PLUGIN_SESSION_NOTES_H
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "plugin/drain/trace_writer.h"
+#include "plugin/session/log.h"
+#include "plugin/session/note_room.h"
+
+namespace ringside::control {
+
+/// Called by the drain thread.
+using Note = std::function<void(TraceWriter&)>;
+
+/// The notes that wait. Used under the session's mutex.
+class Notes {
+ public:
+  explicit Notes(Log& log) : log_(log) {}
+
+  void add(Note note) { waiting_.push_back(std::move(note)); }
+
+  /// What TraceWriter::apply takes.
+  template <typename Told>
+  void tell(Told told) {
+    if constexpr (std::is_same_v<Told, WindowNote> || std::is_same_v<Told, TypesNote>) {
+      window_room_.added();
+    }
+    add([told = std::move(told)](TraceWriter& writer) { writer.apply(told); });
+  }
+
+  /// Standard error may be a pipe that is full, so the drain thread writes to it.
+  void warn(std::string line) {
+    add([&log = log_, line = std::move(line)](TraceWriter&) { log.warn(line); });
+  }
+
+  bool is_empty() const { return waiting_.empty(); }
+  /// Whether the notes of a start, and of the stop behind it, have room.
+  bool has_room_for_start() const { return window_room_.has_room(); }
+
+  /// Moves all notes into an empty list. Returns how many of them are of windows, for
+  /// windows_applied().
+  std::size_t take(std::vector<Note>& notes) {
+    notes.swap(waiting_);
+    return window_room_.waiting();
+  }
+  void windows_applied(std::size_t count) { window_room_.taken(count); }
+
+ private:
+  Log& log_;
+  std::vector<Note> waiting_;
+  WindowRoom window_room_;
+};
+
+/// The notes that the drain thread has taken. Where memory is too short for a note, it is tried
+/// again in the next cycles; a note that fails three times is lost, the notes behind it are not.
+class TakenNotes {
+ public:
+  /// Empty after apply() has returned.
+  std::vector<Note>& list() { return notes_; }
+
+  /// False if there was none. What a note throws comes out; the next call goes on with that note.
+  bool apply(TraceWriter& writer) {
+    constexpr int kMostAttempts = 3;
+    for (; next_ < notes_.size(); ++next_, attempts_ = 0) {
+      if (++attempts_ <= kMostAttempts) {
+        notes_[next_](writer);
+      }
+    }
+    const bool had_any = next_ != 0;
+    notes_ = {};
+    next_ = 0;
+    return had_any;
+  }
+
+ private:
+  std::vector<Note> notes_;
+  std::size_t next_ = 0;
+  int attempts_ = 0;  ///< to apply the next note
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_NOTES_H

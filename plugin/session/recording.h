@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is recorded: NCCL's activation masks, the gate of the recorder, and the windows that follow
+// from both. Knows no lock and no thread: the session uses it under its mutex.
+#ifndef RINGSIDE_PLUGIN_SESSION_RECORDING_H
+#define RINGSIDE_PLUGIN_SESSION_RECORDING_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plugin/config/config.h"
+#include "plugin/config/events.h"
+#include "plugin/session/activation_masks.h"
+#include "plugin/session/notes.h"
+#include "plugin/session/window_plan.h"
+
+namespace ringside::control {
+
+class Recording {
+ public:
+  enum class State : std::uint8_t {
+    kStopped,
+    kWaiting,  ///< started, and NCCL is not up yet
+    kMasked,   ///< started, and somebody else's change of NCCL's masks keeps all events away
+    kRecording
+  };
+
+  Recording(const Config& config, Notes& notes);
+
+  /// NCCL has opened a communicator. `mask` may be NULL.
+  void open(std::uint32_t context, int* mask, NcclFacts nccl);
+  /// NCCL has closed a communicator. Nothing happens if it is not open.
+  void close(std::uint32_t context);
+
+  /// Whether the notes of a start have room. A start that changes nothing leaves none.
+  bool has_room_to_start(bool has_events) const {
+    return (started_ && !has_events) || notes_.has_room_for_start();
+  }
+  /// Begins a window; without events, those of the open window, else those of the configuration.
+  /// The bounds of the window before are forgotten, what is ordered for later is not.
+  void start(const std::optional<EventChoice>& events);
+  /// Ends the window and forgets its bounds.
+  void stop();
+  /// A start of the control socket: replaces all that was ordered before. Happens at once if it has
+  /// neither a moment nor bounds.
+  void order_start(const PlannedStart& start);
+  /// A stop of the control socket: in addition to what was ordered, or, without a moment (0), at
+  /// once and in place of it.
+  void order_stop(std::int64_t at_realtime_ns);
+  /// Ends the window, since nobody can write what is recorded.
+  void give_up();
+
+  /// Compares NCCL's masks with what was stored there. What NCCL is not asked for, since somebody
+  /// else has changed its mask, is not recorded from the last look on at which the masks held it.
+  void look_at_masks();
+  /// Does what is due. `operations_begun`: as the drain thread has seen by now.
+  void carry_out_plan(std::uint64_t operations_begun);
+
+  State state() const;
+  bool is_started() const { return started_; }
+  /// The types of events are RINGSIDE_EVENTS' default for this NCCL, whatever is added to that.
+  bool uses_default_events() const { return choice_.use_default; }
+  /// Of the NCCL that has opened a communicator last.
+  const NcclFacts& nccl() const { return nccl_; }
+  std::uint32_t windows() const { return windows_; }
+  /// The event types that some NCCL is asked for.
+  std::uint32_t wanted() const { return wanted_; }
+  /// The wanted ones that no NCCL's mask lacks.
+  std::uint32_t recorded() const { return recorded_; }
+  const ActivationMasks& masks() const { return masks_; }
+  const WindowPlan& plan() const { return plan_; }
+  PlanTime plan_time() const;
+  /// Something was ordered since carry_out_plan() was called last.
+  bool has_new_plan() const { return plan_is_new_; }
+
+ private:
+  /// What NCCL's masks hold: as it is, where it is right, or written in any case.
+  enum class Masks : std::uint8_t { kKept, kWritten };
+  void apply(Masks masks);
+  void begin_window(const std::optional<EventChoice>& events);
+  void end_window();
+  void set_recorded(std::uint64_t end_ticks, bool mask_changed);
+  void warn_of_masks(const std::vector<ActivationMasks::Change>& changes);
+
+  const Config& config_;
+  Notes& notes_;
+  bool started_;
+  EventChoice choice_;
+  NcclFacts nccl_;
+  ActivationMasks masks_;
+  WindowPlan plan_;
+  bool plan_is_new_ = false;
+  std::uint64_t operations_begun_ = 0;  ///< as the drain thread has last seen
+  std::uint32_t windows_ = 0;
+  std::uint32_t wanted_ = 0;
+  std::uint32_t recorded_ = 0;
+  std::uint64_t looked_ticks_ = 0;  ///< when the masks held what is recorded, for the last time
+  int mask_changes_told_ = 0;
+  bool kernel_risk_told_ = false;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_RECORDING_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What others may ask of the profiler of a process: by the C API, and by the control socket.
+#ifndef RINGSIDE_PLUGIN_SESSION_STATUS_H
+#define RINGSIDE_PLUGIN_SESSION_STATUS_H
+
+#include <cstdint>
+
+#include "plugin/drain/trace_writer.h"
+#include "plugin/session/recording.h"
+#include "ringside/ringside.h"
+
+namespace ringside::control {
+
+struct Status {
+  ringside_status_info info{};  ///< as the C API gives it
+  Recording::State state = Recording::State::kStopped;
+  bool mask_changed = false;  ///< somebody else's change of NCCL's masks keeps events away
+  std::int32_t rank = -1;     ///< of this process; -1: not known, or it has several
+  std::uint64_t marks_lost = 0;
+  std::uint64_t ranges_lost = 0;
+  WindowPlan plan;  ///< as of `now`
+  PlanTime now;
+};
+
+/// Of `info`: what is counted in the rings and by the writer. Any thread.
+void add_counts(const TraceWriter& writer, ringside_status_info& info);
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_SESSION_STATUS_H
