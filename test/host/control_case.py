@@ -20,9 +20,10 @@ def require(condition, text):
 
 def wait_for(condition, text, seconds=30):
     deadline = time.monotonic() + seconds
-    while not condition():
+    while not (met := condition()):
         require(time.monotonic() < deadline, f"not in {seconds} s: {text}")
         time.sleep(0.02)
+    return met
 
 
 class Windows:

@@ -25,13 +25,13 @@ def top(case):
     case.wait_for_sockets(1)
     wait_for(lambda: [row.get("oldest_func") for row in rows("--interval", "0.3")] ==
              [expected.message(operation)[0]], "the operation that stands still")
-    wait_for(lambda: rows("--interval", "0.5")[0]["operations_per_s"] == 0, "all before to be told")
-    one = rows("--interval", "0.5")[0]
+    # What was finished before is counted when it settles, up to some seconds later.
+    one = wait_for(lambda: next((row for row in rows("--interval", "0.5")
+                                 if row["operations_per_s"] == 0), None), "no more operations to end")
     print(one)
     require(one["oldest_seq"] == operation.call["seqNumber"] and one["in_flight_operations"] == 1 and
             one["in_flight_bytes"] > 0 and one["oldest_age_ns"] > 500_000_000, f"in flight: {one}")
-    require(one["operations_per_s"] == 0 and one["busbw_bytes_per_s"] is None,
-            f"while it stands still: {one}")
+    require(one["busbw_bytes_per_s"] is None, f"while it stands still: {one}")
     require(one["rank"] == operation.communicator["rank"] and one["dropped"] == 0, f"{one}")
     wait_for(lambda: any(row.get("operations_per_s") for row in rows("--interval", "0.3")),
              "it to go on")
