@@ -5,7 +5,7 @@
 #include <limits>
 #include <new>
 
-#include "plugin/assemble/id_set.h"
+#include "plugin/assemble/built_operation.h"
 #include "plugin/record/encode.h"
 
 namespace ringside::assemble {
@@ -21,12 +21,9 @@ std::size_t index_of(EventType type) {
   return static_cast<std::size_t>(type);
 }
 
-// The parent's id is the first field of every start's payload.
-EventId parent_of(const RecordView& view) {
-  return view.payload.step.parent;
-}
-
 }  // namespace
+
+// What is known before the records.
 
 void Assembler::open_communicator(const Communicator& opened) {
   Communicator& communicator = communicators_.open(opened);
@@ -55,26 +52,23 @@ void Assembler::lose_places(std::int64_t ts_ns) {
   }
 }
 
+// A record comes.
+
 std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation) {
   if (view.kind == RecordKind::kName) {
-    const char* text = view.payload.name.text;
-    names_.announce(
-        view.ring, view.id,
-        {text, static_cast<std::size_t>(
-                   std::find(text, text + sizeof view.payload.name.text, '\0') - text)});
+    const char* const text = view.payload.name.text;
+    const char* const end = std::find(text, text + sizeof view.payload.name.text, '\0');
+    names_.announce(view.ring, view.id, {text, static_cast<std::size_t>(end - text)});
     return 0;
   }
-  given_operation_ = operation;
-  joined_operation_ = 0;
   std::uint64_t joined = 0;
   try {
-    if (join(view, false)) {
-      joined = joined_operation_;
-    } else {
-      joined = operation;
+    const std::optional<std::uint64_t> found = join(view, operation, false);
+    if (!found) {
       orphans_.add(view, operation);
     }
-    keep_limits(view.ts_ns);  // may join an older record
+    joined = found.value_or(operation);
+    keep_limits(view.ts_ns);
     ++counts_.consumed[index_of(view.type)];
   } catch (const std::bad_alloc&) {
     ++counts_.consumed[index_of(view.type)];
@@ -83,148 +77,306 @@ std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation)
   return joined;
 }
 
-bool Assembler::is_unfinished(std::uint64_t operation) const {
-  const OpenOperation* const found = operations_.find(operation);
-  return found != nullptr && !found->finished;
-}
-
-// Of an event without an operation.
-bool Assembler::is_waited_for(const Event& event) const {
-  const auto* call = std::get_if<CallEvent>(&event.data);
-  return call == nullptr || !call->has_child || call->call.captured ||
-         call->call.end_ns == kUnknownTime || is_unfinished(call->child);
-}
-
-void Assembler::answer(std::span<Question> questions) const {
-  const IdSet orphans = orphans_.ids();
-  // What is asked for is mostly in no cache. So many look-ups go on at the same time.
-  constexpr std::size_t kAtOnce = 32;
-  std::array<const Event*, kAtOnce> events{};
-  for (; !questions.empty(); questions = questions.subspan(std::min(kAtOnce, questions.size()))) {
-    const auto now = questions.first(std::min(kAtOnce, questions.size()));
-    for (const Question& question : now) {
-      question.operation != 0 ? operations_.fetch(question.operation) : events_.fetch(question.id);
-    }
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      if (now[i].operation != 0) {
-        operations_.fetch_value(now[i].operation);
-      } else {
-        events_.fetch_value(now[i].id);
-      }
-    }
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      events[i] = now[i].operation == 0 ? events_.find(now[i].id) : nullptr;
-      if (events[i] != nullptr) {
-        if (const auto* call = std::get_if<CallEvent>(&events[i]->data)) {
-          operations_.fetch_value(call->child);
-        }
-      }
-    }
-    for (std::size_t i = 0; i < now.size(); ++i) {
-      Question& question = now[i];
-      question.is_needed = question.operation != 0 ? is_unfinished(question.operation)
-                           : events[i] != nullptr  ? is_waited_for(*events[i])
-                                                   : orphans.contains(question.id);
-    }
-  }
-}
-
-bool Assembler::join(const RecordView& view, bool last_try) {
+std::optional<std::uint64_t> Assembler::join(const RecordView& view, std::uint64_t given_operation,
+                                             bool is_last_try) {
   switch (view.kind) {
     case RecordKind::kStart:
-      return start(view, last_try);
+      return start(view, given_operation, is_last_try);
     case RecordKind::kState:
       return state(view);
     case RecordKind::kStop:
       return stop(view);
     default:
-      return true;
+      return 0;
   }
 }
 
-bool Assembler::start(const RecordView& view, bool last_try) {
-  const EventId parent = parent_of(view);
-  if (parent != 0 && !last_try && !events_.contains(parent)) {
-    return false;
+std::optional<std::uint64_t> Assembler::start(const RecordView& view, std::uint64_t given_operation,
+                                              bool is_last_try) {
+  const EventId parent = view.payload.step.parent;  // the first field of every start's payload
+  if (parent != 0 && !is_last_try && !events_.contains(parent)) {
+    return std::nullopt;
   }
   if (const Communicator* const changed = communicators_.learn(view, names_)) {
     sink_.communicator(*changed);
   }
   if (record::is_coll_like(view.type)) {
-    start_operation(view);
-  } else if (record::is_api(view.type) || view.type == EventType::kGroup) {
-    start_call(view);
-  } else {
-    start_child(view);
+    return start_operation(view, given_operation);
   }
-  return true;
+  if (record::is_api(view.type) || view.type == EventType::kGroup) {
+    user_marks_.take_of(view.tid, view.ts_ns);
+    calls_.start(view, names_);
+    return 0;
+  }
+  return children_.start(view, given_operation);
 }
 
-bool Assembler::state(const RecordView& view) {
-  Event* const found = events_.find(view.id);
-  if (found == nullptr) {
-    return false;
+std::uint64_t Assembler::start_operation(const RecordView& view, std::uint64_t given_operation) {
+  user_marks_.take_of(view.tid, view.ts_ns);
+  OpenOperation& open = operations_.start(view, given_operation, names_);
+  Operation& operation = open.operation;
+  const Calls::Surroundings around = calls_.join(view, open);
+  operation.window = history_.window_at(operation.enqueue_start_ns);
+  if (sampler_.is_on()) {
+    operation.sampled_out =
+        !sampler_.chooses(communicators_.of(view.context), view.ts_ns, operation);
+    calls_.count_operation(around, !operation.sampled_out);
   }
-  ++found->joined;
-  joined_operation_ = found->operation;
-  state_of_child(view, *found);
-  return true;
+  calls_.start_enqueue(view, operation, around.enqueue_start_ns);
+  operations_.watch(open, history_.types_at(around.mask_read_ns));
+  return operation.number;
 }
 
-bool Assembler::stop(const RecordView& view) {
-  Event* const found = events_.find(view.id);
-  if (found == nullptr) {
-    return false;
+std::optional<std::uint64_t> Assembler::state(const RecordView& view) {
+  Event* const event = events_.find(view.id);
+  if (event == nullptr) {
+    return std::nullopt;
   }
-  Event& event = *found;
-  if (const auto* call = std::get_if<CallEvent>(&event.data);
-      call != nullptr && call->call.end_ns != kUnknownTime) {
-    return false;  // NCCL stops some calls again: stale
-  }
-  ++event.joined;
-  joined_operation_ = event.operation;
-  if (std::holds_alternative<CallEvent>(event.data)) {
-    stop_call(view, event);
-  } else {
-    stop_child(view, event);
-    events_.erase(view.id);
-  }
-  return true;
+  ++event->joined;
+  children_.state(view, *event);
+  return event->operation;
 }
 
-bool Assembler::retry(const RecordView& view, std::uint64_t operation, bool last_try) {
-  given_operation_ = operation;
-  const bool is_joined = join(view, last_try);
-  counts_.stale[index_of(view.type)] += !is_joined && last_try ? 1 : 0;
-  return is_joined || last_try;
+std::optional<std::uint64_t> Assembler::stop(const RecordView& view) {
+  Event* const event = events_.find(view.id);
+  if (event == nullptr || Calls::has_ended(*event)) {
+    return std::nullopt;  // NCCL stops some calls again
+  }
+  ++event->joined;
+  const std::uint64_t operation = event->operation;
+  if (const auto* const called = std::get_if<CallEvent>(&event->data)) {
+    const bool is_enqueue = record::is_coll_like(event->type);
+    user_marks_.take_of(called->call.tid, view.ts_ns);
+    calls_.stop(view, *event, sampler_.is_on());
+    if (is_enqueue) {
+      operations_.end_enqueue(operation, *event, view.ts_ns);
+    }
+    return operation;
+  }
+  children_.stop(view, *event);
+  if (auto* const kernel = std::get_if<KernelRow>(&event->data)) {
+    stop_kernel(*event, *kernel);
+  }
+  events_.erase(view.id);
+  return operation;
 }
 
-void Assembler::retry_orphans(std::int64_t now_ns) {
-  orphans_.retry_all(now_ns, [this](const RecordView& view, std::uint64_t operation,
-                                    bool last_try) { return retry(view, operation, last_try); });
+void Assembler::stop_kernel(const Event& event, KernelRow& kernel) {
+  OpenOperation* const operation = operations_.find(event.operation);
+  if (operation != nullptr && !operation->finished && event.type == EventType::kKernelCh) {
+    operations_.keep_kernel(*operation, kernel, event.tally());
+    return;
+  }
+  if (!event.sampled_out) {
+    gpu_clocks_.place(kernel, operation != nullptr ? operation->earliest_ns : kUnknownTime);
+    write_changed_fits();
+  }
+  rows_.write(&kernel, event.tally(), event.sampled_out);
 }
+
+// Time passes.
 
 void Assembler::settle(std::int64_t now_ns) {
   retry_orphans(now_ns);
-  settle_calls(now_ns);
-  settle_operations(now_ns);
+  slices_.forget_idle(now_ns);
+  calls_.settle(now_ns, [&](const CallEvent& called, bool in_flight) {
+    write_api_operation(called, in_flight);
+  });
+  const std::int64_t complete_until_ns =
+      operations_.settle(now_ns, [&](OpenOperation& open) { finish(open, now_ns); });
+  forget_finished(now_ns);
+  sink_.complete_until(complete_until_ns);
+}
+
+void Assembler::retry_orphans(std::int64_t now_ns) {
+  orphans_.retry_all(now_ns,
+                     [this](const RecordView& view, std::uint64_t operation, bool is_last_try) {
+                       return retry(view, operation, is_last_try);
+                     });
+}
+
+bool Assembler::retry(const RecordView& view, std::uint64_t operation, bool is_last_try) {
+  const bool is_joined = join(view, operation, is_last_try).has_value();
+  counts_.stale[index_of(view.type)] += !is_joined && is_last_try ? 1 : 0;
+  return is_joined || is_last_try;
+}
+
+void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
+  const BuiltOperation built(open, gpu_clocks_, progress_);
+  const Operation& operation = built.operation;
+  write_changed_fits();
+  operations_written_ +=
+      built.write(rows_, communicators_.of(operation.context), open.tally) ? 1 : 0;
+  progress_.add(open, built.extent, operation.state == OperationState::kCompleted);
+  operations_.set_finished(open, now_ns);
+}
+
+void Assembler::write_changed_fits() {
+  for (const GpuClocks::ChangedFit& changed : gpu_clocks_.take_changed_fits()) {
+    sink_.gpu_clock(changed.context, changed.fit);
+  }
+}
+
+void Assembler::write_api_operation(const CallEvent& called, bool in_flight) {
+  const Operation made = api_operation(called, operations_.take_number(), in_flight);
+  rows_.write(OperationRow{&made, &communicators_.of(made.context)}, Tally{});
+  ++operations_written_;
+}
+
+Operation Assembler::api_operation(const CallEvent& called, std::uint64_t number,
+                                   bool in_flight) const {
+  Operation made = Calls::api_operation(called, number);
+  made.rank = communicators_.of(made.context).rank;
+  made.window = history_.window_at(made.enqueue_start_ns);
+  made.in_flight = in_flight;
+  return made;
+}
+
+void Assembler::forget_finished(std::int64_t now_ns) {
+  constexpr std::size_t kAhead = 8;
+  while (const auto* const oldest = operations_.oldest_to_forget(limits_.finished, now_ns)) {
+    if (const auto* const next = operations_.finished_behind_oldest(kAhead)) {
+      operations_.fetch_value(next->number);
+      events_.fetch_value(next->event);
+      events_.fetch_value(next->call);
+    }
+    if (const auto* const after_next = operations_.finished_behind_oldest(2 * kAhead)) {
+      operations_.fetch(after_next->number);
+      events_.fetch(after_next->event);
+      events_.fetch(after_next->call);
+    }
+    events_.erase(oldest->event);
+    calls_.forget(oldest->call, now_ns);
+    operations_.forget_oldest();
+  }
+}
+
+// Too much is kept.
+
+void Assembler::keep_limits(std::int64_t now_ns) {
+  if (orphans_.size() > limits_.orphans) {
+    orphans_.give_up_oldest(
+        [this](const RecordView& view, std::uint64_t operation, bool is_last_try) {
+          return retry(view, operation, is_last_try);
+        });
+  }
+  calls_.keep_captured(limits_.captured);
+  if (eviction_.is_due(held_events())) {
+    for (const EventId id : eviction_.choose(events_, operations_)) {
+      evict(id, now_ns);
+    }
+    forget_finished(now_ns);
+    slices_.drop_unknown(
+        [&](EventId id) { return UserMarks::is_range(id) || events_.contains(id); });
+  }
+}
+
+void Assembler::evict(EventId id, std::int64_t now_ns) {
+  Event* const event = events_.find(id);
+  if (event == nullptr) {
+    return;
+  }
+  ++counts_.given_up[index_of(event->type)];
+  if (std::holds_alternative<CallEvent>(event->data)) {
+    evict_call(id, *event, now_ns);
+    return;
+  }
+  if (OpenOperation* const operation = operations_.find(event->operation)) {
+    if (!operation->finished) {
+      finish(*operation, now_ns);
+    }
+    if (event->type != EventType::kProxyStep) {
+      operations_.stop_child(*operation, now_ns);
+    }
+  }
+  Children::write_open(sink_, *event, now_ns);
+  events_.erase(id);
+}
+
+void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
+  const auto& called = std::get<CallEvent>(event.data);
+  const bool has_ended = Calls::has_ended(event);
+  calls_.release(event);
+  if (!has_ended) {
+    const Call open = calls_.open_row(id, event, now_ns);
+    rows_.write(&open, Calls::tally(event));
+  }
+  if (record::is_coll_like(event.type)) {
+    OpenOperation* const operation = operations_.find(event.operation);
+    if (operation != nullptr && !operation->finished) {
+      operation->tally.joined = event.joined;
+      finish(*operation, now_ns);
+    }
+    if (has_ended) {
+      return;  // it stays known for what comes late, as all finished operations
+               // do
+    }
+  } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
+    write_api_operation(called, calls_.is_in_flight(called));
+  }
+  events_.erase(id);
+}
+
+// What is asked meanwhile, and the end.
+
+void Assembler::answer(std::span<Question> questions) const {
+  answer_questions(questions, events_, operations_, orphans_.ids());
+}
+
+std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
+  TypeCounts not_counted{};
+  RowWriter rows(sink, &sink == &sink_ ? counts_.sampled_out : not_counted);
+  std::uint64_t written = 0;
+  user_marks_.write_open(sink, now_ns);
+  std::vector<EventId> ids;
+  ids.reserve(events_.size());
+  for (auto at = events_.oldest(); at; at.next()) {
+    ids.push_back(at.id());
+  }
+  std::sort(ids.begin(), ids.end());
+  for (const EventId id : ids) {
+    const Event& event = *events_.find(id);
+    const auto* const called = std::get_if<CallEvent>(&event.data);
+    if (called == nullptr) {
+      Children::write_open(sink, event, now_ns);
+    } else if (!Calls::has_ended(event)) {
+      const Call open = calls_.open_row(id, event, now_ns);
+      rows.write(&open, Calls::tally(event));
+    } else if (called->is_held) {
+      rows.write(&called->call, event.tally());
+    }
+  }
+  operations_.for_each_unfinished([&](const OpenOperation& open) {
+    BuiltOperation built(open, gpu_clocks_, progress_);
+    write_changed_fits();
+    Operation& operation = built.operation;
+    // What was seen to end is over, but for the wait for what may come late.
+    operation.in_flight |= open.expects_kernels && operation.state != OperationState::kCompleted;
+    Tally tally = open.tally;
+    if (const Event* const enqueue = events_.find(open.event)) {
+      tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
+    }
+    written += built.write(rows, communicators_.of(operation.context), tally) ? 1 : 0;
+  });
+  std::uint64_t number = operations_.next_number();
+  calls_.for_each_childless([&](const CallEvent& called, bool in_flight) {
+    const Operation made = api_operation(called, number++, in_flight);
+    rows.write(OperationRow{&made, &communicators_.of(made.context)}, Tally{});
+    ++written;
+  });
+  return written;
 }
 
 void Assembler::close(std::int64_t now_ns) {
   user_marks_.take(kForEver);
   retry_orphans(kForEver);  // nothing comes any more for which they could wait
-  settle_calls(now_ns);
-  settle_operations(now_ns);
+  settle(now_ns);
   operations_written_ += write_in_flight(sink_, now_ns);
+  user_marks_.clear();
+  slices_.clear();
   events_.clear();
   operations_.clear();
-  unfinished_.clear();
-  finished_.clear();
-  captured_.clear();
-  kernels_held_ = 0;
-  childless_calls_.clear();
-  slices_.clear();
-  user_marks_.clear();
+  calls_.clear();
 }
 
 }  // namespace ringside::assemble

@@ -9,8 +9,9 @@
 #include <variant>
 #include <vector>
 
+#include "plugin/assemble/id_map.h"
+#include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
-#include "plugin/record/handle.h"
 
 namespace ringside::assemble {
 
@@ -21,9 +22,9 @@ struct CallEvent {
   std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first seen to have ended
   bool has_child = false;                     ///< a Coll, P2p or CeColl came for it
   std::uint64_t child = 0;                    ///< the number of the last such operation
-  bool is_held = false;                       ///< it has ended, and waits for what its child is
-  std::uint64_t kept = 0, left_out = 0;       ///< operations enqueued within a group
-  std::vector<record::EventId> launches;      ///< of a group, that are held
+  bool is_held = false;  ///< it has ended, and waits until it is known what sampling keeps
+  std::uint64_t kept = 0, sampled_out = 0;  ///< operations that were enqueued within a group
+  std::vector<record::EventId> launches;    ///< held ones of a group
 };
 
 struct ProxyOpEvent {
@@ -32,18 +33,35 @@ struct ProxyOpEvent {
   std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (native v1 to v3)
   std::uint64_t last_total = 0;
   bool has_total = false;
-  int steps_told = 0;  ///< that have stopped, and whose bytes NCCL has told
+  int steps_with_bytes = 0;  ///< that have stopped, and whose bytes are known
   std::uint64_t step_bytes = 0;
+
+  /// A state has come, with arguments.
+  void enter(const record::StatePayload& args);
+  void stop_step(const StepRow& step) {
+    step_bytes += step.bytes;
+    steps_with_bytes += step.has_bytes ? 1 : 0;
+  }
+  void stop(std::int64_t ts_ns);
 };
 
 struct StepEvent {
   StepRow row;
   record::EventId id = 0;
-  record::EventId proxy_op = 0;
-  /// When it entered: waiting for the GPU, for the peer, sending; receiving, flushing, for the GPU.
+  record::EventId proxy_op = 0;  ///< 0: not known, or it has stopped
+  /// The first three are those of a send, the others those of a receive.
   enum Phase : std::uint8_t { kSendGpu, kSendPeer, kSend, kRecv, kRecvFlush, kRecvGpu, kPhases };
+  /// When it entered each phase: waiting for the GPU, for the peer, sending; receiving, flushing,
+  /// waiting for the GPU.
   std::array<std::int64_t, kPhases> entered{kUnknownTime, kUnknownTime, kUnknownTime,
                                             kUnknownTime, kUnknownTime, kUnknownTime};
+
+  /// A state has come. Returns whether it shows that the step's data moves or has moved: the step
+  /// no longer waits for the GPU or the peer.
+  bool enter(const RecordView& view);
+  /// Says in the row where the time went: of a step in flight until this time, of another one until
+  /// its end, which is this time.
+  void split_time(std::int64_t until_ns);
 };
 
 struct Event {
@@ -57,29 +75,8 @@ struct Event {
   Tally tally() const { return {type, 1, joined}; }
 };
 
-/// An operation while it is open, and for a while after, for those that come late.
-struct OpenOperation {
-  // First what is looked at while there are many: it is in one cache line.
-  record::EventId event = 0;  ///< of the Coll, P2p or CeColl
-  record::EventId call = 0;   ///< of its CollApi or P2pApi; 0: none
-  Tally tally;
-  int open_children = 0;
-  int kernels_stopped = 0;
-  bool expects_proxies = false;  ///< proxy operations are asked for, as are kernel channels below
-  bool expects_kernels = false;
-  bool finished = false;
-  bool is_resting = false;  ///< not looked at before it can be finished, unless something comes
-  std::int64_t last_activity_ns = 0;
-  Operation operation;
-  std::int64_t earliest_ns = kUnknownTime;  ///< before which its kernel cannot have started
-  std::int64_t network_first_ns = kUnknownTime;
-  std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
-  struct Kernel {
-    KernelRow row;
-    Tally tally;
-  };
-  std::vector<Kernel> kernels;  ///< whose slices are written with the operation
-};
+/// All events that are open or still referred to, by id.
+using Events = IdMap<Event>;
 
 }  // namespace ringside::assemble
 

@@ -27,8 +27,14 @@ class GpuClocks {
       clock_of_[context] = nullptr;
     }
   }
-  /// The clock that the communicator's stamps are of.
-  GpuClock& clock(std::uint32_t context);
+  /// What has been learnt before of the clock that a communicator's stamps are of.
+  void seed(std::uint32_t context, const GpuClockFit& fit) { clock(context).seed(fit); }
+  /// A stamp, and the time at which a callback brought it. 0 is no stamp.
+  void add(std::uint32_t context, std::uint64_t gpu_ns, std::int64_t host_ns) {
+    if (gpu_ns != 0) {
+      clock(context).add(gpu_ns, host_ns);
+    }
+  }
 
   /// Sets start and end of a kernel from its stamps, or, if those cannot be true, from its
   /// callbacks, and says why. It cannot have started before `earliest_ns`.
@@ -44,6 +50,8 @@ class GpuClocks {
   std::vector<ChangedFit> take_changed_fits() { return std::exchange(changed_, {}); }
 
  private:
+  GpuClock& clock(std::uint32_t context);
+
   const Communicators& communicators_;
   std::map<std::string, GpuClock> clocks_;          // by GPU
   std::vector<GpuClock*> clock_of_;                 // by context; NULL: not looked up yet

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation in flight, for whoever wants to know what it waits for (Assembler::in_flight_since).
+// The operations in flight, and what they wait for. Looks only at what is open.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 
 #include <cstdint>
 #include <map>
 #include <tuple>
+#include <vector>
 
 #include "plugin/assemble/rows.h"
 
 namespace ringside::assemble {
+
+class Operations;
+class ThreadSlices;
+struct Event;
+template <typename Value>
+class IdMap;
 
 /// By the last state of a step. A send waits for the peer to take it, a receive for the peer's
 /// data.
@@ -41,6 +48,11 @@ struct InFlightTotal {
   std::uint64_t operations = 0;
   std::uint64_t bytes = 0;  ///< as the trace has them; without operations whose bytes are not known
 };
+
+/// See Assembler::in_flight_since and in_flight_totals.
+std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& operations,
+                                     const IdMap<Event>& events, const ThreadSlices& slices);
+std::map<std::uint32_t, InFlightTotal> sum_in_flight(const Operations& operations);
 
 }  // namespace ringside::assemble
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the journal asks of its records when it must make room.
+// What the journal asks of its records when it must make room, and the answer.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_QUESTION_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_QUESTION_H
 
@@ -12,6 +12,12 @@
 
 namespace ringside::assemble {
 
+class IdSet;
+class Operations;
+struct Event;
+template <typename Value>
+class IdMap;
+
 /// Is a record still needed to write its row, or its operation's line?
 struct Question {
   std::uint64_t operation;  ///< 0: none
@@ -21,6 +27,10 @@ struct Question {
 
 /// Answers many at once, since the answers to one after the other are each waited for.
 using Answer = std::function<void(std::span<Question>)>;
+
+/// Answers all questions. `orphans` are the ids of records that wait for their events.
+void answer_questions(std::span<Question> questions, const IdMap<Event>& events,
+                      const Operations& operations, const IdSet& orphans);
 
 }  // namespace ringside::assemble
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the communicators wait for. Looks only at what is open; nothing is kept for it by event.
+#include "plugin/assemble/in_flight.h"
+
 #include <algorithm>
 
-#include "plugin/assemble/assembler.h"
+#include "plugin/assemble/event.h"
+#include "plugin/assemble/operations.h"
+#include "plugin/assemble/thread_slices.h"
 
 namespace ringside::assemble {
 namespace {
@@ -49,61 +51,37 @@ void add_open_event(const Event& event, InFlight& found, std::int64_t& begun_ns)
 
 }  // namespace
 
-void Assembler::note_end(const OpenOperation& open) {
-  LastEnd& last = last_end_[open.operation.context];
-  last.end_ns = std::max(last.end_ns, open.last_activity_ns);
-  if (open.operation.number > last.number) {
-    last.number = open.operation.number;
-    last.group = open.operation.group;
-  }
-}
-
-// NCCL runs the operations of a communicator in their order, those of a group together: one that
-// a later one has overtaken is over, and its end was lost. Of sends and receives whose group is not
-// known, nothing can be said.
-bool Assembler::is_overtaken(const OpenOperation& open) const {
-  const auto last = last_end_.find(open.operation.context);
-  if (last == last_end_.end() || last->second.number < open.operation.number) {
-    return false;
-  }
-  return open.operation.group != 0 ? last->second.group != open.operation.group
-                                   : open.operation.kind != OperationKind::kP2p;
-}
-
-std::map<std::uint32_t, InFlightTotal> Assembler::in_flight_totals() const {
+std::map<std::uint32_t, InFlightTotal> sum_in_flight(const Operations& operations) {
   std::map<std::uint32_t, InFlightTotal> totals;
-  unfinished_.for_each([&](const Unfinished::Entry& entry) {
-    const OpenOperation* const open = operations_.find(entry.number);
-    if (open == nullptr || open->finished || open->open_children == 0 || is_overtaken(*open)) {
+  operations.for_each_unfinished([&](const OpenOperation& open) {
+    const Operation& operation = open.operation;
+    if (open.open_children == 0 || operations.progress().is_overtaken(operation)) {
       return;
     }
-    InFlightTotal& total = totals[open->operation.context];
+    InFlightTotal& total = totals[operation.context];
     ++total.operations;
-    total.bytes += open->operation.has_bytes ? open->operation.bytes : 0;
+    total.bytes += operation.has_bytes ? operation.bytes : 0;
   });
   return totals;
 }
 
-std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
+std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& operations,
+                                     const Events& events, const ThreadSlices& slices) {
+  const Progress& progress = operations.progress();
   struct Front {
     const OpenOperation* open = nullptr;
     std::int64_t progress_ns = kUnknownTime;  ///< the last end of an operation
   };
   std::map<std::uint32_t, Front> fronts;  // by context
-  unfinished_.for_each([&](const Unfinished::Entry& entry) {
-    const OpenOperation* const open = operations_.find(entry.number);
-    if (open == nullptr || open->finished) {
-      return;
-    }
-    Front& front = fronts[open->operation.context];
-    const bool call_returned = open->operation.enqueue_end_ns != kUnknownTime;
-    if (open->open_children == 0 && call_returned) {
+  operations.for_each_unfinished([&](const OpenOperation& open) {
+    Front& front = fronts[open.operation.context];
+    if (open.open_children == 0 && open.call_has_returned()) {
       // Over, and waiting for what may come late; or nothing but its enqueue was seen.
-      if (open->proxy_last_ns != kUnknownTime || open->kernels_stopped > 0) {
-        front.progress_ns = std::max(front.progress_ns, open->last_activity_ns);
+      if (open.proxy_last_ns != kUnknownTime || open.kernels_stopped > 0) {
+        front.progress_ns = std::max(front.progress_ns, open.last_activity_ns);
       }
-    } else if (front.open == nullptr && !is_overtaken(*open)) {
-      front.open = open;
+    } else if (front.open == nullptr && !progress.is_overtaken(open.operation)) {
+      front.open = &open;
     }
   });
   std::map<std::uint64_t, std::pair<InFlight, std::int64_t>> found;  // and when it began
@@ -113,12 +91,8 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
     }
     auto& [made, begun_ns] = found[front.open->operation.number];
     made.operation = front.open->operation;
-    made.call_returned = made.operation.enqueue_end_ns != kUnknownTime;
-    made.since_ns = front.progress_ns;
-    const auto last = last_end_.find(context);
-    if (last != last_end_.end()) {
-      made.since_ns = std::max(made.since_ns, last->second.end_ns);
-    }
+    made.call_returned = front.open->call_has_returned();
+    made.since_ns = std::max(front.progress_ns, progress.last_end_ns(context));
     begun_ns =
         front.open->proxy_last_ns != kUnknownTime ? front.open->proxy_first_ns : kUnknownTime;
     for (const OpenOperation::Kernel& kernel : front.open->kernels) {
@@ -128,7 +102,7 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
   if (found.empty()) {
     return {};
   }
-  for (auto at_event = events_.oldest(); at_event; at_event.next()) {
+  for (auto at_event = events.oldest(); at_event; at_event.next()) {
     const auto at = found.find(at_event.value().operation);
     if (at != found.end()) {
       add_open_event(at_event.value(), at->second.first, at->second.second);
@@ -140,7 +114,7 @@ std::vector<InFlight> Assembler::in_flight_since(std::int64_t until_ns) const {
     if (begun_ns == kUnknownTime) {
       // Of what else is open (a network plugin's event, say) nothing is known but its call; and of
       // a call that has not returned, if its thread has made others since, only the end was lost.
-      if (made.call_returned || !slices_.is_silent_since(made.operation.tid, until_ns)) {
+      if (made.call_returned || !slices.is_silent_since(made.operation.tid, until_ns)) {
         continue;
       }
       begun_ns = made.operation.enqueue_start_ns;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/assemble/built_operation.h"
+
+#include <algorithm>
+
+namespace ringside::assemble {
+namespace {
+
+void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
+  operation.start_ns =
+      operation.start_ns == kUnknownTime ? start_ns : std::min(operation.start_ns, start_ns);
+  operation.end_ns = std::max(operation.end_ns, end_ns);
+}
+
+}  // namespace
+
+BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
+                               const Progress& progress)
+    : operation(open.operation), open_(open) {
+  place_kernels(gpu_clocks, progress);
+  for (const KernelRow& row : kernels_) {
+    if (!row.rejected.empty()) {
+      ++operation.gpu_rejected;
+      continue;
+    }
+    ++operation.gpu_channels;
+    operation.gpu_polled = row.gpu_start == 0;
+    widen(row.start_ns, row.end_ns, operation);
+  }
+  if (operation.gpu_channels > 0) {
+    operation.times_from = TimesFrom::kGpu;
+  } else if (open.network_first_ns != kUnknownTime) {
+    operation.times_from = TimesFrom::kProxy;
+    widen(open.network_first_ns, std::max(open.proxy_last_ns, open.network_first_ns), operation);
+  } else if (open.proxy_last_ns != kUnknownTime) {
+    operation.times_from = TimesFrom::kProxyQueue;
+    widen(open.proxy_first_ns, open.proxy_last_ns, operation);
+  }
+  if (open.open_children > 0) {
+    operation.state = OperationState::kStarted;
+    operation.end_ns = kUnknownTime;
+  } else if (operation.times_from != TimesFrom::kEnqueue || !kernels_.empty()) {
+    operation.state = OperationState::kCompleted;
+  }
+  operation.in_flight = open.open_children > 0 || !open.call_has_returned();
+}
+
+void BuiltOperation::place_kernels(GpuClocks& gpu_clocks, const Progress& progress) {
+  for (const OpenOperation::Kernel& kernel : open_.kernels) {
+    kernels_.push_back(kernel.row);
+    gpu_clocks.place(kernels_.back(), open_.earliest_ns);
+  }
+  extent = KernelExtent(kernels_);
+  if (!progress.has_stamps_of_others(operation, extent)) {
+    return;
+  }
+  for (KernelRow& row : kernels_) {
+    if (row.rejected.empty() && row.gpu_start != 0) {
+      // Nothing tells which of the stamps are the operation's own.
+      row.rejected = "stamps of several kernels";
+      row.start_ns = row.callback_start_ns;
+      row.end_ns = row.callback_stop_ns;
+    }
+  }
+}
+
+bool BuiltOperation::write(RowWriter& rows, const Communicator& communicator,
+                           const Tally& tally) const {
+  const bool is_sampled_out = operation.sampled_out && !operation.in_flight;
+  rows.write(OperationRow{&operation, &communicator}, tally, is_sampled_out);
+  for (std::size_t i = 0; i < kernels_.size(); ++i) {
+    rows.write(&kernels_[i], open_.kernels[i].tally, is_sampled_out);
+  }
+  return !is_sampled_out;
+}
+
+}  // namespace ringside::assemble

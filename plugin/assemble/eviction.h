@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Chooses the events that are evicted where too many are held: the oldest, in portions, so that the
+// search for them costs little for each, and so small ones that the rings do not fill up meanwhile.
+// Used by one thread.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_EVICTION_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_EVICTION_H
+
+#include <cstddef>
+#include <vector>
+
+#include "plugin/assemble/event.h"
+#include "plugin/assemble/operations.h"
+
+namespace ringside::assemble {
+
+class Eviction {
+ public:
+  explicit Eviction(std::size_t most_events) : most_events_(most_events) {}
+
+  /// A record has come, and so many events are held. Says whether a portion must be evicted.
+  bool is_due(std::size_t held_events);
+  /// The next portion, the oldest first.
+  std::vector<record::EventId> choose(const Events& events, const Operations& operations);
+
+ private:
+  const std::size_t most_events_;
+  record::EventId searched_until_ = 0;  // events before this one cannot be evicted
+  std::size_t records_since_ = 0;       // the last portion
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_EVICTION_H

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// An operation while it is open, and for a while after, for what comes late.
+#ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPEN_OPERATION_H
+#define RINGSIDE_PLUGIN_ASSEMBLE_OPEN_OPERATION_H
+
+#include <cstdint>
+#include <vector>
+
+#include "plugin/assemble/rows.h"
+#include "plugin/record/handle.h"
+
+namespace ringside::assemble {
+
+struct OpenOperation {
+  // The first members are looked at while there are many operations. They share a cache line.
+  record::EventId event = 0;  ///< of the Coll, P2p or CeColl
+  record::EventId call = 0;   ///< of its CollApi or P2pApi; 0: none
+  Tally tally;
+  int open_children = 0;
+  int kernels_stopped = 0;
+  bool expects_proxies = false;  ///< proxy operations are asked for
+  bool expects_kernels = false;  ///< kernel channels are asked for
+  bool finished = false;
+  bool is_resting = false;  ///< not looked at before it can be finished, unless something comes
+  std::int64_t last_activity_ns = 0;
+  Operation operation;
+  std::int64_t earliest_ns = kUnknownTime;  ///< before which its kernel cannot have started
+  std::int64_t network_first_ns = kUnknownTime;
+  std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
+  struct Kernel {
+    KernelRow row;
+    Tally tally;
+  };
+  std::vector<Kernel> kernels;  ///< whose slices are written with the operation
+
+  bool call_has_returned() const { return operation.enqueue_end_ns != kUnknownTime; }
+  /// The network was seen to move its data at this time.
+  void move_data(std::int64_t ts_ns) { lower(network_first_ns, ts_ns); }
+  void end_proxy_op(std::int64_t start_ns, std::int64_t end_ns) {
+    lower(proxy_first_ns, start_ns);
+    proxy_last_ns = proxy_last_ns < end_ns ? end_ns : proxy_last_ns;
+  }
+
+ private:
+  static void lower(std::int64_t& first_ns, std::int64_t ts_ns) {
+    first_ns = first_ns == kUnknownTime || ts_ns < first_ns ? ts_ns : first_ns;
+  }
+};
+
+}  // namespace ringside::assemble
+
+#endif  // RINGSIDE_PLUGIN_ASSEMBLE_OPEN_OPERATION_H
