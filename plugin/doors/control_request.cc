@@ -5,6 +5,7 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,10 +25,10 @@ std::optional<std::int64_t> integer_of(const Json& value) {
 
 }  // namespace
 
-std::optional<ControlRequest> ControlRequest::parse(std::string_view line) {
+std::unique_ptr<ControlRequest> ControlRequest::parse(std::string_view line) {
   // The library takes a NUL for the end, and a byte order mark for nothing.
   if (line.find('\0') != std::string_view::npos || line.starts_with("\xEF\xBB\xBF")) {
-    return std::nullopt;
+    return nullptr;
   }
   bool is_flat = true;
   std::set<std::string> names;
@@ -38,12 +39,9 @@ std::optional<ControlRequest> ControlRequest::parse(std::string_view line) {
               (event != Event::key || names.insert(*text).second);
     return is_flat;
   };
-  ControlRequest request;
-  request.object_ = Json::parse(line.begin(), line.end(), look, false);
-  if (!is_flat || !request.object_.is_object()) {
-    return std::nullopt;
-  }
-  return request;
+  auto request = std::make_unique<ControlRequest>();
+  request->object_ = Json::parse(line.begin(), line.end(), look, false);
+  return is_flat && request->object_.is_object() ? std::move(request) : nullptr;
 }
 
 const Json* ControlRequest::find(const char* name) const {
@@ -101,14 +99,14 @@ std::int64_t ControlRequest::integer(const char* name) {
 }
 
 std::int64_t ControlRequest::duration_ns() {
-  constexpr double kLeast_s = 0.001;
-  constexpr double kMost_s = 30.0 * 24 * 3600;
+  constexpr double kShortest_s = 0.001;
+  constexpr double kLongest_s = 30.0 * 24 * 3600;
   const Json* const given = find("seconds");
   if (given == nullptr) {
     return 0;
   }
   const double seconds = given->is_number() ? given->get<double>() : 0;
-  if (!(seconds >= kLeast_s && seconds <= kMost_s)) {
+  if (!(seconds >= kShortest_s && seconds <= kLongest_s)) {
     refuse("seconds must be from 0.001 to 2592000");
     return 0;
   }

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -17,9 +17,9 @@ namespace ringside::control {
 
 class ControlRequest {
  public:
-  /// Nothing for what is not such an object alone in UTF-8, for a name that is there twice, for a
-  /// NUL, and for a number that no double holds.
-  static std::optional<ControlRequest> parse(std::string_view line);
+  /// NULL for what is not such an object alone in UTF-8, for a name that is there twice, for a NUL,
+  /// and for a number that no double holds.
+  static std::unique_ptr<ControlRequest> parse(std::string_view line);
 
   bool has_version(int version) const;
   /// Empty if there is none, or no text.

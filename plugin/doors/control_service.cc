@@ -78,7 +78,7 @@ void add_plan(const Status& status, Json& json) {
 std::string status_line(Session& session, std::string_view verb, std::string_view more = {}) {
   const Status status = session.status();
   const ringside_status_info& info = status.info;
-  const exporting::ProcessFacts& facts = session.facts();
+  const exporting::ProcessFacts& facts = session.writer().facts();
   char run_id[24];
   std::snprintf(run_id, sizeof run_id, "0x%llx", static_cast<unsigned long long>(facts.run_id));
   Json json{{"version", kProtocol},
@@ -89,7 +89,7 @@ std::string status_line(Session& session, std::string_view verb, std::string_vie
             {"host", facts.host},
             {"pid", facts.pid},
             {"run_id", run_id},
-            {"directory", session.trace_directory()},
+            {"directory", session.writer().directory()},
             {"trace_path", info.trace_path}};
   if (info.nccl_version != 0) {
     json["nccl_version"] = exporting::nccl_version_text(info.nccl_version);
@@ -182,7 +182,7 @@ Answer answer_mark(Session& session, ControlRequest& request) {
   if (!request.error().empty()) {
     return {};
   }
-  if (session.mark(text.c_str()) != RINGSIDE_OK) {
+  if (session.mark(assemble::UserMark::What::kMark, text.c_str(), nullptr) != RINGSIDE_OK) {
     return refused("busy", "more marks wait than there is room for: it is lost, and counted");
   }
   return {status_line(session, "mark"), nullptr};
@@ -267,7 +267,7 @@ Answer answer_metrics(Session& session, ControlRequest& request) {
       });
 }
 
-Answer answer(Session& session, std::string_view line) {
+Answer answer_request(Session& session, std::string_view line) {
   struct Verb {
     std::string_view name;
     Answer (*answer)(Session&, ControlRequest&);
@@ -276,8 +276,8 @@ Answer answer(Session& session, std::string_view line) {
                              {"stop", answer_stop},      {"mark", answer_mark},
                              {"dump", answer_dump},      {"live", answer_live},
                              {"metrics", answer_metrics}};
-  auto request = ControlRequest::parse(line);
-  if (!request) {
+  const auto request = ControlRequest::parse(line);
+  if (request == nullptr) {
     return refused("request", "a request is one JSON object in UTF-8 a line, with plain values");
   }
   if (!request->has_version(kProtocol)) {
@@ -302,7 +302,7 @@ void ControlService::begin(const Config& config, Log& log) {
   }
   const int error = socket_.begin(
       directory.descriptor(), directory.path(),
-      [this](std::string_view request) { return answer(session_, request); }, error_line);
+      [this](std::string_view request) { return answer_request(session_, request); }, error_line);
   if (error != 0 && error != ECANCELED) {
     log.warn("no control socket in " + directory.path() + " (" + std::strerror(error) +
              "): `ringside ctl` does not reach this process");

@@ -23,12 +23,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// For the whole of a request, and for taking the answer: a client that stands still must not keep
-// others out.
+// A client has this time to send a whole request, and to take the reply: one that stands still must
+// not keep others out.
 constexpr auto kPatience = std::chrono::seconds(5);
 constexpr auto kAskLater = std::chrono::milliseconds(10);
 constexpr auto kRest = std::chrono::milliseconds(1000);
-// The application's thread-local variables take their part of it.
+// The thread-local variables of the application take a part of the stack.
 constexpr std::size_t kStack_bytes = 1U << 20;
 
 int bind_at(int listener, const std::string& path) {
@@ -42,7 +42,7 @@ int bind_at(int listener, const std::string& path) {
   return done == 0 ? 0 : errno;
 }
 
-// The directory is closed to others already; this holds if somebody opens it.
+// The directory lets no other user in. This check still holds if somebody changes its mode.
 bool is_allowed(int connection) {
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -77,7 +77,8 @@ ControlSocket::ControlSocket() {
   }
 }
 
-// Out of the child's sight first: after close the number may be another file's.
+// The child of a fork must not see the number any more when it is closed: from then on it may be
+// another file's.
 void ControlSocket::close_descriptor(Descriptor& descriptor) noexcept {
   if (const int number = descriptor.exchange(-1, std::memory_order_relaxed); number >= 0) {
     close(number);
@@ -98,13 +99,13 @@ int ControlSocket::listen_at(int directory, const std::string& path) {
     return errno;
   }
   listener_.store(listener, std::memory_order_relaxed);
-  // An address has about 100 letters; by the directory's descriptor any path fits.
+  // An address has room for about 100 letters. Through the directory's descriptor, any path fits.
   const std::string name = std::string("/") + assemble::kControlName;
   int error = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
   if (error != 0) {
     error = bind_at(listener, path + name);  // without /proc
   }
-  // bind takes its bits from the umask. Nobody can connect before listen.
+  // bind() takes the mode from the umask. Nobody can connect before listen().
   if (error == 0 && fchmodat(directory, assemble::kControlName, 0600, 0) != 0) {
     error = errno;
   }
@@ -125,7 +126,7 @@ int ControlSocket::begin(int directory, const std::string& path, Handler handler
   refusal_ = std::move(refusal);
   int error = listen_at(directory, path);
   if (error == 0) {
-    is_running_ = start_background_thread("ringside-ctl", kStack_bytes, thread_main, this);
+    is_running_ = threads::start_background_thread("ringside-ctl", kStack_bytes, thread_main, this);
     error = is_running_ ? 0 : EAGAIN;
   }
   if (error != 0) {
@@ -196,14 +197,14 @@ void ControlSocket::serve() {
         continue;
       }
       wait.fd = client.descriptor();
-      // Without any of both it still says when the peer is gone.
+      // Without POLLIN and POLLOUT, poll still says when the peer is gone.
       wait.events = !client.out.empty() ? POLLOUT : client.later ? 0 : POLLIN;
       const auto left = client.later ? kAskLater : client.deadline - now;
       const auto left_ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
       const int wait_ms = static_cast<int>(std::max<std::int64_t>(left_ms, 0));
       timeout_ms = timeout_ms < 0 ? wait_ms : std::min(timeout_ms, wait_ms);
     }
-    // With all places taken, who else comes waits in the queue.
+    // While all places are taken, new connections wait in the queue.
     waits[1] = {has_room && !rests ? listener_.load(std::memory_order_relaxed) : -1, POLLIN, 0};
     if (poll(waits.data(), waits.size(), timeout_ms) < 0 && errno != EINTR) {
       return;
@@ -222,7 +223,7 @@ void ControlSocket::serve() {
   }
 }
 
-// False if it is to go.
+// False if the client is to be disconnected.
 bool ControlSocket::serve_client(Client& client, short told) noexcept {
   try {
     return go_on_with(client, told);
@@ -255,7 +256,7 @@ bool ControlSocket::go_on_with(Client& client, short told) {
   return Clock::now() < client.deadline;
 }
 
-// False if there are no descriptors or memory: to be tried again after a rest, not at once.
+// False if there are no descriptors or no memory: the caller tries again after a rest, not at once.
 bool ControlSocket::accept_clients(std::array<Client, kMostClients>& clients) {
   for (std::size_t i = 0; i < kMostClients; ++i) {
     if (clients[i].connection != nullptr) {
@@ -288,7 +289,7 @@ bool ControlSocket::read_from(Client& client) {
   return true;
 }
 
-// One request is at work at a time; what a client sends ahead waits, within the bound.
+// A client has one request served at a time. Requests that it sends ahead wait, within the bound.
 void ControlSocket::take_request(Client& client) {
   const std::size_t end = client.in.find('\n');
   if (std::min(end, client.in.size()) > kMostRequest_bytes) {

@@ -23,39 +23,42 @@ class ControlSocket {
   static constexpr std::size_t kMostClients = 8;
   static constexpr std::size_t kMostRequest_bytes = 16384;
 
-  /// A line without its end. Or, where it takes a while: `later` is asked every few milliseconds
-  /// until it puts the line into its argument and returns true. Both run on the socket's thread.
+  /// The reply: a line without its end. Where the reply takes a while, `later` is set instead. The
+  /// socket's thread calls it every few milliseconds, until it puts the line into its argument and
+  /// returns true.
   struct Answer {
     std::string line;
     std::function<bool(std::string&)> later;
   };
   using Handler = std::function<Answer(std::string_view request)>;
-  /// The line for a request that is not given to the handler; `error` as in docs/control.md.
+  /// Makes the reply to a request that the handler does not get. `error` is one of
+  /// docs/control.md.
   using Refusal = std::function<std::string(std::string_view error, std::string_view message)>;
 
   ControlSocket();
   ControlSocket(const ControlSocket&) = delete;
   ControlSocket& operator=(const ControlSocket&) = delete;
 
-  /// Makes the socket in a directory, given as a descriptor and a path, and starts the thread. 0,
-  /// or errno; ECANCELED after end(). Once.
+  /// Makes the socket in a directory, given as a descriptor and a path, and starts the thread.
+  /// Called once. Returns 0 or errno; ECANCELED after end().
   int begin(int directory, const std::string& path, Handler handler, Refusal refusal);
 
-  /// Ends the thread, and waits for that for a second at most. Who waits for an answer gets none.
-  /// The socket's file stays. Any thread.
+  /// Ends the thread, and waits for that for a second at most. Clients that wait for a reply get
+  /// none. The socket's file stays. Any thread.
   void end();
 
-  /// In the child of a fork: lets go of the parent's connections, which would otherwise outlive it.
+  /// In the child of a fork: closes the parent's connections, which would otherwise outlive the
+  /// parent.
   void close_in_child() noexcept;
 
  private:
   struct Client;
-  /// Closed in the child of a fork, hence atomic; -1: none.
+  /// Atomic, since the handler of a fork closes it in the child. -1: none.
   using Descriptor = std::atomic<int>;
 
   static void close_descriptor(Descriptor& descriptor) noexcept;
-  /// Of a socket of this process: for who has it at the other end, and from a child that has it
-  /// open still, since its making ran no handlers.
+  /// Ends a connection of this process, also if a child still has it open that was made without
+  /// the handlers of a fork.
   static void end_socket(Descriptor& descriptor) noexcept;
   static void* thread_main(void* socket) noexcept;
   int listen_at(int directory, const std::string& path);

@@ -22,7 +22,7 @@ std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
   }
   command_.reap();
   const std::vector<assemble::InFlight> stuck =
-      watch_.news(writer.in_flight_for(watch_.limit_ns()));
+      watch_.take_unreported(writer.in_flight_for(watch_.limit_ns()));
   if (stuck.empty()) {
     return nullptr;
   }

@@ -12,7 +12,8 @@
 namespace ringside::control {
 namespace {
 
-// Input from nowhere; output, as all of ours, to stderr; the application's other files closed.
+// The command reads from /dev/null and writes to stderr, as all of the plugin does. It has none of
+// the other files of the application.
 class Files {
  public:
   Files() {
@@ -36,7 +37,8 @@ class Files {
   posix_spawn_file_actions_t actions_{};
 };
 
-// The drain thread blocks all signals, and the application may ignore some: neither is inherited.
+// The drain thread blocks all signals, and the application may ignore some. The command inherits
+// neither.
 class Signals {
  public:
   Signals() {
@@ -94,7 +96,7 @@ int HangCommand::run(const std::string& dump_path) {
 }
 
 void HangCommand::reap() {
-  // An application that waits for any child may have been faster: then there is none to wait for.
+  // An application that waits for any child may have been faster; then waitpid finds no child.
   std::erase_if(running_, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 

@@ -12,14 +12,14 @@ namespace ringside::control {
 
 class HangCommand {
  public:
-  /// Empty: run() does nothing. The environment is copied here, on a thread of the application: it
-  /// cannot be read safely later, while others may change it.
+  /// With an empty command, run() does nothing. The environment is copied here, on a thread of the
+  /// application: later, other threads may change it while it is read.
   explicit HangCommand(std::string command);
 
-  /// Starts `/bin/sh -c COMMAND` and does not wait for it. 0, or errno.
+  /// Starts `/bin/sh -c COMMAND` and does not wait for it. Returns 0 or errno.
   int run(const std::string& dump_path);
 
-  /// Takes leave of those that have ended, without waiting.
+  /// Collects the commands that have ended, without waiting.
   void reap();
 
  private:

@@ -14,7 +14,7 @@ using assemble::TransferKind;
 using assemble::TransferWait;
 
 constexpr std::int64_t kLookEvery_ns = 1'000'000'000;
-// An operation may have thousands of transfers; a line names so many kinds of them.
+// An operation may have thousands of transfers. A line names this many kinds of them at most.
 constexpr std::size_t kMostKinds = 6;
 
 std::string communicator_text(const assemble::Communicator* communicator, int rank) {
@@ -107,11 +107,11 @@ bool HangWatch::is_due(std::int64_t now_ns) {
   return true;
 }
 
-std::vector<InFlight> HangWatch::news(std::vector<InFlight> over_limit) {
+std::vector<InFlight> HangWatch::take_unreported(std::vector<InFlight> over_limit) {
   std::erase_if(over_limit, [&](const InFlight& stuck) {
-    std::uint64_t& told = told_[stuck.operation.context];
-    const bool is_old = stuck.operation.number == told;
-    told = stuck.operation.number;
+    std::uint64_t& reported = reported_[stuck.operation.context];
+    const bool is_old = stuck.operation.number == reported;
+    reported = stuck.operation.number;
     return is_old;
   });
   return over_limit;

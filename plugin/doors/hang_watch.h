@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hang watch (RINGSIDE_HANG_SECONDS): which operations are to be told of, and in what words.
-// Of the drain thread alone; it asks only what is open, and nothing of NCCL or the application.
+// The hang watch (RINGSIDE_HANG_SECONDS): which operations are reported as stalled, and in what
+// words. The drain thread alone uses it. It looks at what the plugin has recorded, and asks nothing
+// of NCCL or the application.
 #ifndef RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
 #define RINGSIDE_PLUGIN_DOORS_HANG_WATCH_H
 
@@ -16,25 +17,26 @@ namespace ringside::control {
 
 class HangWatch {
  public:
-  /// So many dumps a process writes by itself; each has up to RINGSIDE_MAX_BYTES of the trace.
+  /// The most dumps that a process writes by itself. Each has up to RINGSIDE_MAX_BYTES of the
+  /// trace.
   static constexpr int kMostDumps = 4;
 
-  /// 0: off.
+  /// With a limit of 0, the watch is off.
   explicit HangWatch(double limit_s) : limit_ns_(static_cast<std::int64_t>(limit_s * 1e9)) {}
 
   std::int64_t limit_ns() const { return limit_ns_; }
 
-  /// Whether to look now: once a second at most, never if off. If so, it is taken as done.
+  /// Whether to look now: once a second at most, never if off. True counts as a look.
   bool is_due(std::int64_t now_ns);
 
-  /// Of what is over the limit, what has not been told. A communicator's stall is told once: not
-  /// again until another of its operations stalls.
-  std::vector<assemble::InFlight> news(std::vector<assemble::InFlight> over_limit);
+  /// Of operations that are over the limit, those that are not reported yet. A communicator's stall
+  /// is reported once: not again until another of its operations stalls.
+  std::vector<assemble::InFlight> take_unreported(std::vector<assemble::InFlight> over_limit);
 
  private:
   std::int64_t limit_ns_;
   std::int64_t next_look_ns_ = 0;
-  std::map<std::uint32_t, std::uint64_t> told_;  // by context: operation number
+  std::map<std::uint32_t, std::uint64_t> reported_;  ///< by context: operation number
 };
 
 struct HangFacts {

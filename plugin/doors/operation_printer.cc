@@ -18,18 +18,19 @@ namespace {
 using assemble::OperationKind;
 
 bool is_p2p(const assemble::Operation& operation) {
-  // A call that shows no execution has no type but its function.
+  // A call without an execution that can be seen has its function as its only type.
   return operation.kind == OperationKind::kP2p || operation.func == "Send" ||
          operation.func == "Recv";
 }
 
-// Calls carry no rank: it is their communicator's, if that is known.
+// Calls carry no rank: they have their communicator's rank, if that is known.
 bool knows_rank(const assemble::Operation& operation, const assemble::Communicator& communicator) {
   return operation.kind != OperationKind::kApi || communicator.rank_known;
 }
 
 // Pipes and terminals can be opened anew, so that writing never waits, without changing what the
-// application sees of them. (poll and then write is not enough: others may write to the same pipe.)
+// application sees of them. (poll and then write is not enough: others may write to the same pipe
+// in between.)
 int open_copy(int descriptor) {
   struct stat status {};
   if (fstat(descriptor, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode))) {
@@ -59,7 +60,8 @@ OperationPrinter::~OperationPrinter() {
   }
 }
 
-// One rank tells: the root, else the first; of sends and receives each its own.
+// One rank prints a collective: the root, else the first rank. Each rank prints its own sends and
+// receives.
 bool OperationPrinter::is_wanted(const assemble::Operation& operation,
                                  const assemble::Communicator& communicator) const {
   const bool is_leader =
@@ -75,7 +77,7 @@ bool OperationPrinter::is_wanted(const assemble::Operation& operation,
 
 void OperationPrinter::make_line(const assemble::Operation& operation,
                                  const assemble::Communicator& communicator) {
-  // So that a line stays below PIPE_BUF, escapes and all.
+  // A line stays below PIPE_BUF, with all its escapes.
   constexpr std::size_t kMostText_bytes = 63;
   const auto add_text = [&](std::string_view key, std::string_view text) {
     if (!text.empty()) {
@@ -138,7 +140,7 @@ void OperationPrinter::add(const assemble::Operation& operation,
     return;
   }
   make_line(operation, communicator);
-  // Only a file that is full, or a terminal, takes a part of a line.
+  // Only a full file and a terminal take a part of a line.
   if ((is_torn_ && !write_line("\n")) || !write_line(line_.text())) {
     lost_.fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // RINGSIDE_MARKERS_PRINT: one line of JSON on standard output for each operation, from one rank
-// (docs/markers.md). Used by the drain thread, which a reader that does not read must not stop:
-// what finds no room is counted.
+// (docs/markers.md). The drain thread uses it and must not wait for whoever reads: a line that
+// finds no room is left out and counted.
 #ifndef RINGSIDE_PLUGIN_DOORS_OPERATION_PRINTER_H
 #define RINGSIDE_PLUGIN_DOORS_OPERATION_PRINTER_H
 
@@ -20,7 +20,7 @@ namespace ringside::control {
 class OperationPrinter {
  public:
   /// Writes to a copy of `descriptor`, because the application may close its own. `base_time_s` is
-  /// that of the trace.
+  /// the base of the trace.
   OperationPrinter(int descriptor, const Config& config, std::string host,
                    std::int64_t base_time_s);
   OperationPrinter(const OperationPrinter&) = delete;
@@ -29,7 +29,7 @@ class OperationPrinter {
 
   void add(const assemble::Operation& operation, const assemble::Communicator& communicator);
 
-  /// Lines that found no room, or no reader. Any thread.
+  /// Number of lines that found no room, or no reader. Any thread.
   std::uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:

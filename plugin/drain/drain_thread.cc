@@ -35,7 +35,7 @@ DrainThread::DrainThread(const Config& config, Log& log, TraceWriter& writer, Se
       hang_alarm_(config, log, session) {}
 
 bool DrainThread::start() {
-  return start_background_thread("ringside", 0, thread_main, this);
+  return threads::start_background_thread("ringside", 0, thread_main, this);
 }
 
 void* DrainThread::thread_main(void* self) noexcept {
@@ -125,7 +125,7 @@ bool DrainThread::cycle(bool final) {
   } else {
     session_.look_at_masks();
   }
-  session_.keep_locks();
+  session_.directories().keep_locks();
   // All records with older ticks are of communicators and windows whose notes are there by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = apply_notes();

@@ -56,7 +56,7 @@ void Dump::finish(int error) noexcept {
 void DumpWriter::write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content) {
   const threads::MutexLock lock(mutex_);
   jobs_.push_back({std::move(dump), std::move(content)});
-  if (!is_running_ && !start_background_thread("ringside-dump", 0, thread_main, this)) {
+  if (!is_running_ && !threads::start_background_thread("ringside-dump", 0, thread_main, this)) {
     jobs_.back().dump->finish(EAGAIN);
     jobs_.pop_back();
     return;

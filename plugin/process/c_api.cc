@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The C API of include/ringside/ringside.h: checks arguments, lets no exception out.
+// The C API of include/ringside/ringside.h. It checks arguments and lets no exception out.
 #include <cstddef>
 #include <cstring>
 
@@ -12,6 +12,7 @@ namespace {
 
 using ringside::control::Profiler;
 using ringside::control::Session;
+using What = ringside::assemble::UserMark::What;
 
 template <typename Action>
 int with_session(Action action) noexcept {
@@ -71,18 +72,18 @@ int ringside_mark(const char* text) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session([&](Session& session) { return session.mark(text); });
+  return with_session([&](Session& session) { return session.mark(What::kMark, text, nullptr); });
 }
 
 int ringside_push(const char* text, const char* source) {
   if (text == nullptr) {
     return RINGSIDE_ERROR_ARGUMENT;
   }
-  return with_session([&](Session& session) { return session.push(text, source); });
+  return with_session([&](Session& session) { return session.mark(What::kPush, text, source); });
 }
 
 int ringside_pop(void) {
-  return with_session([](Session& session) { return session.pop(); });
+  return with_session([](Session& session) { return session.mark(What::kPop, nullptr, nullptr); });
 }
 
 }  // extern "C"

@@ -43,7 +43,7 @@ void* open_communicator(const CommunicatorInit& init) noexcept {
     }
     control::Profiler::tell_in_child();
   } catch (...) {
-    // Whatever it was, NCCL must not see it: a failing init makes it crash or unload the plugin.
+    // NCCL must not see any error: a failing init makes it crash or unload the plugin.
   }
   return g_recorder.context_handle(g_recorder.new_context());
 }

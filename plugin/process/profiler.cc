@@ -29,7 +29,7 @@ std::atomic<LeftAlone*> g_left_alone{nullptr};
 
 // The recorder is wiped in every child, by the kernel or by the handler of a fork.
 bool begins_anew_in_child() {
-  if (is_used()) {
+  if (g_is_used.load(std::memory_order_acquire)) {
     return false;
   }
   if (record::g_recorder.is_first_to_prepare()) {
@@ -112,7 +112,7 @@ void Profiler::shut_down() noexcept {
     return;
   }
   if (writer_.is_closed()) {
-    session_.remove_directories();
+    session_.directories().remove(record::g_recorder.rings().count());
   }
   drain_thread_.wait_for_dumps(until);
 }

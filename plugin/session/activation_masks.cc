@@ -7,7 +7,7 @@
 namespace ringside::control {
 namespace {
 
-// NCCL reads a mask on other threads without more ado; whole words do not tear.
+// NCCL reads a mask on other threads without a lock. An atomic access of the whole word is enough.
 std::uint32_t load(int* mask) {
   return static_cast<std::uint32_t>(std::atomic_ref<int>(*mask).load(std::memory_order_relaxed));
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NCCL's activation masks in this process: one for each NCCL that is loaded, and there can be
-// several (a framework's own and the system's). A mask belongs to NCCL's data segment. It is
-// touched only while a context is open whose init gave its address: NCCL may be unloaded after its
-// last finalize. Used under the session's mutex.
+// several (a framework's own and the system's). A mask is a variable of NCCL. It is read and
+// written only while a context is open whose init gave its address: NCCL may be unloaded after its
+// last finalize. Knows no lock: Recording uses it under the session's mutex.
 #ifndef RINGSIDE_PLUGIN_SESSION_ACTIVATION_MASKS_H
 #define RINGSIDE_PLUGIN_SESSION_ACTIVATION_MASKS_H
 
@@ -29,7 +29,7 @@ class ActivationMasks {
     std::uint32_t from, to;
   };
 
-  /// An init gave this pointer for this context. NULL: that NCCL has no mask.
+  /// An init gave this pointer for this context. NULL: this NCCL has no mask.
   void open(std::uint32_t context, int* mask, const NcclFacts& nccl);
   /// Drops the mask with its last context. False if the context is not open: nothing has changed.
   bool close(std::uint32_t context);
@@ -40,16 +40,16 @@ class ActivationMasks {
   /// left alone, unless `anew`.
   void choose(const Resolve& resolve, bool anew);
   void store();
-  /// What is wanted of any NCCL, as choose() decided.
+  /// The event types that any NCCL is asked for, as choose() decided.
   std::uint32_t wanted() const;
-  /// What of that is not asked of some NCCL, since somebody else has changed its mask.
+  /// Those of them that some NCCL is not asked for, since somebody else has changed its mask.
   std::uint32_t missing() const;
 
-  /// Reads all masks, and gives what others have changed since they were read or written last.
+  /// Reads all masks. Returns what others have changed since they were read or written last.
   std::vector<Change> look();
 
-  /// What a mask holds now: of one that somebody else has changed, else of the one that came last.
-  /// -1: there is none.
+  /// What a mask holds now: one that somebody else has changed, else the one that came last. -1:
+  /// there is none.
   int actual() const;
 
  private:
@@ -59,7 +59,7 @@ class ActivationMasks {
     std::size_t contexts = 0;
     std::uint32_t wanted = 0;
     std::uint32_t seen = 0;       ///< what it holds, as far as is known
-    bool is_to_be_stored = true;  ///< `wanted`, by store()
+    bool is_to_be_stored = true;  ///< store() has yet to write `wanted`
     bool is_changed() const { return !is_to_be_stored && seen != wanted; }
   };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the child of a fork must know of its parent. It may use no memory behind a lock of the
-// parent, so this is a few atomic words.
+// What the child of a fork takes over from its parent. It must not wait for a lock of the parent,
+// so this is a few atomic words.
 #ifndef RINGSIDE_PLUGIN_SESSION_FORK_ORDER_H
 #define RINGSIDE_PLUGIN_SESSION_FORK_ORDER_H
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 
 #include "plugin/config/events.h"
@@ -17,15 +19,33 @@ struct RecordingOrder {
   EventChoice choice;
 };
 
-/// This process opens a communicator, or begins to write: from here on its children record nothing.
-void mark_as_used() noexcept;
-/// The same, of this process or of one that it was forked from.
-bool is_used() noexcept;
+/// This process, or one that it was forked from, has opened a communicator or begun to write. Its
+/// children record nothing.
+inline std::atomic<bool> g_is_used{false};
 
-/// An order that is given before that holds for the children, too.
-void remember_order(const RecordingOrder& order) noexcept;
-/// Nothing if no order was remembered.
-std::optional<RecordingOrder> remembered_order() noexcept;
+/// An order of before that, which holds for the children, too. One word, so that a child never
+/// finds half of an order. 0: there is none.
+inline std::atomic<std::uint64_t> g_order{0};
+inline constexpr std::uint64_t kOrdered = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t kOrderedStart = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kOrderedDefault = std::uint64_t{1} << 61;
+
+inline void remember_order(const RecordingOrder& order) noexcept {
+  if (!g_is_used.load(std::memory_order_relaxed)) {
+    g_order.store(kOrdered | (order.started ? kOrderedStart : 0) |
+                      (order.choice.use_default ? kOrderedDefault : 0) | order.choice.types,
+                  std::memory_order_relaxed);
+  }
+}
+
+inline std::optional<RecordingOrder> remembered_order() noexcept {
+  const std::uint64_t order = g_order.load(std::memory_order_relaxed);
+  if (order == 0) {
+    return std::nullopt;
+  }
+  return RecordingOrder{(order & kOrderedStart) != 0,
+                        {(order & kOrderedDefault) != 0, static_cast<std::uint32_t>(order)}};
+}
 
 }  // namespace ringside::control
 

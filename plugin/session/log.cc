@@ -18,8 +18,8 @@
 namespace ringside::control {
 namespace {
 
-// Appends to a file that is open. spdlog's own would open it by its name, once more: by then that
-// may be a link, which it would follow.
+// Appends to a file that is open. spdlog's own sink would open the file once more by its name,
+// which may be a link by then, and would follow it.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
   explicit DescriptorSink(int file) : file_(file) {}
@@ -35,7 +35,8 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    // In one piece, so that lines of several processes do not mix. What cannot be written is lost.
+    // In one piece, so that lines of several processes do not mix. A line that cannot be written is
+    // lost.
     while (write(file_, line.data(), line.size()) < 0 && errno == EINTR) {
     }
   }

@@ -3,8 +3,8 @@
 // How much of a file system in memory a process takes for its journal, its rings and its flight
 // recorder. NCCL needs the same memory and fails without it: NCCL 2.29.7 takes 33 MiB for each
 // process and up to some ten MiB for each connection within a node, and containers have 64 MiB by
-// default. So what is taken is small beside that where there is little, and 512 MiB are left where
-// there is more.
+// default. So the share is small where there is little memory, and 512 MiB are left where there is
+// more.
 #ifndef RINGSIDE_PLUGIN_SESSION_MEMORY_SHARE_H
 #define RINGSIDE_PLUGIN_SESSION_MEMORY_SHARE_H
 
@@ -22,23 +22,24 @@ struct MemoryWanted {
 struct MemoryShare {
   std::uint64_t journal_bytes = 0;  ///< 0: there is room for nothing
   std::uint64_t ring_bytes = 0;     ///< of each ring that is a file
-  std::uint64_t rings_bytes = 0;    ///< of all of these together
+  std::uint64_t rings_bytes = 0;    ///< of all these rings together
   bool has_flight_recorder = false;
 };
 
-/// With less than this free, nothing is taken.
+/// If less than this is free, the process takes nothing.
 inline constexpr std::uint64_t kLeastFree_bytes = std::uint64_t{24} << 20;
-/// Taken where there is little. The rings are not made smaller than that: hundreds of calls come
-/// in a burst, and what is lost of these is worse than what a kill may take.
+/// The share where there is little. Rings are not made smaller than the second figure: hundreds of
+/// calls come in a burst, and losing some of those is worse than what a kill may take.
 inline constexpr std::uint64_t kLeastShare_bytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kLeastRing_bytes = std::uint64_t{256} << 10;
-/// Of what is free beyond these bytes, a 64th is taken: an eighth by eight processes.
+/// Of the bytes that are free beyond these, a process takes a 64th: eight processes take an eighth.
 inline constexpr std::uint64_t kLeftFree_bytes = std::uint64_t{512} << 20;
 
 constexpr MemoryShare share_of_memory(std::uint64_t free_bytes, const MemoryWanted& wanted) {
   constexpr std::uint64_t kParts = 64;
   constexpr std::uint64_t kFlightParts = 16;
-  constexpr std::uint64_t kRings = 16;  // in the share, but for the half that is the journal's
+  constexpr std::uint64_t kRings =
+      16;  // a ring is a 16th of the share; half of that is the journal's
   constexpr std::uint64_t kPageBytes = 4096;
   if (free_bytes < kLeastFree_bytes) {
     return {};

@@ -16,7 +16,7 @@ GetVersion find_in(void* library) {
 }  // namespace
 
 int nccl_version_of(const void* inside) noexcept {
-  // Several NCCLs can be in one process, and the one that called may be invisible to a plain lookup
+  // Several NCCLs can be in one process. The one that called may be invisible to a plain lookup
   // (Python loads libraries RTLD_LOCAL), or linked into the program or another library.
   GetVersion get_version = nullptr;
   Dl_info where{};

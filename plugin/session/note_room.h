@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much may wait for the drain thread. Who calls ringside_mark, ringside_push or ringside_start
-// in a loop is faster than what writes it, and must not fill the memory. A mark that finds no room
-// is lost and counted; a range is lost as a whole, and the end of one that was begun always has
-// room, or all that follows on its thread would be in the wrong range. A start that finds none is
-// refused before anything is recorded: a window that is open, or was, is never lost.
+// How much may wait for the drain thread. An application that calls ringside_mark, ringside_push or
+// ringside_start in a loop is faster than the drain thread, and must not fill the memory. A mark
+// that finds no room is lost and counted. A range is lost as a whole: the end of a range that was
+// begun always has room, or all that follows on its thread would be in the wrong range. A start
+// that finds no room is refused before anything is recorded: no window is ever lost.
 #ifndef RINGSIDE_PLUGIN_SESSION_NOTE_ROOM_H
 #define RINGSIDE_PLUGIN_SESSION_NOTE_ROOM_H
 
@@ -17,18 +17,18 @@
 
 namespace ringside::control {
 
-/// The ranges that a thread has begun and not ended. Its own; ends with it.
+/// The ranges that a thread has begun and not ended. Each thread has its own.
 struct ThreadRanges {
-  std::uint64_t open = 0;         ///< that are on their way to the trace
-  std::uint64_t lost = 0;         ///< begun within these, that are not
-  const void* session = nullptr;  ///< whose; the child of a fork has one of its own
+  std::uint64_t open = 0;         ///< ranges on their way to the trace
+  std::uint64_t lost = 0;         ///< ranges within them that had no room
+  const void* session = nullptr;  ///< the session they belong to; the child of a fork has its own
 };
 
-/// Marks, begins and ends of ranges, from the call until the assembler has taken them. Under the
-/// session's mutex.
+/// Marks, begins and ends of ranges, from the call until the assembler has taken them. Used under
+/// the session's mutex.
 class MarkRoom {
  public:
-  /// With texts as long as can be they are some 140 MB.
+  /// With the longest texts, this many take some 140 MB.
   static constexpr std::uint64_t kMost = 1U << 16;
 
   enum class Verdict : std::uint8_t {
@@ -55,7 +55,7 @@ class MarkRoom {
           return Verdict::kNothing;
         }
         --thread.open;
-        --open_;  // which has kept this one's place
+        --open_;  // the begin has kept a place for this end
         break;
       default:
         if (waiting_ + open_ + 1 > kMost) {
@@ -67,13 +67,14 @@ class MarkRoom {
     return Verdict::kGoesOn;
   }
 
-  /// So many are taken, and so many ranges left out behind this, since the process began.
+  /// How many the assembler has taken, and how many ranges it had no room for, since the process
+  /// began.
   void taken(std::uint64_t count, std::uint64_t ranges_left_out) {
     waiting_ -= std::min(waiting_, count - taken_);
     taken_ = count;
     ranges_left_out_ = ranges_left_out;
   }
-  /// So many could not be written to the trace, likewise.
+  /// How many could not be written to the trace, since the process began.
   void not_written(std::uint64_t marks, std::uint64_t ranges) {
     marks_not_written_ = marks;
     ranges_not_written_ = ranges;
@@ -86,7 +87,7 @@ class MarkRoom {
   std::uint64_t ranges_lost() const {
     return ranges_refused_ + ranges_left_out_ + ranges_not_written_;
   }
-  /// There were more than there is room for, whatever became of the others.
+  /// Some had no room. What the disk did not take does not count.
   bool had_too_many() const { return marks_refused_ + ranges_refused_ + ranges_left_out_ != 0; }
 
  private:
@@ -100,13 +101,13 @@ class MarkRoom {
   std::uint64_t ranges_not_written_ = 0;
 };
 
-/// Windows that open and close, and changes of their events. Under the session's mutex.
+/// Windows that open and close, and changes of their events. Used under the session's mutex.
 class WindowRoom {
  public:
   static constexpr std::size_t kMost = 4096;
 
-  /// Whether a start, and the stop that must be possible behind it, have room. What the plugin does
-  /// by itself does not ask: that is one at a time.
+  /// Whether a start, and the stop that must be possible behind it, have room. Only what others
+  /// order has to ask: what the plugin does by itself is one change at a time.
   bool has_room() const { return waiting_ + 2 <= kMost; }
   void added() { ++waiting_; }
   std::size_t waiting() const { return waiting_; }

@@ -37,9 +37,9 @@ OpenDirectory open_directory(const std::string& path) {
   return {opendir(path.c_str()), closedir};
 }
 
-// Whether this process has that file open, or cannot tell. Another copy of this library in the
-// process does not know of ours, and to ask for the lock of its journal needs a descriptor of the
-// file: closing that would end the lock.
+// Whether this process has that file open; true if that cannot be found out. The file may be the
+// journal of another copy of this library in this process. To ask for its lock, we would open the
+// file, and closing it again would end the lock.
 bool is_open_here(const struct stat& file) {
   const OpenDirectory all = open_directory("/proc/self/fd");
   if (all == nullptr) {
@@ -55,7 +55,7 @@ bool is_open_here(const struct stat& file) {
   return false;
 }
 
-// Whether the process has died whose journal this is.
+// Whether this is the journal of a process that has died.
 bool is_left_over(const std::string& journal) {
   struct stat about {};
   if (lstat(journal.c_str(), &about) != 0 || is_open_here(about)) {
@@ -109,7 +109,7 @@ bool RingDirectory::create(const std::string& parent, const std::string& stem) {
   }
   lock_ = record::own_descriptor(openat(directory_, assemble::kJournalName,
                                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-  // A lock of the process, not of the descriptor: the child of a fork does not have it, so that a
+  // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
   if (lock_ < 0 || !lock_whole_file(lock_)) {
     return fail(path_, errno);
@@ -131,7 +131,7 @@ bool RingDirectory::map_journal(const MemoryWanted& wanted) {
            " MiB free, and " + std::to_string(kLeastFree_bytes >> 20) + " are needed";
     return false;
   }
-  // Allocated whole, so that a store never meets a full file system.
+  // The file is allocated as a whole, so that a store never finds the file system full.
   int error = record::allocate_file(lock_, share.journal_bytes);
   if (error == 0) {
     void* const memory =

@@ -22,16 +22,17 @@ class RingDirectory {
   RingDirectory& operator=(const RingDirectory&) = delete;
   ~RingDirectory();
 
-  /// Makes the directory, private to the user, and the journal in it, and locks that. False if that
-  /// cannot be: no such directory, no permission.
+  /// Makes the directory, private to the user, and the journal in it, and locks the journal. False
+  /// if there is no such parent, or no permission; why() has the reason.
   bool create(const std::string& parent, const std::string& stem);
 
-  /// Then maps the journal, if there is memory for it beside NCCL's own.
+  /// Then maps the journal, if there is memory for it beside NCCL's own. Else false; why() has the
+  /// reason.
   bool map_journal(const MemoryWanted& wanted);
 
   bool is_open() const { return directory_ >= 0; }
   const std::string& path() const { return path_; }
-  /// Why there is no directory, or no journal.
+  /// Why there is no directory, or no journal: a path and an error, for people.
   const std::string& why() const { return why_; }
   int descriptor() const { return directory_; }
   void* journal() const { return journal_; }  ///< NULL: there is none
@@ -39,15 +40,17 @@ class RingDirectory {
   const MemoryShare& share() const { return share_; }
   std::uint64_t free_bytes() const { return free_bytes_; }  ///< when that was found out
 
-  /// Takes the lock again, which is lost whenever anybody in this process opens the journal and
-  /// closes it: an application that copies all files it finds, an older Ringside beside this one.
+  /// Takes the lock again. It is lost whenever anybody in this process opens the journal and closes
+  /// it: an application that copies all files it finds, or an older Ringside beside this one.
   void keep_lock();
 
-  /// Removes the journal, the control socket, the first `rings` rings' files and the directory. The
-  /// memory stays mapped: a late callback may still write there. Not in the child of a fork.
+  /// Removes the journal, the control socket, the files of the first `rings` rings and the
+  /// directory. The memory stays mapped: a late callback may still write there. Does nothing in the
+  /// child of a fork.
   void remove(unsigned rings);
 
-  /// Directories in `parent` of this user's processes that have died; how many bytes they hold.
+  /// How many directories in `parent` are of processes that have died, and how many bytes they
+  /// hold.
   static std::size_t count_left_over(const std::string& parent, std::size_t& bytes);
 
  private:

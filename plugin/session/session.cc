@@ -70,14 +70,14 @@ Session::Session(const Config& config, Log& log, TraceWriter& writer,
 void Session::prepare_rings() {
   std::string left_over;
   std::call_once(rings_made_, [&] {
-    mark_as_used();
+    g_is_used.store(true, std::memory_order_release);
     left_over = directories_.make(config_, std::string(base_name(writer_.path())));
     const RingDirectory& rings = directories_.rings();
     if (rings.journal() == nullptr) {
       return;
     }
     const MemoryShare& share = rings.share();
-    const MutexLock lock(mutex_);  // note_mark() counts in the journal
+    const MutexLock lock(mutex_);  // mark() counts in the journal
     writer_.keep_journal(rings.journal(), share.journal_bytes);
     if (share.has_flight_recorder) {
       writer_.keep_segments_in(rings.path());
@@ -97,7 +97,7 @@ void* Session::open_communicator(const record::CommunicatorInit& init) {
   opened.nccl.abi_version = init.abi_version;
   opened.nccl.version = nccl_version_of(init.activation_mask);
   opened.communicator = describe(init, context);
-  markers_.add_communicator(opened.communicator, config_, facts().host, log_);
+  markers_.add_communicator(opened.communicator, config_, writer_.facts().host, log_);
 
   std::vector<Line> lines;
   {
@@ -159,19 +159,7 @@ int Session::stop() {
   return RINGSIDE_OK;
 }
 
-int Session::mark(const char* text) {
-  return note_mark(assemble::UserMark::What::kMark, text, nullptr);
-}
-
-int Session::push(const char* text, const char* source) {
-  return note_mark(assemble::UserMark::What::kPush, text, source);
-}
-
-int Session::pop() {
-  return note_mark(assemble::UserMark::What::kPop, nullptr, nullptr);
-}
-
-int Session::note_mark(assemble::UserMark::What what, const char* text, const char* source) {
+int Session::mark(assemble::UserMark::What what, const char* text, const char* source) {
   constexpr std::size_t kMost_bytes = 1000;
   const auto cut = [](const char* whole) {
     return whole != nullptr ? std::string(whole, strnlen(whole, kMost_bytes)) : std::string();
@@ -235,7 +223,8 @@ Status Session::status() {
   info.windows = recording_.windows();
   status.state = recording_.state();
   status.mask_changed = recording_.masks().missing() != 0;
-  status.rank = facts().launcher_rank >= 0 ? facts().launcher_rank : rank_.rank;
+  const int launcher_rank = writer_.facts().launcher_rank;
+  status.rank = launcher_rank >= 0 ? launcher_rank : rank_.rank;
   status.marks_lost = mark_room_.marks_lost();
   status.ranges_lost = mark_room_.ranges_lost();
   status.plan = recording_.plan();
@@ -379,10 +368,6 @@ bool Session::end_thread(std::chrono::steady_clock::time_point until) {
   while (thread_is_running_ && lock.wait_until(ended_, until)) {
   }
   return !thread_is_running_;
-}
-
-void Session::remove_directories() {
-  directories_.remove(record::g_recorder.rings().count());
 }
 
 }  // namespace ringside::control

@@ -48,9 +48,8 @@ class Session {
   // The C API (ringside/ringside.h).
   int start(const char* events);
   int stop();
-  int mark(const char* text);
-  int push(const char* text, const char* source);
-  int pop();
+  /// A mark, or begin or end of a range. `text` and `source` may be NULL.
+  int mark(assemble::UserMark::What what, const char* text, const char* source);
   int dump(const char* path);
   Status status();
 
@@ -65,18 +64,16 @@ class Session {
   std::shared_ptr<Dump> order_dump(const std::string& path);
   /// Has the drain thread call `note`, soon. What it throws is tried again, up to three times.
   void tell_drain_thread(Note note);
-  const std::string& trace_directory() const { return writer_.directory(); }
-  /// As known at load: job, host, process, run, the launcher's rank.
-  const exporting::ProcessFacts& facts() const { return writer_.facts(); }
+  /// For what any thread may ask of it.
   const TraceWriter& writer() const { return writer_; }
+  /// They are there before the drain thread begins.
+  Directories& directories() { return directories_; }
 
   // The drain thread.
-  const Directories& directories() const { return directories_; }
   /// Waits until something is to be done, or for a while: `idle_wait` if nothing is recorded, else
   /// `wait`, and never beyond what is ordered for later. False if the thread is to finish.
   bool wait_for_work(std::chrono::milliseconds wait, std::chrono::milliseconds idle_wait)
       RINGSIDE_REQUIRES(threads::kDrainThread);
-  void keep_locks() RINGSIDE_REQUIRES(threads::kDrainThread) { directories_.keep_locks(); }
   /// Any thread.
   void look_at_masks();
   /// Moves the notes into an empty list. Returns what notes_applied() is given when they are
@@ -101,8 +98,6 @@ class Session {
   void end_recording() noexcept;
   /// Asks the drain thread to finish, and waits for it. False if it has not ended by then.
   bool end_thread(std::chrono::steady_clock::time_point until);
-  /// After that, once the trace is whole: removes the rings' files, the journal and the socket.
-  void remove_directories();
 
  private:
   /// This process's rank in the largest communicator so far.
@@ -115,7 +110,6 @@ class Session {
   void prepare_rings();
   bool ensure_thread() RINGSIDE_REQUIRES(mutex_);
   std::string next_dump_path_locked() RINGSIDE_REQUIRES(mutex_);
-  int note_mark(assemble::UserMark::What what, const char* text, const char* source);
 
   const Config& config_;
   Log& log_;

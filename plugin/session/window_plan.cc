@@ -11,7 +11,7 @@ std::optional<std::int64_t> sooner(std::optional<std::int64_t> a, std::int64_t b
   return a ? std::min(*a, b) : b;
 }
 
-// Both are far from the ends of what an integer holds: the moments of years, and of uptimes.
+// No overflow: moments of years, and uptimes, are far from what an integer holds at most.
 std::int64_t until(std::int64_t moment_ns, std::int64_t now_ns) {
   return moment_ns <= now_ns ? 0 : moment_ns - now_ns;
 }
@@ -24,7 +24,7 @@ void WindowPlan::order_start(const PlannedStart& start) {
 }
 
 WindowPlan::Due WindowPlan::take_due(const PlanTime& now) {
-  // In the order of their moments, should the thread have been late for both.
+  // If the thread is late for both, they are due in the order of their moments.
   const bool stops = stop_at_realtime_ns_ != 0 && stop_at_realtime_ns_ <= now.realtime_ns;
   const bool starts = start_ && start_->at_realtime_ns <= now.realtime_ns;
   if (starts && !(stops && stop_at_realtime_ns_ < start_->at_realtime_ns)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the control socket has ordered for later: a start at a moment, an end of the window at a
-// moment, after some time, or after some operations. Knows no clock and no session: times are
-// given.
+// What the control socket has ordered for later: a start at a moment; the end of a window at a
+// moment, after some time, or after some operations. Knows no clock and no session: its callers
+// give the times.
 #ifndef RINGSIDE_PLUGIN_SESSION_WINDOW_PLAN_H
 #define RINGSIDE_PLUGIN_SESSION_WINDOW_PLAN_H
 
@@ -17,11 +17,11 @@ struct PlannedStart {
   std::int64_t at_realtime_ns = 0;    ///< 0: as soon as the drain thread looks
   std::uint64_t operations = 0;       ///< the window ends when so many have begun; 0: no bound
   std::int64_t duration_ns = 0;       ///< the window ends after so long; 0: no bound
-  std::optional<EventChoice> events;  ///< nothing: as configured
+  std::optional<EventChoice> events;  ///< no value: those of the window, or as configured
 };
 
-/// What is looked at: the wall clock, a clock that is never set, and the operations of this process
-/// whose begin the drain thread has seen.
+/// The wall clock, a clock that is never set, and how many operations of this process the drain
+/// thread has seen begin.
 struct PlanTime {
   std::int64_t realtime_ns = 0;
   std::int64_t monotonic_ns = 0;
@@ -38,24 +38,24 @@ class WindowPlan {
   void order_stop(std::int64_t at_realtime_ns) { stop_at_realtime_ns_ = at_realtime_ns; }
   /// Nothing is ordered any more.
   void clear() { *this = {}; }
-  /// The window has been ended, or begun anew, by somebody else: its bounds mean nothing now. A
+  /// Somebody else has ended the window, or begun it anew, so its bounds mean nothing any more. A
   /// start that is still to come stays.
   void forget_window() {
     end_monotonic_ns_ = 0;
     end_operations_ = 0;
   }
 
-  /// What is to be done now, which is then taken as done; ask until it is nothing.
+  /// What is to be done now; the next call takes it as done. Call it until there is nothing.
   Due take_due(const PlanTime& now);
 
-  /// How long nothing becomes due by the clock, 0 or more; nothing if nothing waits for a clock.
+  /// How long nothing becomes due by the clock, 0 or more. No value if nothing waits for a clock.
   std::optional<std::int64_t> wait_ns(const PlanTime& now) const;
 
   /// The start that is still to come.
   const std::optional<PlannedStart>& start() const { return start_; }
-  /// 0: none ordered.
+  /// 0: no stop is ordered.
   std::int64_t stop_at_realtime_ns() const { return stop_at_realtime_ns_; }
-  /// Of the window that runs, 0 or more; nothing: no such bound.
+  /// Until the window that is open ends, 0 or more. No value: it has no such bound.
   std::optional<std::int64_t> left_ns(const PlanTime& now) const;
   std::optional<std::uint64_t> left_operations(const PlanTime& now) const;
   /// The events of the start that take_due has just given.

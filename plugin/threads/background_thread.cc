@@ -4,7 +4,7 @@
 #include <csignal>
 #include <pthread.h>
 
-namespace ringside::control {
+namespace ringside::threads {
 
 bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*main)(void*),
                              void* argument) {
@@ -28,4 +28,4 @@ bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*
   return runs;
 }
 
-}  // namespace ringside::control
+}  // namespace ringside::threads

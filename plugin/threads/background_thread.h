@@ -4,15 +4,15 @@
 
 #include <cstddef>
 
-namespace ringside::control {
+namespace ringside::threads {
 
-/// Starts a thread of the plugin's own, detached, with all signals blocked: they are the
-/// application's, and SIGXFSZ of a file size limit is to be an error of write, not the end of the
-/// process. `name` has at most 15 letters; `stack_bytes` 0: as the system has it. False if there
-/// cannot be one.
+/// Starts a detached thread with all signals blocked. Signals are the application's, and a file
+/// size limit must be an error of write(2), not SIGXFSZ, which would end the process. `name` has at
+/// most 15 letters. With 0 `stack_bytes`, the stack has the system's size. False if there cannot be
+/// a thread.
 bool start_background_thread(const char* name, std::size_t stack_bytes, void* (*main)(void*),
                              void* argument);
 
-}  // namespace ringside::control
+}  // namespace ringside::threads
 
 #endif  // RINGSIDE_PLUGIN_THREADS_BACKGROUND_THREAD_H

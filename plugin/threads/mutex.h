@@ -31,8 +31,9 @@ class RINGSIDE_SCOPED_CAPABILITY MutexLock {
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
-  /// Gives the mutex back until `condition` is notified, or until `deadline`, or for no reason: the
-  /// caller asks in a loop whether what it waits for is there. False: the deadline is over.
+  /// Releases the mutex until `condition` is notified or `deadline` is over, or, now and then, for
+  /// no reason: the caller asks in a loop whether what it waits for is there. False: the deadline
+  /// is over.
   bool wait_until(std::condition_variable& condition,
                   std::chrono::steady_clock::time_point deadline) {
     return condition.wait_until(lock_, deadline) == std::cv_status::no_timeout;

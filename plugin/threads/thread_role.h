@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one thread alone may use. A role is no lock: it costs nothing at run time. A thread takes
-// its role where it begins, and clang checks that functions and members of that role are used by
-// functions of that role only.
+// Functions and members that only one thread may use. A role is no lock: it costs nothing at run
+// time. A thread takes its role where it begins, and clang checks that functions and members of
+// that role are used by functions of that role only.
 #ifndef RINGSIDE_PLUGIN_THREADS_THREAD_ROLE_H
 #define RINGSIDE_PLUGIN_THREADS_THREAD_ROLE_H
 

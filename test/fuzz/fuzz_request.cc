@@ -75,10 +75,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;  // also an integer of more than 64 bits, which ours takes as a double
   }
   const bool is_json = error == simdjson::SUCCESS;
-  if (ours.has_value() != (is_json && is_flat(theirs))) {
-    fail(ours ? "only ours takes it" : "only simdjson takes it");
+  if ((ours != nullptr) != (is_json && is_flat(theirs))) {
+    fail(ours != nullptr ? "only ours takes it" : "only simdjson takes it");
   }
-  if (ours) {
+  if (ours != nullptr) {
     auto member = ours->object().begin();
     for (const auto& [name, value] : simdjson::dom::object(theirs)) {
       if (member == ours->object().end() || member.key() != name ||

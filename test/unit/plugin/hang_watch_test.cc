@@ -157,14 +157,14 @@ TEST_CASE("a stall is told once; the next one of the communicator, and another's
     made.operation.number = number;
     return made;
   };
-  CHECK(watch.news({stuck(1, 7)}).size() == 1);
-  CHECK(watch.news({stuck(1, 7)}).empty());
-  CHECK(watch.news({}).empty());
-  CHECK(watch.news({stuck(1, 7)}).empty());
-  const auto another = watch.news({stuck(1, 7), stuck(2, 8)});
+  CHECK(watch.take_unreported({stuck(1, 7)}).size() == 1);
+  CHECK(watch.take_unreported({stuck(1, 7)}).empty());
+  CHECK(watch.take_unreported({}).empty());
+  CHECK(watch.take_unreported({stuck(1, 7)}).empty());
+  const auto another = watch.take_unreported({stuck(1, 7), stuck(2, 8)});
   REQUIRE(another.size() == 1);
   CHECK(another[0].operation.context == 2);
-  CHECK(watch.news({stuck(1, 9), stuck(2, 8)}).size() == 1);
+  CHECK(watch.take_unreported({stuck(1, 9), stuck(2, 8)}).size() == 1);
 }
 
 TEST_CASE("the line names rank, communicator, operation and phase, and stays one line") {
