@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plugin's promises (docs/guarantees.md) against a program that must not be hurt.
 
-usage: run.py --host H --plugin P --ringside R [--long] [--sanitized] [CASE...]
+usage: run.py --host H --plugin P --ringside R [--long] [--sanitized S] [CASE...]
 
 --long makes what the tests in CI make shorter: 10 million callbacks, 1,000 loads, 4,096 threads,
 200 kills. Without a CASE all are run.
@@ -171,8 +171,8 @@ def notes(options):
 
 
 def fork(options):
-    if options.sanitized:
-        print("fork: skipped, it has hung with AddressSanitizer")
+    if "thread" in options.sanitized:
+        print("fork: skipped, ThreadSanitizer supports no fork of a process with several threads")
         return 77
     for how in ("exit", "_exit", "exec", "go_on"):
         with House(options) as house:
@@ -183,7 +183,10 @@ def fork(options):
             told = house.warnings(at_most=6 if how == "go_on" else 0, at_least=6 if how == "go_on" else 0)
             require(all("nothing is recorded in this process" in line for line in told), f"{told}")
             house.lint()
-    for how in ("_Fork", "fork_thread"):
+    # A child whose only thread ends hangs with AddressSanitizer (GCC 12) now and then: the thread's
+    # end returns memory to the sanitizer's allocator, and at the fork the drain thread may have held
+    # a lock of that, which no handler of a fork takes.
+    for how in ("_Fork",) if "address" in options.sanitized else ("_Fork", "fork_thread"):
         with House(options) as house:
             house.run("fork_without_atfork", how)
             # Rows 2 and 3 are the children's.
@@ -447,7 +450,7 @@ def main():
     parser.add_argument("--slow-write", help="a library that makes writing slow")
     parser.add_argument("--stepping-clock", help="a library that has the clocks step against each other")
     parser.add_argument("--long", action="store_true")
-    parser.add_argument("--sanitized", action="store_true")
+    parser.add_argument("--sanitized", default="", help="sanitizers of the build, comma-separated")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))
     parser.add_argument("cases", nargs="*", choices=[*CASES, []], metavar="CASE")
     options = parser.parse_args()
