@@ -32,100 +32,102 @@ extern "C" {
 #define RINGSIDE_API
 #endif
 
-/* What the functions return. 0 is success; errors are negative and keep their number for ever. */
+/* Results of the functions. 0 is success. Errors are negative, and their numbers never change. */
 enum {
   RINGSIDE_OK = 0,
   RINGSIDE_ERROR_ARGUMENT =
       -1, /* NULL where a value is needed, a struct_size that is too small, an unknown event */
-  RINGSIDE_ERROR_EXISTS = -2, /* the file to dump to exists already; nothing was overwritten */
+  RINGSIDE_ERROR_EXISTS = -2, /* the dump's file exists already; nothing was overwritten */
   RINGSIDE_ERROR_IO = -3,     /* a file could not be created or written; errno says why */
   RINGSIDE_ERROR_DISABLED =
       -4, /* this process records nothing: the child of a fork, or no memory at load */
-  RINGSIDE_ERROR_TIMEOUT = -5, /* the dump was not whole within ten seconds: none is made */
+  RINGSIDE_ERROR_TIMEOUT = -5, /* the dump was not complete within ten seconds; none is made */
   RINGSIDE_ERROR_NOT_FOUND =
-      -6, /* ringside_open() only: no such library, it is not Ringside, or it lacks a function */
-  RINGSIDE_ERROR_BUSY = -7 /* too much waits to be written; nothing was done, or the mark is lost */
+      -6, /* ringside_open() only: no such library, or it lacks Ringside's functions */
+  RINGSIDE_ERROR_BUSY = -7 /* too much waits to be written: nothing was done, or the mark is lost */
 };
 
-/* How to start. A NULL pointer to it, or a NULL events, means the configured events
- * (RINGSIDE_EVENTS). */
+/* Options of ringside_start. If this pointer or its events is NULL, the configured events
+ * (RINGSIDE_EVENTS) are recorded. */
 typedef struct ringside_start_options {
   size_t struct_size;
   const char*
       events; /* comma-separated names as RINGSIDE_EVENTS takes them, e.g. "coll,p2p,kernel" */
 } ringside_start_options;
 
-/* What the profiler is doing. All counts are since the plugin was loaded. */
+/* The state of the profiler. All counts are since the plugin was loaded. */
 typedef struct ringside_status_info {
   size_t struct_size;
   int32_t started;       /* 1 between ringside_start and ringside_stop */
-  int32_t abi_version;   /* of NCCL's profiler interface, 1 to 7; 0 before NCCL has called init */
-  int32_t nccl_version;  /* as ncclGetVersion gives it, e.g. 22907; 0 if not known */
+  int32_t abi_version;   /* version of NCCL's profiler interface, 1 to 7; 0 before the first init */
+  int32_t nccl_version;  /* as ncclGetVersion returns it, e.g. 22907; 0 if not known */
   int32_t wanted_mask;   /* event bits that Ringside asks NCCL for now; 0 when stopped */
-  int32_t actual_mask;   /* what NCCL's mask holds: others may overwrite it, and what NCCL is not
-                            asked for then is not recorded until ringside_start writes it again, or
-                            it is as it was; -1 while NCCL has given none. Of several NCCLs in the
-                            process it is that of one whose mask others have changed */
-  int32_t communicators; /* initialised and not finalized */
+  int32_t actual_mask;   /* value of NCCL's mask, -1 while there is none. Other code may overwrite
+                            it. Events that it lacks then are not recorded until ringside_start
+                            writes it again, or it is restored. With several NCCLs in the process,
+                            a mask that other code has changed is shown */
+  int32_t communicators; /* open: initialised and not finalized */
   uint64_t windows;      /* how often recording was started */
   uint64_t callbacks;    /* NCCL's calls of start, state and stop that reached the recorder */
   uint64_t operations;   /* finished operations written to the trace */
-  uint64_t dropped; /* callbacks lost, for whatever reason; the trace says by type and reason */
-  uint64_t bytes_written;  /* to the trace, also to segments of it that are deleted */
-  int32_t trouble;         /* 1 if files cannot be written (now or ever before); see RINGSIDE_LOG */
+  uint64_t dropped;      /* lost callbacks; the trace has them by type and reason */
+  uint64_t bytes_written;  /* to the trace, including segments that were deleted since */
+  int32_t trouble;         /* 1 if a file could not be written at any time; see RINGSIDE_LOG */
   char trace_path[1024];   /* the trace's first file, or an empty string while there is none */
   uint64_t bytes_kept;     /* in the trace's files, or in memory; see RINGSIDE_MAX_BYTES */
-  uint64_t rotated;        /* callbacks that were in segments that are deleted */
-  int32_t flight_recorder; /* 1 if the trace is in memory only; see RINGSIDE_FLIGHT_SECONDS */
+  uint64_t rotated;        /* callbacks in segments that were deleted */
+  int32_t flight_recorder; /* 1 if the trace is only in memory; see RINGSIDE_FLIGHT_SECONDS */
 } ringside_status_info;
 
 /*
- * Begins a window of recording; operations whose first event comes from now on are recorded, whole.
- * While started already: RINGSIDE_OK; events, if given, apply to operations that begin from now on.
- * Before NCCL is up the wish is kept and holds as soon as it is. RINGSIDE_ERROR_BUSY: 4,096 starts
- * and stops wait to be written, and nothing was begun; a stop always has room.
+ * Begins a window of recording. Operations whose first event comes from now on are recorded to
+ * their end. If a window is open already, this returns RINGSIDE_OK, and events, if set, apply to
+ * operations that begin from now on. Before NCCL is up, the start takes effect as soon as it is.
+ * RINGSIDE_ERROR_BUSY: 4,096 starts and stops wait to be written, and nothing was begun. There is
+ * always room for a stop.
  */
 RINGSIDE_API int ringside_start(const ringside_start_options* options);
 
-/* Ends the window. Operations that began in it are still recorded to their end. Idempotent. */
+/* Ends the window. Operations that began in it are still recorded to their end. Does nothing if no
+ * window is open. */
 RINGSIDE_API int ringside_stop(void);
 
 /*
- * Writes a complete trace of everything up to now to path, a new file (mode 0600): the trace so far
- * and the operations in flight, marked so. Returns when the file is complete; on an error there is
- * none, also later. While it is written its name has `.PID.part` behind it. NULL: a name beside the
- * trace.
+ * Writes a complete trace to path, a new file (mode 0600). It has the trace so far and the
+ * operations in flight, which are marked. If path is NULL, the file gets a name beside the trace.
+ * Returns when the file is complete. After an error there is no file, and none appears later. While
+ * the file is written, its name ends in `.PID.part`.
  */
 RINGSIDE_API int ringside_dump(const char* path);
 
 /* Fills info, whose struct_size the caller has set. */
 RINGSIDE_API int ringside_status(ringside_status_info* info);
 
-/* Version of the library, "major.minor.patch"; never NULL, static. */
+/* Returns the library's version, "major.minor.patch", a static text. */
 RINGSIDE_API const char* ringside_version(void);
 
-/* Puts a marker with this text (UTF-8, cut at 1,000 bytes) into the trace, now, on the calling
- * thread. 65,536 markers, beginnings and ends of ranges may wait to be written. What is more is
- * lost, is counted in the trace and returns RINGSIDE_ERROR_BUSY; before NCCL is up, where all of
- * them wait, RINGSIDE_ERROR_DISABLED. */
+/* Puts a mark with this text (UTF-8, cut at 1,000 bytes) into the trace, at this moment of the
+ * calling thread. At most 65,536 marks and beginnings and ends of ranges may wait to be written.
+ * Beyond that the mark is lost and counted in the trace, and the result is RINGSIDE_ERROR_BUSY.
+ * Before NCCL is up, when no mark is written yet, it is RINGSIDE_ERROR_DISABLED instead. */
 RINGSIDE_API int ringside_mark(const char* text);
 
 /*
- * Begins a range of the calling thread, and ends the innermost one that it has begun. Ranges nest,
- * are slices of the thread in the trace, and what is called in one can be looked at by its name
- * (`ringside summary --group-by range`, `--from mark:TEXT`). text as in ringside_mark. source, a
- * line of the program as in "train.py:17", is told beside it; NULL: none. 256 ranges of a thread
- * nest, 4,096 of the process are open together; what begins beyond that is lost, as a mark that has
- * no room is, and its end with it. The end of any other range always has room. ringside_pop without
- * a range does nothing.
+ * ringside_push begins a range of the calling thread, and ringside_pop ends the innermost open one.
+ * Ranges nest, and are slices of the thread in the trace. Operations can be selected by the range
+ * in which they were called (`ringside summary --group-by range`, `--from mark:TEXT`). text is as
+ * in ringside_mark. source is a line of the program, such as "train.py:17", or NULL. A thread can
+ * nest 256 ranges, and a process can have 4,096 open. A range beyond that is lost with its end,
+ * like a mark without room. There is always room for the end of any other range. ringside_pop
+ * without a range does nothing.
  */
 RINGSIDE_API int ringside_push(const char* text, const char* source);
 RINGSIDE_API int ringside_pop(void);
 
 /*
- * The same functions, looked up in the library that NCCL_PROFILER_PLUGIN names, for programs that
- * do not link with it. Needs <dlfcn.h>, and -ldl with C libraries older than glibc 2.34. Define
- * RINGSIDE_NO_OPEN before the include to leave this part out.
+ * The same functions for programs that do not link with the library. They are looked up in the
+ * library that NCCL_PROFILER_PLUGIN names. This needs <dlfcn.h>, and -ldl with a glibc older than
+ * 2.34. Define RINGSIDE_NO_OPEN before the include to omit this part.
  */
 typedef struct ringside_functions {
   int (*start)(const ringside_start_options* options);
@@ -148,9 +150,8 @@ typedef struct ringside_functions {
 #include <stdlib.h>
 #include <string.h>
 
-/* dlopen of the same file gives the instance that NCCL has loaded, or will load. NCCL tries the
- * value as it is, and then, unless it looks like a file name, libnccl-profiler-<value>.so; so does
- * this. */
+/* dlopen of the same file returns the instance that NCCL has loaded, or will load. Like NCCL, this
+ * tries the value as it is, and then, if it has no slash, libnccl-profiler-<value>.so. */
 static inline void* ringside_open_library(const char* name) {
   char file[1024];
   void* library;
@@ -161,7 +162,7 @@ static inline void* ringside_open_library(const char* name) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* What stands for push and pop where the library is older than they are. */
+/* These replace push and pop if the library is older than these functions. */
 static inline int ringside_no_push(const char* text, const char* source) {
   (void)text;
   (void)source;
@@ -172,9 +173,9 @@ static inline int ringside_no_pop(void) {
 }
 
 /*
- * Fills functions. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded or has not Ringside's
- * functions; then all members are NULL. The library stays loaded. With one that is older than push
- * and pop, these two do nothing but return RINGSIDE_ERROR_NOT_FOUND.
+ * Fills functions. The library stays loaded. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded
+ * or lacks Ringside's functions, and all members are NULL. If the library is older than push and
+ * pop, these two functions only return RINGSIDE_ERROR_NOT_FOUND.
  */
 static inline int ringside_open(ringside_functions* functions) {
   static const char* const names[] = {"ringside_start",  "ringside_stop",    "ringside_dump",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Names and version of the trace format, shared by the plugin that writes it and the analyzer that
-// reads it. docs/trace-format.md says what each means; the two change together.
+// reads it. docs/trace-format.md defines them and must change together with this file.
 #ifndef RINGSIDE_TRACE_SCHEMA_H
 #define RINGSIDE_TRACE_SCHEMA_H
 
@@ -9,15 +9,15 @@
 
 namespace ringside::schema {
 
-/// Version of the format, in the first line of every trace. It is raised when a reader of the older
-/// version would misread the newer; keys may be added without raising it.
+/// Version of the format, in the first line of every trace. It is raised if a reader of the older
+/// version would misread the newer one. New keys do not raise it.
 inline constexpr int kFormatVersion = 1;
 
-/// Trace times are counted from CLOCK_REALTIME floored to a multiple of this, the base that Kineto
-/// uses.
+/// Trace times count from CLOCK_REALTIME at load, floored to a multiple of this. Kineto uses the
+/// same base.
 inline constexpr std::int64_t kBaseTimeUnit_s = 7'889'238;
 
-// Names of metadata lines (ph "M") that are ours.
+// Names of our metadata lines (ph "M").
 inline constexpr char kLineTrace[] = "ringside_trace";
 inline constexpr char kLineCommunicator[] = "ringside_communicator";
 inline constexpr char kLineClock[] = "ringside_clock";
@@ -27,14 +27,14 @@ inline constexpr char kLineMark[] = "ringside_mark";
 inline constexpr char kLineAccount[] = "ringside_account";
 inline constexpr char kLineEnd[] = "ringside_end";
 
-// Metadata lines that only a merged file has: its first line, one of each host, one of each process
-// of another profiler's trace, its last.
+// Metadata lines of merged files only: the first line, one for each host, one for each process of
+// another profiler's trace, and the last line.
 inline constexpr char kLineMerged[] = "ringside_merged";
 inline constexpr char kLineMergedHost[] = "ringside_merged_host";
 inline constexpr char kLineMergedForeign[] = "ringside_merged_foreign";
 inline constexpr char kLineMergedEnd[] = "ringside_merged_end";
 
-/// In an account: callbacks in segments that the plugin deleted to keep its bound.
+/// The account's key for callbacks in segments that were deleted to bound the size.
 inline constexpr char kReasonRotated[] = "rotated";
 
 // Categories ("cat") of the event lines.
