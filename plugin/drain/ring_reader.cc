@@ -7,14 +7,15 @@
 #include <new>
 #include <utility>
 
-namespace ringside::assemble {
+namespace ringside::control {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 // The counters of two processors may differ by less.
 constexpr std::int64_t kSlack_ns = 1'000'000;
 
-std::uint64_t sum(const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& of) {
+std::uint64_t total_of(
+    const std::array<record::ProducerCounts::Counter, record::kAccountTypes>& of) {
   std::uint64_t total = 0;
   for (const auto& counter : of) {
     total += counter.load(std::memory_order_acquire);
@@ -22,17 +23,17 @@ std::uint64_t sum(const std::array<record::ProducerCounts::Counter, record::kAcc
   return total;
 }
 
-std::uint64_t dropped(const record::Ring& ring) {
-  return sum(ring.counts.dropped_ring_full) + sum(ring.counts.dropped_parent);
+std::uint64_t dropped_in(const record::Ring& ring) {
+  return total_of(ring.counts.dropped_ring_full) + total_of(ring.counts.dropped_parent);
 }
 
 }  // namespace
 
-bool RingReader::look(Reading& reading, std::uint64_t until_ticks) {
+void RingReader::look(Reading& reading) {
   reading.next_ticks = kNever;
   const record::Slot* slot = reading.ring->peek(reading.tail);
   if (slot == nullptr) {
-    return false;
+    return;
   }
   // A name has no time: it goes before what its ring says next.
   std::uint64_t ticks = slot->first.ticks;
@@ -47,21 +48,77 @@ bool RingReader::look(Reading& reading, std::uint64_t until_ticks) {
     } else if (ticks + slack_ticks_ < std::max(reading.last_ticks, before_ticks_) && doubts_)
         [[unlikely]] {
       has_doubts_ = true;
-      return false;
+      return;
     }
-    if (ticks > until_ticks) {
-      return false;
+    if (ticks > until_ticks_) {
+      return;
     }
     reading.last_ticks = ticks;
   }
   reading.next_ticks = ticks;
+}
+
+void RingReader::begin(std::uint64_t until_ticks) {
+  doubts_ = !std::exchange(has_doubts_, false);
+  slack_ticks_ = clock_.steady_ticks_of(kSlack_ns);
+  if (until_ticks != until_ticks_) {
+    before_ticks_ = std::exchange(until_ticks_, until_ticks);
+  }
+  turn_ = nullptr;
+  const std::uint32_t count = pool_.count();
+  readings_.resize(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Reading& reading = readings_[i];
+    if (reading.ring == nullptr) {
+      reading.ring = pool_.ring(i);
+    }
+    if (reading.ring != nullptr) {
+      if (doubts_) {
+        reading.first = reading.tail;
+      }
+      look(reading);
+      // After the look: a record that is there was committed by an owner that is known by then.
+      meet_owner(reading);
+    }
+  }
+}
+
+// The ring whose next record is the oldest, and how far it may be read before another's turn.
+void RingReader::find_turn() {
+  others_ticks_ = kNever;
+  for (Reading& reading : readings_) {
+    if (reading.ring == nullptr || reading.next_ticks == kNever) {
+      continue;
+    }
+    if (turn_ == nullptr || reading.next_ticks < turn_->next_ticks) {
+      others_ticks_ = turn_ != nullptr ? turn_->next_ticks : others_ticks_;
+      turn_ = &reading;
+    } else if (reading.next_ticks < others_ticks_) {
+      others_ticks_ = reading.next_ticks;
+    }
+  }
+}
+
+bool RingReader::take() {
+  if (turn_ == nullptr) {
+    find_turn();
+  }
+  if (turn_ == nullptr) {
+    end();
+    return false;
+  }
+  take(*turn_);
+  look(*turn_);
+  if (turn_->next_ticks == kNever || turn_->next_ticks > others_ticks_) {
+    turn_ = nullptr;
+  }
   return true;
 }
 
 void RingReader::take(Reading& reading) {
   const record::Slot& slot = reading.ring->slot(reading.tail);
   const auto& first = slot.first;
-  RecordView view;
+  assemble::RecordView view;
   view.kind = first.kind;
   view.type = first.type;
   view.flags = first.flags;
@@ -87,14 +144,12 @@ void RingReader::take(Reading& reading) {
   reading.ring->tail.store(reading.tail, std::memory_order_release);
 }
 
-void RingReader::keep(const RecordView& view, std::uint64_t operation) {
+void RingReader::keep(const assemble::RecordView& view, std::uint64_t operation) {
   if (view.kind == record::RecordKind::kName) {
     journal_->note_name(view.ring, view.id, view.payload.name);
-    return;
-  }
-  if (!journal_->append(view, operation)) {
-    checkpoint_();
-    journal_->make_room([this](std::span<Question> asked) { assembler_.answer(asked); });
+  } else if (!journal_->append(view, operation)) {
+    // Rows that this record has finished were noted, and have taken the room that there was.
+    journal_->make_room([this](std::span<assemble::Question> asked) { assembler_.answer(asked); });
     journal_->append(view, operation);
   }
 }
@@ -114,8 +169,8 @@ void RingReader::meet_owner(Reading& reading) {
 }
 
 void RingReader::retire(Reading& reading) {
-  const std::uint64_t produced = sum(reading.ring->counts.produced);
-  const std::uint64_t lost = dropped(*reading.ring);
+  const std::uint64_t produced = total_of(reading.ring->counts.produced);
+  const std::uint64_t lost = dropped_in(*reading.ring);
   ended_.produced += produced - reading.before_produced;
   ended_.dropped += lost - reading.before_dropped;
   reading.before_produced = produced;
@@ -124,49 +179,7 @@ void RingReader::retire(Reading& reading) {
   reading.ring->state.store(record::RingState::kFree, std::memory_order_release);
 }
 
-std::uint64_t RingReader::read(std::uint64_t until_ticks) {
-  const std::uint32_t count = pool_.count();
-  readings_.resize(count);
-  doubts_ = !std::exchange(has_doubts_, false);
-  slack_ticks_ = clock_.steady_ticks_of(kSlack_ns);
-  if (until_ticks != until_ticks_) {
-    before_ticks_ = std::exchange(until_ticks_, until_ticks);
-  }
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (readings_[i].ring == nullptr) {
-      readings_[i].ring = pool_.ring(i);
-    }
-    if (readings_[i].ring != nullptr) {
-      readings_[i].first = readings_[i].tail;
-      look(readings_[i], until_ticks);
-      // After the look: a record that is there was committed by an owner that is known by then.
-      meet_owner(readings_[i]);
-    }
-  }
-  std::uint64_t taken = 0;
-  while (true) {
-    // The ring whose next record is the oldest, and how far it may be read before another's turn.
-    Reading* oldest = nullptr;
-    std::uint64_t others = kNever;
-    for (Reading& reading : readings_) {
-      if (reading.ring == nullptr || reading.next_ticks == kNever) {
-        continue;
-      }
-      if (oldest == nullptr || reading.next_ticks < oldest->next_ticks) {
-        others = oldest != nullptr ? oldest->next_ticks : others;
-        oldest = &reading;
-      } else if (reading.next_ticks < others) {
-        others = reading.next_ticks;
-      }
-    }
-    if (oldest == nullptr) {
-      break;
-    }
-    do {
-      take(*oldest);
-      ++taken;
-    } while (look(*oldest, until_ticks) && oldest->next_ticks <= others);
-  }
+void RingReader::end() {
   fills_fast_ = false;
   for (Reading& reading : readings_) {
     fills_fast_ = fills_fast_ || (reading.ring != nullptr &&
@@ -177,10 +190,9 @@ std::uint64_t RingReader::read(std::uint64_t until_ticks) {
       retire(reading);
     }
   }
-  return taken;
 }
 
-std::vector<ThreadCounts> RingReader::thread_counts() {
+std::vector<ThreadCounts> RingReader::thread_counts() const {
   std::vector<ThreadCounts> counts;
   if (ended_.produced != 0) {
     counts.push_back(ended_);
@@ -189,8 +201,9 @@ std::vector<ThreadCounts> RingReader::thread_counts() {
     if (reading.ring == nullptr) {
       continue;
     }
-    const std::uint64_t lost = dropped(*reading.ring) - reading.before_dropped;
-    const std::uint64_t produced = sum(reading.ring->counts.produced) - reading.before_produced;
+    const std::uint64_t lost = dropped_in(*reading.ring) - reading.before_dropped;
+    const std::uint64_t produced =
+        total_of(reading.ring->counts.produced) - reading.before_produced;
     if (produced != 0) {
       counts.push_back({reading.tid, produced, lost});
     }
@@ -198,4 +211,4 @@ std::vector<ThreadCounts> RingReader::thread_counts() {
   return counts;
 }
 
-}  // namespace ringside::assemble
+}  // namespace ringside::control

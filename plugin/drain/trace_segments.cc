@@ -1,188 +1,253 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The segments of a trace: what each begins and ends with; and what a dump puts together of them.
+#include "plugin/drain/trace_segments.h"
+
 #include <cerrno>
 #include <utility>
 
-#include "plugin/drain/trace_writer.h"
+#include "plugin/drain/process_info.h"
 
 namespace ringside::control {
 namespace {
 
-constexpr std::size_t kMostWindowsRepeated = 100;
-// Of the five seconds for which the exit of the process waits (Session::shut_down).
+constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
+constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
+constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
+// At a time: the rings must not overflow meanwhile.
+constexpr std::int64_t kCompress_ns = 10'000'000;
+// A part of the five seconds for which the exit of the process waits (Session::shut_down).
 constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
-std::string step_notice(const assemble::ClockStep& step) {
-  const auto ms = [](std::int64_t ns) { return std::to_string(ns / 1'000'000) + " ms"; };
-  return "the processor's counter stepped " +
-         (step.size_ns < 0 ? "back by " + ms(-step.size_ns) : "ahead by " + ms(step.size_ns)) +
-         " against CLOCK_MONOTONIC, as when a virtual machine is suspended or moved: recording "
-         "goes "
-         "on, and times of the last " +
-         ms(step.before_ns - step.after_ns + 999'999) + " may be wrong by as much";
+exporting::SegmentLimits segment_limits(const Config& config) {
+  exporting::SegmentLimits limits;
+  limits.in_memory = config.is_flight_recorder();
+  limits.most_bytes = limits.in_memory ? config.flight_bytes : config.max_bytes;
+  limits.most_age_ns = static_cast<std::int64_t>(config.flight_seconds) * 1'000'000'000;
+  limits.compress = config.compress;
+  return limits;
 }
 
 }  // namespace
 
-// Also in the journal, before there is such a file: if the process dies, it is known.
-exporting::SegmentHeader TraceWriter::make_header(std::uint32_t segment) {
+TraceSegments::TraceSegments(const Config& config, exporting::ProcessFacts& facts,
+                             const assemble::Assembler& assembler, const TraceClock& clock,
+                             const TraceAccount& account, TraceJournal& journal,
+                             TraceFigures& figures)
+    : config_(config),
+      facts_(facts),
+      clock_(clock),
+      account_(account),
+      journal_(journal),
+      figures_(figures),
+      directory_(absolute_path(config.directory)),
+      path_(directory_ + "/" + trace_name(config, facts)),
+      files_(segment_limits(config)),
+      trace_(files_),
+      repeated_(trace_, assembler) {}
+
+void TraceSegments::begin() {
+  begun_ = true;
+  trace_.resume(facts_.pid, facts_.run_id);
+  open();
+  next_clock_ns_ = clock_.now_ns() + kClockEvery_ns;
+  for (const exporting::Window& window : std::as_const(repeated_).windows()) {
+    trace_.window(window);
+  }
+}
+
+// A file that cannot be made is tried again, and then has all that it needs. Until then what would
+// be written is counted as lost.
+void TraceSegments::open() {
+  if (files_.is_open() || closed_ || clock_.now_ns() < next_attempt_ns_) {
+    return;
+  }
+  next_attempt_ns_ = clock_.now_ns() + kAttemptEvery_ns;
+  const bool in_memory = config_.is_flight_recorder();
+  const std::string path = in_memory ? ring_directory_ + path_.substr(directory_.size()) : path_;
+  if (assemble::Journal* const journal = journal_.get()) {
+    journal->note_trace(1, path);
+  }
+  if ((!in_memory && !exporting::make_directories(directory_)) ||
+      !files_.open_first(path, make_header(1), clock_.now_ns())) {
+    figures_.fail(errno);
+    return;
+  }
+  figures_.has_file.store(!in_memory, std::memory_order_release);
+}
+
+// The first line is noted in the journal before there is such a file: if the process dies, it is
+// known.
+exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   facts_.segment = segment;
-  facts_.segment_start_ns = segment == 1 ? facts_.start_ns : now_ns_;
+  facts_.segment_start_ns = segment == 1 ? facts_.start_ns : clock_.now_ns();
   exporting::TextSink lines;
   exporting::ChromeTrace trace(lines);
   trace.begin(facts_, false);
-  trace.clock(reading_, now_ns_);
+  trace.clock(clock_.reading(), clock_.now_ns());
   if (segment != 1) {
-    repeat_windows(trace);
-    segments_.repeat_threads(trace);
+    repeated_.write_windows(trace);
+    repeated_.write_threads(trace);
   }
-  if (journal_) {
-    journal_->note_first_line(segment, trace.first_line());
+  if (assemble::Journal* const journal = journal_.get()) {
+    journal->note_first_line(segment, trace.first_line());
   }
   return {std::move(lines.text), trace.first_line().size()};
 }
 
-void TraceWriter::repeat_windows(exporting::ChromeTrace& trace) const {
-  const std::size_t windows = windows_.size();
-  for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
-       i < windows; ++i) {
-    trace.window(windows_[i], true);
-  }
-}
-
-// Between two events.
-void TraceWriter::make_room() {
-  if (file_.has_much()) {
+void TraceSegments::make_room() {
+  if (files_.has_much()) {
     flush();
   }
-  if (file_.is_full(now_ns_)) {
-    next_segment();
+  if (files_.is_full(clock_.now_ns())) {
+    begin_next();
   }
 }
 
 // The next segment's file is there, with its header, before the current one is ended, and that is
 // stored before the next one is begun: where there is no room, the current one goes on.
-void TraceWriter::next_segment() {
-  const std::uint32_t next = file_.number() + 1;
-  if (journal_) {
-    journal_->note_trace(next, file_.path_of_next());
+void TraceSegments::begin_next() {
+  const std::uint32_t next = files_.number() + 1;
+  assemble::Journal* const journal = journal_.get();
+  if (journal != nullptr) {
+    journal->note_trace(next, files_.path_of_next());
   }
-  if (!file_.prepare_next(make_header(next), now_ns_)) {
-    fail(errno);
+  if (!files_.prepare_next(make_header(next), clock_.now_ns())) {
+    figures_.fail(errno);
     return;
   }
-  if (!end_segment(next)) {
-    file_.discard_next(now_ns_);
+  if (!end_current(next)) {
+    files_.discard_next(clock_.now_ns());
     return;
   }
-  file_.begin_next(now_ns_);
-  segments_.tell_all_again();
-  if (journal_) {
-    if (const exporting::WriteCounts* closed = file_.last_closed()) {
-      journal_->note(assemble::SegmentCountsNote{next - 1, closed->written, closed->merged});
+  files_.begin_next(clock_.now_ns());
+  repeated_.begin_segment();
+  if (journal != nullptr) {
+    if (const exporting::WriteCounts* closed = files_.last_closed()) {
+      journal->note(assemble::SegmentCountsNote{next - 1, closed->written, closed->merged});
     }
-    checkpoint();
+    journal_.checkpoint();
   }
   compress_at_exit();
 }
 
-// False if it does not end here: any of it was lost.
-bool TraceWriter::end_segment(std::uint32_t next) {
-  if (!store() || !tell_lost()) {
+// False if it does not end here: a part of it was lost.
+bool TraceSegments::end_current(std::uint32_t next) {
+  if (!store() || !write_lost()) {
     return false;
   }
-  file_.end_of_body();
-  file_.make_room_for_end(false);
-  trace_.clock(reading_, now_ns_);
+  files_.end_of_body();
+  files_.make_room_for_end(false);
+  trace_.clock(clock_.reading(), clock_.now_ns());
   write_account(trace_, false);
-  exporting::TraceEnd end = end_of_trace();
-  end.next_segment = next;
-  trace_.end(now_ns_, file_.operations(), end);
+  write_end(trace_, files_.operations(), next);
   return store();
 }
 
-void TraceWriter::expect_close() {
+// False if a part of it was lost.
+bool TraceSegments::store() {
+  open();
+  const bool has_file = files_.is_open();
+  if (!files_.flush()) {
+    repeated_.note_lost();
+    if (has_file) {
+      figures_.fail(errno);  // else open() has said why
+    }
+    return false;
+  }
+  repeated_.note_stored();
+  return true;
+}
+
+// Where there is room again, what was lost and must not be is written once more. False if it is
+// not.
+bool TraceSegments::write_lost() {
+  if (!repeated_.has_lost() || !files_.is_open()) {
+    return !repeated_.has_lost();
+  }
+  repeated_.write_lost();
+  return store();
+}
+
+void TraceSegments::flush() {
+  if (!begun_) {
+    return;
+  }
+  if (store() && repeated_.has_lost() && clock_.now_ns() >= next_attempt_ns_) {
+    next_attempt_ns_ = clock_.now_ns() + kAttemptEvery_ns;
+    write_lost();
+  }
+  account_.count(figures_);
+  journal_.checkpoint();
+}
+
+void TraceSegments::write_due() {
+  const std::int64_t now_ns = clock_.now_ns();
+  const std::uint64_t consumed = account_.consumed();
+  if (now_ns >= next_account_ns_ && consumed != accounted_) {
+    next_account_ns_ = now_ns + kAccountEvery_ns;
+    accounted_ = consumed;
+    write_account(trace_, false);
+    flush();
+  }
+  if (now_ns >= next_clock_ns_) {
+    next_clock_ns_ = now_ns + kClockEvery_ns;
+    trace_.clock(clock_.reading(), now_ns);
+  }
+  files_.compress_for(kCompress_ns);
+}
+
+void TraceSegments::expect_close() {
   compress_left_ns_ = kCompressAtExit_ns;
 }
 
-void TraceWriter::compress_at_exit() {
+void TraceSegments::compress_at_exit() {
   if (compress_left_ns_ > 0) {
     const std::uint64_t begin_ns = record::monotonic_ns();
-    file_.compress_for(compress_left_ns_);
+    files_.compress_for(compress_left_ns_);
     compress_left_ns_ -= static_cast<std::int64_t>(record::monotonic_ns() - begin_ns);
   }
 }
 
-const assemble::Communicator* TraceWriter::find_communicator(std::uint32_t context) const {
-  const auto& known = assembler_.communicators();
-  return context != 0 && context < known.size() && known[context].context != 0 ? &known[context]
-                                                                               : nullptr;
-}
-
-bool TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
+void TraceSegments::close() {
+  next_attempt_ns_ = clock_.now_ns();  // the last one
   flush();
-  if (file_.is_open() && !file_.hold_kept(made.parts)) {
-    return false;
+  closed_ = true;
+  if (!files_.is_open()) {
+    return;
   }
+  files_.end_of_body();
+  files_.make_room_for_end(true);
+  trace_.clock(clock_.reading(), clock_.now_ns());
+  write_account(trace_, true);
+  write_end(trace_, files_.operations());
+  flush();
+  files_.finish();
+  compress_at_exit();
+  files_.end_compression();
+}
+
+void TraceSegments::write_account(exporting::ChromeTrace& trace, bool final) const {
+  trace.account(account_.make(final), clock_.now_ns(), final);
+}
+
+void TraceSegments::write_end(exporting::ChromeTrace& trace, std::uint64_t operations,
+                              std::uint32_t next_segment) const {
+  exporting::TraceEnd how = account_.end_of_trace();
+  how.next_segment = next_segment;
+  trace.end(clock_.now_ns(), operations, how);
+}
+
+void TraceSegments::write_begin_of_dump(exporting::ChromeTrace& dump) const {
   exporting::ProcessFacts facts = facts_;
-  facts.segment = file_.oldest_number();
-  facts.segment_start_ns = file_.oldest_start_ns();
-  exporting::TextSink text;
-  exporting::ChromeTrace trace(text);
-  trace.begin(facts, true);
-  made.head = std::move(text.text);
-  text.text.clear();
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
-    if (communicator.context != 0) {
-      trace.communicator(communicator);
-    }
-  }
-  if (has_lost_lines_) {
-    repeat_windows(trace);
-    segments_.repeat_threads(trace);
-  }
-  trace.clock(reading_, now_ns_);
-  const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns_);
-  write_account(trace, false);
-  trace.end(now_ns_, file_.kept_operations() + in_flight, end_of_trace());
-  made.tail = std::move(text.text);
-  return true;
+  facts.segment = files_.oldest_number();
+  facts.segment_start_ns = files_.oldest_start_ns();
+  dump.begin(facts, true);
 }
 
-std::string TraceWriter::take_sampling_notice() {
-  if (!config_.sampling.is_on()) {
-    return {};
+void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
+  if (repeated_.has_lost()) {
+    repeated_.write_windows(dump);
+    repeated_.write_threads(dump);
   }
-  for (const assemble::Communicator& of : assembler_.communicators()) {
-    if (of.coll_unsampled && !coll_unsampled_told_) {
-      coll_unsampled_told_ = true;
-      return "RINGSIDE_SAMPLE: collectives are all kept, since up to its version 2.25 NCCL numbers "
-             "them only while they are recorded: ranks might choose different ones";
-    }
-    if (of.p2p_unsampled && !p2p_unsampled_told_) {
-      p2p_unsampled_told_ = true;
-      return "RINGSIDE_SAMPLE: of some communicators sends and receives are all kept, since they "
-             "were not all recorded from its creation on: its ranks might choose different ones";
-    }
-  }
-  return {};
-}
-
-std::string TraceWriter::take_notice() {
-  if (step_to_tell_) {
-    return step_notice(*std::exchange(step_to_tell_, std::nullopt));
-  }
-  if (notice_taken_ || (!file_.lacks_zlib() && !file_.is_anonymous())) {
-    return {};
-  }
-  notice_taken_ = true;
-  if (file_.lacks_zlib()) {
-    return "RINGSIDE_COMPRESS: libz.so.1 cannot be loaded; traces are not compressed";
-  }
-  return "the flight recorder has no room in " +
-         (config_.ring_directory.empty() ? "files, as asked" : config_.ring_directory) +
-         ": it goes on in memory that a kill of the process frees";
 }
 
 }  // namespace ringside::control

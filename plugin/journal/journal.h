@@ -34,8 +34,10 @@ class Journal {
   /// Lays a journal out in zeroed memory of kLeastBytes or more, which stays the caller's.
   Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id);
 
-  /// Adds a record that belongs to an operation (0: none). False if there is no room: then
-  /// make_room and try again.
+  /// Whether any record can be added. If not, make_room makes some.
+  bool has_room() const { return used() + 2 <= header_->half_entries; }
+
+  /// Adds a record that belongs to an operation (0: none). False if there is no room.
   bool append(const RecordView& view, std::uint64_t operation);
 
   /// A record could not be added.

@@ -107,7 +107,7 @@ struct Drain {
   std::unique_ptr<assemble::ClockModel> clock;
   assemble::JournalSink sink;
   std::unique_ptr<assemble::Assembler> assembler;
-  std::unique_ptr<assemble::RingReader> reader;
+  std::unique_ptr<control::RingReader> reader;
   std::unique_ptr<char[]> journal_memory;
   std::optional<assemble::Journal> journal;
 
@@ -118,12 +118,12 @@ struct Drain {
     clock = std::make_unique<assemble::ClockModel>(
         real_time ? record::read_clocks(record::find_clock_source()) : reading(0));
     assembler = std::make_unique<assemble::Assembler>(sink);
-    reader = std::make_unique<assemble::RingReader>(*pool, *clock, *assembler);
+    reader = std::make_unique<control::RingReader>(*pool, *clock, *assembler);
     if (with_journal) {
       journal_memory = std::make_unique<char[]>(kJournalBytes);
       journal.emplace(journal_memory.get(), kJournalBytes, 1, 1);
       sink.set_journal(&*journal);
-      reader->set_journal(&*journal, [this] { checkpoint(); });
+      reader->set_journal(*journal);
     }
     assembler->open_window(1, 0);
     assembler->expect(record::bit(record::EventType::kProxyOp) |
@@ -146,7 +146,14 @@ struct Drain {
   }
   std::uint64_t cycle(const record::ClockReading& now, bool settle) {
     clock->add(now);
-    const std::uint64_t taken = reader->read(now.ticks);
+    std::uint64_t taken = 0;
+    for (reader->begin(now.ticks); reader->take(); ++taken) {
+      if (journal && !journal->has_room()) {
+        checkpoint();
+        journal->make_room(
+            [this](std::span<assemble::Question> asked) { assembler->answer(asked); });
+      }
+    }
     if (settle) {
       assembler->settle(clock->ns(now.ticks));
       if (journal) {

@@ -136,10 +136,12 @@ TEST_CASE("A journal in which everything is needed gives up, and says how much")
   while (journal.append(view(counter, RecordKind::kStart), counter)) {
     ++counter;
   }
+  CHECK_FALSE(journal.has_room());
   journal.make_room(kAll);
   const recover::JournalImage image = memory.read();
   CHECK(image.records.empty());
   CHECK(image.entries_lost == counter - 1);
+  CHECK(journal.has_room());
   CHECK(journal.append(view(counter, RecordKind::kStart), counter));
 }
 

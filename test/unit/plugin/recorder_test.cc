@@ -29,14 +29,14 @@ struct Fixture {
   test::CollectingSink sink;
   assemble::Assembler assembler{sink};
   std::unique_ptr<assemble::ClockModel> clock;
-  std::unique_ptr<assemble::RingReader> reader;
+  std::unique_ptr<control::RingReader> reader;
   void* context = nullptr;
 
   Fixture() {
     recorder->prepare();
     recorder->rings().set_ring_bytes(record::RingPool::kLeastBytes);
     clock = std::make_unique<assemble::ClockModel>(record::read_clocks(recorder->clock_source()));
-    reader = std::make_unique<assemble::RingReader>(recorder->rings(), *clock, assembler);
+    reader = std::make_unique<control::RingReader>(recorder->rings(), *clock, assembler);
     assemble::Communicator communicator;
     communicator.context = recorder->new_context();
     communicator.abi_version = 6;
@@ -50,12 +50,16 @@ struct Fixture {
   void on_thread(Work work) {
     std::thread(work).join();
   }
-  void drain() {
+  /// Takes what is in the rings; the time of that.
+  std::int64_t read() {
     const auto reading = record::read_clocks(recorder->clock_source());
     clock->add(reading);
-    reader->read(reading.ticks);
-    assembler.close(clock->ns(reading.ticks));
+    const std::uint64_t until_ticks = clock->steady(reading.ticks, true);
+    for (reader->begin(until_ticks); reader->take();) {
+    }
+    return clock->ns_of_steady(until_ticks);
   }
+  void drain() { assembler.close(read()); }
   record::EventStart event(EventType type, void* parent) const {
     record::EventStart made{};
     made.type = type;
@@ -242,9 +246,7 @@ TEST_CASE("rings of ended threads are used again") {
   Fixture fixture;
   for (int i = 0; i < 200; ++i) {
     fixture.on_thread([&] { fixture.stop(fixture.start(EventType::kProxyCtrl)); });
-    const auto reading = record::read_clocks(fixture.recorder->clock_source());
-    fixture.clock->add(reading);
-    fixture.reader->read(reading.ticks);
+    fixture.read();
   }
   CHECK(fixture.recorder->rings().count() == 1);
   CHECK(fixture.sink.controls.size() == 200);
@@ -271,9 +273,7 @@ TEST_CASE("many threads at once, drained all the while") {
     });
   }
   while (running > 0) {
-    const auto reading = record::read_clocks(fixture.recorder->clock_source());
-    fixture.clock->add(reading);
-    fixture.reader->read(reading.ticks);
+    fixture.read();
   }
   for (std::thread& thread : threads) {
     thread.join();

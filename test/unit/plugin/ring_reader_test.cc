@@ -12,6 +12,18 @@
 
 using namespace ringside;
 
+namespace {
+
+// A whole pass; how many records there were.
+std::uint64_t read_all(control::RingReader& reader, std::uint64_t until_ticks) {
+  std::uint64_t taken = 0;
+  for (reader.begin(until_ticks); reader.take(); ++taken) {
+  }
+  return taken;
+}
+
+}  // namespace
+
 TEST_CASE("a read that took more than a quarter of a ring says so") {
   const auto pool = std::make_unique<record::RingPool>();
   pool->prepare();
@@ -22,7 +34,7 @@ TEST_CASE("a read that took more than a quarter of a ring says so") {
   test::CollectingSink sink;
   assemble::Assembler assembler(sink);
   const assemble::ClockModel clock({1, 1, 1, 1});
-  assemble::RingReader reader(*pool, clock, assembler);
+  control::RingReader reader(*pool, clock, assembler);
 
   const auto drained = [&](std::uint64_t records) {
     for (std::uint64_t i = 0; i < records; ++i) {
@@ -34,7 +46,7 @@ TEST_CASE("a read that took more than a quarter of a ring says so") {
       slot->first.slots = 1;
       ring->commit(1);
     }
-    return reader.read(2);
+    return read_all(reader, 2);
   };
   CHECK(drained(ring->capacity / 4) == ring->capacity / 4);
   CHECK_FALSE(reader.fills_fast());
@@ -57,7 +69,7 @@ struct SteppingRings {
   std::uint64_t now_ns = 1000 * 1000 * kMs;
   std::uint64_t ticks_offset = 0;
   assemble::ClockModel clock{reading()};
-  assemble::RingReader reader{*pool, clock, assembler};
+  control::RingReader reader{*pool, clock, assembler};
   std::uint64_t began = 0;
 
   explicit SteppingRings(std::size_t count) {
@@ -124,10 +136,10 @@ struct SteppingRings {
   std::uint64_t read() {
     clock.add(reading());
     const std::uint64_t until = clock.steady(ticks(), true);
-    std::uint64_t taken = reader.read(until);
+    std::uint64_t taken = read_all(reader, until);
     if (reader.has_doubts()) {
       clock.add(reading());
-      taken += reader.read(until);
+      taken += read_all(reader, until);
     }
     return taken;
   }
@@ -193,11 +205,11 @@ TEST_CASE("a counter that steps back while the rings are read does not make reco
   const std::uint64_t begin_ns = host.now_ns;
   host.call(0, kMs / 2);
   host.call(1, kMs / 2);
-  CHECK(host.reader.read(until) == 2);
+  CHECK(read_all(host.reader, until) == 2);
   REQUIRE(host.reader.has_doubts());
   // The clocks are read again, and show the step: the calls are younger than the first reading.
   CHECK(host.clock.add(host.reading()));
-  CHECK(host.reader.read(until) == 0);
+  CHECK(read_all(host.reader, until) == 0);
   CHECK_FALSE(host.reader.has_doubts());
   host.pass(10 * kMs);
   CHECK(host.read() == 4);

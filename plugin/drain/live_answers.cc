@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// What the drain thread says of the running job.
-#include <ctime>
+#include "plugin/drain/live_answers.h"
 
-#include "plugin/drain/trace_writer.h"
+#include <ctime>
+#include <vector>
+
 #include "plugin/export/json_text.h"
 #include "plugin/record/recorder.h"
 
@@ -29,31 +29,28 @@ std::uint64_t ring_bytes() {
 
 }  // namespace
 
-std::string TraceWriter::metrics_text(exporting::MetricsForm form) {
+exporting::MetricsFacts metrics_facts(const assemble::Assembler& assembler, std::int64_t now_ns) {
   exporting::MetricsFacts facts;
-  facts.process = facts_;
-  facts.account = account();
-  facts.in_flight = assembler_.in_flight_totals();
-  facts.oldest = in_flight_for(0);
-  facts.now_ns = now_ns_;
+  facts.in_flight = assembler.in_flight_totals();
+  facts.oldest = assembler.in_flight_since(now_ns);
+  facts.now_ns = now_ns;
   facts.realtime_s = seconds_of(CLOCK_REALTIME);
   facts.drain_cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
-  facts.trace_bytes = file_.total_bytes();
   facts.ring_bytes = ring_bytes();
-  facts.recording = !windows_.empty() && windows_.back().end_ns == assemble::kUnknownTime;
-  return exporting::metrics_text(form, metrics_, assembler_.communicators(), facts);
+  return facts;
 }
 
-std::string TraceWriter::live_members() {
+std::string live_members(const assemble::Assembler& assembler,
+                         const exporting::LiveMetrics& metrics, std::int64_t now_ns) {
   // An answer has a bound; a process with more open communicators says how many are left out.
   constexpr std::size_t kMostCommunicators = 1000;
-  const auto in_flight = assembler_.in_flight_totals();
-  const std::vector<assemble::InFlight> oldest = in_flight_for(0);
+  const auto in_flight = assembler.in_flight_totals();
+  const std::vector<assemble::InFlight> oldest = assembler.in_flight_since(now_ns);
   exporting::JsonText json;
-  json.member("time_ns", now_ns_).key("live").raw("[");
+  json.member("time_ns", now_ns).key("live").raw("[");
   std::size_t listed = 0;
   std::size_t left_out = 0;
-  for (const assemble::Communicator& communicator : assembler_.communicators()) {
+  for (const assemble::Communicator& communicator : assembler.communicators()) {
     if (communicator.context == 0 || communicator.finalized_ns != assemble::kUnknownTime) {
       continue;
     }
@@ -71,9 +68,9 @@ std::string TraceWriter::live_members() {
     if (communicator.rank_known) {
       json.member("rank", communicator.rank);
     }
-    const auto known = metrics_.communicators().find(communicator.context);
+    const auto known = metrics.communicators().find(communicator.context);
     const exporting::MetricSums sums =
-        known != metrics_.communicators().end() ? known->second : exporting::MetricSums();
+        known != metrics.communicators().end() ? known->second : exporting::MetricSums();
     json.member("operations", sums.operations).member("message_bytes", sums.message_bytes);
     json.member("timed_operations", sums.timed_operations).member("busy_ns", sums.busy_ns);
     json.key("bus_bytes").fixed(sums.bus_bytes).member("bus_ns", sums.bus_ns);
@@ -85,7 +82,7 @@ std::string TraceWriter::live_members() {
     for (const assemble::InFlight& first : oldest) {
       if (first.operation.context == communicator.context) {
         json.member_string("oldest_func", first.operation.func);
-        json.member("oldest_age_ns", now_ns_ - first.since_ns);
+        json.member("oldest_age_ns", now_ns - first.since_ns);
         if (first.operation.has_seq) {
           json.member("oldest_seq", first.operation.seq);
         }

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/repeated_lines.h"
+
+#include <algorithm>
+
+namespace ringside::control {
+namespace {
+
+// A process in which threads come and go for weeks must not make the first lines ever longer, nor
+// must a job that starts and stops for weeks need ever more memory.
+constexpr std::size_t kMostThreads = 500;
+constexpr std::size_t kMostGpuClocks = 500;
+constexpr std::size_t kMostWindows = 200;
+constexpr std::size_t kMostWindowsRepeated = 100;
+
+}  // namespace
+
+const assemble::Communicator* find_communicator(const assemble::Assembler& assembler,
+                                                std::uint32_t context) {
+  const auto& known = assembler.communicators();
+  return context != 0 && context < known.size() && known[context].context != 0 ? &known[context]
+                                                                               : nullptr;
+}
+
+void RepeatedLines::thread(std::int32_t tid, std::string_view name) {
+  threads_.emplace_back(tid, name);
+  if (threads_.size() > kMostThreads) {
+    threads_.pop_front();
+  }
+  trace_.thread(tid, name);
+}
+
+void RepeatedLines::communicator(const assemble::Communicator& communicator) {
+  trace_.communicator(communicator);
+  note_written(communicator.context);
+}
+
+void RepeatedLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit) {
+  write(context);
+  unstored_.push_back(context);
+  gpu_clocks_[context] = fit;
+  if (gpu_clocks_.size() > kMostGpuClocks) {
+    gpu_clocks_.erase(gpu_clocks_.begin());
+  }
+  trace_.gpu_clock(context, fit);
+}
+
+void RepeatedLines::open_window(const exporting::Window& window) {
+  if (windows_.size() == kMostWindows) {
+    windows_.erase(windows_.begin());
+  }
+  windows_.push_back(window);
+}
+
+void RepeatedLines::write_windows(exporting::ChromeTrace& trace) const {
+  const std::size_t windows = windows_.size();
+  for (std::size_t i = windows > kMostWindowsRepeated ? windows - kMostWindowsRepeated : 0;
+       i < windows; ++i) {
+    trace.window(windows_[i], true);
+  }
+}
+
+void RepeatedLines::write_threads(exporting::ChromeTrace& trace) const {
+  for (const auto& [tid, name] : threads_) {
+    trace.thread(tid, name);
+  }
+}
+
+void RepeatedLines::note_lost() {
+  has_lost_ = true;
+  ++round_;
+  if (!unstored_.empty()) {
+    lost_.insert(lost_.end(), unstored_.begin(), unstored_.end());
+    unstored_.clear();
+    std::sort(lost_.begin(), lost_.end());
+    lost_.erase(std::unique(lost_.begin(), lost_.end()), lost_.end());
+  }
+}
+
+void RepeatedLines::write_lost() {
+  has_lost_ = false;
+  write_windows(trace_);
+  write_threads(trace_);
+  for (const std::uint32_t context : std::exchange(lost_, {})) {
+    write(context);
+  }
+}
+
+void RepeatedLines::note_written(std::uint32_t context) {
+  if (context >= written_in_.size()) {
+    written_in_.resize(context + 1, 1);  // in the first round all is written when it becomes known
+  }
+  unstored_.push_back(context);
+  written_in_[context] = round_;
+}
+
+void RepeatedLines::write(std::uint32_t context) {
+  if ((context < written_in_.size() ? written_in_[context] : 1) == round_) {
+    return;
+  }
+  if (const assemble::Communicator* known = find_communicator(assembler_, context);
+      known != nullptr) {
+    trace_.communicator(*known);
+  }
+  if (const auto fit = gpu_clocks_.find(context); fit != gpu_clocks_.end()) {
+    trace_.gpu_clock(context, fit->second);
+  }
+  note_written(context);
+}
+
+}  // namespace ringside::control

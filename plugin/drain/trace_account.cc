@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/trace_account.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "plugin/record/recorder.h"
+
+namespace ringside::control {
+namespace {
+
+using record::kAccountTypes;
+
+void add_losses_of_rings(std::size_t type, exporting::TypeAccount& of) {
+  record::RingPool& pool = record::g_recorder.rings();
+  for (std::uint32_t i = 0; i < pool.count(); ++i) {
+    record::Ring* ring = pool.ring(i);
+    if (ring == nullptr) {
+      continue;
+    }
+    // Losses before `produced`: what is lost was produced (the partner is ProducerCounts::add).
+    const auto load = [&](const auto& counters) {
+      return counters[type].load(std::memory_order_acquire);
+    };
+    of.filtered += load(ring->counts.filtered);
+    of.dropped_ring_full += load(ring->counts.dropped_ring_full);
+    of.dropped_parent += load(ring->counts.dropped_parent);
+    of.stale += load(ring->counts.stale);
+    of.produced += load(ring->counts.produced);
+  }
+  of.dropped_no_ring = record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
+  of.produced += of.dropped_no_ring;
+}
+
+}  // namespace
+
+exporting::Account TraceAccount::make(bool final) const {
+  exporting::Account made;
+  const exporting::WriteCounts& file = files_.counts();
+  const exporting::WriteCounts& deleted = files_.deleted();
+  const assemble::AssemblerCounts& counts = assembler_.counts();
+  for (std::size_t type = 0; type < kAccountTypes; ++type) {
+    exporting::TypeAccount& of = made.by_type[type];
+    add_losses_of_rings(type, of);
+    const std::uint64_t lost_at_producer =
+        of.filtered + of.dropped_ring_full + of.dropped_parent + of.stale + of.dropped_no_ring;
+    of.in_rings = of.produced - lost_at_producer - counts.consumed[type];
+    of.stale += counts.stale[type];
+    of.rotated = deleted.written[type] + deleted.merged[type];
+    of.written = file.written[type] - deleted.written[type];
+    of.merged = file.merged[type] - deleted.merged[type];
+    of.dropped_write = file.dropped[type];
+    of.dropped_memory = counts.dropped_memory[type] + file.dropped_memory[type];
+    of.sampled_out = counts.sampled_out[type];
+    const std::uint64_t placed = of.written + of.merged + of.rotated + of.dropped_write +
+                                 of.sampled_out + counts.stale[type];
+    // Where memory was too short in the middle of a record, the record may count twice.
+    of.dropped_memory = std::min(of.dropped_memory, counts.consumed[type] - placed);
+    of.held = counts.consumed[type] - placed - of.dropped_memory;
+    if (final && memory_was_short_) {
+      of.dropped_memory += std::exchange(of.held, 0);
+    }
+  }
+  made.given_up = counts.given_up;
+  for (const ThreadCounts& thread : reader_.thread_counts()) {
+    made.by_thread.push_back({thread.tid, thread.produced, thread.dropped});
+  }
+  return made;
+}
+
+std::uint64_t TraceAccount::consumed() const {
+  const auto& consumed = assembler_.counts().consumed;
+  return std::accumulate(consumed.begin(), consumed.end(), std::uint64_t{0});
+}
+
+void TraceAccount::count(assemble::Checkpoint& made) const {
+  const exporting::WriteCounts& file = files_.counts();
+  const exporting::WriteCounts& deleted = files_.deleted();
+  const assemble::AssemblerCounts& counts = assembler_.counts();
+  made.dropped_write = file.dropped;
+  made.stale = counts.stale;
+  made.sampled_out = counts.sampled_out;
+  for (std::size_t type = 0; type < kAccountTypes; ++type) {
+    made.written[type] = file.written[type] - deleted.written[type];
+    made.merged[type] = file.merged[type] - deleted.merged[type];
+    made.rotated[type] = deleted.written[type] + deleted.merged[type];
+    made.dropped_memory[type] = counts.dropped_memory[type] + file.dropped_memory[type];
+    made.dropped_no_ring[type] =
+        record::g_recorder.dropped_no_ring(static_cast<record::EventType>(type));
+  }
+}
+
+void TraceAccount::count(TraceFigures& figures) const {
+  const exporting::WriteCounts& file = files_.counts();
+  const exporting::WriteCounts& deleted = files_.deleted();
+  const assemble::AssemblerCounts& counts = assembler_.counts();
+  std::uint64_t lost = 0;
+  std::uint64_t rotated = 0;
+  std::uint64_t given_up = 0;
+  for (std::size_t type = 0; type < kAccountTypes; ++type) {
+    lost += file.dropped[type] + file.dropped_memory[type] + counts.dropped_memory[type];
+    rotated += deleted.written[type] + deleted.merged[type];
+    given_up += counts.given_up[type];
+  }
+  figures.operations.store(assembler_.operations(), std::memory_order_relaxed);
+  figures.bytes_written.store(files_.total_bytes(), std::memory_order_relaxed);
+  figures.bytes_kept.store(files_.kept_bytes(), std::memory_order_relaxed);
+  figures.rotated.store(rotated, std::memory_order_relaxed);
+  figures.given_up.store(given_up, std::memory_order_relaxed);
+  figures.lost.store(lost, std::memory_order_relaxed);
+}
+
+exporting::TraceEnd TraceAccount::end_of_trace() const {
+  const auto unless_none = [](std::uint64_t lost) {
+    return lost != 0 ? std::optional(lost) : std::nullopt;
+  };
+  const exporting::WriteCounts& file = files_.counts();
+  return {.marks_lost = unless_none(marks_refused_ + file.marks_dropped),
+          .ranges_lost =
+              unless_none(ranges_refused_ + assembler_.ranges_left_out() + file.ranges_dropped)};
+}
+
+}  // namespace ringside::control

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What became of every callback: from the counters of the rings, of the assembler and of the
+// trace's files. Used by the drain thread.
+#ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H
+#define RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H
+
+#include <cstdint>
+
+#include "plugin/assemble/assembler.h"
+#include "plugin/drain/ring_reader.h"
+#include "plugin/drain/trace_figures.h"
+#include "plugin/export/account.h"
+#include "plugin/export/process_lines.h"
+#include "plugin/export/segment_files.h"
+#include "plugin/journal/journal_format.h"
+
+namespace ringside::control {
+
+class TraceAccount {
+ public:
+  TraceAccount(const assemble::Assembler& assembler, const RingReader& reader,
+               const exporting::SegmentFiles& files)
+      : assembler_(assembler), reader_(reader), files_(files) {}
+
+  /// `final`: nothing is kept any more.
+  exporting::Account make(bool final) const;
+  /// Callbacks that were taken from the rings.
+  std::uint64_t consumed() const;
+
+  /// The same counts for the journal, and for any thread.
+  void count(assemble::Checkpoint& made) const;
+  void count(TraceFigures& figures) const;
+
+  /// A step of the drain thread has thrown std::bad_alloc: what was at work then is lost.
+  void note_memory_short() { memory_was_short_ = true; }
+  /// Marks and ranges that the session had no room for, since the process began.
+  void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
+    marks_refused_ = marks;
+    ranges_refused_ = ranges;
+  }
+  /// With the marks and ranges that are lost.
+  exporting::TraceEnd end_of_trace() const;
+
+ private:
+  const assemble::Assembler& assembler_;
+  const RingReader& reader_;
+  const exporting::SegmentFiles& files_;
+  bool memory_was_short_ = false;
+  std::uint64_t marks_refused_ = 0;
+  std::uint64_t ranges_refused_ = 0;
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What any thread may read of the trace while the drain thread writes it.
+#ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H
+#define RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H
+
+#include <atomic>
+#include <cstdint>
+
+namespace ringside::control {
+
+/// Each figure is independent of the others, so relaxed orders are enough for all but has_file:
+/// whoever sees the file's flag finds the file.
+struct TraceFigures {
+  std::atomic<bool> has_file{false};
+  std::atomic<bool> trouble{false};
+  std::atomic<int> last_error{0};
+  std::atomic<std::uint64_t> operations{0};
+  std::atomic<std::uint64_t> bytes_written{0};
+  std::atomic<std::uint64_t> bytes_kept{0};
+  std::atomic<std::uint64_t> rotated{0};
+  std::atomic<std::uint64_t> given_up{0};
+  std::atomic<std::uint64_t> lost{0};
+
+  /// A file could not be made or written.
+  void fail(int error) {
+    last_error.store(error, std::memory_order_relaxed);
+    trouble.store(true, std::memory_order_relaxed);
+  }
+};
+
+}  // namespace ringside::control
+
+#endif  // RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H

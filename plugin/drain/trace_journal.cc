@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plugin/drain/trace_journal.h"
+
+#include <algorithm>
+
+#include "plugin/export/chrome_trace.h"
+
+namespace ringside::control {
+
+void TraceJournal::begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts) {
+  journal_.emplace(memory, bytes, static_cast<std::uint32_t>(facts.pid), facts.run_id);
+  facts_ = facts;
+  for (const bool is_range : {false, true}) {
+    for (const bool is_lost : {false, true}) {
+      for (std::uint64_t i = 0; i < early_counts_[is_range][is_lost]; ++i) {
+        journal_->count_mark(is_range, is_lost);
+      }
+    }
+  }
+  sink_.set_journal(&*journal_);
+}
+
+void TraceJournal::announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
+                            std::uint32_t window, std::uint32_t types) {
+  if (!journal_) {
+    return;
+  }
+  struct Nowhere final : exporting::LineSink {
+    void add(std::string_view, const assemble::Tally&) override {}
+  } nowhere;
+  exporting::ChromeTrace trace(nowhere);
+  exporting::ProcessFacts facts = facts_;
+  facts.segment = 1;
+  facts.segment_start_ns = facts.start_ns;
+  facts.nccl_version = nccl.version;
+  facts.abi_version = nccl.abi_version;
+  facts.events = event_names(types);
+  trace.begin(facts, false);
+  const auto now_ns = clock_.model().ns_of_monotonic(record::monotonic_ns());
+  assemble::Communicator noted = communicator;
+  noted.created_ns = now_ns;
+  if (communicator.context == 1) {
+    journal_->note_first_line(1, trace.first_line());
+    if (types != 0) {
+      journal_->note(assemble::WindowNoteData{window, types, now_ns});
+    }
+  }
+  journal_->note(noted);
+}
+
+void TraceJournal::count_mark(bool is_range, bool is_lost) {
+  if (journal_) {
+    journal_->count_mark(is_range, is_lost);
+  } else {
+    ++early_counts_[is_range][is_lost];
+  }
+}
+
+void TraceJournal::checkpoint() {
+  if (!journal_) {
+    return;
+  }
+  assemble::Checkpoint made{};
+  // Before the file is made, what there is belongs to the first segment.
+  made.segment = std::max<std::uint64_t>(files_.number(), 1);
+  made.oldest_segment = files_.oldest_number();
+  made.trace_bytes = files_.bytes();
+  made.operations = files_.operations();
+  made.next_operation = assembler_.next_operation();
+  const assemble::ClockModel::Line line = clock_.model().line();
+  made.clock_ticks = line.ticks;
+  made.clock_ns = line.ns;
+  account_.count(made);
+  journal_->checkpoint(made, [this](std::span<assemble::Question> asked) { answer(asked); },
+                       {sink_.marks(), sink_.ranges(), assembler_.counts().given_up});
+}
+
+void TraceJournal::make_room() {
+  if (journal_) {
+    journal_->make_room([this](std::span<assemble::Question> asked) { answer(asked); });
+  }
+}
+
+}  // namespace ringside::control
