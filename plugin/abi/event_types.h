@@ -31,7 +31,7 @@ enum EventType : std::uint32_t {
 
 inline constexpr int kEventTypeCount = 16;
 
-/// What recordEventState reports.
+/// The values that recordEventState reports.
 enum EventState : int {
   kProxyOpSendPosted = 0,  // 0 to 7: ProxyOp, native versions 1 to 3 only
   kProxyOpSendRemFifoWait = 1,

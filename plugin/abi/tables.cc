@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The tables that NCCL looks for, one for each version of its profiler interface. The versions
-// differ in their descriptors, which translate.h reads, and in what init is given.
+// differ in their descriptors, which translate.h reads, and in the arguments of init.
 #include "plugin/abi/translate.h"
 #include "plugin/abi/versions.h"
 #include "plugin/record/host_side.h"
@@ -9,7 +9,7 @@
 namespace ringside::abi {
 namespace {
 
-/// Versions 1 to 3 say nothing of the communicator.
+/// Versions 1 to 3 do not identify the communicator.
 template <int kVersion>
 int init_without_identity(void** context, int* mask) noexcept {
   *context = record::open_communicator({kVersion, mask, false, 0, nullptr, 0, 0, 0, nullptr});

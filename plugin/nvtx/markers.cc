@@ -26,7 +26,7 @@ constexpr std::size_t kCommunicators = 1U << 16;
 /// All that the hooks need. It is made once and never freed.
 struct Markers {
   nvtxDomainHandle_t domain = nullptr;
-  std::uint64_t schema = 0;  ///< 0: the tool knows no payloads of this kind
+  std::uint64_t schema = 0;  ///< 0: the tool does not support payloads
   Scope scope = Scope::kAll;
   RangePayload unknown{};  ///< for events whose communicator is not known
   RangeTable open;

@@ -24,7 +24,7 @@ enum class Installed : std::uint8_t {
 
 /// Loads the attached tool, if there is one, and begins. The session calls this once in a process,
 /// before the first event; loading a tool can take seconds. `gpu_serial` and `vm_id` are the user's
-/// names of the GPU and of the host. Where `gpu_serial` is empty, a range has the UUID of its
+/// names of the GPU and of the host. If `gpu_serial` is empty, a range has the UUID of its
 /// communicator's GPU.
 Installed install(Scope scope, std::string_view gpu_serial, std::string_view vm_id) noexcept;
 

@@ -35,7 +35,6 @@ std::int64_t known(std::uint64_t number) noexcept {
   return number <= static_cast<std::uint64_t>(kMost) ? static_cast<std::int64_t>(number) : -1;
 }
 
-// Adds the members that Coll, P2p and API events have in common.
 void add_message(std::uint64_t count, std::string_view datatype, RangePayload& payload) noexcept {
   payload.count = known(count);
   const auto bytes = assemble::message_bytes(count, datatype);

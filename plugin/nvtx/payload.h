@@ -54,11 +54,11 @@ extern const std::array<PayloadField, 20> kPayloadFields;
 /// A payload in which only the GPU and the host are known. Longer texts are cut.
 RangePayload make_payload(std::string_view gpu_serial, std::string_view vm_id) noexcept;
 
-/// Adds what init says of a communicator; all its ranges begin with this payload. Where gpu_serial
-/// is empty, the GPU's UUID takes its place.
+/// Adds the communicator's members, which init reports. All its ranges begin with this payload. If
+/// gpu_serial is empty, the GPU's UUID takes its place.
 void add_communicator(const assemble::Communicator& communicator, RangePayload& payload) noexcept;
 
-/// Adds what a start says to the payload of its communicator. NCCL's threads call this, so it makes
+/// Adds a start's members to the payload of its communicator. NCCL's threads call this, so it makes
 /// no allocation, takes no lock and makes no system call.
 void add_event(record::EventId id, const record::EventStart& event, RangePayload& payload) noexcept;
 

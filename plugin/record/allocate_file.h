@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Files in memory are allocated whole before anybody writes there, so that no store meets a full
-// file system, which would be SIGBUS.
+// Files in memory are allocated whole before anybody writes to them. Otherwise a store could find
+// the file system full, which raises SIGBUS.
 #ifndef RINGSIDE_PLUGIN_RECORD_ALLOCATE_FILE_H
 #define RINGSIDE_PLUGIN_RECORD_ALLOCATE_FILE_H
 
@@ -13,10 +13,11 @@
 
 namespace ringside::record {
 
-/// Allocates the first bytes of a file. 0, or an error number. The kernel gives an allocation up,
-/// whole, when a signal comes: an application whose profiler sends itself a thousand signals a
-/// second would never get many megabytes. So they wait for these milliseconds, and what comes all
-/// the same (a debugger, a frozen container) is tried again.
+/// Allocates the first `bytes` of a file. Returns 0 or an error number. A signal makes the kernel
+/// undo the whole allocation, so a process that gets a thousand signals a second, as under a
+/// sampling profiler, would never get many megabytes. Signals are therefore blocked for these
+/// milliseconds. An allocation that is interrupted all the same (by a debugger, or in a frozen
+/// container) is tried again.
 inline int allocate_file(int file, std::uint64_t bytes) noexcept {
   sigset_t all;
   sigset_t before;

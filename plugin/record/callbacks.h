@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The callbacks of nearly all events, inline in the adapters: with the event's type known to the
-// compiler, everything from NCCL's descriptor to the slot stays in registers, and since nothing is
-// called, hardly one of them is saved. This way is open while the clock is a register and nobody
-// shows ranges. It takes an event if the thread has its ring and there is room, the context is
-// ours, the parent is NULL or ours and not captured, the names were met before, and it takes as
-// many slots as its type does. All that is looked at before anything is written; what is not taken,
-// is for recorder.cc.
+// The quick way through the callbacks, inline in the adapters, for nearly all events. The compiler
+// knows the event's type, so everything from NCCL's descriptor to the slot stays in registers.
+// Nothing is called, so hardly a register is saved. The quick way is open while the clock is a
+// register and no tool shows ranges. It records an event if the thread has its ring and there is
+// room in it, the context is ours, the parent is NULL or ours and not captured, the names are in
+// the thread's cache, and the event needs no more slots than others of its type. All this is
+// checked before anything is written. Other events go to recorder.cc.
 #ifndef RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
 #define RINGSIDE_PLUGIN_RECORD_CALLBACKS_H
 
@@ -15,8 +15,7 @@
 
 namespace ringside::record {
 
-/// A callback of an event that has no record.
-[[gnu::always_inline]] inline void count_left_out(Ring& ring, EventId id) noexcept {
+[[gnu::always_inline]] inline void count_unrecorded(Ring& ring, EventId id) noexcept {
   const auto index = static_cast<std::size_t>(event_type(id));
   ProducerCounts::add(ring.counts.produced[index]);
   ProducerCounts::add(not_recorded_reason(id) == NotRecorded::kFiltered
@@ -24,12 +23,14 @@ namespace ringside::record {
                           : ring.counts.dropped_parent[index]);
 }
 
-/// Writes the record of a state, or of a stop, which has no payload, where there is room for it.
-[[gnu::always_inline]] inline void append_small(Ring& ring, const Ring::Place& place, EventId id,
-                                                RecordKind kind, const StatePayload* payload,
-                                                std::uint8_t flags, std::uint64_t now) noexcept {
+/// Writes the record of a state, or of a stop, whose `payload` is NULL. The caller has made sure
+/// that there is room.
+[[gnu::always_inline]] inline void append_small(Ring& ring, const Ring::WriteCursor& cursor,
+                                                EventId id, RecordKind kind,
+                                                const StatePayload* payload, std::uint8_t flags,
+                                                std::uint64_t now) noexcept {
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event_type(id))]);
-  auto& first = place.first->first;
+  auto& first = cursor.first->first;
   first.ticks = now;
   first.id = id;
   first.kind = kind;
@@ -42,7 +43,7 @@ namespace ringside::record {
     first.payload.state.steps = payload->steps;
     first.payload.state.state = payload->state;
   }
-  ring.commit(place, 1);
+  ring.commit(cursor, 1);
 }
 
 template <typename ReadAgain>
@@ -62,18 +63,18 @@ template <typename ReadAgain>
       return false;
     }
     if (!rings_.id_check().is_own_plain(parent)) [[unlikely]] {
-      if (!is_left_out(parent)) {
+      if (!is_unrecorded(parent)) {
         return false;
       }
       const EventId id = not_recorded_id(event.type, not_recorded_reason(parent));
-      count_left_out(ring, id);
+      count_unrecorded(ring, id);
       *handle = encode(id, secret);
       return true;
     }
   }
-  if (!is_let_through(event.type, event.parent != nullptr)) {
+  if (!passes_gate(event.type, event.parent != nullptr)) {
     const EventId filtered = not_recorded_id(event.type, NotRecorded::kFiltered);
-    count_left_out(ring, filtered);
+    count_unrecorded(ring, filtered);
     *handle = encode(filtered, secret);
     return true;
   }
@@ -82,24 +83,25 @@ template <typename ReadAgain>
   if (!is_own_context(context) || captures(event)) [[unlikely]] {
     return false;
   }
-  // As soon as it is needed: the processor does much of what follows while it waits for the clock.
+  // The clock is read as early as possible: the processor does much of what follows while it waits
+  // for the reading.
   const std::uint64_t now = read_ticks(kRegisterClock);
   EncodedNames names;
-  if (!encode_names<MetNames>(ring, event, names)) [[unlikely]] {
+  if (!encode_names<CachedNames>(ring, event, names)) [[unlikely]] {
     return false;
   }
-  // How many is known of the type: an API call with a tag, and a network event of a length that no
-  // device sends, are not worth the code of both.
+  // The type alone decides how many slots a record takes here. An API call with a tag and a network
+  // event of a length that no device sends would need two. They are too rare to be worth the code.
   const std::uint64_t slots = is_coll_like(event.type) ? 2 : 1;
   if (slots == 1 && needs_extra(event)) [[unlikely]] {
     return false;
   }
-  const Ring::Place place = ring.place();
-  if (!ring.has_room(place, slots)) [[unlikely]] {
+  const Ring::WriteCursor cursor = ring.write_cursor();
+  if (!ring.has_room(cursor, slots)) [[unlikely]] {
     return false;
   }
   const bool is_net_ib = payload_flags(event) == kFlagNetIb;
-  place.first->first.ticks = now;
+  cursor.first->first.ticks = now;
   ProducerCounts::add(ring.counts.produced[static_cast<std::size_t>(event.type)]);
   const EventId id = ring.take_id(event.type);
   *handle = encode(id, secret);
@@ -107,14 +109,14 @@ template <typename ReadAgain>
   StartFacts facts{
       id, parent, decode(event_parent_group(again), secret), static_cast<std::uint32_t>(context),
       0,  names};
-  // Twice, each with constant flags, so that the slot's head is one store.
+  // The two calls have constant flags each, so that the slot's head is written with one store.
   if (is_net_ib) [[likely]] {
     facts.flags = kFlagNetIb;
-    encode_start(again, facts, place, slots);
+    encode_start(again, facts, cursor, slots);
   } else {
-    encode_start(again, facts, place, slots);
+    encode_start(again, facts, cursor, slots);
   }
-  ring.commit(place, slots);
+  ring.commit(cursor, slots);
   return true;
 }
 
@@ -134,18 +136,18 @@ inline bool Recorder::quick_start(const EventStart& event, void** handle) noexce
   Ring& ring = *known;
   const std::uint64_t id = decode(handle, secret);
   if (!rings_.id_check().is_own_recorded(id)) [[unlikely]] {
-    if (!is_left_out(id)) {
+    if (!is_unrecorded(id)) {
       return false;
     }
-    count_left_out(ring, id);
+    count_unrecorded(ring, id);
     return true;
   }
   const std::uint64_t now = read_ticks(kRegisterClock);
-  const Ring::Place place = ring.place();
-  if (!ring.has_room(place, 1)) [[unlikely]] {
+  const Ring::WriteCursor cursor = ring.write_cursor();
+  if (!ring.has_room(cursor, 1)) [[unlikely]] {
     return false;
   }
-  append_small(ring, place, id, kind, payload, flags, now);
+  append_small(ring, cursor, id, kind, payload, flags, now);
   return true;
 }
 

@@ -27,7 +27,7 @@ bool tsc_is_invariant() noexcept {
   return (edx & (1U << 8)) != 0;
 }
 
-// A kernel that found the TSC unstable falls back to one of these.
+// True if the kernel found the TSC unstable: it then uses one of these clocks.
 bool kernel_gave_tsc_up() noexcept {
   const int file = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
                         O_RDONLY | O_CLOEXEC);

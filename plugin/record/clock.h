@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock of the hot path: raw ticks. What they mean in nanoseconds is found off the hot path,
-// from pairs of ticks and CLOCK_MONOTONIC (assemble/clock_model.h).
+// The clock of the hot path: raw ticks. They are turned into nanoseconds off the hot path, with the
+// help of pairs of ticks and CLOCK_MONOTONIC (assemble/clock_model.h).
 #ifndef RINGSIDE_PLUGIN_RECORD_CLOCK_H
 #define RINGSIDE_PLUGIN_RECORD_CLOCK_H
 
@@ -16,8 +16,8 @@ namespace ringside::record {
 
 enum class ClockSource : std::uint8_t { kClockGettime, kTsc, kCntvct };
 
-/// The best clock of this machine: the TSC if the processor says that it is invariant and the
-/// kernel has not given it up, the counter of aarch64, else clock_gettime. Reads files; never on
+/// Returns the best clock of this machine: the TSC if the processor reports it as invariant and the
+/// kernel still uses it, the counter of aarch64, else clock_gettime. Reads files, so it is not for
 /// the hot path.
 ClockSource find_clock_source() noexcept;
 
@@ -28,7 +28,6 @@ inline constexpr ClockSource kRegisterClock = ClockSource::kTsc;
 inline constexpr ClockSource kRegisterClock = ClockSource::kCntvct;
 #endif
 
-/// CLOCK_MONOTONIC in nanoseconds.
 inline std::uint64_t monotonic_ns() noexcept {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -36,9 +35,9 @@ inline std::uint64_t monotonic_ns() noexcept {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-/// Ticks of the source. Plain rdtsc: a fence would cost more than it tells, and a record's time
-/// need not be ordered against the instructions around it, only against other records of the
-/// thread.
+/// Reads the source's ticks. This is plain rdtsc without a fence: a fence is expensive, and a
+/// record's time need only be ordered against other records of the thread, not against the
+/// instructions around it.
 inline std::uint64_t read_ticks(ClockSource source) noexcept {
 #if defined(__x86_64__)
   if (source == ClockSource::kTsc) [[likely]] {
@@ -56,7 +55,6 @@ inline std::uint64_t read_ticks(ClockSource source) noexcept {
   return monotonic_ns();
 }
 
-/// A reading of all clocks at one moment.
 struct ClockReading {
   std::uint64_t ticks;
   std::uint64_t monotonic_ns;
@@ -64,7 +62,8 @@ struct ClockReading {
   std::uint64_t uncertainty_ns;  ///< half the time that the reading took
 };
 
-/// Reads ticks, CLOCK_MONOTONIC and CLOCK_REALTIME together; of several tries the quickest.
+/// Reads ticks, CLOCK_MONOTONIC and CLOCK_REALTIME together. It tries several times and returns the
+/// quickest reading.
 ClockReading read_clocks(ClockSource source) noexcept;
 
 }  // namespace ringside::record

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From the internal form of a startEvent to the bytes of its slots. Hot path: inline, no branches
-// but the type's.
+// Turns the internal form of a startEvent into the bytes of its slots. Hot path: all inline, with
+// branches on the event's type only.
 #ifndef RINGSIDE_PLUGIN_RECORD_ENCODE_H
 #define RINGSIDE_PLUGIN_RECORD_ENCODE_H
 
@@ -14,7 +14,6 @@
 
 namespace ringside::record {
 
-/// Name codes, as they follow each other in a record.
 struct EncodedNames {
   std::uint16_t func_datatype, algo_proto;
   std::uint8_t variant;
@@ -43,15 +42,16 @@ template <typename Codes>
   return codes >= 0;
 }
 
-/// `Names` is MetNames, or AllNames: false if some have no codes (-1). Functions, not lambdas,
-/// which are not inlined before the compiler decides what it keeps of an event in memory.
+/// Finds the codes of an event's names. `Names` is CachedNames or ResolvedNames. Returns false if a
+/// name has no code (-1). The functions must not be lambdas: these are inlined only after the
+/// compiler has put the event into memory.
 template <typename Names>
 [[gnu::always_inline]] inline bool encode_names(Ring& ring, const EventStart& event,
                                                 EncodedNames& names) noexcept {
   names = {};
   if (is_coll_like(event.type)) {
     const CollStart& coll = event.coll;
-    // Of collectives all have an algorithm and a protocol, of the others none.
+    // All collectives have an algorithm and a protocol; the other types have neither.
     const bool has_algo =
         event.type == EventType::kColl || coll.algo != nullptr || coll.proto != nullptr;
     return take_codes(Names::codes(ring, coll.func, coll.datatype), names.func_datatype) &&
@@ -62,9 +62,9 @@ template <typename Names>
          take_codes(Names::codes(ring, event.api.func, event.api.datatype), names.func_datatype);
 }
 
-// NCCL's network descriptors, version 1 (the low 16 bits of the id), read byte by byte because they
-// are another library's: IB (id bit 16): device at 8, wr_id 16, opcode 24, QP 28, length 32; socket
-// (bit 17): descriptor at 8, operation 12, length 16.
+// Offsets in NCCL's network descriptors, version 1 (the low 16 bits of the id). IB (id bit 16):
+// device 8, wr_id 16, opcode 24, QP 28, length 32. Sockets (bit 17): descriptor 8, operation 12,
+// length 16.
 inline constexpr std::int64_t kNetIbV1 = 0x10001;
 inline constexpr std::int64_t kNetSocketV1 = 0x20001;
 
@@ -81,18 +81,19 @@ inline bool is_ib(const NetStart& net) noexcept {
 inline std::uint64_t ib_length_bytes(const NetStart& net) noexcept {
   return read_at<std::uint64_t>(net.data, 32);
 }
-/// Of a length that InfiniBand can send at once: one slot holds it.
+/// True if the length fits into 32 bits, as in any message of InfiniBand, so that one slot holds
+/// the event.
 inline bool is_short_ib(const NetStart& net) noexcept {
   return is_ib(net) && ib_length_bytes(net) >> 32 == 0;
 }
 
-/// Whether the second slot has something to say, besides what is foreign.
+/// True if the event has values for a second slot, apart from foreign handles.
 inline bool needs_extra(const EventStart& event) noexcept {
   return is_coll_like(event.type) || (is_api(event.type) && event.api.user_tag != 0) ||
          (event.type == EventType::kNetPlugin && is_ib(event.net) && !is_short_ib(event.net));
 }
 
-/// True for an API call that a CUDA graph captures: its replays begin anew later.
+/// True for an API call that a CUDA graph captures. Its replays count as new events.
 inline bool captures(const EventStart& event) noexcept {
   return is_api(event.type) && event.api.captured;
 }
@@ -101,7 +102,7 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
   return is_coll_like(event.type) ? event.coll.parent_group : nullptr;
 }
 
-/// The flags that say which payload it is.
+/// Returns the flags that say which member of the payload is used.
 [[gnu::always_inline]] inline std::uint8_t payload_flags(const EventStart& event) noexcept {
   if (event.type == EventType::kNetPlugin && is_short_ib(event.net)) [[likely]] {
     return kFlagNetIb;
@@ -132,7 +133,7 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
   }
 }
 
-/// Member by member: what is unused stays as it was.
+/// Writes the members one by one. Unused bytes keep their old values.
 [[gnu::always_inline]] inline void encode_payload(const EventStart& event, std::uint64_t parent,
                                                   std::uint8_t flags, const EncodedNames& names,
                                                   Payload& out) noexcept {
@@ -204,7 +205,7 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
 [[gnu::always_inline]] inline void encode_extra(const EventStart& event, const EncodedNames& names,
                                                 std::uint64_t parent_group, Extra& out) noexcept {
   if (is_coll_like(event.type)) {
-    // Not what is foreign, which is read of none.
+    // The foreign fields are not written: they are read only with kFlagForeign.
     const CollStart& coll = event.coll;
     out.rank_or_qp = event.rank;
     out.user_tag = coll.user_tag;
@@ -228,21 +229,21 @@ inline const void* event_parent_group(const EventStart& event) noexcept {
   }
 }
 
-/// What a start's record says besides what the descriptor does.
+/// The facts of a start that do not come from the descriptor.
 struct StartFacts {
   EventId id;
-  std::uint64_t parent;        ///< its id; 0: none of ours
+  std::uint64_t parent;        ///< id of the parent; 0: no parent of this process
   std::uint64_t parent_group;  ///< decoded handle of a Coll's Group, if any
   std::uint32_t context;
-  std::uint8_t flags;  ///< payload_flags() among them
+  std::uint8_t flags;  ///< includes payload_flags()
   EncodedNames names;
 };
 
-/// All of a start's record but its time and what is foreign. `slots` is 1 or 2.
+/// Writes a start's record, except for its time and its foreign handles. `slots` is 1 or 2.
 [[gnu::always_inline]] inline void encode_start(const EventStart& event, const StartFacts& facts,
-                                                const Ring::Place& place,
+                                                const Ring::WriteCursor& cursor,
                                                 std::uint64_t slots) noexcept {
-  auto& first = place.first->first;
+  auto& first = cursor.first->first;
   first.id = facts.id;
   first.kind = RecordKind::kStart;
   first.type = event.type;
@@ -251,7 +252,7 @@ struct StartFacts {
   first.flags = facts.flags;
   encode_payload(event, facts.parent, facts.flags, facts.names, first.payload);
   if (slots == 2) {
-    encode_extra(event, facts.names, facts.parent_group, place.second().extra);
+    encode_extra(event, facts.names, facts.parent_group, cursor.second().extra);
   }
 }
 

@@ -14,7 +14,7 @@ namespace ringside::record {
 
 struct CollStart {  // Coll, P2p, CeColl
   std::uint64_t seq;
-  std::uint64_t count;  // as NCCL reports it; assemble/message_bytes.h knows what it counts
+  std::uint64_t count;  // as NCCL reports it; assemble/message_bytes.h has its meaning by function
   std::uint64_t comm_hash;
   std::uint64_t user_tag;
   std::uint64_t stream;
@@ -23,7 +23,7 @@ struct CollStart {  // Coll, P2p, CeColl
   const char* datatype;
   const char* algo;
   const char* proto;
-  const char* variant;  // of the kernel (v7), or the communicator's name (v1 to v3)
+  const char* variant;  // the kernel's variant (v7), or the communicator's name (v1 to v3)
   std::int32_t root_or_peer;
   std::uint8_t channels;
   std::uint8_t warps;

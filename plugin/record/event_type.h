@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The types and states of NCCL's profiler events, as the whole plugin names them. The numbers are
-// those of NCCL: a type's number is the number of its bit in the activation mask.
+// The types and states of NCCL's profiler events, with the names that the whole plugin uses. The
+// numbers are NCCL's: a type's number is the number of its bit in the activation mask.
 #ifndef RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
 #define RINGSIDE_PLUGIN_RECORD_EVENT_TYPE_H
 
@@ -37,9 +37,11 @@ constexpr std::uint32_t bit(EventType type) {
   return std::uint32_t{1} << static_cast<unsigned>(type);
 }
 
-/// The type of a descriptor's `type` field, a single bit; kUnknown for anything else.
+/// Returns the type for a descriptor's `type` field, which has a single bit set; kUnknown for any
+/// other value.
 constexpr EventType type_of_bit(std::uint64_t bit) {
-  // Not has_single_bit: where the processor need not count bits, that is a call.
+  // std::has_single_bit would be a function call on processors without an instruction that counts
+  // bits.
   const std::uint64_t below = bit - 1;
   if (below >= (std::uint64_t{1} << kEventTypes) - 1 || (bit & below) != 0) {
     return EventType::kUnknown;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NCCL holds as "pointers" to our events and contexts: ids, never pointers.
+// The "pointers" that NCCL holds to our events and contexts are ids, never pointers.
 //
 //     63      56 55       54    51 50      39 38                                 0
 //    +----------+--------+--------+----------+------------------------------------+
@@ -9,20 +9,21 @@
 //    |   tag    |              0             |            context number          |   a context
 //    +----------+----------------------------+------------------------------------+
 //
-// combined by XOR with a random secret of the process (getrandom). A value that this process did
-// not give out (NULL, stack garbage, another process's pointer or handle) decodes to a wrong tag,
-// or to a number that was never given out:
+// Each id is combined by XOR with a random secret of the process (getrandom). A value that this
+// process did not give out (NULL, stack garbage, another process's pointer or handle) decodes to a
+// wrong tag, or to a number that was never given out:
 //
-// - Of an event that is recorded, tag, ring and counter are looked at. A bit of ring and counter
-//   that no id has had so far must be 0 (IdCheck). With 8 rings, and a thousand million events in
-//   one, that is 8 + 9 + 9 = 26 bits; where it has 14 bits of counter, as soon after the begin, 42.
-// - Of an event that is not recorded counter and ring are 0, but for the two bits that say why.
-//   So 58 bits are looked at.
-// - Of a context all bits are looked at: its number must have been given out.
+// - For an event that is recorded, tag, ring and counter are checked. A bit of ring and counter
+//   that no id has had so far must be 0 (IdCheck). With 8 rings and a thousand million events in
+//   one of them, 8 + 9 + 9 = 26 bits are checked; with 14 bits of counter in use, 42 are.
+// - For an event that is not recorded, counter and ring are 0, except for two bits that hold the
+//   reason. So 58 bits are checked.
+// - For a context all bits are checked: its number must have been given out.
 //
-// The secrets of two processes differ by one value. So either all handles of the one pass for those
-// of the other that are alike in these bits, or none. No bit is spent on this: a ring keeps 39 bits
-// of counter, which last for a week of a million events a second.
+// The XOR of two processes' secrets is one constant. So all handles of one process pass the check
+// of the other if that constant is 0 in the checked bits, and otherwise none does. No bit of the id
+// is spent on the check: a ring keeps 39 bits of counter, enough for a week at a million events a
+// second.
 #ifndef RINGSIDE_PLUGIN_RECORD_HANDLE_H
 #define RINGSIDE_PLUGIN_RECORD_HANDLE_H
 
@@ -36,12 +37,12 @@ namespace ringside::record {
 
 /// Why an event has a handle but no record.
 enum class NotRecorded : std::uint8_t {
-  kFiltered = 0,  ///< not asked for
-  kDropped = 1,   ///< its ring was full, or its parent was lost so
+  kFiltered = 0,  ///< not selected
+  kDropped = 1,   ///< its ring was full, or its parent was dropped
   kNoRing = 2,    ///< its thread could have no ring
 };
 
-/// An event's id without the secret. Equal ids are equal events.
+/// An event's id without the secret. Equal ids mean the same event.
 using EventId = std::uint64_t;
 
 inline constexpr int kCounterBits = 39;
@@ -52,7 +53,7 @@ inline constexpr int kTagShift = 56;
 inline constexpr std::uint64_t kCounterMask = (std::uint64_t{1} << kCounterBits) - 1;
 inline constexpr std::uint64_t kRingMask = (std::uint64_t{1} << kRingBits) - 1;
 inline constexpr std::uint64_t kEventTag = 0xA7;
-inline constexpr std::uint64_t kLeftOutTag = 0xA6;  ///< of an event that has no record
+inline constexpr std::uint64_t kUnrecordedTag = 0xA6;  ///< for events that have no record
 inline constexpr std::uint64_t kContextTag = 0x5C;
 inline constexpr int kMaxRings = 1 << kRingBits;
 
@@ -62,16 +63,15 @@ constexpr std::uint64_t type_bits(EventType type) {
 constexpr std::uint64_t captured_bit(bool captured) {
   return std::uint64_t{captured} << kCapturedShift;
 }
-/// Id of an event that has a record.
 constexpr EventId make_event_id(EventType type, bool captured, std::uint32_t ring,
                                 std::uint64_t counter) {
   return (kEventTag << kTagShift) | captured_bit(captured) | type_bits(type) |
          (std::uint64_t{ring} << kCounterBits) | (counter & kCounterMask);
 }
 
-/// Id of an event that has no record.
+/// Makes the id of events that have no record. All such events of one type and reason share it.
 constexpr EventId not_recorded_id(EventType type, NotRecorded reason) {
-  return (kLeftOutTag << kTagShift) | type_bits(type) |
+  return (kUnrecordedTag << kTagShift) | type_bits(type) |
          (static_cast<std::uint64_t>(reason) << kCounterBits);
 }
 
@@ -79,13 +79,12 @@ constexpr bool is_recorded(std::uint64_t id) {
   return (id >> kTagShift) == kEventTag;
 }
 inline constexpr std::uint64_t kTypeMask = std::uint64_t{0xF} << kTypeShift;
-constexpr bool is_left_out(std::uint64_t id) {
+constexpr bool is_unrecorded(std::uint64_t id) {
   constexpr std::uint64_t kReasonMask = std::uint64_t{3} << kCounterBits;
-  return (id & ~(kTypeMask | kReasonMask)) == kLeftOutTag << kTagShift;
+  return (id & ~(kTypeMask | kReasonMask)) == kUnrecordedTag << kTagShift;
 }
-/// Either.
 constexpr bool is_event_id(std::uint64_t id) {
-  return is_recorded(id) || is_left_out(id);
+  return is_recorded(id) || is_unrecorded(id);
 }
 constexpr bool is_context_id(std::uint64_t id) {
   return (id >> 32) == (kContextTag << 24);
@@ -106,13 +105,13 @@ constexpr NotRecorded not_recorded_reason(EventId id) {
   return static_cast<NotRecorded>(event_ring(id) & 3);
 }
 
-/// What all ids of recorded events of this process have had in common so far. A bit is given up
-/// before the first id that needs it is given out; whoever has that id from there sees it given up.
+/// The bits that are 0 in all ids of recorded events so far. A bit leaves this set before the first
+/// id with it is given out, so a thread with such an id sees it gone.
 class IdCheck {
  public:
   void prepare() noexcept { bits_.store(~kTypeMask, std::memory_order_relaxed); }
 
-  /// Ids up to this ring's and counter's may be given out from now on.
+  /// Allows ids up to this ring and counter from now on.
   void allow(std::uint32_t ring, std::uint64_t counter) noexcept {
     const std::uint64_t unused =
         ~(with_all_below(ring) << kCounterBits | (with_all_below(counter) & kCounterMask));
@@ -121,15 +120,14 @@ class IdCheck {
     }
   }
 
-  /// Recorded, and not captured in a CUDA graph.
+  /// True for a recorded event of this process that was not captured in a CUDA graph.
   bool is_own_plain(std::uint64_t id) const noexcept {
     return ((id ^ kEventTag << kTagShift) & bits_.load(std::memory_order_relaxed)) == 0;
   }
   bool is_own_recorded(std::uint64_t id) const noexcept {
     return is_own_plain(id & ~captured_bit(true));
   }
-  /// Recorded, or not.
-  bool is_own(std::uint64_t id) const noexcept { return is_own_recorded(id) || is_left_out(id); }
+  bool is_own(std::uint64_t id) const noexcept { return is_own_recorded(id) || is_unrecorded(id); }
 
  private:
   static constexpr std::uint64_t with_all_below(std::uint64_t number) {
@@ -138,13 +136,13 @@ class IdCheck {
   std::atomic<std::uint64_t> bits_{0};
 };
 
-/// A secret under which no id of any kind becomes a value whose top byte is 0x00 or 0xFF: NULL,
-/// any pointer of user space, or a small number of either sign.
+/// Makes a secret with which no id is encoded to a value whose top byte is 0x00 or 0xFF. NULL,
+/// pointers of user space and small numbers of either sign have such a byte.
 constexpr std::uint64_t usable_secret(std::uint64_t random) {
   const std::uint64_t tag = random >> kTagShift;
   const auto becomes_bad = [tag](std::uint64_t of) { return tag == of || tag == (of ^ 0xFF); };
   const bool is_bad =
-      becomes_bad(kEventTag) || becomes_bad(kLeftOutTag) || becomes_bad(kContextTag);
+      becomes_bad(kEventTag) || becomes_bad(kUnrecordedTag) || becomes_bad(kContextTag);
   return is_bad ? random ^ (std::uint64_t{0x0F} << kTagShift) : random;
 }
 

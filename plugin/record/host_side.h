@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cold calls of NCCL's interface, init and finalize, as the adapters hand them on. Declared
-// here, where the adapters may look; defined in session/, which knows the configuration and all
+// The cold calls of NCCL's interface, init and finalize. The adapters call these functions, so they
+// are declared in this room. They are defined in session/, which has the configuration and all
 // communicators.
 #ifndef RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H
 #define RINGSIDE_PLUGIN_RECORD_HOST_SIDE_H
@@ -14,8 +14,7 @@ namespace ringside::record {
 using NcclLogger = void (*)(int level, unsigned long flags, const char* file, int line,
                             const char* format, ...);
 
-/// What an init tells of a new communicator. Without identity (v1 to v3) only the first two are
-/// set.
+/// The arguments of an init. Without `has_identity` (v1 to v3) only the first two members are set.
 struct CommunicatorInit {
   int abi_version;
   int* activation_mask;  ///< NCCL's own, one for the process
@@ -28,10 +27,11 @@ struct CommunicatorInit {
   NcclLogger logger;  ///< may be NULL
 };
 
-/// Never fails; never returns NULL. Writes the activation mask.
+/// Opens a communicator's context, writes the activation mask and returns the context's handle,
+/// which is never NULL. Never fails.
 void* open_communicator(const CommunicatorInit& init) noexcept;
 
-/// context may be anything.
+/// Closes a context. Any other value is ignored.
 void close_communicator(void* context) noexcept;
 
 }  // namespace ringside::record

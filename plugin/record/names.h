@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // NCCL's constant names (functions, datatypes, algorithms, protocols) as one-byte codes. A record
-// holds codes, so that it needs neither the text nor the pointer, whose memory may be gone or
-// reused by the time that it is read.
+// does not hold pointers, because their memory may be gone or reused when it is read.
 //
-// A name is recognised by its first 16 bytes, read with two loads: by content, because the same
-// pointer can hold another name later. Names that are not known get codes of their own ring
-// (ring.h).
+// A name is recognised by its first 16 bytes, read with two loads. Its address would not do,
+// because another name may be at the same address later. A name that is not in the table gets a
+// code that is valid in its ring only (ring.h).
 #ifndef RINGSIDE_PLUGIN_RECORD_NAMES_H
 #define RINGSIDE_PLUGIN_RECORD_NAMES_H
 
@@ -24,9 +23,9 @@
 namespace ringside::record {
 
 inline constexpr std::uint8_t kNameNone = 0;            ///< NULL
-inline constexpr std::uint8_t kFirstDynamicName = 128;  ///< codes from here on are a ring's own
+inline constexpr std::uint8_t kFirstDynamicName = 128;  ///< from here on: codes of one ring
 inline constexpr int kDynamicNames = 64;
-inline constexpr std::uint8_t kNameOther = 255;  ///< more names than a ring can hold
+inline constexpr std::uint8_t kNameOther = 255;  ///< a name that got no code
 
 /// The first 16 bytes of a name, zero after its end.
 struct NamePrefix {
@@ -35,28 +34,29 @@ struct NamePrefix {
   bool operator==(const NamePrefix&) const = default;
 };
 
-/// Whether 16 bytes can be read at once: within a page they can, even past the string's end.
+/// True if 16 bytes can be read at once. Within a page they can, even past the string's end.
 inline bool is_within_page(const char* text) noexcept {
   constexpr std::uintptr_t kPage = 4096;
   return (reinterpret_cast<std::uintptr_t>(text) & (kPage - 1)) <= kPage - sizeof(NamePrefix);
 }
 
-/// The same. No instruction; but the compiler does not know any more how long a constant is, and
-/// cannot find fault with reading beyond it.
+/// Returns the same pointer, and makes no instruction. It hides the length of a constant from the
+/// compiler, which would otherwise warn of reading beyond its end.
 [[gnu::always_inline]] inline const char* of_unknown_length(const char* text) noexcept {
   asm("" : "+r"(text));
   return text;
 }
 
-/// The 16 bytes as they are, whatever lies behind the name's end: the sanitizers are told so. Only
-/// if they are within a page.
+/// Reads 16 bytes, which must be within a page. They may reach past the name's end, so the
+/// sanitizers do not check them.
 #if defined(__clang__) || defined(__GNUC__)
 __attribute__((no_sanitize("address")))
 #endif
 inline NamePrefix
 read_bytes(const char* text) noexcept {
   text = of_unknown_length(text);
-  // Volatile, so that the compiler does not turn them into a call that a sanitizer intercepts.
+  // The loads are volatile, so that the compiler does not turn them into a call that a sanitizer
+  // intercepts.
   struct [[gnu::packed, gnu::may_alias]] Word {
     std::uint64_t value;
   };
@@ -64,13 +64,12 @@ read_bytes(const char* text) noexcept {
           reinterpret_cast<const volatile Word*>(text + 8)->value};
 }
 
-/// Two names' bytes.
 struct alignas(16) TwoPrefixes {
   NamePrefix first, second;
 };
 
-/// Whether these are the 16 bytes at a place, or at each of two, with one branch. Of names
-/// of_unknown_length.
+/// These functions compare 16 bytes at one address, or at each of two, with one branch. The names
+/// must come from of_unknown_length().
 #if defined(__SSE2__)
 __attribute__((no_sanitize("address"))) inline bool has_bytes(const char* text,
                                                               const NamePrefix& bytes) noexcept {
@@ -99,7 +98,7 @@ inline bool have_bytes(const char* first, const char* second, const TwoPrefixes&
 }
 #endif
 
-/// Reads a prefix. text must not be NULL.
+/// Reads the prefix of a name. `text` must not be NULL.
 inline NamePrefix read_prefix(const char* text) noexcept {
   NamePrefix prefix{};
   if (!is_within_page(text)) [[unlikely]] {
@@ -126,7 +125,7 @@ inline NamePrefix read_prefix(const char* text) noexcept {
   return prefix;
 }
 
-/// The known names by hash. Never full, so that a search ends at an empty bucket.
+/// The known names, hashed. The table is never full, so a search ends at an empty bucket.
 struct NameEntry {
   NamePrefix prefix;
   std::uint8_t code;
@@ -140,8 +139,7 @@ constexpr std::size_t name_bucket(const NamePrefix& prefix) noexcept {
   return mixed >> 56;
 }
 
-/// Code of a known name, or kNameNone if it is not known. A name of 16 bytes or more is never
-/// known.
+/// Returns the code of a known name, or kNameNone. No known name has 16 bytes or more.
 inline std::uint8_t known_name(const NamePrefix& prefix) noexcept {
   for (std::size_t bucket = name_bucket(prefix);; bucket = (bucket + 1) % kNameBuckets) {
     const NameEntry& entry = kNameTable[bucket];
@@ -154,10 +152,10 @@ inline std::uint8_t known_name(const NamePrefix& prefix) noexcept {
   }
 }
 
-/// Text of a known code, below kFirstDynamicName; an empty string for any other.
+/// Returns the name that has this code; an empty string if none has.
 std::string_view known_name_text(std::uint8_t code) noexcept;
 
-/// Code of a text, for other rooms' tables and for tests; kNameNone if it is not known.
+/// Returns the code of a known name, or kNameNone, for the tables of other rooms and for tests.
 std::uint8_t known_name_code(std::string_view text) noexcept;
 
 }  // namespace ringside::record

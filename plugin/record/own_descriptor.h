@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A process that was started without standard input, output or error gives their numbers to the
-// files that it opens next. What it prints must not go into ours, nor what we say.
+// next files that it opens. If one of our files had such a number, everything that is printed would
+// go into it.
 #ifndef RINGSIDE_PLUGIN_RECORD_OWN_DESCRIPTOR_H
 #define RINGSIDE_PLUGIN_RECORD_OWN_DESCRIPTOR_H
 
@@ -11,8 +12,8 @@
 
 namespace ringside::record {
 
-/// The same file by a number that is not a standard one's, closed by exec; the old one is closed.
-/// -1, with errno, if there is none; -1 stays -1.
+/// Moves a file to a descriptor above the three standard ones, which exec closes. The old
+/// descriptor is closed. Returns -1 with errno if that fails. A `file` of -1 is returned as it is.
 inline int own_descriptor(int file) noexcept {
   if (file < 0 || file > STDERR_FILENO) {
     return file;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The callbacks in full, whatever the event; nearly all come by callbacks.h instead.
+// The callbacks for all events. Nearly all events take the quick way in callbacks.h instead.
 #include "plugin/record/recorder.h"
 
 #include <cstdint>
@@ -68,7 +68,8 @@ void Recorder::count_without_ring(EventType type) noexcept {
 }
 
 void* Recorder::start(const EventStart& event) noexcept {
-  // Before the thread's ring: a child's threads may still have that of its parent.
+  // This check must come before the thread's ring is used: in a forked child that may still be the
+  // parent's ring.
   if (is_wiped()) {
     return not_recorded(event.type, NotRecorded::kFiltered);
   }
@@ -86,16 +87,16 @@ void* Recorder::start(const EventStart& event) noexcept {
   const bool own_parent = ids.is_own(parent) && !is_remote(event, foreign_context);
   const bool follows_parent = own_parent && !is_captured(parent);
   const bool is_lost = follows_parent && !is_recorded(parent);
-  if (is_lost || !is_let_through(event.type, follows_parent)) {
+  if (is_lost || !passes_gate(event.type, follows_parent)) {
     const EventId id =
         not_recorded_id(event.type, is_lost ? not_recorded_reason(parent) : NotRecorded::kFiltered);
-    count_left_out(ring, id);
+    count_unrecorded(ring, id);
     return encode(id, secret_);
   }
 
   const bool foreign = foreign_context || (!own_parent && event.parent != nullptr);
   EncodedNames names;
-  encode_names<AllNames>(ring, event, names);
+  encode_names<ResolvedNames>(ring, event, names);
   const std::uint64_t slots = foreign || needs_extra(event) ? 2 : 1;
   ProducerCounts::add(ring.counts.produced[index]);
   if (ring.reserve(slots) == nullptr) {
@@ -104,19 +105,19 @@ void* Recorder::start(const EventStart& event) noexcept {
   }
   const bool captured = captures(event) || (own_parent && is_captured(parent));
   const EventId id = ring.take_id(event.type) | captured_bit(captures(event));
-  const Ring::Place place = ring.place();
+  const Ring::WriteCursor cursor = ring.write_cursor();
   const auto flags = static_cast<std::uint8_t>(payload_flags(event) | (foreign ? kFlagForeign : 0) |
                                                (captured ? kFlagCaptured : 0));
   const std::uint64_t parent_group = decode(event_parent_group(event), secret_);
-  encode_start(event, {id, own_parent ? parent : 0, parent_group, context, flags, names}, place,
+  encode_start(event, {id, own_parent ? parent : 0, parent_group, context, flags, names}, cursor,
                slots);
   if (foreign) {
-    Extra& extra = place.second().extra;
+    Extra& extra = cursor.second().extra;
     extra.foreign_context = foreign_context ? reinterpret_cast<std::uint64_t>(event.context) : 0;
     extra.foreign_parent = own_parent ? 0 : reinterpret_cast<std::uint64_t>(event.parent);
   }
-  place.first->first.ticks = ticks();
-  ring.commit(place, slots);
+  cursor.first->first.ticks = ticks();
+  ring.commit(cursor, slots);
   return encode(id, secret_);
 }
 
@@ -138,12 +139,12 @@ void Recorder::small(const void* handle, RecordKind kind, const StatePayload* pa
     ProducerCounts::add(ring->counts.produced[index]);
     ProducerCounts::add(ring->counts.stale[index]);
   } else if (!is_recorded(id)) {
-    count_left_out(*ring, id);
+    count_unrecorded(*ring, id);
   } else if (ring->reserve(1) == nullptr) {
     ProducerCounts::add(ring->counts.produced[index]);
     ProducerCounts::add(ring->counts.dropped_ring_full[index]);
   } else {
-    append_small(*ring, ring->place(), id, kind, payload, flags, ticks());
+    append_small(*ring, ring->write_cursor(), id, kind, payload, flags, ticks());
   }
 }
 
@@ -184,7 +185,8 @@ void* Recorder::unknown_event() noexcept {
   } else {
     count_without_ring(EventType::kUnknown);
   }
-  // The states and stop that follow are filed under a type's bits; any will do.
+  // The handle needs a type. Its states and its stop are counted under that type, so any type will
+  // do.
   return not_recorded(EventType::kGroup, NotRecorded::kFiltered);
 }
 

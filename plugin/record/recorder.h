@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hot path: what NCCL's callbacks do, on whatever thread NCCL calls them. One timestamp, one
-// append to the calling thread's ring. No allocation, lock, system call, formatting or wait, except
-// that a thread's first event gets it a ring.
+// The hot path: NCCL's callbacks, on whatever thread NCCL makes them. A callback reads the clock
+// once and appends once to the calling thread's ring. It makes no allocation, lock or system call,
+// formats nothing and never waits. Only a thread's first event does: it gets a ring.
 //
-// Which events are recorded: an event whose parent is recorded, is recorded too (if its type is
-// asked for), also after recording was stopped, so that what began in a window is seen to its end.
-// An event without a parent of ours, and one whose parent was captured in a CUDA graph (a replay:
-// it begins now), is recorded while recording is on.
+// An event whose parent is recorded is recorded too, if its type is selected. This holds even after
+// a stop, so that operations are recorded to their end. Events without a parent of this process,
+// and replays (whose parent was captured in a CUDA graph), are recorded while recording is on.
 #ifndef RINGSIDE_PLUGIN_RECORD_RECORDER_H
 #define RINGSIDE_PLUGIN_RECORD_RECORDER_H
 
@@ -32,25 +31,26 @@ inline constexpr std::size_t kPageBytes = 65536;
 inline constexpr std::size_t kPageBytes = 4096;
 #endif
 
-/// In pages of its own, and all zeros before prepare(), so that it can be wiped (wipe_on_fork).
+/// Has pages of its own and is all zeros before prepare(), for wipe_on_fork().
 class alignas(kPageBytes) Recorder {
  public:
-  /// Once, before the first event: finds the clock, takes the process's secret.
+  /// Chooses the clock and the process's secret. Called once, before the first event.
   void prepare() noexcept;
 
-  /// Of a recorder that lives as long as the process: the kernel hands it to children as zeros.
-  /// They record nothing then, however they were made: handlers of pthread_atfork do not run for
-  /// _Fork() and clone(). Where the kernel cannot (older than 4.14, still larger pages) those
-  /// handlers are all there is.
+  /// Makes the kernel hand this object to forked children as zeros, so that they record nothing,
+  /// even after _Fork() and clone(), which run no handlers of pthread_atfork. Kernels older than
+  /// 4.14, or with larger pages, leave it to those handlers. The recorder must live as long as the
+  /// process.
   void wipe_on_fork() noexcept;
 
-  /// It is not prepared, or this is a child. Any thread.
+  /// True if prepare() has not run, or this is the child of a fork. Any thread.
   bool is_wiped() const noexcept { return secret_ == 0; }
 
-  /// For the child of a fork, where the kernel has not wiped it.
+  /// For the child of a fork, where the kernel does not wipe the recorder.
   void wipe() noexcept;
 
-  /// After it was wiped: true for one thread, which calls prepare(); the others wait for that.
+  /// After a wipe: true for one thread, which must call prepare(). Other threads wait for that and
+  /// get false.
   bool is_first_to_prepare() noexcept;
 
   // The three callbacks. Any thread. start always returns a value that is not NULL.
@@ -59,11 +59,9 @@ class alignas(kPageBytes) Recorder {
              bool args_null) noexcept;
   void stop(void* handle) noexcept;
 
-  // The same for nearly all events (callbacks.h): those of which nothing needs a call, so that the
-  // adapters' functions save hardly a register. False: nothing was done, and it is one for the
-  // functions above.
-  // `read_again` gives the same event once more, for what was not looked at before: so that nothing
-  // of it has to be kept in registers meanwhile.
+  // The quick way for nearly all events (callbacks.h). If it returns false, it has done nothing,
+  // and the caller must use the functions above. `read_again` returns the event once more, so that
+  // fields which are only copied to the record need no registers until then.
   template <typename ReadAgain>
   bool quick_start(const EventStart& event, const ReadAgain& read_again, void** handle) noexcept;
   bool quick_start(const EventStart& event, void** handle) noexcept;
@@ -71,16 +69,16 @@ class alignas(kPageBytes) Recorder {
                    bool args_null) noexcept;
   bool quick_stop(void* handle) noexcept;
 
-  /// Handle for an event of a type that is not known; counted, never recorded.
+  /// Counts an event of an unknown type, which is never recorded, and returns its handle.
   void* unknown_event() noexcept;
 
-  /// What begins from now on is recorded if its type is in `types` (bits of EventType). 0: nothing.
+  /// Events that begin from now on are recorded if `types` has their bit.
   void set_gate(std::uint32_t types) noexcept {
     const std::uint64_t last = types != 0 ? types : masks_.load(std::memory_order_relaxed) >> 32;
     masks_.store(last << 32 | types, std::memory_order_relaxed);
   }
-  /// Other types from now on, while recording goes on. What NCCL was asked for before, it still
-  /// gives for what has begun.
+  /// Changes the types while recording goes on. Operations that have begun are recorded with the
+  /// old types.
   void change_gate(std::uint32_t types) noexcept {
     const std::uint64_t last = masks_.load(std::memory_order_relaxed) >> 32 | types;
     masks_.store(last << 32 | types, std::memory_order_relaxed);
@@ -89,14 +87,14 @@ class alignas(kPageBytes) Recorder {
     return static_cast<std::uint32_t>(masks_.load(std::memory_order_relaxed));
   }
 
-  /// A new context: its number, from 1, and what NCCL is given for it.
+  /// Returns the number of a new context, from 1. context_handle() makes the handle of it.
   std::uint32_t new_context() noexcept {
     return static_cast<std::uint32_t>(contexts_.fetch_add(1, std::memory_order_acq_rel) + 1);
   }
   void* context_handle(std::uint32_t context) const noexcept {
     return reinterpret_cast<void*>(((kContextTag << kTagShift) | context) ^ secret_);
   }
-  /// Number of a context of ours; 0 for NULL and for anything else.
+  /// Number of a context of this process; 0 for any other handle.
   std::uint32_t context_number(const void* handle) const noexcept {
     const std::uint64_t id = decode(handle, secret_);
     return is_own_context(id) ? static_cast<std::uint32_t>(id) : 0;
@@ -106,16 +104,17 @@ class alignas(kPageBytes) Recorder {
   ClockSource clock_source() const noexcept { return clock_source_; }
   std::uint64_t ticks() const noexcept { return read_ticks(clock_source_); }
 
-  /// Callbacks of threads that could have no ring, by type: produced and lost at once.
+  /// Callbacks that were lost because their thread could have no ring.
   std::uint64_t dropped_no_ring(EventType type) const noexcept {
     return dropped_no_ring_[static_cast<std::size_t>(type)].load(std::memory_order_relaxed);
   }
 
-  /// Who shows events as ranges; NULL: nobody. The hooks stay valid for ever: a thread may be in
-  /// one while they are taken away.
+  /// Sets the hooks that show events as ranges, or NULL. They must stay valid for ever: a thread
+  /// may still be in one when they are removed.
   void set_range_hooks(const RangeHooks* hooks) noexcept;
-  /// Of what start gave out, and of what is given to stop, after them; any thread. Not of events
-  /// that are not recorded: their handles name no single event.
+  /// These call the hooks: begin_range() after start(), with the handle that it returned, and
+  /// end_range() after stop(). Any thread. Events that are not recorded have no range, because many
+  /// of them share a handle.
   void begin_range(const void* handle, const EventStart& event) const noexcept;
   void end_range(const void* handle) const noexcept;
 
@@ -136,19 +135,20 @@ class alignas(kPageBytes) Recorder {
   static std::uint64_t decode(const void* handle, std::uint64_t secret) noexcept {
     return reinterpret_cast<std::uint64_t>(handle) ^ secret;
   }
-  /// Its number is the lower half.
+  /// True for a context of this process. Its number is the lower half of the id.
   bool is_own_context(std::uint64_t id) const noexcept {
-    // One comparison for the tag and for the number, from 1 on.
+    // One comparison checks both the tag and the number, which begins at 1.
     const std::uint64_t before = id - ((kContextTag << kTagShift) + 1);
     return before < contexts_.load(std::memory_order_relaxed);
   }
-  /// Whether such an event is recorded; one that follows a recorded parent, also after a stop.
-  bool is_let_through(EventType type, bool follows_parent) const noexcept {
+  /// True if an event of this type is recorded. `follows_parent`: its parent is recorded.
+  bool passes_gate(EventType type, bool follows_parent) const noexcept {
     const std::uint64_t asked = std::uint64_t{bit(type)} << (follows_parent ? 32 : 0);
     return (masks_.load(std::memory_order_relaxed) & asked) != 0;
   }
-  /// With PXN another process's operation, whose handle says nothing here. It comes with that
-  /// process's id and context; in containers the id may be ours, too.
+  /// True for a proxy operation of another process (PXN), whose parent handle means nothing here.
+  /// NCCL reports that process's id and context with it. In containers the ids of both processes
+  /// may be equal.
   bool is_remote(const EventStart& event, bool foreign_context = false) const noexcept {
     return event.type == EventType::kProxyOp && (event.proxy_op.pid != pid_ || foreign_context);
   }
@@ -156,22 +156,22 @@ class alignas(kPageBytes) Recorder {
                    std::uint8_t flags) noexcept;
   void small(const void* handle, RecordKind kind, const StatePayload* payload,
              std::uint8_t flags) noexcept;
-  /// Counts a callback of a thread that can have no ring.
   void count_without_ring(EventType type) noexcept;
 
-  /// The secret while the quick way is open: the clock is a register, and nobody shows ranges. One
-  /// word says all three, and that this is no child.
+  /// The secret while the quick way is open, else 0. It is open if the clock is a register, no tool
+  /// shows ranges, and this is no forked child: one load checks all three.
   std::atomic<std::uint64_t> quick_secret_{0};
-  std::uint64_t secret_ = 0;                               ///< not 0 once prepared
-  ClockSource clock_source_ = ClockSource::kClockGettime;  // which is 0
+  std::uint64_t secret_ = 0;                               ///< 0 before prepare()
+  ClockSource clock_source_ = ClockSource::kClockGettime;  // the source whose value is 0
   std::int32_t pid_ = 0;
-  /// The gate, and above it what it last let through. One word: who has seen a parent through a new
-  /// gate must not find its children's types missing, on a machine that does not order two stores.
+  /// The lower half is the gate. The upper half has the types that children of recorded parents may
+  /// have. They are in one word, because a thread that sees a parent of a new gate must also see
+  /// its children's types, even on a machine that reorders stores.
   std::atomic<std::uint64_t> masks_{0};
   std::atomic<const RangeHooks*> range_hooks_{nullptr};
-  std::atomic<std::uint64_t> contexts_{0};  // how many
+  std::atomic<std::uint64_t> contexts_{0};  // number of contexts so far
   std::array<std::atomic<std::uint64_t>, kAccountTypes> dropped_no_ring_{};
-  enum class Prepared : std::uint8_t { kNo, kUnderWay, kYes };  // all zeros at first
+  enum class Prepared : std::uint8_t { kNo, kUnderWay, kYes };  // kNo must be 0
   std::atomic<Prepared> prepared_{Prepared::kNo};
   RingPool rings_;
 };

@@ -6,7 +6,7 @@
 namespace ringside::record {
 namespace {
 
-// A name that is not known to all.
+// Returns this ring's code for a name that is not in the table of known names.
 std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   if (text[0] == '\0') {
     return kNameNone;
@@ -23,7 +23,7 @@ std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   if (ring.dynamic_names == kDynamicNames) {
     return kNameOther;
   }
-  // Without room the name stays unknown to the reader, and is tried again at its next use.
+  // If there is no room for the record, the name gets no code now. Its next use tries again.
   Slot* slot = ring.reserve(1);
   if (slot == nullptr) {
     return kNameOther;
@@ -42,7 +42,6 @@ std::uint8_t own_name_code(Ring& ring, const char* text) noexcept {
   return code;
 }
 
-// Code of any name; 0 of NULL.
 std::uint8_t code_of(Ring& ring, const char* text) noexcept {
   if (text == nullptr) {
     return kNameNone;
@@ -51,8 +50,9 @@ std::uint8_t code_of(Ring& ring, const char* text) noexcept {
   return known != kNameNone ? known : own_name_code(ring, text);
 }
 
-// Only what 16 bytes tell whole; and a name for which there was no room may find it later.
-bool can_be_met(const char* text, std::uint8_t code) noexcept {
+// A name is cacheable if 16 bytes hold it whole. A name for which there was no room is not cached,
+// since it may get a code later.
+bool is_cacheable(const char* text, std::uint8_t code) noexcept {
   return text != nullptr && is_within_page(text) && (read_prefix(text).high >> 56) == 0 &&
          code != kNameOther;
 }
@@ -61,33 +61,34 @@ std::uint64_t address_of(const char* text) noexcept {
   return reinterpret_cast<std::uint64_t>(text);
 }
 
-// What was met last is looked at first.
-void meet(std::array<SeenNames, 2>& seen, const SeenNames& met) noexcept {
-  if (seen[0].addresses != met.addresses) {
-    seen[1] = seen[0];
+// The pair that was cached last is compared first.
+void cache_pair(std::array<CachedPair, 2>& bucket, const CachedPair& pair) noexcept {
+  if (bucket[0].addresses != pair.addresses) {
+    bucket[1] = bucket[0];
   }
-  seen[0] = met;
+  bucket[0] = pair;
 }
 
 }  // namespace
 
-int AllNames::codes(Ring& ring, const char* first, const char* second) noexcept {
+int ResolvedNames::codes(Ring& ring, const char* first, const char* second) noexcept {
   const std::uint8_t first_code = code_of(ring, first);
   const std::uint8_t second_code = code_of(ring, second);
   const int both = first_code | second_code << 8;
-  if (ring.seen != nullptr && can_be_met(first, first_code) && can_be_met(second, second_code)) {
-    meet(ring.seen->of(first, second), {{address_of(first), address_of(second)},
-                                        {read_bytes(first), read_bytes(second)},
-                                        static_cast<std::uint16_t>(both)});
+  if (ring.name_cache != nullptr && is_cacheable(first, first_code) &&
+      is_cacheable(second, second_code)) {
+    cache_pair(ring.name_cache->bucket(first, second), {{address_of(first), address_of(second)},
+                                                        {read_bytes(first), read_bytes(second)},
+                                                        static_cast<std::uint16_t>(both)});
   }
   return both;
 }
 
-int AllNames::code(Ring& ring, const char* text) noexcept {
+int ResolvedNames::code(Ring& ring, const char* text) noexcept {
   const std::uint8_t found = code_of(ring, text);
-  if (ring.seen != nullptr && can_be_met(text, found)) {
-    meet(ring.seen->of(text, nullptr),
-         {{address_of(text), SeenNames::kNoSecond}, {read_bytes(text), {}}, found});
+  if (ring.name_cache != nullptr && is_cacheable(text, found)) {
+    cache_pair(ring.name_cache->bucket(text, nullptr),
+               {{address_of(text), CachedPair::kNoSecond}, {read_bytes(text), {}}, found});
   }
   return found;
 }

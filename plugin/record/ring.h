@@ -11,13 +11,14 @@
 //   commit = position + 1, last slot first
 //          (release)
 //
-// The release store of `commit` is what publishes a record; the acquire load of it is its partner.
-// The release store of `tail` gives the slots back; the producer's acquire load of it is its
-// partner: the consumer's reads are over before the producer writes there again. There is no shared
-// head: the commit words say how far the producer is, also to somebody who finds the memory later.
+// The release store of `commit` publishes a record; the consumer's acquire load pairs with it. The
+// release store of `tail` gives the slots back; the producer's acquire load pairs with it, so the
+// consumer's reads are over before the producer writes to these slots again. There is no shared
+// head. The commit words show how far the producer has come, also to a program that reads the
+// memory after the process has died.
 //
-// The counters are written by the producer alone, with plain loads and stores (no
-// read-modify-write), and read by the consumer; being atomic only keeps them whole.
+// Only the producer writes the counters, so it needs no read-modify-write operations. They are
+// atomic so that the consumer never reads half a value.
 #ifndef RINGSIDE_PLUGIN_RECORD_RING_H
 #define RINGSIDE_PLUGIN_RECORD_RING_H
 
@@ -33,18 +34,19 @@
 
 namespace ringside::record {
 
-/// What became of callbacks on the producer's side, by event type. Each callback is in `produced`,
-/// and in at most one of the others; the rest of `produced` is in the ring or was read from it.
+/// The fate of callbacks on the producer's side, by event type. Each callback counts in `produced`
+/// and in at most one of the others. The rest of `produced` is in the ring or was read from it.
 struct ProducerCounts {
   using Counter = std::atomic<std::uint64_t>;
   std::array<Counter, kAccountTypes> produced;
   std::array<Counter, kAccountTypes> filtered;
   std::array<Counter, kAccountTypes> dropped_ring_full;
   std::array<Counter, kAccountTypes> dropped_parent;
-  std::array<Counter, kAccountTypes> stale;  ///< callbacks with a handle that is none of ours
+  std::array<Counter, kAccountTypes> stale;  ///< callbacks with an unknown handle
 
   static void add(Counter& counter) noexcept {
-    // Release, so that who reads a loss before `produced` never sees more lost than produced.
+    // Release order: a reader that loads the losses before `produced` never sees more lost than
+    // produced.
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
 };
@@ -58,19 +60,20 @@ enum class RingState : std::uint32_t {
 inline constexpr std::uint64_t kRingMagic = 0x31474E4952534752U;  // "RGSRING1"
 inline constexpr std::uint32_t kRingVersion = 1;
 
-/// Two names that the thread has met together (function and datatype, algorithm and protocol), by
-/// their addresses and the 16 bytes there: NCCL's names are constants with few exceptions, and
-/// comparing is quicker than hashing. Memory that has another name by now has other bytes.
-struct alignas(64) SeenNames {
-  /// In place of an address: of no name, and of no second one. No name is at either.
+/// A cache entry: one name, or two that came together (function and datatype, algorithm and
+/// protocol). The key is their addresses and the 16 bytes there, since the memory may hold another
+/// name by now. Nearly all of NCCL's names are constants, and comparing is quicker than hashing.
+struct alignas(64) CachedPair {
+  /// Stand for the address in an empty entry, and for the second address in an entry of one name.
+  /// No name can be at these addresses.
   static constexpr std::uint64_t kNothing = 1, kNoSecond = 2;
 
   std::array<std::uint64_t, 2> addresses = {kNothing, kNothing};
   TwoPrefixes bytes{};
-  std::uint16_t codes = 0;  ///< the first's is the low byte
+  std::uint16_t codes = 0;  ///< the low byte is the first name's code
 
-  // The addresses first: that their 16 bytes can be read is known of them alone. So NULL is never
-  // found, nor read.
+  // The addresses are compared first, because the 16 bytes are known to be readable at a cached
+  // address only. So NULL is neither found nor read.
   bool are(const char* first, const char* second) const noexcept {
     if (reinterpret_cast<std::uint64_t>(first) != addresses[0] ||
         reinterpret_cast<std::uint64_t>(second) != addresses[1]) [[unlikely]] {
@@ -87,58 +90,58 @@ struct alignas(64) SeenNames {
   }
 };
 
-/// Where a thread finds the names that it has met. Two places for each pair: those of one program
-/// are some 20, and two may well fall on the same.
-struct SeenTable {
+/// A thread's cache of names. Each bucket holds two pairs, because a program uses some 20 pairs and
+/// two of them may well have the same hash.
+struct NameCache {
   static constexpr int kBits = 6;
-  std::array<std::array<SeenNames, 2>, 1 << kBits> places;
+  std::array<std::array<CachedPair, 2>, 1 << kBits> buckets;
 
-  std::array<SeenNames, 2>& of(const char* first, const char* second) noexcept {
-    // Constants lie close together; the top bits of a product of 32 bits depend on all of the sum's
-    // lower ones.
+  std::array<CachedPair, 2>& bucket(const char* first, const char* second) noexcept {
+    // Constants lie close together in memory. The top bits of a 32-bit product depend on all lower
+    // bits of the sum.
     const auto mixed = static_cast<std::uint32_t>(reinterpret_cast<std::uint64_t>(first) +
                                                   3 * reinterpret_cast<std::uint64_t>(second));
-    return places[mixed * 0x9E3779B9U >> (32 - kBits)];
+    return buckets[mixed * 0x9E3779B9U >> (32 - kBits)];
   }
 };
 
-/// Head of a ring in memory, or in a file that outlives the process; the slots follow it. Describes
-/// itself: who finds such a file (plugin/recover) checks the first five fields, and trusts none of
-/// the others.
+/// Head of a ring, in memory or in a file that outlives the process. The slots follow it. It
+/// describes itself: plugin/recover, which reads such files, checks the first five fields and
+/// trusts none of the others.
 struct Ring {
   std::uint64_t magic;
-  std::uint32_t version;       ///< of the layout of head and slots
+  std::uint32_t version;       ///< version of the layout of head and slots
   std::uint32_t header_bytes;  ///< from here to the slots
   std::uint32_t slot_bytes;
-  std::uint32_t index;     ///< of the ring in the process
+  std::uint32_t index;     ///< number of the ring in the process
   std::uint64_t capacity;  ///< in slots, a power of two
   std::atomic<RingState> state;
-  std::atomic<std::int32_t> tid;      ///< of the owner, or of the last one
+  std::atomic<std::int32_t> tid;      ///< thread id of the owner, or of the last owner
   std::atomic<std::uint32_t> owners;  ///< how many threads have had it
   std::array<std::atomic<char>, 16> thread_name;
 
-  // The producer's own lines.
+  // The producer's own cache lines.
   alignas(128) std::uint64_t position;  ///< next slot to write
-  std::uint64_t limit;      ///< the first slot that may not be written to, by the tail last seen
-  std::uint64_t next_id;    ///< of an event, but for its type
-  std::uint64_t byte_mask;  ///< of a slot's offset: as many bytes as there are, less 1
-  SeenTable* seen;          ///< NULL: never the quick way, and names are looked up each time
-  int dynamic_names;        ///< how many are in use
+  std::uint64_t limit;      ///< first slot that may not be written, by the tail last loaded
+  std::uint64_t next_id;    ///< id of the next event, without its type
+  std::uint64_t byte_mask;  ///< size of all slots in bytes, minus 1
+  NameCache* name_cache;    ///< NULL: no quick way, and each name is hashed
+  int dynamic_names;        ///< how many of dynamic_name are in use
   std::array<NamePayload, kDynamicNames> dynamic_name;
-  IdCheck* id_check;                   ///< the process's; NULL: nobody checks
-  std::array<std::byte, 1000> unused;  ///< what follows stays where it was
+  IdCheck* id_check;                   ///< the process's; may be NULL
+  std::array<std::byte, 1000> unused;  ///< keeps the offsets of the members below
   ProducerCounts counts;
 
-  // The consumer's own line.
+  // The consumer's own cache line.
   alignas(128) std::atomic<std::uint64_t> tail;
 
-  /// The drain thread has read the slots of the last lap: their lines are in its processor's cache.
-  /// Asked for some records ahead, they are here when they are written.
+  /// The drain thread has read the slots of the last lap, so their lines are in another processor's
+  /// cache. A prefetch some records ahead brings them here before they are written.
   static constexpr std::uint64_t kPrefetchSlots = 16;
   static void prefetch_ahead_of(const Slot* slot) noexcept {
 #if defined(__x86_64__)
-    // What __builtin_prefetch makes of it on plain x86-64 only reads. Processors that do not know
-    // this instruction take it for a NOP.
+    // On plain x86-64, __builtin_prefetch fetches a line for reading only. Processors that lack
+    // prefetchw execute it as a NOP.
     asm volatile("prefetchw %c1(%0)" : : "r"(slot), "i"(kPrefetchSlots * sizeof(Slot)));
 #else
     __builtin_prefetch(slot + kPrefetchSlots, 1, 3);
@@ -152,9 +155,10 @@ struct Ring {
     return slots()[at & (capacity - 1)];
   }
 
-  /// Where the producer writes next. Read once for a record: for all that the compiler knows, a
-  /// slot may be part of this head. In bytes, since that is one instruction less for each slot.
-  struct Place {
+  /// A copy of the producer's position, taken once for each record. Without it, the compiler would
+  /// load the position again after each store to a slot. Offsets of slots are in bytes, which saves
+  /// an instruction for each slot.
+  struct WriteCursor {
     Ring* ring;
     std::uint64_t byte_mask;
     std::uint64_t at;
@@ -162,38 +166,40 @@ struct Ring {
 
     Slot& second() const noexcept { return *ring->slot_at((at + 1) * sizeof(Slot) & byte_mask); }
   };
-  Place place() noexcept {
+  WriteCursor write_cursor() noexcept {
     return {this, byte_mask, position, slot_at(position * sizeof(Slot) & byte_mask)};
   }
   Slot* slot_at(std::uint64_t offset_bytes) noexcept {
     return reinterpret_cast<Slot*>(reinterpret_cast<char*>(this + 1) + offset_bytes);
   }
 
-  /// Producer: whether `count` slots are free, as far as is known without asking.
-  bool has_room(const Place& place, std::uint64_t count) const noexcept {
-    return limit - place.at >= count;
+  /// Producer: true if `count` slots are free by the tail last loaded.
+  bool has_room(const WriteCursor& cursor, std::uint64_t count) const noexcept {
+    return limit - cursor.at >= count;
   }
 
-  /// Producer: publishes the record of one or two slots that was written there.
-  void commit(const Place& place, std::uint64_t count) noexcept {
-    // Each slot asks for the one that is so far ahead of it, so that none is left out but the first
-    // ones of a lap: where it wraps is not looked at, and what lies behind the ring does no harm.
-    prefetch_ahead_of(place.first);
+  /// Producer: publishes the record of one or two slots that was written at the cursor.
+  void commit(const WriteCursor& cursor, std::uint64_t count) noexcept {
+    // Each slot prefetches the one that is kPrefetchSlots ahead, so all slots but the first ones of
+    // a lap are prefetched. The wrap is not looked at: prefetching memory behind the ring does no
+    // harm.
+    prefetch_ahead_of(cursor.first);
     if (count == 2) {
-      Slot& second = place.second();
+      Slot& second = cursor.second();
       prefetch_ahead_of(&second);
-      second.commit.store(place.at + 2, std::memory_order_release);
+      second.commit.store(cursor.at + 2, std::memory_order_release);
     }
-    place.first->commit.store(place.at + 1, std::memory_order_release);
-    position = place.at + count;
+    cursor.first->commit.store(cursor.at + 1, std::memory_order_release);
+    position = cursor.at + count;
   }
 
-  /// Producer: the first of `count` slots to write to, or NULL if they do not fit now.
+  /// Producer: returns the first of `count` free slots, or NULL if there are not as many.
   Slot* reserve(std::uint64_t count) noexcept {
-    const Place next = place();
+    const WriteCursor next = write_cursor();
     if (!has_room(next, count)) [[unlikely]] {
       limit = tail.load(std::memory_order_acquire) + capacity;
-      // Here, since before they are next asked for room there are no more events than this.
+      // The counter restarts before it would overflow. This is the place to check it: until the
+      // next call that runs out of room there are at most `capacity` events.
       if (kCounterMask - event_counter(next_id) <= capacity) {
         next_id = make_event_id(EventType{}, false, index, 1);
       }
@@ -207,18 +213,17 @@ struct Ring {
     return next.first;
   }
 
-  /// Producer: publishes the record that begins at the reserved place.
   void commit(std::uint64_t count) noexcept {
-    commit(place(), count);
+    commit(write_cursor(), count);
   }
 
-  /// Producer: the id of an event for which there is room. Their numbers begin anew before they
-  /// come to 0 (reserve).
+  /// Producer: returns the id of a new event for which there is room. reserve() restarts the
+  /// counter before it overflows.
   EventId take_id(EventType type) noexcept {
     return next_id++ | type_bits(type);
   }
 
-  /// Consumer: the record at `at`, or NULL if it is not there yet.
+  /// Consumer: returns the record at `at`, or NULL if it is not published yet.
   const Slot* peek(std::uint64_t at) noexcept {
     const Slot& found = slot(at);
     return found.commit.load(std::memory_order_acquire) == at + 1 ? &found : nullptr;
@@ -227,33 +232,34 @@ struct Ring {
 static_assert(sizeof(Ring) == 4096 && offsetof(Ring, counts) == 3232 &&
               offsetof(Ring, tail) == 3968);
 
-/// Codes of names that the thread has met there, the first's in the low byte; -1 if it has not met
-/// these together, as it never has NULL. Writes nothing. Producer only.
-struct MetNames {
+/// Looks names up in the thread's cache. Returns their codes, with the first name's in the low
+/// byte, or -1 if the cache does not have them together. It never has NULL. Writes nothing.
+/// Producer only.
+struct CachedNames {
   [[gnu::always_inline]] static int codes(Ring& ring, const char* first,
                                           const char* second) noexcept {
     first = of_unknown_length(first);
     second = of_unknown_length(second);
-    const std::array<SeenNames, 2>& seen = ring.seen->of(first, second);
-    if (seen[0].are(first, second)) [[likely]] {
-      return seen[0].codes;
+    const std::array<CachedPair, 2>& bucket = ring.name_cache->bucket(first, second);
+    if (bucket[0].are(first, second)) [[likely]] {
+      return bucket[0].codes;
     }
-    return seen[1].are(first, second) ? seen[1].codes : -1;
+    return bucket[1].are(first, second) ? bucket[1].codes : -1;
   }
   [[gnu::always_inline]] static int code(Ring& ring, const char* text) noexcept {
     text = of_unknown_length(text);
-    const std::array<SeenNames, 2>& seen = ring.seen->of(text, nullptr);
-    if (seen[0].is(text)) [[likely]] {
-      return seen[0].codes;
+    const std::array<CachedPair, 2>& bucket = ring.name_cache->bucket(text, nullptr);
+    if (bucket[0].is(text)) [[likely]] {
+      return bucket[0].codes;
     }
-    return seen[1].is(text) ? seen[1].codes : -1;
+    return bucket[1].is(text) ? bucket[1].codes : -1;
   }
 };
 
-/// Codes of any names: a known one's, or one of this ring's own, which is announced by a record
-/// before it is first used; 0 of NULL. From then on they are met, but for NULL and for what 16
-/// bytes do not tell. Producer only.
-struct AllNames {
+/// Finds the codes of any names, and caches them if 16 bytes identify them. NULL has code 0. A name
+/// that is not known to all rings gets a code of this ring, which a record announces before its
+/// first use. Producer only.
+struct ResolvedNames {
   static int codes(Ring& ring, const char* first, const char* second) noexcept;
   static int code(Ring& ring, const char* text) noexcept;
 };

@@ -19,7 +19,7 @@ thread_local constinit Ring* RingPool::thread_ring_ = nullptr;
 
 namespace {
 
-// The process whose rings these are; set before there are any.
+// The process that owns the rings; set before the first ring is made.
 constinit std::atomic<pid_t> g_owner{0};
 
 std::uint64_t usable_bytes(std::uint64_t bytes) noexcept {
@@ -80,7 +80,8 @@ Ring* RingPool::take_free() noexcept {
   for (std::uint32_t i = 0; i < known; ++i) {
     Ring* candidate = ring(i);
     RingState expected = RingState::kFree;
-    // Acquire: all that the last owner and the consumer did to the ring comes before what we do.
+    // Acquire order: everything that the last owner and the consumer did to the ring happens before
+    // its next use here.
     if (candidate != nullptr && candidate->state.compare_exchange_strong(
                                     expected, RingState::kOwned, std::memory_order_acq_rel)) {
       return candidate;
@@ -97,8 +98,8 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// Populated here, as anonymous memory is, so that no later event meets a page fault, or, in a file
-// system that is full by then, SIGBUS.
+// All pages are allocated and mapped here, as in anonymous rings, so that no later event causes a
+// page fault, or SIGBUS if the file system is full by then.
 void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
   std::uint64_t left = files_left_bytes_.load(std::memory_order_relaxed);
   while (left >= bytes &&
@@ -136,10 +137,10 @@ Ring* RingPool::map_new() noexcept {
       return nullptr;
     }
   } while (!count_.compare_exchange_weak(index, index + 1, std::memory_order_acq_rel));
-  // Not in the ring's file: what is in it is nothing to who finds that.
-  void* const seen = map_anonymous(sizeof(SeenTable));
-  if (seen == nullptr) {
-    return nullptr;  // the index stays without a ring; who drains skips it
+  // The cache is not in the ring's file: recovery has no use for it.
+  void* const name_cache = map_anonymous(sizeof(NameCache));
+  if (name_cache == nullptr) {
+    return nullptr;  // the index has no ring; the drain thread skips it
   }
   const int directory = directory_.load(std::memory_order_acquire) - 1;
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
@@ -150,7 +151,7 @@ Ring* RingPool::map_new() noexcept {
     memory = map_anonymous(sizeof(Ring) + slots_bytes);
   }
   if (memory == nullptr) {
-    munmap(seen, sizeof(SeenTable));
+    munmap(name_cache, sizeof(NameCache));
     return nullptr;
   }
   Ring* made = new (memory) Ring{};
@@ -161,7 +162,7 @@ Ring* RingPool::map_new() noexcept {
   made->capacity = slots_bytes / sizeof(Slot);
   made->index = index;
   made->byte_mask = slots_bytes - 1;
-  made->seen = new (seen) SeenTable{};
+  made->name_cache = new (name_cache) NameCache{};
   made->id_check = &id_check_;
   made->next_id = make_event_id(EventType{}, false, index, 1);
   made->state.store(RingState::kOwned, std::memory_order_relaxed);
@@ -170,13 +171,14 @@ Ring* RingPool::map_new() noexcept {
 }
 
 void RingPool::on_thread_exit(void* memory) noexcept {
-  // The thread that forked goes on in the child, where this runs at its end. The ring is its
-  // parent's, which still uses it: given away, two threads would write to it.
+  // In the child of a fork this runs when the thread that forked ends. The parent still uses the
+  // ring, so the child must not give it away.
   if (getpid() != g_owner.load(std::memory_order_relaxed)) {
     return;
   }
   auto* ring = static_cast<Ring*>(memory);
-  // A callback from a later destructor of this thread registers anew, and this runs again.
+  // A callback from a later destructor of this thread gets a ring again, and then this function
+  // runs again.
   thread_ring_ = nullptr;
   ring->state.store(RingState::kRetired, std::memory_order_release);
 }

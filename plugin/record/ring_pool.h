@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// All rings of the process. A thread gets its ring at its first event and keeps it until it ends;
-// then the ring is drained and given to the next new thread. Rings are never unmapped: a late
-// callback of an ending thread, or the drain thread, may still look at one.
+// All rings of the process. A thread gets its ring at its first event and keeps it until the thread
+// ends. The ring is then drained and given to the next new thread. Rings are never unmapped,
+// because a late callback of an ending thread, or the drain thread, may still use one.
 #ifndef RINGSIDE_PLUGIN_RECORD_RING_POOL_H
 #define RINGSIDE_PLUGIN_RECORD_RING_POOL_H
 
@@ -25,16 +25,15 @@ class RingPool {
   static constexpr std::uint64_t kLeastBytes = std::uint64_t{64} * 1024;
   static constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 30;
 
-  /// Once, before the first event.
+  /// Called once, before the first event.
   void prepare() noexcept;
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
-  /// process: each with so many bytes of slots, rounded up to a power of two, and with at most
-  /// `all_bytes` together. Rings for which there is no room are anonymous memory. The descriptor
-  /// stays the caller's.
+  /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
+  /// most `all_bytes`; further rings are anonymous memory. The descriptor remains the caller's.
   void set_directory(int directory, std::uint64_t ring_bytes, std::uint64_t all_bytes) noexcept;
 
-  /// How many rings could not be made as files although there was a directory, and the last reason
+  /// How many rings could not be made as files although a directory was set, and the last reason
   /// (an errno).
   std::uint32_t without_file() const noexcept {
     return without_file_.load(std::memory_order_acquire);
@@ -43,33 +42,32 @@ class RingPool {
     return without_file_error_.load(std::memory_order_relaxed);
   }
 
-  /// Bytes of slots of rings made from now on, rounded up to a power of two.
+  /// Sets the bytes of slots of anonymous rings made from now on, rounded up to a power of two.
   void set_ring_bytes(std::uint64_t bytes) noexcept;
 
-  /// The calling thread's ring. The first call of a thread takes or maps one, with system calls but
-  /// no lock; later calls read a thread-local pointer. NULL if there is none: out of memory, too
-  /// many threads, or the child of a fork.
+  /// The calling thread's ring. A thread's first call takes a free ring or maps a new one, with
+  /// system calls but no lock. Later calls read a thread-local pointer. NULL if memory is short, if
+  /// there are too many threads, or in the child of a fork.
   Ring* current() noexcept {
     Ring* ring = thread_ring_;
     return ring != nullptr ? ring : acquire();
   }
 
-  /// The same if the thread has one already.
+  /// The calling thread's ring if it has one already, else NULL.
   static Ring* known() noexcept { return thread_ring_; }
 
-  /// By which ids of these rings' events are known.
   const IdCheck& id_check() const noexcept { return id_check_; }
 
-  /// How many rings there are; ring(i) for i below that may be NULL for an instant.
+  /// The number of rings. For i below it, ring(i) may be NULL for an instant.
   std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
   Ring* ring(std::uint32_t index) const noexcept {
     return rings_[index].load(std::memory_order_acquire);
   }
 
-  /// No thread gets a ring any more, and the calling thread loses its own: for the child of a fork.
+  /// For the child of a fork: from now on no thread gets a ring, and the calling thread loses its
+  /// own.
   void close_in_child() noexcept;
 
-  /// Name of the file of a ring.
   static std::array<char, kNameBytes> file_name(std::uint32_t index) noexcept;
 
  private:
@@ -79,11 +77,11 @@ class RingPool {
   void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
-  // Initial-exec: one load, no call of __tls_get_addr, which would also allocate at a thread's
-  // first use. These eight bytes, and a few of session/session_notes.cc, come out of the reserve of
-  // static TLS that the C library keeps for libraries loaded later (1,664 bytes in glibc; the pool
-  // is never unloaded, so not again at a reload). TLSDESC costs a call more, and not every compiler
-  // that we support has it. NOLINTNEXTLINE(readability-identifier-naming)
+  // With initial-exec this is one load. The default would call __tls_get_addr, which also allocates
+  // at a thread's first use; TLSDESC costs a call, too, and not all supported compilers have it.
+  // These eight bytes, and a few of session/session_notes.cc, come out of the static TLS that the C
+  // library reserves for libraries loaded later (1,664 bytes in glibc).
+  // NOLINTNEXTLINE(readability-identifier-naming)
   [[gnu::tls_model("initial-exec")]] static thread_local constinit Ring* thread_ring_;
 
   IdCheck id_check_;
@@ -91,10 +89,10 @@ class RingPool {
   std::atomic<std::uint32_t> count_{0};
   static constexpr std::uint64_t kDefaultBytes = std::uint64_t{2} << 20;
 
-  // All zeros at first: recorder.h says why.
+  // All members are zero before prepare() (recorder.h).
   std::atomic<std::uint64_t> ring_bytes_{0};  ///< 0: kDefaultBytes
   std::atomic<bool> usable_{false};
-  std::atomic<int> directory_{0};  ///< the descriptor and 1; 0: none
+  std::atomic<int> directory_{0};  ///< the descriptor plus 1; 0: none
   std::atomic<std::uint64_t> file_ring_bytes_{0};
   std::atomic<std::uint64_t> files_left_bytes_{0};
   std::atomic<std::uint32_t> without_file_{0};

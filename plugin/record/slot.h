@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in a ring: slots of 64 bytes. A record takes one slot, or two that follow each other.
+// A ring holds slots of 64 bytes. A record takes one slot, or two that follow each other.
 //
 //    byte 0        8        16       24   25   26    27    28      32                         64
 //    +---------+--------+--------+----+----+-----+-----+-------+----------------------------+
@@ -11,12 +11,13 @@
 //    second slot
 //    +---------+----------------------------------------------------------------------------+
 //
-// `commit` holds the slot's position in the endless sequence of the ring's slots, plus one, and is
-// stored last. The second slot's is stored before the first's, so a record is there as a whole or
-// not at all. A slot of an earlier lap, of a torn record or never written has another value there.
+// `commit` holds the slot's position plus one, and is stored last. Positions count on through all
+// laps of the ring. The second slot's commit word is stored before the first's, so a record is
+// visible as a whole or not at all. A slot that is from an earlier lap, torn or unused has another
+// value in its commit word.
 //
-// All integers are little-endian, all sizes are explicit. Nothing in a slot is a pointer that may
-// be followed: addresses are kept as numbers.
+// All integers are little-endian, and all sizes are explicit. No pointer in a slot may be followed:
+// addresses are kept as numbers.
 #ifndef RINGSIDE_PLUGIN_RECORD_SLOT_H
 #define RINGSIDE_PLUGIN_RECORD_SLOT_H
 
@@ -114,18 +115,17 @@ inline constexpr std::uint8_t kExtraSymmetric = 1;  ///< a symmetric kernel (v7)
 inline constexpr std::uint8_t kExtraCommName =
     2;  ///< variant is the communicator's name (v1 to v3)
 
-/// The second slot of a start, where there is one.
+/// The second slot of a start, if it has one.
 struct Extra {
-  std::uint64_t foreign_context;  // as NCCL gave them, with kFlagForeign
+  std::uint64_t foreign_context;  // the values that NCCL passed; valid with kFlagForeign
   std::uint64_t foreign_parent;
   std::uint64_t user_tag;
   std::uint64_t comm_hash;
   std::uint64_t parent_group;
-  std::uint64_t stream_or_wr;  // CeColl's stream; a work request's id
+  std::uint64_t stream_or_wr;  // the stream of a CeColl, or the id of a work request
   std::int32_t rank_or_qp;
   std::uint8_t channels, warps;
-  std::uint8_t
-      variant;  // name code of the kernel's variant, or of the communicator (kExtraCommName)
+  std::uint8_t variant;  // name code of the kernel's variant, or of the communicator
   std::uint8_t flags;
 };
 static_assert(sizeof(Extra) == 56);

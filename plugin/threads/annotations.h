@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clang is told of mutexes and of threads, and checks with -Wthread-safety: which mutex guards
-// a member, which thread alone may call a function. Other compilers see nothing of it.
+// Annotations that clang checks with -Wthread-safety: which mutex guards a member, and which thread
+// alone may call a function. Other compilers ignore them.
 #ifndef RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H
 #define RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H
 
@@ -25,7 +25,7 @@
 
 #define RINGSIDE_ACQUIRE(...) RINGSIDE_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
 #define RINGSIDE_RELEASE(...) RINGSIDE_THREAD_ATTRIBUTE(release_capability(__VA_ARGS__))
-/// After the call, clang takes the capability for held.
+/// After the call, clang assumes that the capability is held.
 #define RINGSIDE_ASSERT_CAPABILITY(...) RINGSIDE_THREAD_ATTRIBUTE(assert_capability(__VA_ARGS__))
 
 #endif  // RINGSIDE_PLUGIN_THREADS_ANNOTATIONS_H

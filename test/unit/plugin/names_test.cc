@@ -53,10 +53,10 @@ TEST_CASE("handles decode to what they were made of") {
   CHECK(event_ring(id) == 4095);
   CHECK(event_counter(id) == kCounterMask);
   CHECK(is_recorded(id));
-  CHECK_FALSE(is_left_out(id));
+  CHECK_FALSE(is_unrecorded(id));
   const EventId none = not_recorded_id(EventType::kColl, NotRecorded::kDropped);
   CHECK(is_event_id(none));
-  CHECK(is_left_out(none));
+  CHECK(is_unrecorded(none));
   CHECK_FALSE(is_recorded(none));
   CHECK(event_type(none) == EventType::kColl);
   CHECK(not_recorded_reason(none) == NotRecorded::kDropped);
@@ -97,7 +97,7 @@ TEST_CASE("datatypes and bandwidth factors are nccl-tests'") {
   CHECK(size_factor("AllReduce", 4) == 1);
 }
 
-TEST_CASE("The pairs of names of a program are met, although they lie close together") {
+TEST_CASE("The pairs of names of a program are cached, although they lie close together") {
   record::RingPool pool;
   pool.prepare();
   record::Ring* const ring = pool.current();
@@ -122,25 +122,26 @@ TEST_CASE("The pairs of names of a program are met, although they lie close toge
   pairs.emplace_back(names[16], names[17]);
   pairs.emplace_back(names[15], names[18]);
   for (const auto& [first, second] : pairs) {
-    record::AllNames::codes(*ring, first, second);
+    record::ResolvedNames::codes(*ring, first, second);
   }
   std::size_t forgotten = 0;
   for (const auto& [first, second] : pairs) {
-    forgotten += record::MetNames::codes(*ring, first, second) < 0 ? 1 : 0;
+    forgotten += record::CachedNames::codes(*ring, first, second) < 0 ? 1 : 0;
   }
   CHECK(forgotten <= 5);  // three or more of 24 in one of 64 places for two
   pool.close_in_child();
 }
 
-TEST_CASE("Memory that has another name by now has another code, also for names that were met") {
+TEST_CASE("Memory that has another name by now has another code, also for names that were cached") {
   record::RingPool pool;
   pool.prepare();
   record::Ring* const ring = pool.current();
   REQUIRE(ring != nullptr);
   // As the callbacks ask: quickly, and in full where that says nothing.
   const auto code_of = [&](const char* text) {
-    const int met = record::MetNames::code(*ring, text);
-    return static_cast<std::uint8_t>(met >= 0 ? met : record::AllNames::code(*ring, text));
+    const int cached = record::CachedNames::code(*ring, text);
+    return static_cast<std::uint8_t>(cached >= 0 ? cached
+                                                 : record::ResolvedNames::code(*ring, text));
   };
   char memory[64] = "AllReduce";
   const std::uint8_t all_reduce = code_of(memory);
@@ -159,20 +160,21 @@ TEST_CASE("Memory that has another name by now has another code, also for names 
   const std::uint8_t third = code_of(memory);
   CHECK(first != second);
   CHECK(second != third);
-  CHECK(record::MetNames::code(*ring, memory) == -1);
+  CHECK(record::CachedNames::code(*ring, memory) == -1);
   // Pairs are met as pairs; NULL never is.
   std::strcpy(memory, "AllReduce");
   const char* const datatype = "ncclFloat32";
-  const int both = record::AllNames::codes(*ring, memory, datatype);
+  const int both = record::ResolvedNames::codes(*ring, memory, datatype);
   CHECK(both == (all_reduce | record::known_name_code(datatype) << 8));
-  CHECK(record::MetNames::codes(*ring, memory, datatype) == both);
-  CHECK(record::MetNames::codes(*ring, datatype, memory) == -1);
+  CHECK(record::CachedNames::codes(*ring, memory, datatype) == both);
+  CHECK(record::CachedNames::codes(*ring, datatype, memory) == -1);
   std::strcpy(memory, "AllGather");
-  CHECK(record::MetNames::codes(*ring, memory, datatype) == -1);
-  CHECK(record::AllNames::codes(*ring, nullptr, nullptr) == 0);
-  CHECK(record::AllNames::codes(*ring, memory, nullptr) == record::known_name_code("AllGather"));
-  CHECK(record::MetNames::codes(*ring, nullptr, nullptr) == -1);
-  CHECK(record::MetNames::codes(*ring, memory, nullptr) == -1);
-  CHECK(record::MetNames::code(*ring, nullptr) == -1);
+  CHECK(record::CachedNames::codes(*ring, memory, datatype) == -1);
+  CHECK(record::ResolvedNames::codes(*ring, nullptr, nullptr) == 0);
+  CHECK(record::ResolvedNames::codes(*ring, memory, nullptr) ==
+        record::known_name_code("AllGather"));
+  CHECK(record::CachedNames::codes(*ring, nullptr, nullptr) == -1);
+  CHECK(record::CachedNames::codes(*ring, memory, nullptr) == -1);
+  CHECK(record::CachedNames::code(*ring, nullptr) == -1);
   pool.close_in_child();
 }
