@@ -15,7 +15,7 @@ namespace ringside::exporting {
 
 struct TypeAccount {
   std::uint64_t produced = 0, written = 0, merged = 0, filtered = 0, stale = 0, held = 0;
-  std::uint64_t rotated = 0;  ///< written or merged once, in segments that are deleted
+  std::uint64_t rotated = 0;  ///< callbacks of lines in segments that were deleted
   std::uint64_t sampled_out = 0;
   std::uint64_t in_rings = 0;
   std::uint64_t dropped_ring_full = 0, dropped_no_ring = 0, dropped_parent = 0;
@@ -28,14 +28,14 @@ struct TypeAccount {
 };
 
 struct ThreadAccount {
-  std::int32_t tid = 0;  ///< 0: all threads that have ended, together
+  std::int32_t tid = 0;  ///< 0: the sum of all threads that have ended
   std::uint64_t produced = 0, dropped = 0;
 };
 
 struct Account {
   std::array<TypeAccount, record::kAccountTypes> by_type{};
   std::vector<ThreadAccount> by_thread;
-  /// Events, not callbacks: what became of their callbacks is in by_type.
+  /// Evicted events. Their callbacks are counted in by_type.
   std::array<std::uint64_t, record::kAccountTypes> given_up{};
 };
 

@@ -31,8 +31,8 @@ void BandwidthCounters::add(const assemble::Operation& operation,
   of.changes.push({operation.enqueue_start_ns, static_cast<std::int64_t>(operation.bytes)});
   of.changes.push({std::max(operation.end_ns, operation.enqueue_start_ns),
                    -static_cast<std::int64_t>(operation.bytes)});
-  // Operations of a communicator run one after the other. Where stamps say otherwise, the counter
-  // shows the part that belongs to this operation alone.
+  // Operations of a communicator run one after the other. If their time stamps overlap, the counter
+  // shows only the part after the end of the one before.
   const std::int64_t start_ns = std::max(operation.start_ns, of.last_busbw_end_ns);
   if (operation.kind != assemble::OperationKind::kColl || start_ns >= operation.end_ns) {
     return;
@@ -58,7 +58,8 @@ void BandwidthCounters::complete_until(std::int64_t ts_ns) {
 }
 
 void BandwidthCounters::write_changes(std::uint32_t context, std::int64_t until_ns) {
-  // While an operation hangs, the changes of later ones must not pile up, so its bytes come late.
+  // While an operation hangs, later changes must not pile up: beyond this number they are written
+  // before its own.
   constexpr std::size_t kMostChanges = 1U << 16;
   Counters& of = counters_[context];
   while (!of.changes.empty() &&

@@ -21,11 +21,11 @@ class BandwidthCounters {
  public:
   BandwidthCounters(LineWriter& lines, RowNames& names) : lines_(lines), names_(names) {}
 
-  /// A communicator was opened, or closed.
+  /// Call this when a communicator was opened or closed.
   void communicator(const assemble::Communicator& communicator);
-  /// An operation is completed. One without execution times changes nothing.
+  /// Adds a completed operation. An operation without execution times changes nothing.
   void add(const assemble::Operation& operation, const assemble::Communicator& communicator);
-  /// All operations that were enqueued before this time have been added.
+  /// Writes the counters up to this time. All operations enqueued before it must have been added.
   void complete_until(std::int64_t ts_ns);
 
  private:

@@ -16,7 +16,7 @@
 namespace ringside::exporting {
 namespace {
 
-// The part of zlib's interface that is used; stable since zlib 1.2.4.
+// The part of zlib's interface that we use. It is stable since zlib 1.2.4.
 struct Zlib {
   void* (*gzdopen)(int, const char*) = nullptr;
   int (*gzwrite)(void*, const void*, unsigned) = nullptr;
@@ -57,7 +57,7 @@ GzipWriter::GzipWriter(std::string path)
   if (target_ < 0) {
     return;
   }
-  // zlib closes the descriptor that it is given; ours stays, to ask for the size.
+  // zlib closes the descriptor that it gets. We keep our own to query the file's size.
   given_ = record::own_descriptor(fcntl(target_, F_DUPFD_CLOEXEC, 0));
   gzip_ = given_ >= 0 ? zlib().gzdopen(given_, "wb1") : nullptr;
   if (gzip_ == nullptr && given_ >= 0) {
@@ -67,7 +67,7 @@ GzipWriter::GzipWriter(std::string path)
 
 GzipWriter::~GzipWriter() {
   if (gzip_ != nullptr) {
-    // It writes what it holds, for which there may be no room any more: not into the file.
+    // gzclose writes the rest of its buffer. There may be no room for it, so it goes to /dev/null.
     if (const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
       dup3(nowhere, given_, O_CLOEXEC);
       close(nowhere);
@@ -76,7 +76,7 @@ GzipWriter::~GzipWriter() {
   }
   if (target_ >= 0) {
     close(target_);
-    unlink(temporary_.c_str());  // is gone already if it got its name
+    unlink(temporary_.c_str());  // does nothing if the file was renamed
   }
   if (source_ >= 0) {
     close(source_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Compression by the zlib of the machine, looked up when it is first wanted: the plugin must load
-// where there is none. Used by the drain thread alone.
+// Compression with the machine's zlib. It is loaded at its first use, because the plugin must load
+// on machines without zlib, too. Used by the drain thread alone.
 #ifndef RINGSIDE_PLUGIN_EXPORT_GZIP_H
 #define RINGSIDE_PLUGIN_EXPORT_GZIP_H
 
@@ -15,10 +15,9 @@
 
 namespace ringside::exporting {
 
-/// True if libz.so.1 can be loaded.
 bool has_zlib();
 
-/// Makes `path`.gz of a file, piece by piece, in a temporary file that gets its name when it is
+/// Compresses a file to `path`.gz, piece by piece. A temporary file gets that name when it is
 /// complete.
 class GzipWriter {
  public:
@@ -34,8 +33,8 @@ class GzipWriter {
   std::uint64_t written_bytes() const;
 
   enum class Progress { kMore, kDone, kFailed };
-  /// Compresses the next piece. After kDone the new file is there beside the source; after kFailed
-  /// there is nothing but the source.
+  /// Compresses the next piece. After kDone the new file exists beside the source. After kFailed
+  /// only the source exists.
   Progress step();
 
  private:
@@ -45,13 +44,13 @@ class GzipWriter {
   std::string temporary_;
   int source_ = -1;
   int target_ = -1;
-  int given_ = -1;  // zlib's, of the same file
+  int given_ = -1;  // zlib's descriptor of the same file
   void* gzip_ = nullptr;
   std::vector<char> piece_;
 };
 
-/// Adds a part of what is compressed in a file to a trace, for as long as `is_wanted` says so.
-/// False on error, with errno: ECANCELED if it is not wanted any more.
+/// Decompresses a file and adds its bytes `from` to `to` to a trace. Returns false with errno on an
+/// error; ECANCELED once `is_wanted` returns false.
 bool copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
                     const std::function<bool()>& is_wanted);
 

@@ -8,7 +8,7 @@
 namespace ringside::exporting {
 namespace {
 
-// Length of what can be taken over as it is at the start of text.
+// Returns how many bytes at the start of `text` need no escape.
 std::size_t plain_length(std::string_view text) {
   const auto end = std::find_if(text.begin(), text.end(), [](char c) {
     return c < 0x20 || c == 0x7F || c == '"' || c == '\\' || (c & 0x80) != 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Builds JSON text in a buffer: no printf, no locale, no allocation once the buffer has grown. All
-// that is short is inline, so that the copying of constant texts is a few moves.
+// Builds JSON text in a buffer. It uses no printf and no locale, and allocates nothing once the
+// buffer has grown. Short functions are inline, so that copying a constant text is a few
+// instructions.
 #ifndef RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 #define RINGSIDE_PLUGIN_EXPORT_JSON_TEXT_H
 
@@ -30,14 +31,14 @@ class JsonText {
     return *this;
   }
 
-  /// "0x..." in quotes, for what does not fit into a double.
+  /// Adds "0x..." in quotes, for numbers that a double cannot hold.
   JsonText& hex(std::uint64_t value) {
     char* const at = append(room(kMostDigits), "\"0x");
     end_ = append(std::to_chars(at, at + 16, value, 16).ptr, "\"");
     return *this;
   }
 
-  /// Nanoseconds as microseconds with three decimals.
+  /// Adds nanoseconds as microseconds with three decimals.
   JsonText& microseconds(std::int64_t ns) {
     if (ns < 0) {
       ns = 0;
@@ -50,19 +51,20 @@ class JsonText {
     return raw({decimals, sizeof decimals});
   }
 
-  /// A number with three decimals; value must be finite.
+  /// Adds a number with three decimals. It must be finite.
   JsonText& fixed(double value) {
-    constexpr std::size_t kMost = 330;  // of the largest double
+    constexpr std::size_t kMost = 330;  // length of the largest double
     char* const at = room(kMost);
     end_ = std::to_chars(at, at + kMost, value, std::chars_format::fixed, 3).ptr;
     return *this;
   }
 
-  /// A quoted string: control characters, quotes and backslashes escaped, bytes that are not UTF-8
-  /// replaced by U+FFFD.
+  /// Adds a quoted string. Control characters, quotes and backslashes are escaped. Bytes that are
+  /// not UTF-8 are replaced by U+FFFD.
   JsonText& string(std::string_view text);
 
-  // Members of an object; each begins with a comma, so that none is the first.
+  // These add a member of an object. Each begins with a comma, so it must not be the object's
+  // first.
   template <std::integral T>
   JsonText& member(std::string_view key, T value) {
     return this->key(key).integer(value);
@@ -87,10 +89,10 @@ class JsonText {
   void clear() { end_ = buffer_.get(); }
 
  private:
-  static constexpr std::size_t kMostDigits = 24;  // of an integer, with its quotes
+  static constexpr std::size_t kMostDigits = 24;  // length of an integer in quotes
   static constexpr std::size_t kFirst_bytes = 4096;
 
-  /// Where the text ends, with space for `bytes` more.
+  /// Returns the end of the text, with space for `bytes` more.
   char* room(std::size_t bytes) {
     if (static_cast<std::size_t>(limit_ - end_) < bytes) [[unlikely]] {
       grow(bytes);
@@ -98,7 +100,7 @@ class JsonText {
     return end_;
   }
   char* append(char* at, std::string_view text) {
-    // Not memcpy: an empty text may have no address.
+    // memcpy would be wrong here: an empty text may have a NULL address.
     std::copy_n(text.data(), text.size(), at);
     return end_ = at + text.size();
   }

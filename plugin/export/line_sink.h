@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What takes the lines of a trace: a file, or, to measure the making of lines alone, memory.
+// The interface that takes the lines of a trace. It is a file, or memory for a benchmark of the
+// making of lines.
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
 #define RINGSIDE_PLUGIN_EXPORT_LINE_SINK_H
 
@@ -13,7 +14,7 @@ namespace ringside::exporting {
 
 class LineSink {
  public:
-  /// Adds a line (with its newline) and what it stands for.
+  /// Adds a line with its newline, and the callbacks that it stands for.
   virtual void add(std::string_view line, const assemble::Tally& tally) = 0;
 
  protected:
@@ -23,7 +24,6 @@ class LineSink {
   ~LineSink() = default;
 };
 
-/// Keeps the lines as one text.
 struct TextSink final : LineSink {
   std::string text;
   void add(std::string_view line, const assemble::Tally&) override { text.append(line); }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Puts one line of Chrome JSON together and hands it on: the members that all lines of a kind begin
-// with, and how a line ends. Used by the drain thread, and by whoever recovers a trace.
+// Builds one line of Chrome JSON and passes it to the sink. This class knows the members with which
+// all lines of a kind begin, and how a line ends. Used by one thread: the drain thread, or a
+// recovery.
 #ifndef RINGSIDE_PLUGIN_EXPORT_LINE_WRITER_H
 #define RINGSIDE_PLUGIN_EXPORT_LINE_WRITER_H
 
@@ -17,46 +18,41 @@ class LineWriter {
  public:
   explicit LineWriter(LineSink& sink) : sink_(sink) {}
 
-  /// The process that all lines are of. `run_id` goes into the ids of arrows.
+  /// Sets the process that all lines name. `run_id` becomes part of the ids of arrows.
   void set_process(int pid, std::uint64_t run_id) {
     pid_ = pid;
     run_id_ = run_id;
   }
   int pid() const { return pid_; }
-  /// The id of the arrow from an operation's enqueue to its execution.
+  /// Returns the id of the arrow from an operation's enqueue to its execution.
   std::uint64_t arrow_id(std::uint64_t operation) const { return (run_id_ << 32) | operation; }
 
-  // Each of these begins a line, whose further members the caller adds. end() ends it.
+  // Each of the next functions begins a line. The caller adds further members and calls end().
 
-  /// A metadata line up to the first member of `args`. `before` stands in front of it.
+  /// Begins a metadata line, up to the first member of `args`. `before` is text in front of the
+  /// line.
   JsonText& begin_metadata(std::string_view name, std::string_view before = {});
-  /// A slice of a thread.
   JsonText& begin_slice(std::string_view category, std::string_view name, std::int32_t tid,
                         std::int64_t start_ns, std::int64_t end_ns);
-  /// The begin (`phase` is b) of an asynchronous slice, whose end is end_async().
+  /// Begins the line that starts an asynchronous slice (`phase` is b). end_async() writes its other
+  /// line.
   JsonText& begin_async(std::string_view category, std::string_view name, std::uint64_t id,
                         std::int32_t tid, std::int64_t ts_ns) {
     return begin_async_phase('b', category, name, id, tid, ts_ns);
   }
-  /// A line of any other form.
   JsonText& begin() {
     line_.clear();
     return line_;
   }
 
-  /// Ends the line and its `args`, and hands it on with the callbacks for which it stands.
+  /// Ends the line and its `args`, and passes it to the sink with the callbacks that it stands for.
   void end(const assemble::Tally& tally = {});
-  /// Ends a line that has no `args`.
   void end_without_args();
-  /// The whole line that ends an asynchronous slice.
   void end_async(std::string_view category, std::string_view name, std::uint64_t id,
                  std::int32_t tid, std::int64_t ts_ns);
-  /// A whole counter line.
   void counter(std::string_view name, std::string_view unit, std::int64_t ts_ns, double value);
-  /// The last line, and the closing bracket.
   void end_file();
 
-  /// The line that was begun, or ended, last.
   JsonText& line() { return line_; }
 
  private:

@@ -21,13 +21,14 @@ std::size_t bucket_of(const Bounds& bounds, Value value) {
                                   bounds.begin());
 }
 
-// A bandwidth or a duration from an enqueue or a place in a queue would be of something else.
+// True if the times are those of the execution, not of an enqueue or of a wait in the proxy's
+// queue.
 bool is_timed(const Operation& operation) {
   return (operation.times_from == TimesFrom::kGpu || operation.times_from == TimesFrom::kProxy) &&
          operation.start_ns != assemble::kUnknownTime && operation.end_ns > operation.start_ns;
 }
 
-// nccl-tests' size; 0 if it cannot be told.
+// Returns nccl-tests' size; 0 if it is not known.
 std::uint64_t message_bytes(const Operation& operation, const Communicator& communicator) {
   const std::uint64_t factor = assemble::size_factor(operation.func, 2) == 1 ? 1
                                : communicator.has_size && communicator.nranks > 0
@@ -38,7 +39,7 @@ std::uint64_t message_bytes(const Operation& operation, const Communicator& comm
   return operation.has_bytes && fits ? operation.bytes * factor : 0;
 }
 
-// Sends and receives have no factor; in a communicator of one rank nothing crosses a bus.
+// Sends and receives have no factor of busbw. In a communicator of one rank, nothing crosses a bus.
 bool has_busbw(const Operation& operation, const Communicator& communicator) {
   return operation.kind == assemble::OperationKind::kP2p ||
          (communicator.has_size && communicator.nranks > 1);

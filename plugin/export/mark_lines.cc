@@ -57,7 +57,7 @@ void MarkLines::write_instant(const assemble::Mark& mark) {
       .raw(",\"name\":")
       .string(mark.text)
       .raw(",\"args\":{");
-  // A mark without a number is the plugin's own.
+  // A mark without a number was set by the plugin itself.
   lines_.end({.marks = mark.number != 0 ? 1U : 0U});
 }
 

@@ -17,7 +17,7 @@ class MarkLines {
   explicit MarkLines(LineWriter& lines) : lines_(lines) {}
 
   void write(const assemble::Mark& mark);
-  /// A mark of the plugin's own, for the process as a whole.
+  /// Writes a mark that the plugin itself sets, for the whole process.
   void write_of_process(std::int64_t ts_ns, std::string_view text);
 
  private:

@@ -28,7 +28,7 @@ std::string number(std::uint64_t value) {
   return std::to_string(value);
 }
 
-// name="value", escaped as both forms want it.
+// Returns name="value", with the escapes that both forms require.
 std::string label(std::string_view name, std::string_view value) {
   std::string text(name);
   text += "=\"";
@@ -49,8 +49,8 @@ std::string label(std::string_view name, std::string_view value) {
   return text + '"';
 }
 
-// The processes of a host are scraped together, and those of several jobs and containers may be
-// among them: the rank alone does not tell them apart.
+// The processes of a host are scraped together. They may be of several jobs and containers, so the
+// rank alone does not identify a process.
 std::string process_label(const ProcessFacts& process) {
   const std::string labels =
       label("host", process.host) + "," + label("pid", std::to_string(process.pid));
@@ -71,8 +71,8 @@ class Writer {
  public:
   explicit Writer(MetricsForm form) : is_open_metrics_(form == MetricsForm::kOpenMetrics) {}
 
-  // A family of metrics begins. A counter's name is without "_total", which its samples have; the
-  // forms differ in which of both the type is given for.
+  // Begins a family of metrics. `name` of a counter is without "_total", which its samples have.
+  // OpenMetrics gives the type for the name without it, Prometheus for the name with it.
   void family(std::string_view name, Kind kind, std::string_view unit, std::string_view help) {
     family_ = name;
     const bool is_counter = kind == Kind::kCounter;
@@ -94,8 +94,8 @@ class Writer {
     line(sample_, labels, number(value));
   }
 
-  // Counts of single buckets; the text's are of all up to a bound. Without a sum: that of
-  // bandwidths would only serve to make a mean of means.
+  // Adds a histogram. `counts` has the count of each bucket, while the text needs the count of all
+  // values up to a bound. There is no sum: a sum of bandwidths would only invite a mean of means.
   template <typename Bounds, typename Counts>
   void buckets(const std::string& labels, const Bounds& bounds, double unit, const Counts& counts) {
     std::uint64_t below = 0;
@@ -132,8 +132,7 @@ struct InFlightSums {
   double oldest_s = 0;
 };
 
-// What has the same labels is one series, whatever it was in the process: a communicator that is
-// made again may have the same identity.
+// One series for each set of labels. A communicator that is made again may have the same labels.
 struct Series {
   std::map<std::string, MetricSums> sums;
   std::map<std::string, InFlightSums> in_flight;

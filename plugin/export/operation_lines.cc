@@ -156,7 +156,7 @@ void OperationLines::write(const assemble::Call& call, const assemble::Tally& ta
       call.nests
           ? lines_.begin_slice(schema::kCategoryApi, name_, call.tid, call.start_ns, end_ns)
           : lines_.begin_async(schema::kCategoryApi, name_, call.id, call.tid, call.start_ns);
-  if (enqueue && !call.sampled_out) {  // as the operation's line has it
+  if (enqueue && !call.sampled_out) {  // the operation's line says the same
     line.member_hex("bind_id", lines_.arrow_id(call.operation)).member_true("flow_out");
   }
   line.raw(",\"args\":{\"type\":").string(assemble::type_name(call.type));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the first line of a trace tells of the process. Filled by drain/process_info.
+// The facts of the process in the first line of a trace. drain/process_info fills them in.
 #ifndef RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
 #define RINGSIDE_PLUGIN_EXPORT_PROCESS_FACTS_H
 
@@ -19,12 +19,12 @@ struct ProcessFacts {
   std::uint64_t run_id = 0;
   std::string job, host, boot_id;
   int pid = 0;
-  int launcher_rank = -1;  ///< -1: no launcher said
+  int launcher_rank = -1;  ///< -1: the launcher set none
   std::string launcher_rank_from;
   std::int64_t base_time_s = 0;
   std::int64_t start_ns = 0;
-  std::uint32_t segment = 1;          ///< of this file; of a dump: the oldest that is in it
-  std::int64_t segment_start_ns = 0;  ///< nothing that was written earlier is in it
+  std::uint32_t segment = 1;  ///< number of this file's segment, or of the oldest one in a dump
+  std::int64_t segment_start_ns = 0;  ///< the file has nothing that was written earlier
   int nccl_version = 0;               ///< as ncclGetVersion gives it; 0: not known
   int abi_version = 0;
   std::string_view clock;
@@ -34,7 +34,7 @@ struct ProcessFacts {
   std::vector<std::pair<std::string, std::string>> environment;
 };
 
-/// "2.29.7" of 22907.
+/// Returns "2.29.7" for 22907.
 std::string nccl_version_text(int version);
 
 }  // namespace ringside::exporting

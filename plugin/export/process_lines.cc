@@ -28,7 +28,8 @@ void string_map(JsonText& line, const std::vector<std::pair<std::string, std::st
 }  // namespace
 
 std::string nccl_version_text(int version) {
-  // Before 2.9 the minor version had three digits less; no release with a profiler is that old.
+  // Versions before 2.9 are encoded in another way. No release with a profiler interface is that
+  // old.
   return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
          std::to_string(version % 100);
 }
@@ -244,7 +245,7 @@ void ProcessLines::account(const Account& account, std::int64_t ts_ns, bool fina
     }
   }
   line.raw(first_given_up ? "" : "}").key("by_thread").raw("[");
-  // The length of a line is bounded. So many threads do not call NCCL in any real process.
+  // This bounds the length of the line. No real process has so many threads that call NCCL.
   constexpr std::size_t kMostThreads = 500;
   for (std::size_t i = 0; i < account.by_thread.size() && i < kMostThreads; ++i) {
     const ThreadAccount& of = account.by_thread[i];

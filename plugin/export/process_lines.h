@@ -21,25 +21,24 @@
 
 namespace ringside::exporting {
 
-/// How a trace file ends.
 struct TraceEnd {
   std::uint32_t next_segment = 0;  ///< the number of the segment that goes on; 0: none does
   bool recovered = false;          ///< `ringside recover` wrote this end, not the process
-  /// Where the process still runs: the time from its last sign of life to the reading of its rings.
+  /// If the process still runs: the time from its last sign of life to the reading of its rings.
   std::optional<std::int64_t> silent_ns = std::nullopt;
-  /// The application's marks and ranges that are not in the trace, since the process began. A trace
-  /// that its process has closed leaves out a count of 0. A recovered trace without a count does
-  /// not know it.
+  /// How many of the application's marks and ranges are not in the trace, since the process began.
+  /// When the process itself ends the trace, a count of 0 is not written. In a recovered trace, a
+  /// count that is missing is not known.
   std::optional<std::uint64_t> marks_lost = std::nullopt, ranges_lost = std::nullopt;
 };
 
-/// From a start to a stop, and what is recorded in between.
+/// A window: from a start to a stop, with the event types recorded in between.
 struct Window {
   std::uint32_t number;
   std::int64_t start_ns;
-  std::int64_t end_ns = assemble::kUnknownTime;      ///< unknown: it has not ended
-  std::int64_t changed_ns = assemble::kUnknownTime;  ///< when `events` became what they are
-  bool mask_changed = false;  ///< it ended because somebody else changed NCCL's activation mask
+  std::int64_t end_ns = assemble::kUnknownTime;      ///< unknown: the window is open
+  std::int64_t changed_ns = assemble::kUnknownTime;  ///< when `events` were last changed
+  bool mask_changed = false;  ///< it ended because other code changed NCCL's activation mask
   std::vector<std::string_view> events;
 };
 
@@ -47,11 +46,11 @@ class ProcessLines {
  public:
   explicit ProcessLines(LineWriter& lines) : lines_(lines) {}
 
-  /// The first line, and Chrome's own lines that name the process.
+  /// Writes the first line, and Chrome's own lines that name the process.
   void begin(const ProcessFacts& facts, bool dump);
-  /// The last line and the closing bracket.
   void end(std::int64_t ts_ns, std::uint64_t operations, const TraceEnd& how);
-  /// The first line with its newline. A dump copies what follows it.
+  /// The first line with its newline. A dump has a first line of its own and copies the lines that
+  /// follow.
   const std::string& first_line() const { return first_line_; }
 
   void thread(std::int32_t tid, std::string_view name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The lines of what an operation does: its proxy operations, steps and kernel channels. Also the
-// lines of events that belong to no operation.
+// The lines of an operation's proxy operations, steps and kernel channels, and of events that
+// belong to no operation.
 #ifndef RINGSIDE_PLUGIN_EXPORT_ROW_LINES_H
 #define RINGSIDE_PLUGIN_EXPORT_ROW_LINES_H
 
@@ -25,9 +25,9 @@ class RowLines {
   void write(const assemble::CopyEngineRow& row, const assemble::Tally& tally);
 
  private:
-  /// Begins the line at which a row begins, up to the members that all rows have.
+  /// Begins the line that starts a row, up to the members that all rows have.
   JsonText& begin(std::string_view category, std::string_view name, const assemble::ChildRow& row);
-  /// Ends that line, and adds the line at which the row ends, unless it is in flight.
+  /// Ends that line. Adds the line that ends the row, unless the row is in flight.
   void end(std::string_view category, std::string_view name, const assemble::ChildRow& row,
            const assemble::Tally& tally);
 

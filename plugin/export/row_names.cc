@@ -29,7 +29,7 @@ std::string_view RowNames::of_channel(std::uint32_t context, std::string_view wh
   return text_;
 }
 
-// A process can have many communicators, so this compares none of them with another.
+// A process can have many communicators, so this does not compare each with all others.
 void RowNames::count_rank(Names& of, const assemble::Communicator& communicator) {
   if (of.has_hash && !several_ranks_ && --ranks_[of.hash].contexts == 0) {
     ranks_.erase(of.hash);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of the rows of a timeline. A row is named after its communicator. Where the process has
+// The names of the rows of a timeline. A row is named after its communicator. If the process has
 // several ranks of one communicator, the name also has the rank.
 #ifndef RINGSIDE_PLUGIN_EXPORT_ROW_NAMES_H
 #define RINGSIDE_PLUGIN_EXPORT_ROW_NAMES_H
@@ -18,14 +18,16 @@ namespace ringside::exporting {
 
 class RowNames {
  public:
-  /// A communicator was opened, or more is known of it.
+  /// Call this when a communicator was opened, or when more is known of it.
   void learn(const assemble::Communicator& communicator);
 
-  /// The row of a communicator's operations. Valid until the next call of learn().
+  /// Returns the name of the row of a communicator's operations. Valid until the next call of
+  /// learn().
   std::string_view operations(std::uint32_t context) { return names(context).operations; }
-  /// `what` for the rank of this context. Valid until the next call of this class.
+  /// Returns the name of the row `what` of this context's rank. Valid until the next call of this
+  /// class.
   std::string_view of_rank(std::uint32_t context, std::string_view what);
-  /// Likewise, with the number of a channel behind it.
+  /// Like of_rank(), followed by the number of a channel.
   std::string_view of_channel(std::uint32_t context, std::string_view what, int channel,
                               std::string_view behind = {});
 
@@ -47,7 +49,7 @@ class RowNames {
     std::size_t contexts = 0;
   };
   std::vector<Names> names_;  ///< by context
-  /// By hash: the rank that all contexts of a communicator have, until several_ranks_.
+  /// By hash: the rank of a communicator's contexts, as long as they all have the same rank.
   std::unordered_map<std::uint64_t, OneRank> ranks_;
   bool several_ranks_ = false;
   std::string text_;

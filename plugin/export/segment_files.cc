@@ -21,11 +21,12 @@ constexpr std::uint64_t kMiB = 1U << 20;
 constexpr std::uint64_t kParts = 8;
 constexpr std::uint64_t kLeastSegment_bytes = kMiB;
 constexpr std::uint64_t kMostSegment_bytes = 64 * kMiB;
-// Where the next segment could not be begun, it is tried again after this time.
+// If the next segment could not be begun, the next attempt is made after this time.
 constexpr std::int64_t kRetryAfter_ns = 1'000'000'000;
-// Left free in a segment for what one event adds and for its last lines (clock, account, end).
+// Room that a segment keeps for the lines of one event and for its last lines (clock, account,
+// end).
 constexpr std::uint64_t kMargin_bytes = 128U << 10;
-// A piece that does not get smaller gets hardly greater.
+// An upper bound of a compressed piece: text that zlib cannot shrink grows very little.
 constexpr std::uint64_t kCompressedPiece_bytes =
     GzipWriter::kPiece_bytes + (GzipWriter::kPiece_bytes >> 4);
 
@@ -33,7 +34,7 @@ std::uint64_t segment_bytes_of(const SegmentLimits& limits) {
   return std::clamp(limits.most_bytes / kParts, kLeastSegment_bytes, kMostSegment_bytes);
 }
 
-// Later names follow the first one's in the alphabet: ".json" comes before ".s000002.json".
+// Names of later segments sort after the first one's: ".json" comes before ".s000002.json".
 std::string segment_path(const std::string& first, std::uint32_t number) {
   constexpr std::string_view kEnding = ".json";
   std::array<char, 24> part{};
@@ -58,8 +59,8 @@ SegmentFiles::~SegmentFiles() {
   finish();
 }
 
-// Without a descriptor, and with errno, if there is no room for it: then there is no such file.
-// Needs no memory once there is one.
+// Makes a segment's file. On failure the segment has no descriptor, errno is set, and no file is
+// left. Allocates nothing once the file exists.
 SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, std::string path,
                                               const SegmentHeader& header) {
   Segment made;
@@ -67,8 +68,8 @@ SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, std::string 
   made.path = std::move(path);
   made.file = create_private(made.path);
   if (limits_.in_memory) {
-    // Beyond the end of the file, so that its size says what is written. A full tmpfs is found out
-    // here and not in the middle of a segment.
+    // Allocates beyond the end of the file, whose size still tells how much is written. A full
+    // tmpfs is noticed here, not in the middle of a segment.
     const auto size = static_cast<off_t>(segment_bytes_);
     if (made.file < 0 || fallocate(made.file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
       if (made.file >= 0) {
@@ -118,7 +119,8 @@ bool SegmentFiles::is_full(std::int64_t now_ns) const {
   const bool old = limits_.most_age_ns != 0 &&
                    now_ns - current_.start_ns > limits_.most_age_ns / std::int64_t{kParts};
   const std::uint64_t size = bytes() + buffered_bytes();
-  // First lines that are longer than a segment must not make a file for each event.
+  // If the first lines alone are longer than a segment, there must not be a new file for each
+  // event.
   const std::uint64_t full_at = std::max(segment_bytes_ - kMargin_bytes, current_.header_bytes * 2);
   return old || (limits_.most_bytes != 0 && size >= full_at);
 }
@@ -128,7 +130,7 @@ std::string SegmentFiles::path_of_next() const {
 }
 
 bool SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
-  delete_file(std::exchange(next_, {}));  // memory was too short to go on with it
+  delete_file(std::exchange(next_, {}));  // an earlier call ran out of memory
   if (limits_.in_memory) {
     while (!closed_.empty() && kept_bytes() + segment_bytes_ > limits_.most_bytes) {
       delete_oldest();
@@ -151,11 +153,11 @@ void SegmentFiles::discard_next(std::int64_t now_ns) {
 }
 
 void SegmentFiles::close_current() {
-  closed_.emplace_back();  // first, since memory may be too short for it
+  closed_.emplace_back();  // first, because this may throw std::bad_alloc
   current_.file = exchange(-1, 0);
   subtract(counts(), current_.at_start, current_.counts);
   if (limits_.in_memory) {
-    // What was taken ahead and is not needed goes back.
+    // Memory that was allocated ahead and is not needed is given back.
     const std::uint64_t page = 4096;
     const std::uint64_t end = (current_.bytes + page - 1) / page * page;
     if (end < segment_bytes_) {
@@ -227,7 +229,8 @@ bool SegmentFiles::make_room(std::uint64_t bytes) {
 void SegmentFiles::make_room_for_end(bool last) {
   std::uint64_t more = bytes_of_current(buffered_bytes() + kMargin_bytes) - bytes_of_current(0);
   if (last && limits_.compress) {
-    // The source is there until the whole of it is compressed, seldom to more than a quarter.
+    // The source stays until all of it is compressed. The result is seldom more than a quarter of
+    // it.
     more += kCompressedPiece_bytes + segment_bytes_ / 4;
   }
   delete_until_fits(more);
@@ -240,7 +243,7 @@ void SegmentFiles::delete_expired(std::int64_t now_ns) {
   }
 }
 
-// By the name that was given, and only if that is still the file that was made.
+// Deletes the file by its name, but only if the name still belongs to the file that was made.
 void SegmentFiles::delete_file(const Segment& segment) {
   if (segment.file >= 0) {
     ::close(segment.file);
@@ -328,7 +331,7 @@ void SegmentFiles::compress_piece(Segment& segment) {
   if (compression_ == nullptr) {
     compression_ = std::make_unique<GzipWriter>(segment.path);
   }
-  // After the last account nothing is deleted any more: the plain file stays.
+  // After the last account nothing may be deleted. Without room, the plain file stays.
   const bool has_room =
       is_open() ? delete_until_fits(kCompressedPiece_bytes) : fits(kCompressedPiece_bytes);
   if (compression_ == nullptr) {

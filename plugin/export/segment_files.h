@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The files of a trace that is written in segments, so that its size is bounded: when one is full
-// the next is begun, and the oldest are deleted before a write would go beyond the bound. Used by
+// The files of a trace that is written in segments, so that its size is bounded. When a segment is
+// full, the next one begins. The oldest are deleted before a write would exceed the bound. Used by
 // the drain thread alone.
 #ifndef RINGSIDE_PLUGIN_EXPORT_SEGMENT_FILES_H
 #define RINGSIDE_PLUGIN_EXPORT_SEGMENT_FILES_H
@@ -21,17 +21,17 @@
 namespace ringside::exporting {
 
 struct SegmentLimits {
-  std::uint64_t most_bytes = 0;  ///< of all files together; 0: no bound
-  std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: none is for its age
-  bool in_memory = false;        ///< memory is taken ahead, and all is deleted at the end
+  std::uint64_t most_bytes = 0;  ///< bound of all files together; 0: none
+  std::int64_t most_age_ns = 0;  ///< older segments are deleted; 0: no limit
+  bool in_memory = false;        ///< memory is allocated ahead, and finish() deletes all
   bool compress = false;
 };
 
-/// What a segment's file begins with. A file is only made together with it, so that none is
-/// without.
+/// The lines with which a segment's file begins. They are written when the file is made, so that no
+/// file lacks them.
 struct SegmentHeader {
   std::string lines;
-  std::uint64_t first_line_bytes = 0;  ///< of these lines
+  std::uint64_t first_line_bytes = 0;  ///< length of the first of these lines
 };
 
 class SegmentFiles final : public TraceFile {
@@ -39,75 +39,75 @@ class SegmentFiles final : public TraceFile {
   explicit SegmentFiles(const SegmentLimits& limits);
   ~SegmentFiles() override;
 
-  /// Begins segment 1 in this file; later ones are named for it. False, with errno, if the file
-  /// cannot be made or has no room for the header: then there is none, and this may be tried again.
+  /// Begins segment 1 in this file. Later segments derive their names from it. Returns false with
+  /// errno if the file cannot be made or has no room for the header. There is no file then, and the
+  /// call may be repeated.
   bool open_first(const std::string& path, const SegmentHeader& header, std::int64_t now_ns);
 
-  /// Adds a line to the buffer. The owner flushes: between two events, so that a write that fails
-  /// takes whole events.
+  /// Adds a line to the buffer. The owner calls flush() between two events, so that a write that
+  /// fails loses whole events only.
   void add(std::string_view line, const assemble::Tally& tally) override { append(line, tally); }
 
-  /// True if it is time for the next segment.
   bool is_full(std::int64_t now_ns) const;
-  /// Makes the next segment's file with its header, while the current one is still written. False,
-  /// with errno, if that fails: then the current one goes on, and is_full waits for a moment.
+  /// Makes the next segment's file with its header, while lines still go to the current one.
+  /// Returns false with errno if that fails. The current segment goes on then, and is_full()
+  /// returns false for a second.
   bool prepare_next(const SegmentHeader& header, std::int64_t now_ns);
-  /// The next segment is not begun, since the current one could not be ended.
+  /// Deletes the next segment's file, because the current segment could not be ended.
   void discard_next(std::int64_t now_ns);
-  /// The next segment is the current one from here on; all lines of the one before are written.
+  /// Makes the next segment the current one. All lines of the one before must be written.
   void begin_next(std::int64_t now_ns);
 
-  /// All that is written to the current segment from here on is its end. The buffer must be
-  /// written.
+  /// Marks the end of the segment's body: the lines that follow are its last ones. The buffer must
+  /// be written.
   void end_of_body() { current_.body_bytes = bytes(); }
 
-  /// Deletes what the lines that end the segment will need, before the account among them is made:
-  /// what is deleted later is in no account. last: and what compression will need after them.
+  /// Deletes old segments until there is room for the lines that end this one. The account in these
+  /// lines must be made after this. With `last`, makes room for the compression, too.
   void make_room_for_end(bool last);
-  /// Ends the last segment. In memory, deletes all.
+  /// Ends the last segment. Deletes all segments if they are in memory.
   void finish();
 
-  /// Goes on with what is to be compressed, for so long at most. Deletes the oldest where the bound
-  /// leaves no room for that, but none after finish(): then what finds no room stays as it is.
+  /// Compresses closed segments for at most this long. Deletes the oldest segments where the bound
+  /// leaves no room for that. After finish() it deletes nothing, and a segment without room stays
+  /// uncompressed.
   void compress_for(std::int64_t duration_ns);
-  /// No more is compressed: what is not finished stays as it is.
+  /// Ends compression. A segment that is not finished stays uncompressed.
   void end_compression() { compression_.reset(); }
   bool lacks_zlib() const { return lacks_zlib_; }
-  /// Memory that a kill frees: the directory had no room.
+  /// True if the segments are in anonymous memory, because the directory had no room.
   bool is_anonymous() const { return anonymous_; }
 
-  /// All that is kept and written, without first lines and ends. False, with errno, if a file
-  /// cannot be opened.
+  /// Opens all segments that are kept, and adds their bodies to `parts`. Returns false with errno
+  /// if a file cannot be opened.
   bool hold_kept(std::vector<TracePart>& parts) const;
 
   std::uint32_t number() const { return current_.number; }
   std::string path_of_next() const;
-  /// In the current one.
+  /// Operations in the current segment.
   std::uint64_t operations() const { return counts().operations - current_.at_start.operations; }
   std::uint32_t oldest_number() const { return oldest().number; }
   std::int64_t oldest_start_ns() const { return oldest().start_ns; }
   std::uint64_t kept_operations() const;
-  /// On disk, or in memory.
   std::uint64_t kept_bytes() const;
   std::uint64_t total_bytes() const { return before_bytes_ + bytes(); }
-  /// What is in the segment that was closed last; nullptr if none is kept.
+  /// Counts of the segment that was closed last; nullptr if none is kept.
   const WriteCounts* last_closed() const {
     return closed_.empty() ? nullptr : &closed_.back().counts;
   }
-  /// What was written in segments that are deleted.
   const WriteCounts& deleted() const { return deleted_; }
 
  private:
   struct Segment {
     std::uint32_t number = 0;
     std::string path;  ///< empty: has no name
-    int file = -1;     ///< of a closed one: kept open if it has no name
+    int file = -1;     ///< stays open after the end of a segment without a name
     ino_t inode = 0;
-    std::uint64_t bytes = 0;  ///< that count for the bound
+    std::uint64_t bytes = 0;  ///< bytes that count for the bound
     std::uint64_t first_line_bytes = 0, header_bytes = 0, body_bytes = 0;
     std::int64_t start_ns = 0, end_ns = 0;
     WriteCounts at_start;  ///< the file's counts when it began
-    WriteCounts counts;    ///< its own, once it is closed
+    WriteCounts counts;    ///< counts of this segment alone, once it is closed
     bool to_compress = false, compressed = false;
   };
 
@@ -133,8 +133,8 @@ class SegmentFiles final : public TraceFile {
   std::deque<Segment> closed_;  // oldest first
   WriteCounts deleted_;
   std::uint64_t before_bytes_ = 0;
-  std::int64_t retry_ns_ = std::numeric_limits<std::int64_t>::min();  // until then none is begun
-  std::unique_ptr<GzipWriter> compression_;  // of the first of closed_ that is to be compressed
+  std::int64_t retry_ns_ = std::numeric_limits<std::int64_t>::min();  // earliest next segment
+  std::unique_ptr<GzipWriter> compression_;  // for the next segment in closed_
   bool lacks_zlib_ = false;
   bool anonymous_ = false;
 };

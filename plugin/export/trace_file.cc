@@ -108,7 +108,7 @@ bool TraceFile::flush() {
     if (ok) {
       bytes_ += buffer_.size();
     } else if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) != 0) {
-      reason = errno;  // the next write goes to the same place all the same
+      reason = errno;  // the next write goes to the same offset anyway
     }
     buffer_.clear();
   }
@@ -138,7 +138,7 @@ bool TraceFile::flush_whole() {
 }
 
 bool TraceFile::sync() {
-  // Some file systems have nothing to do for it, and say so in this way.
+  // Some file systems have nothing to do for fsync and return one of these errors.
   return fsync(file_) == 0 || errno == EINVAL || errno == ENOSYS;
 }
 
@@ -150,7 +150,7 @@ void TraceFile::close() {
   }
 }
 
-// By a second link where the file system has no such rename.
+// If the file system lacks RENAME_NOREPLACE, a hard link and an unlink do the same.
 bool give_name(const std::string& from, const std::string& to) {
   if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
     return true;

@@ -2,9 +2,9 @@
 //
 // The file under a trace: whole lines, written with write(2), and the account of what was written.
 //
-// When a write fails (disk full, file size limit, quota), the file is cut back to what it held
-// before, the lines of that write are given up and counted, and the next lines are tried again:
-// space may come back.
+// When a write fails (disk full, file size limit, quota), the file is truncated to its length
+// before the write. The lines of that write are dropped and counted. The next lines are written
+// again as usual, since there may be room again.
 #ifndef RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
 #define RINGSIDE_PLUGIN_EXPORT_TRACE_FILE_H
 
@@ -24,9 +24,9 @@ struct WriteCounts {
   std::array<std::uint64_t, record::kAccountTypes> merged{};
   std::array<std::uint64_t, record::kAccountTypes> dropped{};
   std::array<std::uint64_t, record::kAccountTypes> dropped_memory{};  ///< lost before the file
-  std::uint64_t marks = 0, ranges = 0;  ///< written, of the application
+  std::uint64_t marks = 0, ranges = 0;  ///< the application's, written
   std::uint64_t marks_dropped = 0, ranges_dropped = 0;
-  std::uint64_t operations = 0;  ///< written, of lines that were counted with count_operation
+  std::uint64_t operations = 0;  ///< written operations, as counted with count_operation()
 };
 
 class TraceFile : public LineSink {
@@ -36,48 +36,45 @@ class TraceFile : public LineSink {
   TraceFile& operator=(const TraceFile&) = delete;
   virtual ~TraceFile();
 
-  /// Creates the file, private to the user; never opens one that exists, never follows a link.
-  /// False, with errno set, if that fails. An existing `directory` is used as it is; a missing one
-  /// is made.
+  /// Creates the file, private to the user. It never opens an existing file and never follows a
+  /// link. Missing directories are made. Returns false with errno if that fails.
   bool create(const std::string& path);
   bool is_open() const { return file_ >= 0; }
   const std::string& path() const { return path_; }
 
-  /// Adds a line (with its newline) and what it stands for to the buffer, and writes the buffer
-  /// when much is in it.
+  /// Writes the buffer when it is large.
   void add(std::string_view line, const assemble::Tally& tally) override;
 
-  /// Writes the buffer. False, with errno set, if any of it was lost.
+  /// Writes the buffer. Returns false with errno if any of it was lost.
   bool flush();
-  /// Likewise, if any of all that was ever added was lost: when a full buffer was written, too.
+  /// Writes the buffer. Returns false with errno if any line since the file was created was lost.
   bool flush_whole();
-  /// Has the file system store what was written; some say only then that it has no room.
+  /// Makes the file system store the lines (fsync). Some file systems report only then that they
+  /// have no room.
   bool sync();
   void close();
 
-  /// The lines that are added from here on are those of one event.
+  /// Call this before the lines of an event are added.
   void begin_event() {
     event_begin_ = buffer_.size();
     event_tally_ = {};
   }
-  /// Memory was too short for all lines of the event: takes back those that were added, and counts
-  /// it as lost. Nothing was written since begin_event.
+  /// Removes the lines that were added since begin_event(), because memory was too short for all of
+  /// them, and counts the event as lost. The buffer must not have been written in between.
   void drop_event(const assemble::Tally& tally) noexcept;
-  /// The lines of an operation were added.
   void count_operation() { ++pending_.operations; }
 
   const WriteCounts& counts() const { return counts_; }
   std::uint64_t bytes() const { return bytes_; }
-  /// So much is in the buffer that it should be written.
   bool has_much() const { return buffer_.size() >= kFlushAt_bytes; }
 
  protected:
   /// Adds a line to the buffer, and writes nothing.
   void append(std::string_view line, const assemble::Tally& tally);
-  /// Before so many bytes are written. False, with errno set, if they must not be.
+  /// Called before so many bytes are written. Returns false with errno if they must not be written.
   virtual bool make_room(std::uint64_t /*bytes*/) { return true; }
-  /// Goes on in another file, which is open for reading and writing and holds so many bytes; the
-  /// buffer must be written. Returns the descriptor of the one before, -1 if there was none.
+  /// Continues in another file, which is open for reading and writing and has `bytes` bytes. The
+  /// buffer must be written. Returns the descriptor of the file before, or -1.
   int exchange(int file, std::uint64_t bytes) noexcept;
   int descriptor() const { return file_; }
   std::uint64_t buffered_bytes() const { return buffer_.size(); }
@@ -89,25 +86,26 @@ class TraceFile : public LineSink {
   std::string path_;
   std::string buffer_;
   WriteCounts pending_;
-  std::size_t event_begin_ = 0;  // in the buffer
-  assemble::Tally event_tally_;  // what was counted of the event so far
+  std::size_t event_begin_ = 0;  // offset in the buffer
+  assemble::Tally event_tally_;  // callbacks of the event's lines so far
   WriteCounts counts_;
   std::uint64_t bytes_ = 0;
   int first_error_ = 0;
 };
 
-/// Opens a new file, private to the user: never one that exists, never through a link. -1, with
-/// errno, if that fails.
+/// Creates a file, private to the user. It never opens an existing file and never follows a link.
+/// Returns -1 with errno if that fails.
 int create_private(const std::string& path);
 
-/// Writes all of a text at this place of a file. False, with errno, if any of it is not written.
+/// Writes a whole text at this offset of a file. Returns false with errno if any of it is not
+/// written.
 bool write_at(int file, std::uint64_t offset, std::string_view text);
 
-/// Gives a file another name, which no other file may have. False, with errno, if it fails.
+/// Renames a file, but never replaces another one. Returns false with errno if that fails.
 bool give_name(const std::string& from, const std::string& to);
 
-/// Makes a directory and those above it, private to the user. False, with errno, if it is not there
-/// then.
+/// Makes a directory and the missing ones above it, private to the user. Returns false with errno
+/// if it does not exist afterwards.
 bool make_directories(const std::string& path);
 
 }  // namespace ringside::exporting

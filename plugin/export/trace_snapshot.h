@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A trace as it was at one moment: what the drain thread hands to the thread that writes dumps, and
-// all that is needed to write it. The trace may go on, and delete its older files, meanwhile.
+// A trace as it was at one moment. The drain thread passes it to the thread that writes dumps,
+// which needs nothing else. Meanwhile the trace may go on and delete its older files.
 #ifndef RINGSIDE_PLUGIN_EXPORT_TRACE_SNAPSHOT_H
 #define RINGSIDE_PLUGIN_EXPORT_TRACE_SNAPSHOT_H
 
@@ -15,10 +15,11 @@
 
 namespace ringside::exporting {
 
-/// Lines in a file that is held open.
+/// A range of bytes, whole lines, in a file that is held open.
 class TracePart {
  public:
-  /// Takes the descriptor. `is_compressed`: from and to count what is compressed in it.
+  /// Owns the descriptor from now on. With `is_compressed`, `from` and `to` are offsets in the
+  /// decompressed text.
   TracePart(int file, std::uint64_t from, std::uint64_t to, bool is_compressed) noexcept
       : file_(file), from_(from), to_(to), is_compressed_(is_compressed) {}
   TracePart(TracePart&& other) noexcept
@@ -29,8 +30,8 @@ class TracePart {
   TracePart& operator=(TracePart&&) = delete;
   ~TracePart();
 
-  /// Adds the lines to a trace, for as long as `is_wanted` says so. False on error, with errno:
-  /// ECANCELED if it is not wanted any more.
+  /// Adds the lines to a trace. Returns false with errno on an error; ECANCELED once `is_wanted`
+  /// returns false.
   bool copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 
  private:
@@ -41,10 +42,10 @@ class TracePart {
 
 struct TraceSnapshot {
   std::string head;              ///< the first lines
-  std::vector<TracePart> parts;  ///< what is in the trace's files, in order
-  std::string tail;              ///< what is in flight, and the end
+  std::vector<TracePart> parts;  ///< the lines in the trace's files, in order
+  std::string tail;              ///< the lines of operations in flight, and the last lines
 
-  /// As TracePart::copy_to.
+  /// As TracePart::copy_to().
   bool copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 };
 

@@ -7,8 +7,8 @@
 
 namespace ringside::exporting {
 
-/// Length of the well-formed UTF-8 sequence at the start of text (Unicode 15, table 3-7); 0 if
-/// there is none.
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text` (Unicode 15, table
+/// 3-7); 0 if there is none.
 std::size_t utf8_length(std::string_view text);
 
 }  // namespace ringside::exporting
