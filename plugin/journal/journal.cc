@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t kMostNotes_bytes = std::size_t{4} << 20;
 
-// Where the next entry begins is known when this one has been read: so many are fetched ahead.
+// The place of the next entry is known only when this one was read, so entries are prefetched this
+// many ahead.
 constexpr std::size_t kFetchedAhead = 16;
 
 template <std::size_t Size>
@@ -27,7 +28,7 @@ constexpr std::uint64_t head_of(std::uint64_t operation, std::int32_t tid) {
   return (operation << kEntryTidBits) | (static_cast<std::uint32_t>(tid) & kTidMask);
 }
 
-// Nothing of a note that is of no segment.
+// Returns the segment that a note is about, if it is about one.
 std::optional<std::uint64_t> segment_of(NoteKind kind, std::string_view note) {
   if (kind != NoteKind::kTracePath && kind != NoteKind::kFirstLine &&
       kind != NoteKind::kSegmentCounts) {
@@ -58,15 +59,15 @@ JournalEntry* Journal::entries(bool half) {
   return reinterpret_cast<JournalEntry*>(log) + (half ? header_->half_entries : 0);
 }
 
-// Release, here and below: who reads the memory after the process's death finds all that was stored
-// before, on every machine, once the kernel has taken the thread off its processor; the order makes
-// sure that no store is still to come when this one has.
+// Stores here and below have release order, so that a reader after the process's death who finds
+// this store finds all earlier ones, too.
 void Journal::publish(bool half, std::uint64_t used) {
   log_ = (half ? kHalfBit : 0) | used;
   header_->log.store(log_, std::memory_order_release);
 }
 
-// Before the other half counts: who finds it in use finds the turn counted.
+// The turn is counted before the other half is published, so that a reader who finds that half in
+// use also finds the new count.
 void Journal::turn(std::uint64_t used) {
   header_->turns.fetch_add(1, std::memory_order_release);
   names_.clear();
@@ -96,7 +97,8 @@ bool Journal::append(const RecordView& view, std::uint64_t operation) {
   return true;
 }
 
-// What the log says of rows that are in the trace for sure, but for operations' own lines.
+// Returns the rows that the log has as written and that the checkpoint includes, except operations'
+// own lines.
 IdSet Journal::rows_in_trace(std::uint64_t sequence) {
   const JournalEntry* const log = entries(half());
   constexpr std::size_t kRows = std::tuple_size_v<decltype(JournalEntry::written.rows)>;
@@ -118,7 +120,8 @@ IdSet Journal::rows_in_trace(std::uint64_t sequence) {
   return in_trace;
 }
 
-// Questions about the records from there on; returns behind which entry.
+// Fills `questions` about the records from entry `from` on. Returns the entry behind the last of
+// these records.
 std::uint64_t Journal::ask(std::uint64_t from, std::vector<Question>& questions) {
   constexpr std::size_t kAtOnce = 2048;
   const JournalEntry* const log = entries(half());
@@ -178,7 +181,7 @@ void Journal::make_room(const Answer& answer) {
       ++kept_records;
     }
   }
-  // So that this does not come again after a few records.
+  // If more were kept, the half would be full again after a few records.
   if (kept > header_->half_entries / 8 * 7) {
     header_->entries_lost.fetch_add(kept_records, std::memory_order_relaxed);
     kept = 0;
@@ -226,7 +229,7 @@ void Journal::checkpoint(const Checkpoint& made, const Answer& answer, const Tra
   if (!append_written()) {
     make_room(answer);
     if (!append_written()) {
-      turn(0);  // what is written is in the trace; the rest is lost
+      turn(0);  // written rows are in the trace; the others are lost
       header_->entries_lost.fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -253,8 +256,8 @@ bool Journal::write_note(NoteKind kind, std::string_view data) {
   return true;
 }
 
-// Those that a recovery cannot do without come first: where notes have little room, the rest may
-// have none.
+// Notes that a recovery cannot do without come first, because there may not be room for all of
+// them.
 void Journal::turn_notes() {
   std::uint64_t newest = 0;
   for (const auto& [which, text] : noted_) {
@@ -287,7 +290,7 @@ void Journal::add_note(NoteKind kind, std::uint64_t key, std::string_view data) 
 }
 
 void Journal::put_note(NoteKind kind, std::uint64_t key, std::string_view data) {
-  std::string text(data);  // first: where memory is too short, the earlier note stays as it is
+  std::string text(data);  // first: if memory is too short, the earlier note remains valid
   noted_[{kind, key}] = std::move(text);
   if (!write_note(kind, data)) {
     turn_notes();
@@ -340,7 +343,7 @@ void Journal::note(const Communicator& from) {
   put_note(NoteKind::kCommunicator, made.context, bytes_of(made));
 }
 
-// They go when the half is full.
+// Closed communicators lose their notes when the half is full.
 void Journal::forget_closed() {
   constexpr std::size_t kEach_bytes =
       2 * sizeof(NoteHead) + sizeof(CommunicatorNote) + sizeof(GpuClockNote);

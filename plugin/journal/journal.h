@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Writes the journal (journal_format.h) into memory that the caller has mapped. Used by the drain
-// thread, but for notes, which any thread may leave; whoever reads it later, finds it as the last
-// store left it.
+// thread, except for notes, which any thread may add. A later reader finds it as the last store
+// left it.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
 #define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_H
 
@@ -28,40 +28,40 @@ struct GpuClockFit;
 
 class Journal {
  public:
-  /// Least size of a journal.
   static constexpr std::size_t kLeastBytes = std::size_t{128} << 10;
 
-  /// Lays a journal out in zeroed memory of kLeastBytes or more, which stays the caller's.
+  /// Makes an empty journal in zeroed memory of at least kLeastBytes. The memory remains the
+  /// caller's.
   Journal(void* memory, std::size_t bytes, std::uint32_t pid, std::uint64_t run_id);
 
   /// Whether any record can be added. If not, make_room makes some.
   bool has_room() const { return used() + 2 <= header_->half_entries; }
 
-  /// Adds a record that belongs to an operation (0: none). False if there is no room.
+  /// Adds a record that belongs to an operation (0: none). Returns false if there is no room.
   bool append(const RecordView& view, std::uint64_t operation);
 
-  /// A record could not be added.
   void lose_record() { header_->entries_lost.fetch_add(1, std::memory_order_relaxed); }
 
-  /// Copies what is still needed, and what was written since the last checkpoint, to the other
-  /// half. If even that leaves little room, all is given up and counted.
+  /// Copies the entries that are still needed, or were written to the trace since the last
+  /// checkpoint, to the other half. If even they leave little room, all entries are dropped and
+  /// counted.
   void make_room(const Answer& answer);
 
-  /// A row was handed to the trace file. Takes effect with the next checkpoint.
+  /// Notes that a row was passed to the trace file. This takes effect with the next checkpoint.
   void written(std::uint64_t row) { written_.push_back(row); }
 
-  /// The trace file is as `made` says; all rows handed over before are in it.
+  /// Publishes the state of the trace file. It has all rows that were passed to it before.
   void checkpoint(const Checkpoint& made, const Answer& answer, const TraceCounts& counts = {});
 
-  /// The application made a mark, or began a range; one that is lost will never be in the trace.
-  /// Any thread, but one at a time.
+  /// Counts a mark, or the beginning of a range, of the application. A lost one will never be in
+  /// the trace. Any thread, but only one at a time.
   void count_mark(bool is_range, bool is_lost);
 
   void note_trace(std::uint64_t segment, std::string_view path);
   void note_final_path(std::string_view path) { add_note(NoteKind::kFinalPath, 0, path); }
   void note_first_line(std::uint64_t segment, std::string_view line);
-  /// Of communicators that are closed the last ones to be closed stay noted, as many as take half
-  /// of the room. The log has nothing of the others any more; if it had, it would be nobody's.
+  /// Notes a communicator. The last closed communicators keep their notes, as many as fill half of
+  /// the room. The log has no records of the others any more.
   void note(const Communicator& communicator);
   void note(const WindowNoteData& window) {
     add_note(NoteKind::kWindow, window.number % kNotedWindows, bytes_of(window));
@@ -98,18 +98,18 @@ class Journal {
   bool append_written();
 
   JournalHeader* const header_;
-  std::uint64_t log_ = 0;  ///< as published
+  std::uint64_t log_ = 0;  ///< the published word
   std::vector<std::uint64_t> written_;
-  /// Entries of this half that name written rows, in order.
+  /// The entries of this half that name written rows, in order.
   struct Names {
     std::uint64_t first, count;
   };
   std::vector<Names> names_;
-  threads::Mutex notes_mutex_;  // also guards the notes in the journal's memory
-  std::uint64_t notes_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;  ///< as published
+  threads::Mutex notes_mutex_;  // guards the notes in the journal's memory, too
+  std::uint64_t notes_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;  ///< the published word
   std::map<std::pair<NoteKind, std::uint64_t>, std::string> noted_
       RINGSIDE_GUARDED_BY(notes_mutex_);  ///< by kind and key
-  /// Communicators that are noted, in the order in which they were closed.
+  /// Closed communicators that have a note, in the order in which they were closed.
   std::deque<std::uint32_t> closed_ RINGSIDE_GUARDED_BY(notes_mutex_);
   std::uint64_t forgotten_ RINGSIDE_GUARDED_BY(notes_mutex_) = 0;
 };

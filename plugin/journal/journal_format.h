@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The journal: a file in memory (tmpfs) that holds what has been taken out of the rings and is not
-// in the trace yet, and what must be known to make a trace of it. After the death of the process
-// the journal, the rings and the trace together hold everything that was recorded; plugin/recover
-// puts them together.
+// The journal is a file in memory (tmpfs). It holds the records that were taken out of the rings
+// and are not in the trace yet, and the facts that are needed to make a trace of them. After the
+// process has died, the journal, the rings and the trace together hold everything that was
+// recorded. plugin/recover joins them.
 //
 //    +--------+-------------------------+---------------------------+---------------------------+
 //    | header | notes, half 0 | half 1  | log, half 0               | log, half 1               |
 //    +--------+-------------------------+---------------------------+---------------------------+
 //
-// Header: sizes, then the words that are published: which half of the log is in use and how much of
-// it, how many bytes of notes there are, and the last checkpoint.
+// Header: sizes, and then the words that publish the rest: which half of the log is in use and how
+// much of it, which half of the notes and how many bytes of it, and the last checkpoint.
 //
-// Notes, in order: the trace's paths and first lines, communicators, windows, names, GPU clocks. A
-// note is a NoteHead and its bytes, padded to 8. When a half is full, those that still count are
-// written to the other one: of closed communicators the last ones only.
+// Notes: the trace's paths and first lines, communicators, windows, names and GPU clocks, in the
+// order in which they were added. A note is a NoteHead and its bytes, padded to a multiple of 8.
+// When a half is full, the notes that are still valid are written to the other half. Communicators
+// that were closed long ago lose theirs.
 //
-// Log: entries of 64 bytes. A record takes one or two, as it does in a ring; `head` replaces the
-// slot's commit word, and nanoseconds on the trace's time line its ticks. An entry of kind
-// kEntryWritten names rows that have been handed to the trace file, up to four in one entry. When a
-// half is full, the entries of what is not finished are copied to the other half, which is then
-// published in one store; the copies say whether their row is in the trace already.
+// Log: entries of 64 bytes. A record takes one or two, as in a ring. `head` replaces the slot's
+// commit word, and nanoseconds on the trace's time line replace its ticks. An entry of kind
+// kEntryWritten names up to four rows that were passed to the trace file. When a half is full, the
+// entries of unfinished events are copied to the other half, which is then published with one
+// store. A copy has a flag if its row is in the trace already.
 //
-// Checkpoint: how far the trace file had got, with the counts of the account that belong to that.
-// There are two, and the sequence number tells which is valid. A trace file may be longer: what is
-// behind `trace_bytes` is in the log as well, because a written row counts only if its sequence
-// number is not above the checkpoint's.
+// Checkpoint: the length of the trace file, with the matching counts of the account. There are two
+// checkpoints, and the sequence number tells which is valid. The trace file may be longer than
+// `trace_bytes`. The log still has the events behind that length: a kEntryWritten with a sequence
+// number above the checkpoint's does not count.
 //
-// Versions: 3 has put what it adds behind the header of version 2, which is understood as before.
+// Versions: version 3 has added members behind the header of version 2. Version 2 can still be
+// read.
 //
 // All integers are little-endian.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_FORMAT_H
@@ -48,36 +50,35 @@ inline constexpr std::uint64_t kJournalMagic = 0x314C4E5252534752U;  // "RGSRRNL
 inline constexpr std::uint32_t kJournalVersion = 3;
 inline constexpr std::uint32_t kOldestJournalVersion = 2;
 inline constexpr char kJournalName[] = "journal";
-/// Of the directory that holds it and the rings.
+/// Suffix of the directory that holds the journal and the rings.
 inline constexpr std::string_view kRingsSuffix = ".rings";
-/// The control socket beside it, while the process lives.
+/// Name of the control socket, which is in the same directory while the process lives.
 inline constexpr char kControlName[] = "control";
 
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 struct Checkpoint {
-  std::uint64_t segment;         ///< of the trace, from 0
-  std::uint64_t trace_bytes;     ///< in its file, whole lines
-  std::uint64_t oldest_segment;  ///< that is not deleted
-  std::uint64_t operations;      ///< written to all segments
+  std::uint64_t segment;         ///< number of the current segment, from 0
+  std::uint64_t trace_bytes;     ///< bytes of whole lines in its file
+  std::uint64_t oldest_segment;  ///< the oldest segment that is not deleted
+  std::uint64_t operations;      ///< operations written to all segments
   std::uint64_t next_operation;
-  // Two readings of the clock: ticks are converted along the line through them.
+  // Two readings of the clock. The line through them converts ticks to nanoseconds.
   std::array<std::uint64_t, 2> clock_ticks;
   std::array<std::int64_t, 2> clock_ns;
   TypeCounts written, merged, dropped_write, dropped_memory, stale, dropped_no_ring, rotated,
       sampled_out;
 };
 
-/// Marks and ranges of the application: how many it made, and how many of these had no room. Who
-/// makes one counts it before the call returns.
+/// How many marks and ranges the application made, and how many of them had no room. The
+/// application's call counts them before it returns.
 struct MarkCounts {
   std::atomic<std::uint64_t> marks, ranges, marks_lost, ranges_lost;
 };
 
-/// What the trace had with a checkpoint, beside what that says.
 struct TraceCounts {
-  std::uint64_t marks, ranges;  ///< of the application
-  TypeCounts given_up;          ///< events that were written open, since too many were
+  std::uint64_t marks, ranges;  ///< the application's
+  TypeCounts given_up;          ///< evicted events
 };
 
 struct JournalHeader {
@@ -89,20 +90,20 @@ struct JournalHeader {
   std::uint64_t notes_bytes;   ///< room for notes, in both halves together
   std::uint64_t half_entries;  ///< room in each half of the log
   std::uint64_t run_id;
-  /// How often a half of the log was given up. Who reads the journal of a process that lives, and
-  /// its rings before that, has seen one state of both only if this is the same before and after.
+  /// How often the log has changed halves. A reader of a live process's rings and then journal has
+  /// a consistent state only if this number has not changed.
   std::atomic<std::uint64_t> turns;
 
   alignas(64) std::atomic<std::uint64_t> log;  ///< half in the top bit, entries in use below
   std::atomic<std::uint64_t> notes;            ///< half in the top bit, bytes in use below
-  std::atomic<std::uint64_t> notes_lost;       ///< notes that have no room
+  std::atomic<std::uint64_t> notes_lost;       ///< notes that had no room
   std::atomic<std::uint64_t> entries_lost;     ///< records that had no room in the log
-  std::atomic<std::uint64_t> sequence;         ///< of the last checkpoint; 0: there is none
+  std::atomic<std::uint64_t> sequence;         ///< number of the last checkpoint; 0: none
   std::array<Checkpoint, 2> checkpoints;       ///< checkpoint n is in n % 2
 
-  // Since version 3.
+  // The members from here on exist since version 3.
   alignas(64) MarkCounts made;
-  std::array<TraceCounts, 2> in_trace;  ///< beside the checkpoints
+  std::array<TraceCounts, 2> in_trace;  ///< in_trace[i] belongs to checkpoints[i]
 };
 /// header_bytes of version 2.
 inline constexpr std::size_t kJournalHeaderBytes2 = 2432;
@@ -111,23 +112,24 @@ static_assert(offsetof(JournalHeader, made) == kJournalHeaderBytes2);
 inline constexpr std::uint64_t kHalfBit = std::uint64_t{1} << 63;
 
 enum class NoteKind : std::uint32_t {
-  kTracePath = 1,      ///< u64 segment, then the path of its file; empty: it has none
+  kTracePath = 1,      ///< u64 segment, then the path of its file, or an empty path
   kFirstLine = 2,      ///< u64 segment, then its first line, with "[" and newline
   kCommunicator = 3,   ///< CommunicatorNote; a later one of the same context replaces it
   kWindow = 4,         ///< WindowNoteData
   kName = 5,           ///< NameNote
   kGpuClock = 6,       ///< GpuClockNote; the last of a context counts
-  kFinalPath = 7,      ///< where the trace, or the flight recorder's dump, belongs
-  kSegmentCounts = 8,  ///< SegmentCountsNote, of a segment that is closed
-  kForgotten = 9,      ///< u64: of so many communicators that were closed there are no notes
+  kFinalPath = 7,      ///< path that the trace, or the flight recorder's dump, will get
+  kSegmentCounts = 8,  ///< SegmentCountsNote, for a closed segment
+  kForgotten = 9,      ///< u64: how many closed communicators have no note any more
 };
 
 struct NoteHead {
   NoteKind kind;
-  std::uint32_t bytes;  ///< that follow, without padding
+  std::uint32_t bytes;  ///< length of the data that follows, without padding
 };
 
-/// So many segments back notes of segments count; as many windows.
+/// Notes about segments are valid for this many segments back, notes about windows for as many
+/// windows.
 inline constexpr std::uint64_t kNotedSegments = 64;
 inline constexpr std::uint64_t kNotedWindows = 256;
 
@@ -139,7 +141,7 @@ struct CommunicatorNote {
   std::int64_t created_ns, finalized_ns;
   char name[128], gpu_uuid[64], gpu_pci[32];  // zero-padded
 };
-/// What is in a closed segment. It may be deleted before a checkpoint says so.
+/// The counts of a closed segment, which may be deleted before a checkpoint says so.
 struct SegmentCountsNote {
   std::uint64_t segment;
   TypeCounts written, merged;
@@ -158,14 +160,14 @@ struct GpuClockNote {
   double drift;
 };
 
-/// kind of an entry beside those of record::RecordKind.
+/// An entry's kind, in addition to those of record::RecordKind.
 inline constexpr std::uint8_t kEntryWritten = 0x10;
-/// Bit of an entry's flags: the row of its event is in the trace.
+/// Bit of an entry's flags: the event's row is in the trace.
 inline constexpr std::uint8_t kFlagRowWritten = 0x80;
 
 inline constexpr int kEntryTidBits = 24;  // Linux has at most 2^22 threads
 
-/// An entry of the log, and the second one of a record with an Extra.
+/// An entry of the log. A record with an Extra has a second one.
 struct JournalEntry {
   std::uint64_t head;  ///< the operation's number (0: none) above kEntryTidBits of thread id
   union {
@@ -181,7 +183,7 @@ struct JournalEntry {
     } first;
     record::Extra extra;
     struct {
-      std::uint64_t sequence;  ///< of the checkpoint that will include them
+      std::uint64_t sequence;  ///< number of the checkpoint that will include the rows
       std::uint64_t unused;
       std::uint8_t kind;  ///< kEntryWritten
       std::uint8_t count;

@@ -14,13 +14,12 @@ namespace {
 using assemble::JournalEntry;
 using assemble::JournalHeader;
 
-// Contexts are numbered from 1, and each has a note; some may be lost, and of those that are closed
-// for long it is told how many there were. What is kept for a trace goes by their number, so a
-// number out of all proportion is not believed.
+// Contexts are numbered from 1, and each has a note. Some may be lost or forgotten (kForgotten).
+// Tables are sized by context, so a number far above the count of notes is not believed.
 constexpr std::uint32_t kContextsLost = 1024;
 constexpr std::uint64_t kMostForgotten = 1U << 18;
 
-// A century after the base: what is beyond is not a time of this clock.
+// A century after the base. No later time can come from this clock.
 constexpr std::int64_t kLatest_ns = std::int64_t{100} * 365 * 86'400 * 1'000'000'000;
 
 template <typename Data>
@@ -41,8 +40,8 @@ std::string string_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// What the file says, or nearly, so that times may be taken from each other: also the one that says
-// that a time is not known.
+// Limits a time of the file, so that differences of times cannot overflow. kUnknownTime is the
+// lower limit.
 std::int64_t possible_ns(std::int64_t said_ns) {
   return std::clamp(said_ns, assemble::kUnknownTime, kLatest_ns);
 }
@@ -146,7 +145,7 @@ void read_notes(std::span<const std::byte> notes, JournalImage& image) {
   }
 }
 
-// Nothing if a number is beyond what any process can have counted.
+// Returns nothing if a number is higher than any process can have counted.
 std::optional<LossCounts> losses_in(const JournalHeader& header, std::uint64_t sequence) {
   LossCounts made;
   made.marks = header.made.marks.load(std::memory_order_relaxed);

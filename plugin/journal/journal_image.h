@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in the journal of a process that has died. As with the rings, no field is trusted.
+// The journal of a dead process, as read from its file. No field of the file is trusted.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_JOURNAL_IMAGE_H
 #define RINGSIDE_PLUGIN_JOURNAL_JOURNAL_IMAGE_H
 
@@ -25,38 +25,37 @@ struct KeptRecord {
   std::uint64_t operation = 0;
 };
 
-/// Marks and ranges of the application, and events that were given up, as the header has them.
+/// The header's counts of the application's marks and ranges, and of evicted events.
 struct LossCounts {
-  std::uint64_t marks = 0, ranges = 0;            ///< that the application made
-  std::uint64_t marks_lost = 0, ranges_lost = 0;  ///< of these, that had no room
-  assemble::TraceCounts in_trace{};               ///< with the checkpoint
+  std::uint64_t marks = 0, ranges = 0;            ///< made by the application
+  std::uint64_t marks_lost = 0, ranges_lost = 0;  ///< made, but there was no room for them
+  assemble::TraceCounts in_trace{};               ///< at the last checkpoint
 };
 
 struct JournalImage {
   std::uint32_t pid = 0;
   std::uint64_t run_id = 0;
-  std::int64_t read_at_realtime_ns = 0;  ///< a moment before it and the rings were read
-  std::uint64_t sequence = 0;  ///< of the checkpoint; 0: there is none, and it is all zero
+  std::int64_t read_at_realtime_ns = 0;  ///< just before the journal and the rings were read
+  std::uint64_t sequence = 0;            ///< number of the checkpoint; 0: there is none
   assemble::Checkpoint checkpoint{};
-  std::optional<LossCounts> losses;                  ///< none: not known, as in version 2
-  std::map<std::uint64_t, std::string> traces;       ///< paths by segment
-  std::map<std::uint64_t, std::string> first_lines;  ///< the same way
+  std::optional<LossCounts> losses;                  ///< not known in version 2
+  std::map<std::uint64_t, std::string> traces;       ///< paths, by segment
+  std::map<std::uint64_t, std::string> first_lines;  ///< first lines, by segment
   std::string final_path;
   std::map<std::uint32_t, assemble::Communicator> communicators;
-  std::uint64_t communicators_forgotten = 0;  ///< closed for long, and not among them
+  std::uint64_t communicators_forgotten = 0;  ///< closed communicators without a note
   std::map<std::uint64_t, assemble::SegmentCountsNote> segment_counts;
   std::map<std::uint32_t, assemble::WindowNoteData> windows;
   std::vector<assemble::NameNote> names;
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks;
-  std::vector<KeptRecord> records;             ///< in the order in which they were taken
-  std::unordered_set<std::uint64_t> in_trace;  ///< rows, as the log names them
+  std::vector<KeptRecord> records;             ///< in the order in which they were added
+  std::unordered_set<std::uint64_t> in_trace;  ///< rows, as named by written_row
   std::uint64_t entries_lost = 0, notes_lost = 0, bad_entries = 0;
 
-  /// Ticks to nanoseconds on the trace's time line.
   std::int64_t ns(std::uint64_t ticks) const;
 };
 
-/// Reads a journal. Empty if all is well, else what is wrong with the file.
+/// Reads a journal. Returns an empty text, or what is wrong with the file.
 std::string read_journal(std::span<const std::byte> file, JournalImage& image);
 
 }  // namespace ringside::recover

@@ -13,7 +13,7 @@ using assemble::JournalEntry;
 using record::RecordKind;
 using record::Slot;
 
-// A slot is read as an entry of the journal: they differ in the meaning of two words only.
+// A slot is read as an entry of the journal. Only two words have another meaning there.
 static_assert(sizeof(Slot) == sizeof(JournalEntry));
 static_assert(offsetof(Slot, first.ticks) == offsetof(JournalEntry, first.ts_ns));
 static_assert(offsetof(Slot, first.kind) == offsetof(JournalEntry, first.kind));
@@ -79,7 +79,7 @@ std::string read_ring(std::span<const std::byte> file, RingImage& image) {
   if (file.size() < sizeof(record::Ring)) {
     return "is shorter than the head of a ring";
   }
-  // A copy, for alignment; atomics are plain memory to who is alone with them.
+  // The copy is aligned. No other thread uses it, so its atomics can be copied as plain memory.
   alignas(record::Ring) std::array<std::byte, sizeof(record::Ring)> head;
   std::memcpy(head.data(), file.data(), head.size());
   const auto& ring = *reinterpret_cast<const record::Ring*>(head.data());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is in the file of a ring whose process has died. No field of the file is trusted: sizes are
+// The ring of a dead process, as read from its file. No field of the file is trusted: sizes are
 // checked against the file, positions are bounded by the capacity, and a record counts only if its
-// commit words are those of its place.
+// commit words fit its position.
 #ifndef RINGSIDE_PLUGIN_JOURNAL_RING_IMAGE_H
 #define RINGSIDE_PLUGIN_JOURNAL_RING_IMAGE_H
 
@@ -17,25 +17,24 @@
 
 namespace ringside::recover {
 
-/// A record as it lies in a ring: ts_ns of the view holds ticks.
+/// A record of a ring. Its member ts_ns holds ticks.
 using RawRecord = assemble::RecordView;
 
 struct RingImage {
   std::uint32_t index = 0;
-  std::int32_t tid = 0;  ///< of the last owner
+  std::int32_t tid = 0;  ///< thread id of the last owner
   assemble::TypeCounts produced{}, filtered{}, dropped_ring_full{}, dropped_parent{}, stale{};
-  std::vector<RawRecord> records;  ///< that had not been taken out, oldest first
-  std::uint64_t bad_records = 0;   ///< committed, but not of a form that a ring can hold
+  std::vector<RawRecord> records;  ///< records that had not been taken out, oldest first
+  std::uint64_t bad_records = 0;   ///< committed records that are not valid
 };
 
-/// Reads a ring's file. Empty if all is well, else what is wrong with the file.
+/// Reads a ring's file. Returns an empty text, or what is wrong with the file.
 std::string read_ring(std::span<const std::byte> file, RingImage& image);
 
-/// The view of an entry or slot, without its Extra.
 assemble::RecordView view_of(const assemble::JournalEntry& entry, std::uint32_t ring,
                              std::int32_t tid);
 
-/// Whether kind, type and id of a record agree, so that an assembler may have it.
+/// True if kind, type and id of a record agree. An assembler must only get such records.
 bool is_sound(const assemble::RecordView& record);
 
 }  // namespace ringside::recover

@@ -56,7 +56,7 @@ bool BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
     block.resize(static_cast<std::size_t>(got));
     const std::size_t end = block.rfind('\n');
     if (end == std::string::npos) {
-      return true;  // no line is that long: what is left is not whole
+      return true;  // no line is that long: the rest is not a whole line
     }
     out.add(std::string_view(block).substr(0, end + 1), {});
     at += end + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The trace that the process had begun.
+// The trace file that the dead process had begun.
 #ifndef RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
 #define RINGSIDE_PLUGIN_RECOVER_BEGUN_TRACE_H
 
@@ -13,7 +13,7 @@ namespace ringside::recover {
 
 class BegunTrace {
  public:
-  /// Opens the file at `path`, if it is there and begins with that line, or with a part of it.
+  /// Opens the file at `path` if it exists and begins with `first_line`, or with a part of it.
   BegunTrace(const std::string& path, const std::string& first_line);
   BegunTrace(const BegunTrace&) = delete;
   BegunTrace& operator=(const BegunTrace&) = delete;
@@ -22,11 +22,11 @@ class BegunTrace {
   bool is_there() const { return is_there_; }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// Where the lines end that go on: behind `bytes`, or before the last line and the bracket of a
-  /// segment that was closed just when the process died.
+  /// Returns the offset at which further lines belong. This is `bytes`, or the start of the last
+  /// line and the bracket, if the segment was closed just before the process died.
   std::uint64_t open_end(std::uint64_t bytes) const;
 
-  /// Copies whole lines from the first `bytes`. False on error, with errno.
+  /// Copies the whole lines of the first `bytes`. Returns false with errno on an error.
   bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const;
 
  private:

@@ -8,7 +8,8 @@
 namespace ringside::recover {
 namespace {
 
-// What the log still has of the events that the process gave up is given up once more.
+// Returns how many events were evicted. The replay may evict the same events as the process, so
+// this is the greater count and not the sum.
 assemble::TypeCounts given_up(const JournalImage& journal, const Replayed& replayed) {
   assemble::TypeCounts made = replayed.given_up;
   for (std::size_t type = 0; journal.losses && type < made.size(); ++type) {
@@ -49,7 +50,7 @@ exporting::Account account_of(const JournalImage& journal, const std::vector<Rin
       missing += known - of.produced;
       of.produced = known;
     }
-    // Of a process that lives, the rest is on its way.
+    // If the process lives, it may still write the rest.
     (outcome.is_running ? of.in_rings : of.dropped_kill) = of.produced - known;
     outcome.callbacks += of.produced;
     outcome.lost += of.dropped_kill;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of all that a process recorded, when it has died.
+// The account of a process that died: the fate of each of its callbacks.
 #ifndef RINGSIDE_PLUGIN_RECOVER_LAST_ACCOUNT_H
 #define RINGSIDE_PLUGIN_RECOVER_LAST_ACCOUNT_H
 
@@ -16,15 +16,16 @@
 
 namespace ringside::recover {
 
-/// The account of the recovered trace, to whose file `added` was written. Sets callbacks and lost
-/// of the outcome, and notes what does not add up.
+/// Makes the account of the recovered trace. `added` are the counts of the lines that recovery
+/// wrote to it. Sets `callbacks` and `lost` of the outcome, and adds a note for each sum that does
+/// not add up.
 exporting::Account account_of(const JournalImage& journal, const std::vector<RingImage>& rings,
                               const exporting::WriteCounts& added, const Replayed& replayed,
                               Outcome& outcome);
 
-/// How many marks and ranges of the application are in no file, if the journal knows it. They are
-/// not in the journal themselves: what had not come to the trace is lost with the process, or, of
-/// one that lives, on its way.
+/// Sets how many of the application's marks and ranges are in no file, if the journal has the
+/// counts. The journal does not hold marks and ranges themselves, so those that were not in the
+/// trace are lost with the process.
 void add_losses(const JournalImage& journal, Outcome& outcome, exporting::TraceEnd& end);
 
 }  // namespace ringside::recover

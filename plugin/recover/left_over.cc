@@ -15,8 +15,8 @@
 namespace ringside::recover {
 namespace {
 
-// Of a process that lives, rings and journal are read so often until neither has changed in a way
-// that matters; a little less often, the rings with it.
+// Rings and journal of a live process are read again until the log has not changed halves
+// meanwhile. Later attempts ignore the records in the rings.
 constexpr int kAttempts = 30;
 constexpr int kAttemptsWithRings = 20;
 
@@ -73,7 +73,7 @@ std::string LeftOver::open() {
   lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (lock_ < 0) {
     const int error = errno;
-    // A process that begins makes its journal first.
+    // A process that begins makes its journal before its rings.
     is_remains_ = error == ENOENT && has_files();
     return is_remains_ ? std::string() : "its journal: " + because(error);
   }
@@ -103,8 +103,8 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
     return "cannot be opened: " + because(errno);
   }
   std::string wrong = read_all(file, bytes);
-  // Of a process that lives: what was taken out meanwhile may have been written over while it was
-  // copied. The head as it is now says from where on the slots are whole.
+  // A process that lives may have overwritten slots while they were copied. The head is read again:
+  // from its tail on, the copied slots are whole.
   if (wrong.empty() && is_in_use_ && bytes.size() >= sizeof(record::Ring) &&
       pread(file, bytes.data(), sizeof(record::Ring), 0) !=
           static_cast<ssize_t>(sizeof(record::Ring))) {
@@ -116,7 +116,7 @@ std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes)
 
 namespace {
 
-// Of a process that died between the file and its first word.
+// True for the file of a process that died between creating it and writing its first word.
 bool is_unmade(const std::vector<std::byte>& file, std::size_t head_bytes) {
   const std::size_t head = std::min(file.size(), head_bytes);
   return std::all_of(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(head),
@@ -129,7 +129,7 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
                            std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
   std::string wrong = read_state(bytes, rings, notes);
-  const bool has_rings = !rings.empty() || !notes.empty();  // they come later than the journal
+  const bool has_rings = !rings.empty() || !notes.empty();  // rings are made after the journal
   if (wrong.empty() && (has_rings || !is_unmade(bytes, sizeof(assemble::JournalHeader)))) {
     wrong = read_journal(bytes, journal);
   }
@@ -151,9 +151,10 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
   return wrong.empty() ? wrong : "its journal " + wrong;
 }
 
-// The rings first: of a process that lives, what moves on meanwhile is then in the journal, unless
-// that has turned since: then it may be in the trace, and nothing tells. And the rings again, for
-// counts that are not older than the journal.
+// The rings are read before the journal, so a record that a live process takes out of a ring
+// meanwhile is found in the journal. This is not so if the log has changed halves meanwhile: the
+// record may then be in the trace, and nothing shows it. The rings are read again afterwards, so
+// that their counts are not older than the journal.
 std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
                                  std::vector<std::string>& notes) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -166,7 +167,8 @@ std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<Ri
         ring.records.clear();
       }
     }
-    // By the descriptor that has the lock: closing another one of the same file would end it.
+    // This uses the descriptor that has the lock, because closing another descriptor of the same
+    // file would end the lock.
     std::string wrong = read_all(lock_, journal);
     if (!wrong.empty() || !is_in_use_ || turns() == before) {
       if (attempt >= kAttemptsWithRings) {
@@ -180,7 +182,7 @@ std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<Ri
   return "changes faster than it can be read: once more, or when the process has less to do";
 }
 
-// 0 where there is none; read_journal says why.
+// Returns 0 if the journal has no header; read_journal() reports the reason.
 std::uint64_t LeftOver::turns() const {
   std::uint64_t found = 0;
   const auto at = static_cast<off_t>(offsetof(assemble::JournalHeader, turns));
@@ -212,13 +214,12 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
   }
 }
 
-// The journal first: without it nobody takes what is left for something to be recovered.
+// The journal is removed first: without it, nothing tries to recover the files that are left.
 bool LeftOver::remove() {
   unlinkat(directory_, assemble::kJournalName, 0);
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
   }
-  // The flight recorder's segments.
   const int listed = dup(directory_);
   if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
     rewinddir(all);

@@ -20,24 +20,25 @@ class LeftOver {
   LeftOver& operator=(const LeftOver&) = delete;
   ~LeftOver();
 
-  /// Opens the directory and takes its lock, so that it is recovered once. Empty, or what is wrong.
+  /// Opens the directory and locks it, so that only one recovery uses it. Returns an empty text, or
+  /// the error.
   std::string open();
-  /// The process lives, or somebody else recovers it now; there is no lock then.
+  /// True if the process lives, or another recovery is at work. The directory is not locked then.
   bool is_in_use() const { return is_in_use_; }
-  /// The journal is gone and other files are not: all was recovered, or the process had ended, and
-  /// who removed the rest was killed.
+  /// True if other files than the journal are left. Their removal was interrupted, after a recovery
+  /// or a normal exit.
   bool is_remains() const { return is_remains_; }
-  /// Another user's directory could name any file as its trace.
+  /// True if this user owns the directory. Another user's journal could name any file as its trace.
   bool is_own() const { return is_own_; }
 
-  /// Reads everything. Empty, or why the journal cannot be read; rings that cannot are noted.
+  /// Reads everything. Returns an empty text, or why the journal cannot be read. For each ring that
+  /// cannot be read, a note is added.
   std::string read(JournalImage& journal, std::vector<RingImage>& rings,
                    std::vector<std::string>& notes);
-  /// How many rings were there that could not be read.
   std::size_t unread_rings() const { return unread_rings_; }
 
-  /// Removes the journal, the control socket, the rings and the directory. False, with errno, if
-  /// something stays.
+  /// Removes the journal, the control socket, the rings and the directory. Returns false with errno
+  /// if something is left.
   bool remove();
 
   const std::string& path() const { return path_; }

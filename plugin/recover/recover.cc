@@ -36,11 +36,11 @@ std::string directory_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
 }
 
-// The flight recorder's segments are in the ring directory, wherever that is by now.
+// True for a segment of the flight recorder. It is in the ring directory, even if that was moved.
 bool is_in_rings(const std::string& segment, const LeftOver& left) {
   return base_name(directory_of(segment)) == base_name(left.path());
 }
-std::string place_of(const std::string& segment, const LeftOver& left) {
+std::string current_path(const std::string& segment, const LeftOver& left) {
   return is_in_rings(segment, left) ? left.path() + "/" + base_name(segment) : segment;
 }
 
@@ -49,7 +49,6 @@ std::int64_t realtime_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
 }
 
-// Where the trace's time line begins, by CLOCK_REALTIME; its first line says it.
 std::optional<std::int64_t> base_time_ns(std::string_view first_line) {
   constexpr std::string_view kKey = "\"base_time_s\":";
   const std::size_t at = first_line.find(kKey);
@@ -65,7 +64,7 @@ std::optional<std::int64_t> base_time_ns(std::string_view first_line) {
                                                               : std::optional(base_ns);
 }
 
-// The line may be damaged, and name any time.
+// The first line may be damaged, so its time is checked.
 std::optional<std::int64_t> silent_ns(std::int64_t read_at_realtime_ns, std::string_view first_line,
                                       std::int64_t last_sign_ns) {
   const auto base_ns = base_time_ns(first_line);
@@ -83,13 +82,14 @@ bool is_gone(const std::string& path) {
          access((path + ".gz").c_str(), F_OK) != 0;
 }
 
-// The process deletes a segment first, and says so in its next checkpoint.
+// The process may have deleted segments after its last checkpoint. This moves their counts to
+// `rotated`.
 void rotate_what_is_gone(const LeftOver& left, JournalImage& journal) {
   assemble::Checkpoint& known = journal.checkpoint;
   for (const auto& [segment, counts] : journal.segment_counts) {
     const auto path = journal.traces.find(segment);
     if (segment < known.oldest_segment || segment >= known.segment ||
-        path == journal.traces.end() || !is_gone(place_of(path->second, left))) {
+        path == journal.traces.end() || !is_gone(current_path(path->second, left))) {
       continue;
     }
     for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
@@ -108,10 +108,11 @@ const std::string& text_at(const std::map<std::uint64_t, std::string>& texts, st
   return found != texts.end() ? found->second : none;
 }
 
-// Made just before the process died: nothing of it is in a checkpoint, so all of it is in the log.
+// The segment after the checkpoint's was made just before the process died. No checkpoint includes
+// its lines, so their records are all in the log.
 void remove_unfinished_segment(const LeftOver& left, const JournalImage& journal) {
   const std::uint64_t next = journal.checkpoint.segment + 1;
-  const std::string path = place_of(text_at(journal.traces, next), left);
+  const std::string path = current_path(text_at(journal.traces, next), left);
   struct stat about {};
   const bool is_empty =
       lstat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode) && about.st_size == 0;
@@ -120,7 +121,8 @@ void remove_unfinished_segment(const LeftOver& left, const JournalImage& journal
   }
 }
 
-// Name of the file that a segment becomes; that in the journal only if it could be the plugin's.
+// Returns the file name for a segment. The journal's name is used only if it has the form of the
+// plugin's names.
 std::string name_of(const std::string& recorded, const LeftOver& left, const Options& options) {
   std::string name = base_name(recorded);
   if (!name.starts_with("ringside.") || !name.ends_with(".json")) {
@@ -133,7 +135,7 @@ std::string name_of(const std::string& recorded, const LeftOver& left, const Opt
   return name;
 }
 
-// Where the trace is to go, with a slash; empty: here.
+// Returns the directory for the trace, with a slash; empty for the current directory.
 std::string directory_for(const JournalImage& journal, const LeftOver& left, const Options& options,
                           Outcome& outcome) {
   if (!options.output_directory.empty()) {
@@ -196,13 +198,12 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
   return true;
 }
 
-// Has a file written beside its place, stored by the file system, and moved there. What is wrong,
-// or nothing. link fails where the name is taken, rename replaces it: only the trace itself is
-// replaced.
+// Writes a file under a temporary name, stores it (fsync), and gives it its name. An existing file
+// is replaced only with `replaces`, as for the trace itself. Returns an empty text, or the error.
 std::string make_file(const std::string& target, bool replaces,
                       const std::function<bool(exporting::TraceFile&)>& write) {
   const std::string temporary = target + ".recovering";
-  unlink(temporary.c_str());  // of a recovery that was killed: we have the lock
+  unlink(temporary.c_str());  // left by a killed recovery: we have the lock
   exporting::TraceFile file;
   if (!file.create(temporary) || !write(file) || !file.flush_whole() || !file.sync()) {
     const std::string why = std::strerror(errno);
@@ -223,7 +224,7 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
                        const std::string& recorded, const std::string& target, Outcome& outcome) {
   const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
   const BegunTrace begun(recorded, first_line);
-  // Elsewhere there may be that of an earlier recovery, which was killed.
+  // In another directory, there may be the file of an earlier recovery that was killed.
   const bool replaces = outcome.is_running ? begun.is_there() && target == recorded
                                            : BegunTrace(target, first_line).is_there();
   return make_file(target, replaces, [&](exporting::TraceFile& file) {
@@ -231,7 +232,7 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   });
 }
 
-// What is wrong, or nothing. A copy that an earlier recovery has made, which failed later, stays.
+// Returns an empty text, or the error. A copy that an earlier, failed recovery has made is kept.
 std::string copy_segment(const BegunTrace& segment, const std::string& first_line,
                          const std::string& target) {
   const BegunTrace made(target, first_line);
@@ -243,7 +244,6 @@ std::string copy_segment(const BegunTrace& segment, const std::string& first_lin
   });
 }
 
-// The earlier ones are copied as they are.
 std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
                           const std::string& directory) {
   for (const auto& [segment, path] : journal.traces) {
@@ -251,9 +251,9 @@ std::string copy_segments(const JournalImage& journal, const LeftOver& left, con
       continue;
     }
     const std::string& first_line = text_at(journal.first_lines, segment);
-    const BegunTrace begun(place_of(path, left), first_line);
+    const BegunTrace begun(current_path(path, left), first_line);
     if (!begun.is_there()) {
-      continue;  // the recorder had no more room for it
+      continue;  // the process deleted it to stay within its bound
     }
     std::string wrong = copy_segment(begun, first_line, directory + name_of(path, left, options));
     if (!wrong.empty()) {
@@ -344,16 +344,16 @@ Outcome recover(const std::string& directory, const Options& options) {
     outcome.notes.push_back(std::to_string(bad) + " records are damaged and are left out");
   }
   if (journal.first_lines.empty()) {
-    // NCCL had not started in its process.
+    // NCCL was not used in this process.
     outcome.removed = !keep && left.remove();
     return outcome;
   }
-  // Before the first checkpoint nothing is in a file, and there is one segment.
+  // Before the first checkpoint there is one segment, and no file has lines of it.
   if (journal.sequence == 0) {
     journal.checkpoint.segment = journal.first_lines.begin()->first;
   }
   rotate_what_is_gone(left, journal);
-  const std::string begun = place_of(text_at(journal.traces, journal.checkpoint.segment), left);
+  const std::string begun = current_path(text_at(journal.traces, journal.checkpoint.segment), left);
   const std::string into = directory_for(journal, left, options, outcome);
   outcome.trace = into + name_of(begun, left, options);
   outcome.error = copy_segments(journal, left, options, into);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Assembles again what a dead process had not written: the journal's records and the rings' rest go
-// through an assembler, and rows that the trace has already are left out.
+// Assembles the events that a dead process had not written. The records of the journal and of the
+// rings go through an assembler. Rows that the trace has already are skipped.
 #ifndef RINGSIDE_PLUGIN_RECOVER_REPLAY_H
 #define RINGSIDE_PLUGIN_RECOVER_REPLAY_H
 
@@ -15,15 +15,15 @@
 namespace ringside::recover {
 
 struct Replayed {
-  std::uint64_t operations = 0;  ///< that the trace did not have
-  std::uint64_t in_flight = 0;   ///< of those
-  std::uint64_t records = 0;     ///< that were taken
+  std::uint64_t operations = 0;  ///< operations that the trace did not have
+  std::uint64_t in_flight = 0;   ///< operations among them that were not finished
+  std::uint64_t records = 0;     ///< records that the assembler got
   std::uint64_t next_operation = 1;
-  assemble::TypeCounts given_up{};  ///< events, as Assembler counts them
-  std::int64_t death_ns = 0;        ///< the last sign of life
+  assemble::TypeCounts given_up{};  ///< evicted events, as Assembler counts them
+  std::int64_t death_ns = 0;        ///< the latest time in the journal and the rings
 };
 
-/// Hands what the trace lacks to `sink`. Throws only std::bad_alloc.
+/// Passes the rows that the trace lacks to `sink`. Throws only std::bad_alloc.
 Replayed replay(const JournalImage& journal, const std::vector<RingImage>& rings,
                 assemble::Sink& sink);
 
