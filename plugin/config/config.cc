@@ -31,7 +31,6 @@ Config read_config(const std::function<const char*(const char*)>& get) {
       config.warnings.push_back(warning(variable, given, detail));
     }
   }
-  // Other tools' names.
   config.gpu_serial = or_empty(get("GPU_SERIAL"));
   config.vm_id = or_empty(get("VM_ID"));
   for (const char* name :

@@ -24,7 +24,7 @@ struct Config {
   EventChoice events;
   std::string events_text = "default";
   assemble::Sampling sampling;
-  std::string sample_text;  ///< as it was given; empty: everything is kept
+  std::string sample_text;  ///< the value as set; empty: everything is kept
   std::uint64_t ring_bytes = 2U << 20;
   int drain_ms = 10;
   std::uint64_t max_bytes = std::uint64_t{2} << 30;  ///< 0: no bound
@@ -35,29 +35,28 @@ struct Config {
   std::uint64_t journal_bytes = std::uint64_t{32} << 20;
   std::string drain_cpus;  ///< a list that parse_cpu_list takes; empty: any
   int drain_nice = 0;
-  double record_seconds = 0;  ///< 0: until it is stopped
+  double record_seconds = 0;  ///< 0: until recording is stopped
   double hang_seconds = 0;    ///< 0: no watch
   std::string on_hang;        ///< a shell's command; empty: none
   bool control = true;        ///< the control socket
   nvtx::Scope markers = nvtx::Scope::kAll;
-  std::string markers_text;       ///< as it was given; empty: ranges if a tool is attached
+  std::string markers_text;       ///< the value as set; empty: ranges if a tool is attached
   bool markers_print = false;     ///< a line for each operation on standard output
-  std::string gpu_serial, vm_id;  ///< what the user calls GPU and host; empty: as they are found
+  std::string gpu_serial, vm_id;  ///< the user's names of GPU and host; empty: none
   std::string log = "stderr";
   std::string job;
 
-  /// The trace is kept in memory until it is asked for.
+  /// True if the trace is kept in memory, and written only by a dump.
   bool is_flight_recorder() const { return flight_bytes != 0; }
 
   /// One sentence for each value that could not be used.
   std::vector<std::string> warnings;
 
-  /// The values in force, by variable.
   std::vector<std::pair<std::string, std::string>> listed() const;
 };
 
-/// What RINGSIDE_SAMPLE asks for: comma-separated "coll:1/16", "p2p:1/4", "window:1s/60s",
-/// "min:64K". Nothing if it cannot be understood.
+/// Parses RINGSIDE_SAMPLE: comma-separated "coll:1/16", "p2p:1/4", "window:1s/60s", "min:64K".
+/// Returns nothing if it is not valid.
 std::optional<assemble::Sampling> parse_sampling(std::string_view text);
 
 /// Reads the configuration of this process, with a warning for each RINGSIDE_ name that does not

@@ -36,8 +36,7 @@ constexpr std::array<std::pair<std::string_view, std::uint32_t>, 9> kNames = {{
     {"phase", kKernel | bit(EventType::kKernelPhase)},
 }};
 
-// Everything but control events belongs to an operation; without operations it would hang in the
-// air.
+// All events but control events belong to operations, so operations are recorded with them.
 std::uint32_t with_ancestors(std::uint32_t types) {
   const std::uint32_t descendants =
       kSteps | kKernel | bit(EventType::kNetPlugin) | bit(EventType::kKernelPhase);
@@ -92,7 +91,7 @@ std::optional<EventChoice> parse_events(std::string_view text, std::string& unkn
 }
 
 bool kernels_can_hurt(const NcclFacts& nccl) {
-  constexpr int kFirstAffected = 22902;  // 2.29.2; no release is known to be mended
+  constexpr int kFirstAffected = 22902;  // 2.29.2; no release is known to be fixed
   return nccl.version == 0 || nccl.version >= kFirstAffected || !nccl.recorded_from_start;
 }
 

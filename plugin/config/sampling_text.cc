@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What RINGSIDE_SAMPLE says.
+// Parses RINGSIDE_SAMPLE.
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kMostOf = 1'000'000;
 constexpr std::int64_t kMostPeriod_ns = 24LL * 3600 * 1'000'000'000;
 
-// A number and the unit behind it.
+// Parses a number, followed by a unit.
 std::optional<std::pair<std::uint64_t, std::string_view>> number_of(std::string_view text) {
   std::uint64_t number = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -24,7 +24,7 @@ std::optional<std::pair<std::uint64_t, std::string_view>> number_of(std::string_
   return std::pair(number, text.substr(static_cast<std::size_t>(end.ptr - text.data())));
 }
 
-// "1/16".
+// Parses "1/16", and returns 16.
 std::optional<std::uint64_t> one_of(std::string_view text) {
   if (!text.starts_with("1/")) {
     return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<std::uint64_t> size_bytes(std::string_view text) {
   return value << shift;
 }
 
-// One of the conditions. False if it cannot be understood.
+// Parses one condition. Returns false if it is not valid.
 bool take(std::string_view what, std::string_view value, assemble::Sampling& sampling) {
   if (what == "coll" || what == "p2p") {
     const auto of = one_of(value);
@@ -104,7 +104,7 @@ std::optional<assemble::Sampling> parse_sampling(std::string_view text) {
     }
     text.remove_prefix(item.size());
     if (text.size() == 1) {
-      return std::nullopt;  // a comma with nothing behind it
+      return std::nullopt;  // the text ends with a comma
     }
     text.remove_prefix(text.empty() ? 0 : 1);
   }

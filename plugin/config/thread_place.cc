@@ -11,7 +11,7 @@
 namespace ringside::control {
 namespace {
 
-// A CPU's number at the start of text, which is taken off.
+// Parses a CPU's number at the start of `text`, and removes it from there.
 std::optional<unsigned> take_cpu(std::string_view& text) {
   unsigned cpu = 0;
   const auto end = std::from_chars(text.data(), text.data() + text.size(), cpu);
@@ -55,7 +55,7 @@ int run_on_cpus(const cpu_set_t& cpus) {
 }
 
 int run_at_nice(int nice) {
-  // Linux keeps the value by thread.
+  // On Linux each thread has its own nice value.
   const auto tid = static_cast<id_t>(syscall(SYS_gettid));
   return setpriority(PRIO_PROCESS, tid, nice) == 0 ? 0 : errno;
 }

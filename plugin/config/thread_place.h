@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where and how urgently a thread runs.
+// CPUs and priority of the calling thread.
 #ifndef RINGSIDE_PLUGIN_CONFIG_THREAD_PLACE_H
 #define RINGSIDE_PLUGIN_CONFIG_THREAD_PLACE_H
 
@@ -10,13 +10,14 @@
 
 namespace ringside::control {
 
-/// CPUs of a list such as "3" or "0-3,8"; nothing if the text is none.
+/// Parses a list of CPUs such as "3" or "0-3,8". Returns nothing if it is not valid.
 std::optional<cpu_set_t> parse_cpu_list(std::string_view text);
 
-/// For the calling thread alone. 0, or errno: no such CPU, or none that this process may use.
+/// Binds the calling thread to these CPUs. Returns 0, or errno if they do not exist or this process
+/// may not use them.
 int run_on_cpus(const cpu_set_t& cpus);
 
-/// For the calling thread alone: `nice` from 0 to 19. 0, or errno.
+/// Sets the nice value of the calling thread, from 0 to 19. Returns 0 or errno.
 int run_at_nice(int nice);
 
 }  // namespace ringside::control

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "RINGSIDE_";
 
-// Set by Ringside itself, or by its tests.
 constexpr std::array<std::string_view, 3> kOwn = {"RINGSIDE_LAUNCH", "RINGSIDE_HANG_DUMP",
                                                   "RINGSIDE_HANG_PID"};
 constexpr std::array<std::string_view, 2> kOfTests = {"RINGSIDE_TEST_", "RINGSIDE_BENCH_"};
@@ -26,14 +25,15 @@ constexpr std::array<std::pair<std::string_view, const char*>, 3> kRetired = {
      {"RINGSIDE_METRICS_LISTEN", kExporter},
      {"RINGSIDE_METRICS_SECONDS", kExporter}}};
 
-// Kubernetes sets these in each pod for a service whose name begins with "ringside".
+// Kubernetes sets such variables in each pod for a service whose name begins with "ringside".
 bool is_of_kubernetes(std::string_view name) {
   return name.ends_with("_SERVICE_HOST") || name.ends_with("_PORT") ||
          name.find("_SERVICE_PORT") != std::string_view::npos ||
          name.find("_PORT_") != std::string_view::npos;
 }
 
-// How many letters must be put in, left out, replaced, or swapped with their neighbour.
+// Letters to insert, delete, replace, or swap with their neighbour to get from one name to the
+// other.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> row(b.size() + 1);
@@ -54,7 +54,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The nearest name of the table; "" if none is near.
 std::string nearest_to(std::string_view name) {
   std::string_view nearest;
   std::size_t least = (name.size() - kPrefix.size()) / 3 + 2;
@@ -94,7 +93,7 @@ std::string sentence_on(const std::string& name) {
 std::vector<std::string> trouble_with_names(const std::vector<std::string>& names) {
   std::vector<std::string> sentences;
   for (const std::string& text : names) {
-    // A name without end would make the search for the nearest one long.
+    // This bounds the time of the search for the nearest name.
     constexpr std::size_t kMostName = 100;
     const std::string name = text.substr(0, std::min(text.find('='), kMostName));
     if (name.starts_with(kPrefix) && !is_known(name)) {

@@ -14,13 +14,13 @@
 namespace ringside::control {
 namespace {
 
-// A trace has four segments at least, of a MiB at least.
+// A trace has at least four segments of at least 1 MiB.
 constexpr std::uint64_t kLeastTrace_bytes = 4U << 20;
 constexpr std::uint64_t kMostTrace_bytes = std::uint64_t{1} << 50;
 constexpr std::uint64_t kMost_s = 30ULL * 24 * 3600;
 constexpr double kLeast_s = 0.1;
 
-// The shortest text that gives the same number.
+// Returns the shortest text that is parsed to the same number.
 std::string number_text(double number) {
   std::array<char, 32> text{};
   const auto end =
@@ -30,7 +30,7 @@ std::string number_text(double number) {
 
 struct Bounds {
   std::uint64_t least, most;
-  bool is_bytes = false;  ///< K, M and G may follow, which are binary multiples
+  bool is_bytes = false;  ///< K, M or G (binary multiples) may follow
 };
 
 bool read_integer(std::string_view text, const Bounds& bounds, std::uint64_t& value) {
@@ -64,7 +64,7 @@ std::string default_of(const Variable& variable) {
   return variable.show(Config{});
 }
 
-// `Integer`: a type of Config's that holds all values between the bounds.
+// `Integer` is the type of Config's member. It must hold all values between the bounds.
 template <typename Integer>
 Variable integer(const char* name, const char* meaning, Integer Config::*member, Bounds bounds) {
   Variable made{name, meaning, describe(bounds), {}, true, {}, {}};
@@ -85,7 +85,8 @@ Variable flag(const char* name, const char* meaning, bool Config::*member) {
   return integer(name, meaning, member, {0, 1});
 }
 
-// 0 is taken beside what lies between the bounds, and leaves `value_of_zero`.
+// Makes a variable of bytes. With `keeps_what_is_set`, 0 does not change the member, which an
+// earlier variable may have set.
 Variable bytes_or_none(const char* name, const char* meaning, std::uint64_t Config::*member,
                        bool keeps_what_is_set) {
   Variable made = integer(name, meaning, member, {kLeastTrace_bytes, kMostTrace_bytes, true});
@@ -122,7 +123,8 @@ Variable seconds_or_off(const char* name, const char* meaning, double Config::*m
   return made;
 }
 
-// Any text; an empty one is as none. `default_text` is said where Config has an empty one.
+// Makes a variable of any text. An empty one counts as not set. `default_text` describes the
+// default where Config has an empty text.
 Variable text(const char* name, const char* meaning, const char* values,
               std::string Config::*member, const char* default_text) {
   Variable made{name, meaning, values, default_text, true, {}, {}};
@@ -136,7 +138,7 @@ Variable text(const char* name, const char* meaning, const char* values,
 
 Variable events() {
   Variable made =
-      text("RINGSIDE_EVENTS", "what is recorded",
+      text("RINGSIDE_EVENTS", "the events that are recorded",
            "a list of coll, p2p, kernel, proxy, steps, ctrl, net, ce, phase, all, default, none",
            &Config::events_text, "default");
   made.read = [](std::string_view given, Config& config, std::string& detail) {
@@ -154,7 +156,7 @@ Variable events() {
 }
 
 Variable sample() {
-  Variable made = text("RINGSIDE_SAMPLE", "which operations the trace has",
+  Variable made = text("RINGSIDE_SAMPLE", "the operations that the trace has",
                        "a list such as coll:1/16,p2p:1/4,window:1s/60s,min:64K",
                        &Config::sample_text, "everything");
   made.read = [](std::string_view given, Config& config, std::string&) {
@@ -169,7 +171,7 @@ Variable sample() {
 }
 
 Variable drain_cpus() {
-  Variable made = text("RINGSIDE_DRAIN_CPU", "where the thread runs that empties the rings",
+  Variable made = text("RINGSIDE_DRAIN_CPU", "the CPUs of the drain thread",
                        "a list of CPUs such as 3 or 0-3,8", &Config::drain_cpus, "any");
   made.read = [](std::string_view given, Config& config, std::string&) {
     if (!given.empty() && !parse_cpu_list(std::string(given))) {
@@ -187,7 +189,7 @@ Variable drain_cpus() {
 Variable flight_seconds() {
   constexpr std::uint64_t kDefaultFlight_bytes = 32U << 20;
   Variable made =
-      integer("RINGSIDE_FLIGHT_SECONDS", "a flight recorder: so many seconds are kept in memory",
+      integer("RINGSIDE_FLIGHT_SECONDS", "flight recorder: the seconds that are kept in memory",
               &Config::flight_seconds, {0, kMost_s});
   made.read = [read = made.read](std::string_view given, Config& config, std::string& detail) {
     const bool is_read = read(given, config, detail);
@@ -198,8 +200,9 @@ Variable flight_seconds() {
 }
 
 Variable ring_directory() {
-  Variable made = text("RINGSIDE_RING_DIR", "where the rings outlive the process",
-                       "a directory in memory, or none", &Config::ring_directory, "/dev/shm");
+  Variable made =
+      text("RINGSIDE_RING_DIR", "the directory of rings and journal, which outlive the process",
+           "a directory in memory, or none", &Config::ring_directory, "/dev/shm");
   made.read = [](std::string_view given, Config& config, std::string&) {
     config.ring_directory = given.empty() ? config.ring_directory : given == "none" ? "" : given;
     return true;
@@ -243,50 +246,52 @@ Variable markers() {
 }
 
 Variable job() {
-  Variable made =
-      text("RINGSIDE_JOB", "name of the job", "a text", &Config::job, "the scheduler's, else job");
-  made.is_in_trace = false;  // it stands beside the configuration
+  Variable made = text("RINGSIDE_JOB", "the name of the job", "a text", &Config::job,
+                       "the scheduler's, else job");
+  made.is_in_trace = false;  // the trace has it in another member
   return made;
 }
 
 }  // namespace
 
 const std::vector<Variable>& variables() {
-  // Never destroyed: the drain thread may outlive static objects.
+  // The table is never destroyed, because the drain thread may outlive static objects.
   static const auto& table = *new std::vector<Variable>{
-      text("RINGSIDE_DIR", "where traces are written", "a directory", &Config::directory,
+      text("RINGSIDE_DIR", "the directory of traces", "a directory", &Config::directory,
            "ringside-traces"),
       flag("RINGSIDE_START", "whether recording starts with NCCL", &Config::start),
       events(),
       sample(),
-      integer("RINGSIDE_RING_BYTES", "size of the ring of each thread", &Config::ring_bytes,
+      integer("RINGSIDE_RING_BYTES", "the size of the ring of each thread", &Config::ring_bytes,
               {record::RingPool::kLeastBytes, record::RingPool::kMostBytes, true}),
-      integer("RINGSIDE_DRAIN_MS", "how often the rings are emptied", &Config::drain_ms, {1, 1000}),
-      bytes_or_none("RINGSIDE_MAX_BYTES", "what one process may have on disk; 0: no bound",
+      integer("RINGSIDE_DRAIN_MS", "the milliseconds between two readings of the rings",
+              &Config::drain_ms, {1, 1000}),
+      bytes_or_none("RINGSIDE_MAX_BYTES", "the most bytes of one process on disk; 0: no bound",
                     &Config::max_bytes, false),
       flag("RINGSIDE_COMPRESS", "whether closed segments are compressed", &Config::compress),
       flight_seconds(),
-      bytes_or_none("RINGSIDE_FLIGHT_BYTES", "a flight recorder: so much is kept in memory",
+      bytes_or_none("RINGSIDE_FLIGHT_BYTES", "flight recorder: the bytes that are kept in memory",
                     &Config::flight_bytes, true),
       ring_directory(),
-      integer("RINGSIDE_JOURNAL_BYTES", "size of the journal", &Config::journal_bytes,
+      integer("RINGSIDE_JOURNAL_BYTES", "the size of the journal", &Config::journal_bytes,
               {assemble::Journal::kLeastBytes, std::uint64_t{4} << 30, true}),
       drain_cpus(),
-      integer("RINGSIDE_DRAIN_NICE", "how much that thread stands back", &Config::drain_nice,
+      integer("RINGSIDE_DRAIN_NICE", "the nice value of the drain thread", &Config::drain_nice,
               {0, 19}),
-      seconds_or_off("RINGSIDE_RECORD_SECONDS", "recording ends after so long; 0: not by itself",
+      seconds_or_off("RINGSIDE_RECORD_SECONDS",
+                     "the seconds after which recording ends; 0: it does not",
                      &Config::record_seconds),
       seconds_or_off("RINGSIDE_HANG_SECONDS",
-                     "an operation in flight for longer is told and dumped; 0: off",
+                     "hang watch: an operation in flight for longer is logged and dumped; 0: off",
                      &Config::hang_seconds),
-      text("RINGSIDE_ON_HANG", "a command that runs after such a dump", "what /bin/sh -c takes",
-           &Config::on_hang, "none"),
+      text("RINGSIDE_ON_HANG", "a command that runs after a dump of the hang watch",
+           "a command for /bin/sh -c", &Config::on_hang, "none"),
       control_socket(),
       markers(),
       flag("RINGSIDE_MARKERS_PRINT", "a line of JSON for each operation on standard output",
            &Config::markers_print),
-      text("RINGSIDE_LOG", "where messages go", "stderr, or the path of a file", &Config::log,
-           "stderr"),
+      text("RINGSIDE_LOG", "the destination of messages", "stderr, or the path of a file",
+           &Config::log, "stderr"),
       job()};
   return table;
 }

@@ -16,17 +16,18 @@ namespace ringside::control {
 
 struct Variable {
   std::string name;
-  std::string meaning;       ///< for the overview
-  std::string values;        ///< what it must be
-  std::string default_text;  ///< as it would be given; or in words where nothing is to be given
-  bool is_in_trace = true;   ///< Config::listed() has it
-  /// Takes the value. False if it cannot be used; `detail` may then say more, in parentheses.
+  std::string meaning;       ///< what it sets, for the overview
+  std::string values;        ///< the allowed values, in words
+  std::string default_text;  ///< the default as a value, or in words
+  bool is_in_trace = true;   ///< Config::listed() includes it
+  /// Parses a value into `config`. Returns false if it is not valid; `detail` may then have a
+  /// reason.
   std::function<bool(std::string_view text, Config& config, std::string& detail)> read;
-  /// The value in force.
   std::function<std::string(const Config& config)> show;
 };
 
-/// In the order in which they are read: a later one may depend on an earlier one.
+/// Returns all variables in the order in which they are read. A later one may depend on an earlier
+/// one.
 const std::vector<Variable>& variables();
 
 }  // namespace ringside::control
