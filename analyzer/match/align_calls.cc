@@ -10,7 +10,8 @@ namespace {
 constexpr std::int64_t kEarliest = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kLatest = std::numeric_limits<std::int64_t>::max();
 constexpr double kCertainBits = 40;
-constexpr double kRunnerUpShare = 0.25;  // of the best one's evidence: more than that comes near
+constexpr double kRunnerUpShare =
+    0.25;  // a rival with more than this share of the best one's evidence comes near
 constexpr std::uint64_t kWorkPerCall = 32;
 
 std::int64_t minus(std::int64_t a, std::int64_t b) {
@@ -23,18 +24,19 @@ std::int64_t plus(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &result) ? (b > 0 ? kLatest : kEarliest) : result;
 }
 
-// Positions, both excluded, between which time puts a call of another rank.
+// Positions, both exclusive, between which a call of another rank must be by its time.
 struct Bounds {
   std::optional<std::int64_t> after;
   std::optional<std::int64_t> before;
 };
 
 // Finds bounds by time. A communicator's calls execute in order, so their ends and starts ascend
-// with the position; where clocks say otherwise the running extremes keep the bounds cautious.
+// with the position. If the clocks contradict that, running extremes widen the bounds.
 class TimeBounds {
  public:
   explicit TimeBounds(std::span<const Call> reference) : reference_(reference) {
-    // latest_end_[i]: of calls [0, i]; earliest_start_[i]: of calls [i, end). Only seen executions.
+    // latest_end_[i] is that of calls [0, i], and earliest_start_[i] that of calls [i, end). Only
+    // executions that were seen count.
     std::int64_t latest = kEarliest;
     for (const Call& call : reference) {
       latest = std::max(latest, call.end_ns == kLatest ? kEarliest : call.end_ns);
@@ -52,8 +54,7 @@ class TimeBounds {
   Bounds of(const Call& call, std::int64_t uncertainty_ns) const {
     Bounds bounds;
     if (call.start_ns != kEarliest) {
-      // The call is behind the last that had ended before it started; an end that cannot be seen
-      // stops nothing, its running maximum is that of the ones before.
+      // The call comes after the last one that had ended before it started.
       const std::int64_t start_ns = minus(call.start_ns, uncertainty_ns);
       const auto end = std::lower_bound(latest_end_.begin(), latest_end_.end(), start_ns);
       if (end != latest_end_.begin()) {
@@ -95,10 +96,9 @@ std::size_t first_at(std::span<const Call> calls, std::int64_t position) {
   return static_cast<std::size_t>(found - calls.begin());
 }
 
-// What one shift says.
 struct Fit {
   std::int64_t shift = 0;
-  double evidence_bits = 0;  // how unlikely it is that so many signatures agree by chance
+  double evidence_bits = 0;  // how unlikely it is that these signatures agree by chance
 };
 
 class ShiftSearch {
@@ -114,14 +114,14 @@ class ShiftSearch {
   }
 
   std::optional<std::int64_t> find(std::int64_t uncertainty_ns) {
-    // All shifts at which the two have anything in common.
+    // The shifts at which the two pieces overlap.
     std::int64_t least = reference_.front().position - calls_.back().position;
     std::int64_t most = reference_.back().position - calls_.front().position;
     const auto [low, high] = shifts_by_time(uncertainty_ns);
     if (low && high && *low == *high) {
       return low;
     }
-    // They may have nothing in common: that contradicts no signature.
+    // The pieces may not overlap at all. No signature contradicts that.
     std::size_t agreeing = low && *low >= least && high && *high <= most ? 0 : 1;
     least = std::max(least, low.value_or(least));
     most = std::min(most, high.value_or(most));
@@ -154,7 +154,6 @@ class ShiftSearch {
   }
 
  private:
-  // The least and the greatest shift that time allows.
   std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>> shifts_by_time(
       std::int64_t uncertainty_ns) const {
     const TimeBounds times(reference_);
@@ -180,7 +179,7 @@ class ShiftSearch {
     return std::log2(static_cast<double>(reference_.size()) / times);
   }
 
-  // Nothing if a signature contradicts, or if the two have no call in common at that shift.
+  // Returns nothing if signatures contradict the shift, or if the pieces do not overlap at it.
   std::optional<Fit> fit_of(std::int64_t shift) {
     std::size_t r = first_at(reference_, calls_.front().position + shift);
     std::size_t c = first_at(calls_, reference_.front().position - shift);
@@ -204,13 +203,14 @@ class ShiftSearch {
         ++c;
       }
     }
-    // Pieces with gaps may have nothing to compare at a shift that is possible.
+    // Pieces with gaps may have no common call at a shift that is possible.
     return has_pair ? std::optional(fit) : std::optional(Fit{shift, 0});
   }
 
   void spend() { work_left_ -= work_left_ > 0 ? 1 : 0; }
 
-  // By signatures alone: no chance, no rival, and enqueued at about the same times.
+  // Decides by signatures alone: they are no coincidence, there is no rival, and the calls were
+  // enqueued at about the same times.
   std::optional<std::int64_t> certain(const Fit& best, double second_bits,
                                       std::int64_t uncertainty_ns) const {
     if (best.evidence_bits < kCertainBits || second_bits > best.evidence_bits * kRunnerUpShare) {
@@ -273,7 +273,7 @@ std::vector<std::optional<std::int64_t>> find_positions(const Piece& reference,
     return positions;
   }
   const TimeBounds times(reference.calls);
-  constexpr std::size_t kLooked = 64;  // candidates of one call
+  constexpr std::size_t kLooked = 64;  // candidates that are tried for one call
   for (std::size_t c = 0; c < calls.size(); ++c) {
     const Bounds bounds = times.of(calls[c], uncertainty_ns);
     if ((!bounds.after && !reference.at_start) || (!bounds.before && !reference.at_end)) {
@@ -296,7 +296,7 @@ std::vector<std::optional<std::int64_t>> find_positions(const Piece& reference,
       positions[c].reset();
     }
   }
-  // Two calls cannot be the same one, nor in another order: then the clocks are wrong.
+  // If two calls got the same position, or changed their order, the clocks are wrong.
   std::optional<std::int64_t> previous;
   for (const auto& position : positions) {
     if (position && previous && *position <= *previous) {

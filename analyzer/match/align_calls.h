@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which calls of one rank are which calls of another, where their sequence numbers cannot tell: by
-// signature, order and time. What is not certain stays open.
+// Finds which call of one rank is which call of another where sequence numbers cannot be used.
+// Signature, order and time decide. Calls that are not certain stay unaligned.
 #ifndef RINGSIDE_ANALYZER_MATCH_ALIGN_CALLS_H
 #define RINGSIDE_ANALYZER_MATCH_ALIGN_CALLS_H
 
@@ -16,40 +16,41 @@ namespace ringside::match {
 
 /// One call of a rank. The ranks of one communicator make the same calls in the same order.
 struct Call {
-  std::int64_t position = 0;     // in that order, up to a shift that is not known
-  std::uint64_t signature = 0;   // equal for the records of one call
-  std::uint32_t operation = 0;   // the caller's
-  std::int64_t enqueued_ns = 0;  // on the common clock, as are the others
-  /// The execution, of a function in which no rank ends before the last has started; without
-  /// limits where it was not seen.
+  std::int64_t position = 0;     // index in that order, plus an unknown shift
+  std::uint64_t signature = 0;   // equal in all records of one call
+  std::uint32_t operation = 0;   // number of the caller's choice
+  std::int64_t enqueued_ns = 0;  // on the common clock, like the other times
+  /// The execution, if it was seen and if no rank can end the function before the last has started.
+  /// Else without limits.
   std::int64_t start_ns = std::numeric_limits<std::int64_t>::min();
   std::int64_t end_ns = std::numeric_limits<std::int64_t>::max();
 };
 
-/// Calls of one rank by position, among which differences of positions are true: what was lost has
-/// left a gap (`is_exact`), or not.
+/// A piece of one rank's calls, sorted by position. If `is_exact`, lost calls have left gaps, so
+/// differences of positions are right. Else there are no gaps.
 struct Piece {
   std::span<const Call> calls;
   bool is_exact = false;
-  bool at_start = false;  // its positions count from the first call of the communicator
-  bool at_end = false;    // the rank made no call after the last one
+  bool at_start = false;  // positions count from the communicator's first call
+  bool at_end = false;    // the rank's last call is the last one here
 };
 
-/// How often each signature comes, of the piece that others are aligned to.
+/// How often each signature occurs in the reference, the piece to which others are aligned.
 using SignatureCounts = std::unordered_map<std::uint64_t, std::uint32_t>;
 SignatureCounts count_signatures(std::span<const Call> calls);
 
-/// By how much the positions of `piece` are to be raised to be those of `reference`; both are
-/// exact. Nothing if that is not certain. It is certain if both begin or both end with the
-/// communicator; if time leaves one possibility (no rank ends a call before another has started it,
-/// give or take `uncertainty_ns`), or one that agrees in all signatures; or if one agrees whose
-/// signatures are so rare together (40 bits) that it is no chance, none other comes near, and the
-/// calls were enqueued at about the same times. Time is linear in practice and bounded always.
+/// Returns the shift to add to the positions of `piece` to make them positions of `reference`, or
+/// nothing if it is not certain. Both must be exact. The shift is certain if both begin or both end
+/// with the communicator. It is certain if time leaves one shift, or one with equal signatures (no
+/// rank ends a call before another has started it, within `uncertainty_ns`). It is also certain if
+/// the equal signatures are too rare (40 bits) for a coincidence, no other shift comes near, and
+/// the calls were enqueued at about the same times. The run time is linear in practice and always
+/// bounded.
 std::optional<std::int64_t> find_shift(const Piece& reference, const SignatureCounts& counts,
                                        const Piece& piece, std::int64_t uncertainty_ns);
 
-/// For each call of an inexact piece its position in an exact reference, or nothing: there only
-/// where time and signature leave one possibility.
+/// Returns, for each call of an inexact piece, its position in an exact reference if time and
+/// signature leave only one.
 std::vector<std::optional<std::int64_t>> find_positions(const Piece& reference,
                                                         std::span<const Call> calls,
                                                         std::int64_t uncertainty_ns);

@@ -7,7 +7,8 @@ namespace ringside::match {
 
 CommonClock realtime_clock(const model::Traces& traces) {
   constexpr std::int64_t kBetweenHosts_ns = 1'000'000'000;
-  // Each process reads CLOCK_REALTIME when it starts; between these it may have been set by a bit.
+  // Each process reads CLOCK_REALTIME when it starts. The clock may have been adjusted between two
+  // readings.
   constexpr std::int64_t kWithinHost_ns = 1'000'000;
   CommonClock clock;
   clock.to_common_ns = [&traces](std::uint32_t file, std::int64_t time_ns) {

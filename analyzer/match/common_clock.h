@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one clock on which times of different files compare.
+// The common clock, on which times of different files can be compared.
 #ifndef RINGSIDE_ANALYZER_MATCH_COMMON_CLOCK_H
 #define RINGSIDE_ANALYZER_MATCH_COMMON_CLOCK_H
 
@@ -12,14 +12,16 @@
 namespace ringside::match {
 
 struct CommonClock {
-  /// A time of a file (index into Traces::files), in ns since an epoch that all share.
+  /// Converts a time of a file (index into Traces::files) to ns since an epoch that all files
+  /// share.
   std::function<std::int64_t(std::uint32_t file, std::int64_t time_ns)> to_common_ns;
-  /// By how much the same moment may differ between two files, in ns.
+  /// Returns by how many ns the times of one moment may differ between two files.
   std::function<std::int64_t(std::uint32_t file, std::uint32_t other)> uncertainty_ns;
 };
 
-/// Each host's own CLOCK_REALTIME, unaligned: a millisecond within a host (same boot_id: its
-/// processes read that clock once each, at different moments), a second between hosts.
+/// Makes a common clock from each host's CLOCK_REALTIME, without alignment. Its uncertainty is a
+/// second between hosts. It is a millisecond within a host (equal boot_id), whose processes read
+/// that clock at different moments.
 CommonClock realtime_clock(const model::Traces& traces);
 
 }  // namespace ringside::match

@@ -14,32 +14,32 @@ namespace ringside::match {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::uint32_t kNoContext = 0;  // of operations to which NCCL gave none
+constexpr std::uint32_t kNoContext = 0;  // the context of operations without one
 
-// One context with what the grouping looks at.
+// One context, with the values by which contexts are grouped.
 struct Candidate {
   Member member;
   const model::Context* context = nullptr;
-  std::uint32_t order = 0;      // place among the contexts of its file
-  std::int64_t created_ns = 0;  // since the epoch, so that files with different bases compare
+  std::uint32_t order = 0;      // index among the contexts of its file
+  std::int64_t created_ns = 0;  // since the epoch, because bases of files differ
   std::uint32_t run = 0;
-  std::int64_t end_ns = 0;  // of its process
+  std::int64_t end_ns = 0;  // end of its process
 };
 
 void set_completeness(const model::TraceFile& file, const model::Context& context, Member& member) {
   const model::Account& account = file.account;
   const bool has_all_segments =
       account.rotated == 0 && file.process.segment == 1 && file.segments_missing == 0;
-  // What all ranks leave out by its number or size is absent nowhere in between; at the edges of
-  // windows of time they differ.
+  // Sampling by number or size omits the same operations on all ranks, so it loses nothing. At the
+  // edges of sampled windows of time, ranks differ.
   const model::Sampling& sampling = file.process.sampling;
   const bool is_sampled = account.sampled_out > 0 || !(sampling == model::Sampling{});
   const bool is_sampled_alike = !(sampling == model::Sampling{}) && sampling.period_ns == 0;
   member.is_lossless = has_all_segments && file.bad_lines == 0 && account.dropped.empty() &&
                        (!is_sampled || is_sampled_alike) &&
                        file.operations_written.value_or(0) <= file.operations.size();
-  // Lines are in the order in which operations finished: of a file that nobody closed those before
-  // the last one may be absent.
+  // Lines are in the order in which operations finished. In a file that was not closed, an
+  // operation called before the last one may be absent.
   const bool has_all_so_far = file.closed && !file.torn && account.in_rings == 0 &&
                               !file.next_segment &&
                               file.operations_written == file.operations.size();
@@ -87,7 +87,7 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
   communicator.identity = identity;
   communicator.order = group.front().order;
   std::uint32_t ranks_seen = 0;
-  std::uint32_t told = 0;
+  std::uint32_t reported = 0;
   for (const Candidate& candidate : group) {
     if (candidate.context->comm) {
       communicator.hash = *candidate.context->comm;
@@ -95,7 +95,7 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
     if (communicator.name.empty()) {
       communicator.name = candidate.context->name;
     }
-    told = std::max(told, candidate.context->nranks.value_or(0));
+    reported = std::max(reported, candidate.context->nranks.value_or(0));
     if (candidate.member.rank) {
       ranks_seen = std::max(ranks_seen, *candidate.member.rank + 1);
     }
@@ -103,8 +103,8 @@ Communicator make_communicator(const Candidates& group, Identity identity) {
     communicator.members.push_back(candidate.member);
   }
   ranks_seen = std::max(ranks_seen, static_cast<std::uint32_t>(group.size()));
-  communicator.nranks_inferred = told == 0;
-  communicator.nranks = std::max(told, ranks_seen);
+  communicator.nranks_inferred = reported == 0;
+  communicator.nranks = std::max(reported, ranks_seen);
   std::stable_sort(communicator.members.begin(), communicator.members.end(),
                    [](const Member& a, const Member& b) { return a.rank < b.rank; });
   return communicator;
@@ -115,7 +115,7 @@ bool has_operations(const Candidates& group) {
                      [](const Candidate& c) { return c.context->operations > 0; });
 }
 
-// Some processes of a job may have been restarted while the others lived on.
+// True if a communicator spans two runs, because only some processes of the job were restarted.
 bool is_one_in_spite_of_runs(const Candidates& group) {
   std::set<std::optional<std::uint32_t>> ranks;
   std::int64_t first_end_ns = std::numeric_limits<std::int64_t>::max();
@@ -128,11 +128,11 @@ bool is_one_in_spite_of_runs(const Candidates& group) {
   return group.back().created_ns <= first_end_ns;
 }
 
-// Members of one hash; a rank that comes again belongs to the next run of the job.
+// Groups members of one hash. A rank that occurs again belongs to the next run of the job.
 void add_by_hash(const Candidates& group, std::vector<std::pair<Candidates, Communicator>>& found) {
   const bool is_one = is_one_in_spite_of_runs(group);
   std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates>
-      instances;  // by run, then k-th of a rank
+      instances;  // by run and repetition of the rank
   std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, std::uint32_t> seen;
   for (const Candidate& candidate : group) {
     const std::uint32_t run = is_one ? 0 : candidate.run;
@@ -146,8 +146,8 @@ void add_by_hash(const Candidates& group, std::vector<std::pair<Candidates, Comm
   }
 }
 
-// Members at one place in the order of creation. Two of the same rank cannot be of one
-// communicator, and nothing says which belong together.
+// Groups members that are at one place in the order of creation. If two have the same rank, they
+// cannot be of one communicator, and it is not known which members belong together.
 void add_by_order(const Candidates& group,
                   std::vector<std::pair<Candidates, Communicator>>& found) {
   std::set<std::uint32_t> ranks;
@@ -175,7 +175,7 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
 
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs) {
   std::map<std::string, Candidates> by_hash;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates> by_order;  // in each run
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates> by_order;  // run and order
   for (const Candidate& candidate : find_candidates(traces, runs)) {
     if (candidate.context->comm) {
       by_hash[*candidate.context->comm].push_back(candidate);
@@ -213,7 +213,7 @@ std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator)
     seen.insert(*member.rank);
   }
   std::vector<std::uint32_t> ranks;
-  // A damaged line may claim any number of ranks; what is listed stays bounded by what was read.
+  // A damaged line may claim any number of ranks, so the list is bounded.
   constexpr std::uint32_t kListed = 1U << 20;
   for (std::uint32_t rank = 0; rank < std::min(communicator.nranks, kListed); ++rank) {
     if (!communicator.nranks_inferred && !seen.contains(rank)) {

@@ -18,7 +18,7 @@ std::pair<std::int64_t, std::uint64_t> call_order(const model::Operation& operat
   return {time_of(operation), operation.id};
 }
 
-// NCCL puts the calls of one group into an order of its own.
+// NCCL reorders the calls of one group, so none of them counts as called before another.
 bool is_called_before(const model::Operation& a, const model::Operation& b) {
   const bool is_one_group = a.group && b.group && *a.group == *b.group && *a.group != 0;
   return !is_one_group && call_order(a) < call_order(b);
@@ -55,8 +55,8 @@ CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t 
   }
 }
 
-bool CutOff::came_past(const model::Traces& traces, const Matches& matches, std::uint32_t member,
-                       const MatchedOperation& operation) const {
+bool CutOff::has_later_call(const model::Traces& traces, const Matches& matches,
+                            std::uint32_t member, const MatchedOperation& operation) const {
   const auto found = last_.find(member);
   if (found == last_.end()) {
     return false;

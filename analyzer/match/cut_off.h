@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Calls that a rank left out whose process was killed, or was dumped while it ran. The records of
-// such a process end before the job does, so only calls before its last one can be judged.
+// Calls that a rank left out, for ranks whose process was killed, or was dumped while it ran. The
+// records of such a process end before the job does, so only calls before its last one can be
+// judged.
 #ifndef RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 #define RINGSIDE_ANALYZER_MATCH_CUT_OFF_H
 
@@ -13,20 +14,20 @@
 
 namespace ringside::match {
 
-/// The last collective that each member called whose records are complete so far only.
+/// The last collective of each member whose records are complete only so far
+/// (Member::is_complete_so_far).
 class CutOff {
  public:
-  CutOff() = default;  // of a communicator without such members
-  /// The operations [first, last) are all those of one communicator.
+  CutOff() = default;  // for a communicator without such members
+  /// The operations [first, last) must be all operations of one communicator.
   CutOff(const model::Traces& traces, const Matches& matches, std::size_t first, std::size_t last);
 
-  /// True if there is a collective that one of these members has no part of.
   bool lacks_any() const { return lacks_any_; }
 
-  /// True if the member, which has no part of the operation, called a collective that others
-  /// called after it: as far as their numbers are of the same calls, it left the operation out.
-  bool came_past(const model::Traces& traces, const Matches& matches, std::uint32_t member,
-                 const MatchedOperation& operation) const;
+  /// True if the member, which lacks the operation, called a collective that others called after
+  /// it. If equal numbers are equal calls, it left the operation out.
+  bool has_later_call(const model::Traces& traces, const Matches& matches, std::uint32_t member,
+                      const MatchedOperation& operation) const;
 
  private:
   std::map<std::uint32_t, std::size_t> last_;  // by member: index into Matches::operations

@@ -72,7 +72,7 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
       }
       auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
                                                        : value_text(traces, part, what)];
-      // A member whose rank NCCL did not tell stands for its place.
+      // A member whose rank is not known is named by its index.
       const std::uint32_t rank = members[part.member].rank.value_or(part.member);
       if (here.empty() || here.back() != rank) {  // in a group a rank has several parts
         here.push_back(rank);
@@ -101,7 +101,7 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks) {
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) {
       ++last;
     }
-    if (last - i < 2) {  // of two, both are named
+    if (last - i < 2) {  // a range of two is written as two ranks
       last = i;
     }
     text += (i == 0 ? " " : ", ") + std::to_string(ranks[i]) +
@@ -168,8 +168,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
            (judgement.is_number_unknown
                 ? judgement.one_of ? " (which is not known: these calls are alike)"
                                    : " (which is not known: the order of its calls does not tell)"
-            : judgement.is_told_by_calls ? " (from there on numbers are of later calls there)"
-                                         : "");
+            : judgement.is_found_by_order ? " (from there on numbers are of later calls there)"
+                                          : "");
   }
   text += difference_name(judgement.difference);
   const auto sides = sides_of(traces, matches, judgements, index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A matched operation and its verdict in words: who did what, and which side is the odd one.
+// Describes a matched operation and its verdict in words: what each rank did, and which ranks are
+// the odd ones.
 #ifndef RINGSIDE_ANALYZER_MATCH_DESCRIBE_H
 #define RINGSIDE_ANALYZER_MATCH_DESCRIBE_H
 
@@ -12,31 +13,30 @@
 
 namespace ringside::match {
 
-/// Ranks that did the same.
 struct Side {
   std::string did;  // "4096", "AllReduce seq 3", "in flight"
   std::vector<std::uint32_t> ranks;
   bool is_minority = false;
 };
 
-/// The sides of operation `index`, the minority first, else by their lowest rank. Empty where
-/// nothing differs. The largest side is the majority; where two are as large it is a tie, and no
-/// side is a minority. Of a state mismatch only those in flight can be the minority.
+/// Returns the sides of operation `index`, minorities first and then by their lowest rank. The
+/// result is empty if the ranks agree. The largest side is the majority. If two sides are largest,
+/// there is no minority. In a state mismatch, only the ranks in flight can be the minority.
 std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
                            const std::vector<Judgement>& judgements, std::size_t index);
 
-/// "rank 3", "ranks 0, 2-7 and 90 more".
+/// Returns a text such as "rank 3" or "ranks 0, 2-7 and 90 more".
 std::string rank_list(const std::vector<std::uint32_t>& ranks);
 
-/// "AllReduce seq 7", "SendRecv from rank 0 to rank 1, pair 3".
+/// Returns a text such as "AllReduce seq 7" or "SendRecv from rank 0 to rank 1, pair 3".
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation);
 
-/// What a finding is about: the operation; "AllReduce, one of seq 3 to 7" where the number of what
-/// is missing is not known.
+/// Returns the subject of a finding: the operation, or "AllReduce, one of seq 3 to 7" if the number
+/// of the missing call is not known.
 std::string subject_text(const model::Traces& traces, const Matches& matches,
                          const std::vector<Judgement>& judgements, std::size_t index);
 
-/// One line for people: the operation, and which ranks lack it or what each side says.
+/// Returns one line for people: the operation, and which ranks lack it or how the sides differ.
 std::string describe(const model::Traces& traces, const Matches& matches,
                      const std::vector<Judgement>& judgements, std::size_t index);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dump repeats what is in the trace of the same run; only one of them may count.
+// A dump has the same operations as the trace of its run, so only one of both files may count.
 #ifndef RINGSIDE_ANALYZER_MATCH_DUPLICATE_FILES_H
 #define RINGSIDE_ANALYZER_MATCH_DUPLICATE_FILES_H
 
@@ -11,8 +11,8 @@
 
 namespace ringside::match {
 
-/// Leaves one file of each run (run_id): the one with the most operations, among equals the trace
-/// rather than a dump, then the first by path. Returns a line for each file that was taken out.
+/// Keeps one file of each run_id: the one with the most operations. Among equals, a trace wins
+/// against a dump, and then the first path wins. Returns a line for each file that was removed.
 std::vector<std::string> remove_duplicate_files(model::Traces& traces);
 
 }  // namespace ringside::match

@@ -23,7 +23,7 @@ Embedding::Embedding(const std::vector<std::uint32_t>& reference,
   if (!is_there()) {
     return;
   }
-  std::map<std::uint32_t, std::vector<std::size_t>> places;  // of each symbol among the calls
+  std::map<std::uint32_t, std::vector<std::size_t>> places;  // indices in `calls` of each symbol
   for (std::size_t j = 0; j < calls_; ++j) {
     places[calls[j]].push_back(j);
   }
@@ -32,7 +32,7 @@ Embedding::Embedding(const std::vector<std::uint32_t>& reference,
     if (of_symbol == places.end()) {
       continue;
     }
-    // Enough of the calls must fit in before it, and enough behind it.
+    // All calls must fit into the elements before this one and those after it.
     const std::size_t behind = from_end_[k + 1] + 1;
     const std::size_t least = behind < calls_ ? calls_ - behind : 0;
     const auto at = std::lower_bound(of_symbol->second.begin(), of_symbol->second.end(), least);

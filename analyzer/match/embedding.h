@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A shorter sequence within a longer one.
+// Embeds a shorter sequence in a longer one.
 #ifndef RINGSIDE_ANALYZER_MATCH_EMBEDDING_H
 #define RINGSIDE_ANALYZER_MATCH_EMBEDDING_H
 
@@ -10,25 +10,26 @@
 
 namespace ringside::match {
 
-/// All ways to make `calls` of `reference` by leaving out some of it. Takes n log n time.
+/// All ways to get `calls` by removing elements of `reference`. Takes n log n time.
 class Embedding {
  public:
   Embedding(const std::vector<std::uint32_t>& reference, const std::vector<std::uint32_t>& calls);
 
-  /// False if there is no way: nothing else is to be asked then.
+  /// False if there is no way. The other functions must not be called then.
   bool is_there() const { return from_begin_.back() == calls_; }
-  /// So many places of the reference, from its begin, are needed at least.
+  /// Returns the least number of elements at the beginning of the reference that the calls need.
   std::size_t first_end() const;
-  /// Whether any way keeps, or leaves out, what the reference has at that place.
-  bool may_be_used(std::size_t place) const { return used_[place]; }
-  bool may_be_left_out(std::size_t place) const {
+  /// True if some way keeps the reference's element `place`. Likewise, may_be_removed() for
+  /// removing it.
+  bool may_be_kept(std::size_t place) const { return used_[place]; }
+  bool may_be_removed(std::size_t place) const {
     return from_begin_[place] + from_end_[place + 1] >= calls_;
   }
 
  private:
   std::size_t calls_;
-  std::vector<std::size_t> from_begin_;  // so many of the calls are found before each place
-  std::vector<std::size_t> from_end_;    // from each place on
+  std::vector<std::size_t> from_begin_;  // how many of the calls fit before each place
+  std::vector<std::size_t> from_end_;    // how many fit from each place on
   std::vector<bool> used_;
 };
 

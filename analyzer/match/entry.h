@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation on its way to its match. There is one for each record, so it is small.
+// An operation that is being matched. There is one entry for each operation of each file, so it is
+// small.
 #ifndef RINGSIDE_ANALYZER_MATCH_ENTRY_H
 #define RINGSIDE_ANALYZER_MATCH_ENTRY_H
 
@@ -11,16 +12,17 @@
 
 namespace ringside::match {
 
-/// An aligned key has its position in so many bits, and above them which stream it is of.
+/// The key of an aligned operation has the position in its lower bits, this many, and the stream
+/// above them.
 inline constexpr unsigned kAlignedNumberBits = 62;
 
-/// Entries of one communicator that agree in all of call() are one operation.
+/// Entries of one communicator with equal call() are one operation.
 struct Entry {
-  std::uint64_t key = 0;  // sequence number; source and destination of a pair; aligned position
+  std::uint64_t key = 0;  // sequence number, ranks of a pair, or aligned position
   model::NameId func = model::kNoName;
   std::uint32_t member = 0;
   std::uint32_t operation = 0;   // index into TraceFile::operations
-  std::uint32_t occurrence = 0;  // how often the member had given that key before
+  std::uint32_t occurrence = 0;  // how many earlier entries of the member have this key
   Way way = Way::kSequence;
   bool receives = false;
 
@@ -28,7 +30,7 @@ struct Entry {
   auto call() const { return std::tie(way, func, key, occurrence); }
 };
 
-/// When the operation was called, for the order of the calls of one rank.
+/// Returns the time of the call, which orders the calls of one rank.
 inline std::int64_t time_of(const model::Operation& operation) {
   return operation.enqueue_start_ns.value_or(operation.start_ns.value_or(0));
 }

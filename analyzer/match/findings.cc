@@ -66,7 +66,7 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
     }
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept),
                       order.end());
-    findings.left_out = described.size() - kept;
+    findings.not_described = described.size() - kept;
     described.clear();
     for (std::size_t i = 0; i < kept; ++i) {
       described.push_back(std::get<2>(order[i]));

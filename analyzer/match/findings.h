@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does not match in a communicator: all of it counted, the first of it described.
+// The mismatches of each communicator: all are counted, and the first ones are described.
 #ifndef RINGSIDE_ANALYZER_MATCH_FINDINGS_H
 #define RINGSIDE_ANALYZER_MATCH_FINDINGS_H
 
@@ -13,21 +13,21 @@
 namespace ringside::match {
 
 struct CommunicatorFindings {
-  std::array<std::uint64_t, kVerdictCount> verdicts{};  // operations
-  /// Indices of Matches::operations that are worth a sentence, the gravest verdicts first, then by
-  /// time. A function mismatch is one, at its first operation.
+  std::array<std::uint64_t, kVerdictCount> verdicts{};  // counts of operations
+  /// Indices of Matches::operations that get a sentence, the gravest verdicts first, then by time.
+  /// A function mismatch gets one sentence, at its first operation.
   std::vector<std::size_t> described;
-  std::uint64_t left_out = 0;  // more of them than `cap`
+  std::uint64_t not_described = 0;  // number of sentences beyond `cap`
 };
 
-/// One for each of Matches::communicators. That a rank has no trace at all is no finding about an
-/// operation. `judgements` are those of judge_all.
+/// Returns the findings of each of Matches::communicators. A rank without a trace is no finding
+/// about an operation. `judgements` must come from judge_all().
 std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, const Matches& matches,
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap);
 
-/// How grave a verdict is, from 0: nothing is wrong; 1: the data do not suffice; 2: the ranks are
-/// not at the same point; 3: the ranks contradict each other.
+/// Returns how grave a verdict is. 0: nothing is wrong. 1: the data do not suffice. 2: the ranks
+/// are not at the same point. 3: the ranks contradict each other.
 int gravity(Verdict verdict);
 
 }  // namespace ringside::match

@@ -14,11 +14,12 @@
 namespace ringside::match {
 namespace {
 
-// So many calls after it decide whether a member called something else, or one call more or less.
+// This many later calls decide whether a member called another function, or made one call more or
+// less.
 constexpr std::size_t kCallsAfter = 8;
 
-// Whether, from these two places on, both called the same for a while. False if there is too
-// little.
+// True if both made the same calls for a while from these two places on. False if there are too few
+// calls.
 bool go_on_alike(const std::vector<SignedCall>& a, std::size_t at, const std::vector<SignedCall>& b,
                  std::size_t other) {
   constexpr std::size_t kLeast = 2;
@@ -32,8 +33,8 @@ bool go_on_alike(const std::vector<SignedCall>& a, std::size_t at, const std::ve
   return alike >= kLeast;
 }
 
-// At a place where the members called operations of different functions, and after which they go on
-// alike: a function mismatch, although each of these operations has its number elsewhere too.
+// True if the members called different functions at this place and the same ones after it. Each of
+// these operations may have a partner of its number elsewhere.
 bool is_substitution(const SignedCalls& calls, std::size_t place,
                      const std::map<std::size_t, std::vector<std::uint32_t>>& members_of) {
   const auto most = std::max_element(
@@ -71,7 +72,7 @@ void judge_places(const Matches& matches, const SignedCalls& calls, bool are_com
     if (here.size() == 1) {
       continue;
     }
-    // All parts are here if they are as many as the members.
+    // All parts are at this place if there are as many as members.
     std::size_t parts = 0;
     std::set<model::NameId> functions;
     for (const std::size_t i : here) {
@@ -121,7 +122,7 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
       ++last;
     }
     const CutOff cut_off(traces, matches, first, last);
-    bool has_doubtful = cut_off.lacks_any();  // numbers alone do not tell why
+    bool has_doubtful = cut_off.lacks_any();  // the reason cannot be told by numbers alone
     for (std::size_t i = first; i < last; ++i) {
       judgements.push_back(judge(traces, matches, operations[i], cut_off));
       has_doubtful = has_doubtful || is_doubtful(operations[i], judgements[i]);

@@ -15,7 +15,7 @@
 namespace ringside::match {
 namespace {
 
-// Which groups belong together, each one the call of one rank.
+// Union-find over the group calls of all ranks.
 class Components {
  public:
   std::size_t node(std::uint32_t member, std::uint64_t group) {
@@ -40,7 +40,6 @@ class Components {
     parents_[std::max(a, b)] = std::min(a, b);
   }
 
-  /// Members of each component, one for each of its groups.
   std::map<std::size_t, std::vector<std::uint32_t>> members() {
     std::map<std::size_t, std::vector<std::uint32_t>> found;
     for (const auto& [key, node] : nodes_) {
@@ -54,14 +53,13 @@ class Components {
   std::vector<std::size_t> parents_;
 };
 
-// What the pairs of one component have in common.
 struct Shape {
   std::set<std::pair<std::uint32_t, std::uint32_t>> links;
   std::set<std::uint32_t> sources;
   std::set<std::uint32_t> destinations;
   std::set<std::uint32_t> shifts;  // destination - source, modulo the number of ranks
   std::set<std::uint64_t> sizes_bytes;
-  bool is_plain = false;  // a partner or a size is not there, or two send the same way
+  bool is_plain = false;  // no pattern: a send has no partner or size, or is repeated
 };
 
 void add_to_shape(const model::Traces& traces, const Matches& matches, const MatchedOperation& pair,
@@ -100,7 +98,8 @@ Pattern pattern_of(const Shape& shape, std::uint32_t nranks) {
   const std::uint64_t links = shape.links.size() - selves;
   const bool has_one_size = shape.sizes_bytes.size() == 1;
   const bool is_all = links == n * (n - 1) && (selves == 0 || selves == n);
-  // Of two ranks that only exchange, a ring says the same and claims less.
+  // Two ranks that exchange messages are both an AlltoAll and a ring. They count as a ring, which
+  // claims less.
   if (is_all && (n > 2 || selves == n)) {
     return has_one_size ? Pattern::kAlltoAll : Pattern::kAlltoAllv;
   }
@@ -135,7 +134,6 @@ struct Group {
   std::vector<Part> parts;
 };
 
-// Puts the pairs that stay, and the groups, in the place of all pairs.
 void replace_pairs(const std::vector<MatchedOperation>& kept, std::vector<Group>& groups,
                    std::uint32_t communicator, std::size_t first, Matches& matches) {
   const std::size_t first_part = matches.operations[first].first_part;
@@ -181,7 +179,7 @@ void recognise_groups(const model::Traces& traces, std::uint32_t communicator, s
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     for (const Part& part : parts_of(matches, pairs[i])) {
       const auto& group = operation_of(traces, part).group;
-      // A call outside of all groups ties nothing together: it is a group of its own.
+      // A call outside of all groups connects nothing. It is a group of its own.
       if (group) {
         const std::size_t node = components.node(part.member, *group);
         if (node_of_pair[i] != kNoNode) {
@@ -191,7 +189,7 @@ void recognise_groups(const model::Traces& traces, std::uint32_t communicator, s
       }
     }
   }
-  std::map<std::size_t, std::vector<std::size_t>> pairs_of;  // by root
+  std::map<std::size_t, std::vector<std::size_t>> pairs_of;  // by the component's root
   for (std::size_t i = 0; i < pairs.size(); ++i) {
     if (node_of_pair[i] != kNoNode) {
       pairs_of[components.root(node_of_pair[i])].push_back(i);
@@ -270,7 +268,7 @@ std::optional<std::uint64_t> group_bytes(const model::Traces& traces, const Matc
       return std::nullopt;
     }
     if (operation.pattern != Pattern::kAlltoAllv) {
-      return *here.bytes;  // all are alike
+      return *here.bytes;  // all pairs have the same size
     }
     const bool is_self = here.peer && members[part.member].rank == *here.peer;
     if (traces.names.text(here.func) == "Send" && !is_self) {

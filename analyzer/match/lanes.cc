@@ -15,14 +15,14 @@ bool is_synchronising(std::string_view func) {
          func == "AlltoAll";
 }
 
-// How far the ends of a seen execution may be from the truth, in ns: GPU stamps are put on the
-// host's time line by a fit; others are the moments of callbacks.
+// Returns how far the start and end of an execution may be from the truth, in ns. GPU stamps were
+// converted by a fit; other times are those of callbacks.
 std::int64_t slack_ns(const model::Operation& operation) {
   return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled ? 20'000
                                                                                  : 1'000'000;
 }
 
-// Times come from files; what would overflow stays what it is.
+// Times come from files, so a sum that would overflow is not made.
 std::int64_t add(std::int64_t time_ns, std::int64_t more_ns) {
   std::int64_t sum_ns = 0;
   return __builtin_add_overflow(time_ns, more_ns, &sum_ns) ? time_ns : sum_ns;
@@ -81,7 +81,8 @@ Lane LaneMaker::make(const Stream& stream, std::span<const std::uint32_t> indice
     const auto order = [&](const Call& call) {
       const Entry& entry = entries_[call.operation];
       const model::Operation& operation = operation_of_entry(entry);
-      // Replays are enqueued by a thread of their own, but executed in order with all others.
+      // Replays are enqueued by a thread of their own, but execute in order with all other
+      // operations.
       const std::int64_t time_ns = stream.doubt == Doubt::kRepeats
                                        ? operation.start_ns.value_or(time_of(operation))
                                        : time_of(operation);

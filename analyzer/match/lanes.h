@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls of one rank whose numbers or order cannot be trusted, ready to be aligned.
+// Prepares the calls of one rank for alignment where their numbers or order cannot be trusted.
 #ifndef RINGSIDE_ANALYZER_MATCH_LANES_H
 #define RINGSIDE_ANALYZER_MATCH_LANES_H
 
@@ -18,30 +18,30 @@ namespace ringside::match {
 /// Why the operations of a stream are not matched by their numbers.
 enum class Doubt : std::uint8_t { kNone, kLateCount, kRepeats, kNoNumber };
 
-/// What is aligned together: by function, except repeated numbers, which tell the function.
+/// Calls that are aligned together: those of one function, or all calls with repeated numbers.
 struct Stream {
   Doubt doubt = Doubt::kNone;
-  bool has_positions = false;  // sequence numbers that are true but for a shift
+  bool has_positions = false;  // its sequence numbers are right up to a shift
   model::NameId func = model::kNoName;
 
   auto tied() const { return std::tie(doubt, has_positions, func); }
   bool operator<(const Stream& other) const { return tied() < other.tied(); }
 };
 
-/// All calls of one stream by one member, cut where recording was interrupted.
+/// All calls of one stream by one member, in pieces between interruptions of the recording.
 struct Lane {
   std::uint32_t member = 0;
-  std::vector<Call> calls;  // operation: index into the entries
+  std::vector<Call> calls;  // Call::operation is an index into the entries
   std::vector<Piece> pieces;
   bool is_exact = false;
 };
 
-/// Mixes a value into a hash.
 std::uint64_t mix(std::uint64_t hash, std::uint64_t value);
 
 class LaneMaker {
  public:
-  /// `signs_datatype`: all ranks tell the same one. `signs_key`: repeated numbers are true ones.
+  /// `signs_datatype`: signatures include the datatype, because all ranks report it alike.
+  /// `signs_key`: they include repeated numbers.
   LaneMaker(const model::Traces& traces, const CommonClock& clock, const Communicator& communicator,
             const std::vector<Entry>& entries, bool signs_datatype, bool signs_key)
       : traces_(traces),
@@ -51,7 +51,7 @@ class LaneMaker {
         signs_datatype_(signs_datatype),
         signs_key_(signs_key) {}
 
-  /// Of the entries with these indices, which are of one member.
+  /// `indices` are entries of one member.
   Lane make(const Stream& stream, std::span<const std::uint32_t> indices) const;
 
  private:

@@ -13,21 +13,21 @@
 namespace ringside::match {
 namespace {
 
-// What is numbered together.
+// A series: the operations of one way and function, which NCCL numbers together.
 using Series = std::pair<Way, model::NameId>;
 
 Series series_of(const MatchedOperation& operation) {
   return {operation.way, operation.func};
 }
 
-// Calls that one or several members left out, of which is known only where they were.
+// Calls that some members left out, of which only the approximate place is known.
 struct OneOf {
   std::vector<std::uint32_t> members;
   std::uint64_t from = ~0ULL;
   std::uint64_t to = 0;
 };
 
-// Links judgements that say the same of the same members, so that they are one finding.
+// Links judgements about the same members and calls, so that they become one finding.
 void link_alike(const Matches& matches, const std::vector<std::size_t>& unknown,
                 std::vector<Judgement>& judgements) {
   using Kind = std::tuple<Series, std::vector<std::uint32_t>,
@@ -73,21 +73,21 @@ class Explainer {
       name(found);
     }
     for (const auto& found : embeddings_) {
-      leave_open(found);
+      mark_unnamed(found);
     }
     apply();
     return Explained::kByCalls;
   }
 
  private:
-  // The calls of one member that left out some, within those of the reference.
+  // The calls of a member that left out some, embedded in those of the reference.
   struct Embedded {
     std::uint32_t member = 0;
     const Embedding* embedding = nullptr;
-    std::size_t end = 0;  // what the reference has from this place on is behind the last call
+    std::size_t end = 0;  // the reference's calls from here on come after the member's last call
   };
 
-  // False where numbers are no count of the calls that were made.
+  // Returns false if the numbers do not count the calls that were made.
   bool find_missing() {
     std::map<std::pair<std::uint32_t, Series>, std::uint64_t> last_number;
     for (std::size_t i = first_; i < last_; ++i) {
@@ -108,7 +108,7 @@ class Explainer {
         }
       }
     }
-    // Operations are sorted by their numbers: behind the first absent one nothing may be.
+    // Operations are sorted by number. After the first absent number there must be none.
     for (const auto& [whose, indices] : missing_) {
       const auto& [member, series] = whose;
       const std::uint64_t number = matches_.operations[indices.front()].number;
@@ -132,7 +132,7 @@ class Explainer {
     return symbols;
   }
 
-  // Finds the calls of each member that is complete so far within those of the one with the most.
+  // Embeds the calls of each member that is complete so far in those of the member with the most.
   bool embed() {
     std::optional<std::uint32_t> most;
     for (std::uint32_t m = 0; m < members_.size(); ++m) {
@@ -143,7 +143,7 @@ class Explainer {
     reference_ = *most;
     const auto usual = symbols_of(calls_[reference_]);
     first_place_ = usual.size();
-    std::map<std::vector<std::uint32_t>, const Embedding*> seen;  // most ranks call the same
+    std::map<std::vector<std::uint32_t>, const Embedding*> seen;  // most ranks make the same calls
     for (std::uint32_t m = 0; m < members_.size(); ++m) {
       if (!members_[m].is_complete_so_far) {
         continue;
@@ -153,7 +153,7 @@ class Explainer {
         symbols.resize(calls_before_last_group(m));
       }
       if (m == reference_ || symbols == usual) {
-        drop_what_it_had_not_come_to(m, usual.size(), usual.size());
+        drop_calls_after_end(m, usual.size(), usual.size());
         continue;
       }
       const auto [at, is_new] = seen.try_emplace(std::move(symbols), nullptr);
@@ -168,8 +168,8 @@ class Explainer {
     return true;
   }
 
-  // A kill may have cut the last group that a member called: NCCL orders the calls of a group, and
-  // some of them may not have come yet. Where the reference shows no such group, all calls count.
+  // Returns how many calls came before the last group that a member called. A kill may have cut
+  // that group, whose calls NCCL reorders. If the reference has no group there, all calls count.
   std::size_t calls_before_last_group(std::uint32_t member) const {
     const std::vector<SignedCall>& calls = calls_[member];
     const std::vector<SignedCall>& usual = calls_[reference_];
@@ -194,21 +194,21 @@ class Explainer {
   void add(std::uint32_t member, const Embedding& embedding, std::size_t calls) {
     const std::size_t end =
         members_[member].is_complete ? calls_[reference_].size() : embedding.first_end();
-    drop_what_it_had_not_come_to(member, end, calls);
+    drop_calls_after_end(member, end, calls);
     if (end == calls) {
-      return;  // it called all of them up to there
+      return;  // it left out no call before its last one
     }
     std::size_t place = 0;
-    while (place < first_place_ && !embedding.may_be_left_out(place)) {
+    while (place < first_place_ && !embedding.may_be_removed(place)) {
       ++place;
     }
     first_place_ = place;
     embeddings_.push_back({member, &embedding, end});
   }
 
-  // For a member that was cut off: each series keeps as many missing operations at its end as the
-  // member left out before its last call.
-  void drop_what_it_had_not_come_to(std::uint32_t member, std::size_t end, std::size_t calls) {
+  // For a member that was cut off: each series keeps as many missing operations as the member left
+  // out before its last call.
+  void drop_calls_after_end(std::uint32_t member, std::size_t end, std::size_t calls) {
     if (members_[member].is_complete) {
       return;
     }
@@ -231,7 +231,7 @@ class Explainer {
   void name(const Embedded& found) {
     const auto& usual = calls_[reference_];
     for (std::size_t place = 0; place < found.end; ++place) {
-      if (!found.embedding->may_be_used(place)) {
+      if (!found.embedding->may_be_kept(place)) {
         named_[usual[place].operation].push_back(found.member);
       }
     }
@@ -243,8 +243,8 @@ class Explainer {
            std::binary_search(found->second.begin(), found->second.end(), member);
   }
 
-  // What is missing beyond what could be named, of each series: one of several calls.
-  void leave_open(const Embedded& found) {
+  // Judges the missing operations of each series for which several calls are possible.
+  void mark_unnamed(const Embedded& found) {
     struct OpenCalls {
       std::size_t named = 0;
       std::vector<std::size_t> operations;
@@ -256,9 +256,9 @@ class Explainer {
     for (std::size_t place = 0; place < found.end; ++place) {
       const MatchedOperation& operation = matches_.operations[usual[place].operation];
       OpenCalls& candidates = of_series[series_of(operation)];
-      if (!found.embedding->may_be_used(place)) {
+      if (!found.embedding->may_be_kept(place)) {
         ++candidates.named;
-      } else if (found.embedding->may_be_left_out(place)) {
+      } else if (found.embedding->may_be_removed(place)) {
         candidates.operations.push_back(usual[place].operation);
         candidates.from = std::min(candidates.from, operation.number);
         candidates.to = std::max(candidates.to, operation.number);
@@ -270,7 +270,8 @@ class Explainer {
         continue;
       }
       std::size_t left = missing->second.size() - candidates.named;
-      // Any operation of the series may stand for it; best one that has no part of the member.
+      // Any operation of the series may represent the missing call. One that the member did not
+      // record is best.
       for (const auto* const indices : {&missing->second, &candidates.operations}) {
         for (auto i = indices->rbegin(); i != indices->rend() && left > 0; ++i) {
           OneOf& open = open_[*i];
@@ -304,7 +305,7 @@ class Explainer {
     }
     for (auto& [i, members] : named_) {
       judgements_[i] = {Verdict::kMissing, Difference::kNone, 0};
-      judgements_[i].is_told_by_calls =
+      judgements_[i].is_found_by_order =
           members != left_out_by_number(traces_, matches_, matches_.operations[i], cut_off_);
       judgements_[i].left_out_by = std::move(members);
     }
@@ -322,7 +323,7 @@ class Explainer {
   std::map<std::pair<std::uint32_t, Series>, std::vector<std::size_t>> missing_;  // by number
   std::map<Signature, std::uint32_t> names_;
   std::uint32_t reference_ = 0;
-  std::size_t first_place_ = 0;  // from which on calls may be left out
+  std::size_t first_place_ = 0;  // the first place at which a call may have been left out
   std::deque<Embedding> distinct_;
   std::vector<Embedded> embeddings_;
   std::map<std::size_t, std::vector<std::uint32_t>> named_;  // members, by operation

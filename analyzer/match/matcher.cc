@@ -23,7 +23,7 @@ Direction direction_of(std::string_view func) {
                           : Direction::kNone;
 }
 
-// The operations of each file by context, so that those of one communicator can be had at once.
+// An index of each file's operations by context, to find those of one communicator.
 class ByContext {
  public:
   explicit ByContext(const model::Traces& traces) {
@@ -62,8 +62,8 @@ class ByContext {
   }
 
  private:
-  std::vector<std::uint32_t> in_file_;              // of files with one context: 0, 1, 2...
-  std::vector<std::vector<std::uint32_t>> orders_;  // of the others
+  std::vector<std::uint32_t> in_file_;  // 0, 1, 2...: the order for files with one context
+  std::vector<std::vector<std::uint32_t>> orders_;  // the order for other files
 };
 
 Entry make_entry(Direction direction, const model::Operation& operation, std::uint32_t rank) {
@@ -81,7 +81,7 @@ Entry make_entry(Direction direction, const model::Operation& operation, std::ui
   return entry;
 }
 
-// Lines of a trace are in no order of time, so the order of a member's calls is found here.
+// Lines of a trace are not sorted by time, so this sorts a member's calls first.
 void count_occurrences(const model::Operations& operations, std::span<Entry> entries) {
   std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
     if (a.series() != b.series()) {
@@ -99,28 +99,29 @@ void count_occurrences(const model::Operations& operations, std::span<Entry> ent
   }
 }
 
-// Sampled sends and receives say their place in the lane; what was not sampled has all places, in
-// order. Where the plugin lost count, the rest has no place any more, and pairs among itself.
-void take_places(const model::Operations& operations, std::span<Entry> entries) {
-  constexpr std::uint32_t kNoPlace = std::uint32_t{1} << 31;
+// Sampled sends and receives have their index in the lane. Without sampling, the index is the order
+// of the calls. After the plugin has lost count, further calls have no index and are paired with
+// each other.
+void use_lane_positions(const model::Operations& operations, std::span<Entry> entries) {
+  constexpr std::uint32_t kNoPosition = std::uint32_t{1} << 31;
   for (std::size_t first = 0; first < entries.size();) {
     std::size_t last = first;
-    bool has_places = false;
+    bool has_positions = false;
     bool ascend = true;
     std::optional<std::uint64_t> before;
     for (; last < entries.size() && entries[last].series() == entries[first].series(); ++last) {
-      const auto place =
+      const auto position =
           entries[last].way == Way::kPair ? operations[entries[last].operation].seq : std::nullopt;
-      if (place) {
-        ascend = ascend && *place < kNoPlace && (!before || *before < *place);
-        has_places = true;
-        before = place;
+      if (position) {
+        ascend = ascend && *position < kNoPosition && (!before || *before < *position);
+        has_positions = true;
+        before = position;
       }
     }
-    for (std::size_t i = first; has_places && ascend && i < last; ++i) {
-      const auto place = operations[entries[i].operation].seq;
-      entries[i].occurrence =
-          place ? static_cast<std::uint32_t>(*place) : kNoPlace + entries[i].occurrence % kNoPlace;
+    for (std::size_t i = first; has_positions && ascend && i < last; ++i) {
+      const auto position = operations[entries[i].operation].seq;
+      entries[i].occurrence = position ? static_cast<std::uint32_t>(*position)
+                                       : kNoPosition + entries[i].occurrence % kNoPosition;
     }
     first = last;
   }
@@ -152,7 +153,7 @@ std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_cont
     }
     count_occurrences(operations, std::span(entries).subspan(first));
     if (traces.files[member.file].process.sampling.p2p_of > 1) {
-      take_places(operations, std::span(entries).subspan(first));
+      use_lane_positions(operations, std::span(entries).subspan(first));
     }
   }
   return entries;
@@ -186,7 +187,6 @@ MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
   return operation;
 }
 
-// Appends what entries of one communicator give.
 void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_t communicator,
           Matches& matches) {
   for (Entry& entry : entries) {

@@ -11,48 +11,48 @@
 namespace ringside::match {
 namespace {
 
-// What a process's communicators say of its place in the job.
-struct Place {
-  std::uint32_t largest = 0;  // index of its largest communicator, the first of several
+struct RankFacts {
+  std::uint32_t largest = 0;  // index of its largest communicator, or of the first of them
   std::uint32_t largest_nranks = 0;
-  std::uint32_t most_ranks = 0;  // that it has in one communicator
+  std::uint32_t most_ranks = 0;  // the most ranks that it has in one communicator
 };
 
-std::vector<Place> find_places(const model::Traces& traces, const Matches& matches) {
-  std::vector<Place> places(traces.files.size());
+std::vector<RankFacts> find_rank_facts(const model::Traces& traces, const Matches& matches) {
+  std::vector<RankFacts> facts(traces.files.size());
   for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
     const Communicator& communicator = matches.communicators[c];
     std::map<std::uint32_t, std::uint32_t> ranks;
     for (const Member& member : communicator.members) {
-      Place& place = places[member.file];
-      place.most_ranks = std::max(place.most_ranks, ++ranks[member.file]);
-      if (communicator.identity != Identity::kAlone && communicator.nranks > place.largest_nranks) {
-        place.largest = c;
-        place.largest_nranks = communicator.nranks;
+      RankFacts& of_file = facts[member.file];
+      of_file.most_ranks = std::max(of_file.most_ranks, ++ranks[member.file]);
+      if (communicator.identity != Identity::kAlone &&
+          communicator.nranks > of_file.largest_nranks) {
+        of_file.largest = c;
+        of_file.largest_nranks = communicator.nranks;
       }
     }
   }
-  return places;
+  return facts;
 }
 
 std::optional<std::uint32_t> global_rank(const model::Traces& traces, const Matches& matches,
-                                         const Place& place, const Communicator& communicator,
+                                         const RankFacts& of_file, const Communicator& communicator,
                                          const Member& member) {
-  if (place.most_ranks == 1) {
+  if (of_file.most_ranks == 1) {
     const auto& rank = traces.files[member.file].process.launcher_rank;
     if (rank && *rank >= 0 && *rank <= std::numeric_limits<std::uint32_t>::max()) {
       return static_cast<std::uint32_t>(*rank);
     }
   }
-  if (place.largest_nranks == 0) {
+  if (of_file.largest_nranks == 0) {
     return std::nullopt;
   }
-  const Communicator& largest = matches.communicators[place.largest];
+  const Communicator& largest = matches.communicators[of_file.largest];
   if (&largest == &communicator) {
     return member.rank;
   }
   for (const Member& other : largest.members) {
-    if (place.most_ranks == 1 && other.file == member.file) {
+    if (of_file.most_ranks == 1 && other.file == member.file) {
       return other.rank;
     }
   }
@@ -75,7 +75,8 @@ RankSet rank_set(const Communicator& communicator, const Membership& membership)
   return is_whole ? ranks : RankSet{};
 }
 
-// Only communicators that hold the first rank can hold them all, and of these the small come first.
+// A communicator with all these ranks has the first of them, too, so only such ones are tried,
+// small ones first.
 void find_inside(const Matches& matches, std::vector<Membership>& memberships) {
   std::vector<RankSet> sets;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<std::uint32_t>> holders;
@@ -85,7 +86,7 @@ void find_inside(const Matches& matches, std::vector<Membership>& memberships) {
       holders[{matches.communicators[c].run, rank}].push_back(c);
     }
   }
-  for (auto& [place, list] : holders) {
+  for (auto& [rank, list] : holders) {
     std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) {
       return sets[a].size() < sets[b].size();
     });
@@ -107,7 +108,7 @@ void find_inside(const Matches& matches, std::vector<Membership>& memberships) {
 }  // namespace
 
 std::vector<Membership> find_memberships(const model::Traces& traces, const Matches& matches) {
-  const std::vector<Place> places = find_places(traces, matches);
+  const std::vector<RankFacts> facts = find_rank_facts(traces, matches);
   std::vector<Membership> memberships(matches.communicators.size());
   for (std::size_t c = 0; c < memberships.size(); ++c) {
     const Communicator& communicator = matches.communicators[c];
@@ -115,7 +116,7 @@ std::vector<Membership> find_memberships(const model::Traces& traces, const Matc
     for (const Member& member : communicator.members) {
       hosts.insert(traces.files[member.file].process.host);
       memberships[c].global_ranks.push_back(
-          global_rank(traces, matches, places[member.file], communicator, member));
+          global_rank(traces, matches, facts[member.file], communicator, member));
     }
     memberships[c].hosts.assign(hosts.begin(), hosts.end());
   }

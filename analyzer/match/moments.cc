@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// --from and --to by the application's own marks and ranges.
+// Evaluates --from and --to for marks and ranges of the application.
 #include <algorithm>
 #include <charconv>
 #include <limits>
@@ -13,7 +13,7 @@
 namespace ringside::match {
 namespace {
 
-using Moments = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from, to; by from
+using Moments = std::vector<std::pair<std::int64_t, std::int64_t>>;  // from and to, sorted by from
 
 Moments moments_of(const model::Traces& traces, const model::TraceFile& file,
                    std::string_view name) {
@@ -44,7 +44,7 @@ std::string find_moment(const model::Traces& traces, const align::Alignment& ali
     const auto& [from_ns, to_ns] = moments[named.number - 1];
     const std::int64_t time_ns = wants_end ? to_ns : from_ns;
     if (time_ns == std::numeric_limits<std::int64_t>::max()) {
-      continue;  // a range that has not ended is no bound
+      continue;  // a range without an end gives no time
     }
     const std::int64_t common_ns = alignment.to_common_ns(i, time_ns);
     found_ns = std::min(found_ns.value_or(common_ns), common_ns);

@@ -15,7 +15,7 @@ Ranges::Ranges(const model::Traces& traces) : names_(traces.names), files_(trace
       }
     }
     for (auto& [tid, marks] : by_thread) {
-      // Numbers are given in the order of beginning.
+      // Marks are numbered in the order in which they begin.
       std::stable_sort(marks.begin(), marks.end(), [](const auto& one, const auto& other) {
         return one.start_ns < other.start_ns;
       });

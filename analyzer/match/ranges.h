@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which range of the application (ringside_push, ringside_pop) a rank called an operation.
+// Finds in which range of the application (ringside_push, ringside_pop) a rank called an operation.
 #ifndef RINGSIDE_ANALYZER_MATCH_RANGES_H
 #define RINGSIDE_ANALYZER_MATCH_RANGES_H
 
@@ -15,26 +15,25 @@
 
 namespace ringside::match {
 
-/// A range and those that it is nested in, by their names: equal paths have equal numbers.
+/// The path of a range: its name and the names of those around it. Equal paths have equal numbers.
 using RangePath = std::uint32_t;
 inline constexpr RangePath kNoRange = 0;
 
 class Ranges {
  public:
-  /// Of ranges that nest deeper only the outer ones are known.
+  /// Ranges that nest deeper than this are ignored.
   static constexpr std::size_t kMostNested = 16;
 
   explicit Ranges(const model::Traces& traces);
 
-  /// The innermost range that was open on the thread at the time of the call. Where a process has
-  /// ranges on one thread only, they hold for its other threads, too: a framework calls from
-  /// threads of its own. kNoRange if there is none.
+  /// Returns the innermost range that was open on the thread at the time of the call, or kNoRange.
+  /// If a process has ranges on one thread only, they count for its other threads, too, because
+  /// frameworks call NCCL from threads of their own.
   RangePath of(std::uint32_t file, const model::Operation& operation) const;
-  /// That of the lowest rank that has one.
   RangePath of(const model::Traces& traces, const Matches& matches,
                const MatchedOperation& operation) const;
 
-  /// "epoch / step / forward"; empty for kNoRange.
+  /// Returns a text such as "epoch / step / forward"; empty for kNoRange.
   std::string text(RangePath path) const;
 
  private:
@@ -43,7 +42,7 @@ class Ranges {
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;
     RangePath path = kNoRange;
-    std::uint32_t around = kNone;  // index into the thread's ranges
+    std::uint32_t around = kNone;  // the range around this one: index into the thread's ranges
   };
   using Thread = std::vector<Range>;  // in the order of their starts
   struct Step {

@@ -22,10 +22,10 @@ std::int64_t start_of(const model::TraceFile& file) {
   return since_epoch(file.process, file.process.start_ns);
 }
 
-// One run of one job, while its files are found.
+// A run of a job to which files are still being added.
 struct Open {
   Run run;
-  std::map<std::string, std::int64_t> ends;  // by identity
+  std::map<std::string, std::int64_t> ends;  // by the process's identity
 
   void add(const model::Traces& traces, std::uint32_t file) {
     const model::TraceFile& added = traces.files[file];
@@ -39,7 +39,7 @@ struct Open {
   }
 };
 
-// Begins the next run with all files that started after `end_ns`, which are the last ones.
+// Moves the files that started after `end_ns`, which are the last ones, to a new run.
 Open split(const model::Traces& traces, Open& open, std::int64_t end_ns) {
   Open before;
   Open after;

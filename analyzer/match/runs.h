@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files are of one run of a job: a directory may hold several, and restarts.
+// Finds which files are of one run of a job. A directory may hold several runs, and restarts.
 #ifndef RINGSIDE_ANALYZER_MATCH_RUNS_H
 #define RINGSIDE_ANALYZER_MATCH_RUNS_H
 
@@ -14,21 +14,20 @@ namespace ringside::match {
 
 struct Run {
   std::string job;
-  std::int64_t start_ns = 0;  // of its first process, since the epoch
+  std::int64_t start_ns = 0;  // start of its first process, since the epoch
   std::vector<std::uint32_t> files;
 };
 
 struct Runs {
   std::vector<Run> runs;               // by job, then by start
-  std::vector<std::uint32_t> of_file;  // index into runs, for each of Traces::files
+  std::vector<std::uint32_t> of_file;  // for each of Traces::files, an index into runs
 };
 
-/// A run is of one job. A process that comes again (same rank of the launcher; without one, same
-/// host, boot and pid) after the earlier one had ended begins the next run of its job, and all that
-/// started since that end belong to it.
+/// Finds the runs of each job. A process is a restart if an earlier one with the same identity had
+/// ended: the same launcher's rank, or without one the same host, boot and pid. A restart begins
+/// the job's next run, and all processes that started after that end belong to it.
 Runs find_runs(const model::Traces& traces);
 
-/// The last sign of life of a process, since the epoch.
 std::int64_t end_of(const model::TraceFile& file);
 
 }  // namespace ringside::match

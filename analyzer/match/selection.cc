@@ -15,7 +15,7 @@ bool has(const std::vector<T>& chosen, const U& value) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
-// There only since it is in flight: the other ranks have it by chance.
+// True if an operation was sampled out and is in the trace only because it was in flight.
 bool is_sampled_out(const model::Traces& traces, const Matches& matches,
                     const MatchedOperation& operation) {
   const auto parts = parts_of(matches, operation);
@@ -23,7 +23,6 @@ bool is_sampled_out(const model::Traces& traces, const Matches& matches,
                      [&](const Part& part) { return operation_of(traces, part).sampled_out; });
 }
 
-// When the first rank called it.
 std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
                        const align::Alignment& alignment, const MatchedOperation& operation) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();

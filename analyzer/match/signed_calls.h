@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls of each rank in their order, told apart by what was called and not by numbers.
+// The calls of each rank in their order, identified by their arguments and not by numbers.
 #ifndef RINGSIDE_ANALYZER_MATCH_SIGNED_CALLS_H
 #define RINGSIDE_ANALYZER_MATCH_SIGNED_CALLS_H
 
@@ -13,27 +13,27 @@
 
 namespace ringside::match {
 
-/// What tells one call from another, whatever its number.
+/// Identifies a call without its number.
 using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
 
 struct SignedCall {
   std::int64_t time_ns = 0;
   std::uint64_t id = 0;
   std::size_t operation = 0;  // index into Matches::operations
-  std::uint64_t group = 0;    // 0: none, or not known
-  Signature signature;        // as this member called it
+  std::uint64_t group = 0;    // 0: no group, or not known
+  Signature signature;        // of this member's call
 };
 
-/// By member, each in the order of its calls.
+/// By member, and in the order of its calls.
 using SignedCalls = std::vector<std::vector<SignedCall>>;
 
-/// The collectives of each member of the communicator of operations [first, last), which are all of
-/// it, in the order in which it called them.
+/// Returns the collectives of each member, in the order in which it called them. Operations [first,
+/// last) must be all operations of one communicator.
 SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
                             std::size_t last);
 
-/// After the first place at which the ranks called different operations that cannot be told apart
-/// into a function mismatch, equal numbers no longer mean equal calls: no mismatch is claimed.
+/// Withdraws mismatches after this place, where the ranks called different operations and it is not
+/// clear which ones correspond. From there on, equal numbers no longer mean equal calls.
 void withdraw_from(std::size_t place, const SignedCalls& calls, std::vector<Judgement>& judgements);
 
 }  // namespace ringside::match

@@ -15,8 +15,8 @@
 namespace ringside::match {
 namespace {
 
-constexpr std::int64_t kBias = std::int64_t{1}
-                               << 61;  // keys are unsigned, positions may be below 0
+constexpr std::int64_t kBias =
+    std::int64_t{1} << 61;  // added to positions, which may be negative, to get unsigned keys
 
 class Aligner {
  public:
@@ -41,8 +41,8 @@ class Aligner {
     for (const auto& [stream, indices] : streams) {
       align(lanes, stream, indices);
     }
-    take_out_unaligned();
-    tell();
+    remove_unaligned();
+    add_notes();
   }
 
  private:
@@ -65,7 +65,7 @@ class Aligner {
     }
   }
 
-  // Entries are in the order of the members; what one gives twice may repeat on all.
+  // Entries are sorted by member. A number that one member uses twice may repeat on all.
   void find_repeats() {
     std::unordered_set<std::uint64_t> seen;
     std::uint32_t member = 0;
@@ -92,7 +92,8 @@ class Aligner {
     if (entry.way != Way::kSequence) {
       return {};
     }
-    // Where the ranks' numbers differ by a shift, one cannot know whose number is the repeated one.
+    // If the ranks' numbers differ by a shift, it is not known which rank's number is the repeated
+    // one.
     if (numbers_are_late_ && repeating_functions_.contains(entry.func)) {
       return {Doubt::kRepeats, false, entry.func};
     }
@@ -102,8 +103,8 @@ class Aligner {
     return {numbers_are_late_ ? Doubt::kLateCount : Doubt::kNone, true, entry.func};
   }
 
-  // Indices are in the order of the members. The exact lane with the most calls is what others are
-  // aligned to.
+  // `indices` are sorted by member. The exact lane with the most calls is the reference for the
+  // others.
   void align(const LaneMaker& lanes, const Stream& stream,
              const std::vector<std::uint32_t>& indices) {
     std::vector<std::span<const std::uint32_t>> by_member;
@@ -160,7 +161,7 @@ class Aligner {
     for (const std::uint32_t i : indices) {
       if (entries_[i].way == Way::kAligned) {
         entries_[i].key -= least;
-        // Two streams of one function do not meet.
+        // Two streams of one function must not have equal keys.
         entries_[i].key |= static_cast<std::uint64_t>(stream.doubt) << kAlignedNumberBits;
       }
     }
@@ -203,7 +204,7 @@ class Aligner {
     }
     for (std::size_t i = 0; i < found.size(); ++i) {
       const std::int64_t position = piece.calls[i].position + *shift;
-      // Beyond one of several pieces the reference's own numbers have gaps of unknown length.
+      // Outside of its first piece, the reference's own numbers have gaps of unknown length.
       const bool is_covered = reference.calls.front().position <= position &&
                               position <= reference.calls.back().position;
       if (is_only || is_covered) {
@@ -212,7 +213,7 @@ class Aligner {
     }
   }
 
-  void take_out_unaligned() {
+  void remove_unaligned() {
     std::set<std::uint32_t> members;
     constexpr std::uint32_t kTakenOut = ~0U;
     for (const std::uint32_t i : unaligned_) {
@@ -224,7 +225,7 @@ class Aligner {
     communicator_.unaligned_calls = unaligned_.size();
   }
 
-  void tell() {
+  void add_notes() {
     const std::string how = ": operations are aligned by signature, order and time";
     const std::array<std::pair<Doubt, const char*>, 3> reasons = {
         std::pair{
@@ -252,10 +253,10 @@ class Aligner {
   bool numbers_are_late_ = false;
   bool order_is_doubtful_ = false;
   bool has_one_interface_ = true;
-  std::unordered_set<std::uint64_t> repeated_;  // function and number
+  std::unordered_set<std::uint64_t> repeated_;  // mixed from function and number
   std::set<model::NameId> repeating_functions_;
   std::set<Doubt> doubts_;
-  std::vector<std::uint32_t> unaligned_;  // entries
+  std::vector<std::uint32_t> unaligned_;  // indices of entries
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Operations whose numbers or order cannot be trusted, and what to do about them.
+// Handles operations whose numbers or order cannot be trusted.
 #ifndef RINGSIDE_ANALYZER_MATCH_UNTRUSTED_H
 #define RINGSIDE_ANALYZER_MATCH_UNTRUSTED_H
 
@@ -12,16 +12,16 @@
 
 namespace ringside::match {
 
-/// True for NCCL up to 2.25, whose sequence numbers count only while something records; where the
-/// release is not known, for the interfaces that such releases have (v1 and v2).
+/// True for NCCL up to 2.25, which counts sequence numbers only while a profiler records. If the
+/// release is not known, true for the interfaces of these releases (v1 and v2).
 bool counts_only_while_recording(const model::Process& process);
 
-/// Finds the entries of one communicator (all with that index) whose way cannot be trusted:
+/// Finds the entries of one communicator that cannot be matched by number or order:
 /// - sequence numbers that count only while recording, if a rank began late or had several windows;
-/// - numbers that repeat, or may (CUDA graphs), and operations without a number, if a rank began
-///   late, had several windows or lost records.
-/// They are aligned by signature, order and time: way kAligned, the position as key. Those that
-/// could not be aligned for certain are taken out, and counted in the communicator.
+/// - numbers that repeat, or may repeat (CUDA graphs), and operations without a number, if a rank
+///   began late, had several windows or lost records. They are aligned by signature, order and
+///   time: their way is kAligned and their key the position. Entries that could not be aligned for
+///   certain are removed, and counted in the communicator.
 void align_untrusted(const model::Traces& traces, const CommonClock& clock,
                      Communicator& communicator, std::vector<Entry>& entries);
 

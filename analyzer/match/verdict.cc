@@ -8,7 +8,6 @@
 namespace ringside::match {
 namespace {
 
-// Members that should have recorded the operation and did not.
 std::vector<const Member*> absent_members(const Matches& matches,
                                           const MatchedOperation& operation) {
   std::vector<const Member*> absent;
@@ -21,7 +20,7 @@ std::vector<const Member*> absent_members(const Matches& matches,
     if (parts.size() == 2) {
       return absent;
     }
-    // Only one end is there; the other is whichever rank did not write it.
+    // Only one end was recorded. The absent member is the pair's other rank.
     const std::uint32_t member = parts.front().member;
     const auto here = communicator.members[member].rank;
     const std::uint32_t there = here == operation.source ? operation.destination : operation.source;
@@ -43,7 +42,8 @@ std::vector<const Member*> absent_members(const Matches& matches,
   return absent;
 }
 
-// A pair needs its two ends only, others all members.
+// True if a record of the operation may be lost. A pair needs the records of its two ends, other
+// operations those of all members.
 bool records_may_be_lost(const Matches& matches, const MatchedOperation& operation) {
   const auto& members = matches.communicators[operation.communicator].members;
   return std::any_of(members.begin(), members.end(), [&](const Member& member) {
@@ -56,8 +56,8 @@ bool records_may_be_lost(const Matches& matches, const MatchedOperation& operati
 Difference difference(const model::Operation& a, const model::Operation& b, bool same_interface,
                       Way way) {
   const bool same_bytes = !a.bytes || !b.bytes || *a.bytes == *b.bytes;
-  // Interfaces differ in whose count and datatype they tell, and NCCL lets the two ends of a pair
-  // name different datatypes of the same size.
+  // Interfaces differ in whether count and datatype are the user's or NCCL's. The ends of a pair
+  // may name different datatypes of the same size.
   if (same_interface && way != Way::kPair) {
     const bool same_count = !a.count || !b.count || *a.count == *b.count;
     if (same_count && a.datatype != b.datatype) {
@@ -92,11 +92,11 @@ Verdict verdict_of(Difference difference) {
   return Verdict::kUndecided;
 }
 
-// Finished on one rank, and in flight on another whose trace goes on after that: a process that was
-// dumped or killed. In a trace that was closed in order, "in flight" may mean "given up".
+// True if the operation finished on one rank and was in flight later on another, whose process was
+// dumped or killed. In a trace that was closed normally, "in flight" may mean "evicted".
 bool has_state_mismatch(const model::Traces& traces, std::span<const Part> parts) {
-  std::optional<std::int64_t> finished_ns;   // the first
-  std::optional<std::int64_t> in_flight_ns;  // the last moment at which it surely was
+  std::optional<std::int64_t> finished_ns;   // the first end on any rank
+  std::optional<std::int64_t> in_flight_ns;  // the last moment at which it was in flight
   for (const Part& part : parts) {
     const model::TraceFile& file = traces.files[part.file];
     const model::Operation& operation = operation_of(traces, part);
@@ -158,7 +158,7 @@ const char* difference_name(Difference difference) {
 }
 
 bool disagrees(const Judgement& judgement) {
-  return judgement.is_told_by_calls ||
+  return judgement.is_found_by_order ||
          (judgement.difference != Difference::kNone && judgement.difference != Difference::kState);
 }
 
@@ -173,7 +173,7 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation, const CutOff& cut_off) {
   const auto parts = parts_of(matches, operation);
-  if (operation.way == Way::kGroup) {  // it is one only because its pairs agree
+  if (operation.way == Way::kGroup) {  // a group is recognised only if its pairs agree
     return has_state_mismatch(traces, parts)
                ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
                : Judgement{};
@@ -191,7 +191,7 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
     }
   }
   const auto absent = absent_members(matches, operation);
-  // What could not be aligned for certain is never claimed to be missing.
+  // An operation that is not certainly aligned is never reported as missing.
   if (operation.way != Way::kAligned) {
     if (auto members = left_out_by_number(traces, matches, operation, cut_off); !members.empty()) {
       Judgement missing{Verdict::kMissing, Difference::kNone, 0};
@@ -202,7 +202,7 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
   if (has_state_mismatch(traces, parts)) {
     return {Verdict::kStateMismatch, Difference::kState, 0};
   }
-  // Members whose calls could not be aligned may well have made this one.
+  // A member with unaligned calls may have made this one.
   const auto& communicator = matches.communicators[operation.communicator];
   const auto& open = communicator.unaligned_members;
   if (operation.way == Way::kAligned &&
@@ -229,7 +229,7 @@ std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const
   for (const Member* member : absent_members(matches, operation)) {
     const auto index = static_cast<std::uint32_t>(member - members.data());
     if (member->is_complete ||
-        (is_cut_off(*member) && cut_off.came_past(traces, matches, index, operation))) {
+        (is_cut_off(*member) && cut_off.has_later_call(traces, matches, index, operation))) {
       found.push_back(index);
     }
   }

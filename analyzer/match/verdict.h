@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be said of a matched operation. A verdict is never stronger than the data: where records
-// may have been lost, an absent one is "not recorded", not "missing".
+// Judges matched operations. A verdict is never stronger than the data: if records may have been
+// lost, an absent call is "not recorded" and not "missing".
 #ifndef RINGSIDE_ANALYZER_MATCH_VERDICT_H
 #define RINGSIDE_ANALYZER_MATCH_VERDICT_H
 
@@ -16,69 +16,66 @@
 namespace ringside::match {
 
 enum class Verdict : std::uint8_t {
-  kMatched,           // on all ranks, and they agree
-  kFunctionMismatch,  // at the same place of all their collectives ranks called other functions
-  kSizeMismatch,      // in bytes, or in the count
+  kMatched,           // recorded on all ranks, and they agree
+  kFunctionMismatch,  // ranks called different functions at one place in their order
+  kSizeMismatch,      // bytes or counts differ
   kDatatypeMismatch,
   kRootMismatch,
-  kStateMismatch,  // finished on some ranks; in flight on others, which were dumped or killed
-  kMissing,        // a rank whose trace is complete, or goes on behind it, did not call it
-  kNotRecorded,    // not in the traces of all ranks, but those are not complete, or not all there
-  kUndecided,      // it cannot be said what belongs together, or records may be lost
+  kStateMismatch,  // finished on some ranks, in flight on others that were dumped or killed
+  kMissing,        // a rank did not call it, although its trace is complete, or goes on after it
+  kNotRecorded,    // absent in some traces, but these are incomplete, or ranks have no trace
+  kUndecided,      // it is not known which records belong together, or records may be lost
 };
 inline constexpr std::size_t kVerdictCount = 9;
 
-/// For people, and in JSON.
 const char* verdict_name(Verdict verdict);
 
-/// In what the ranks' records of one operation differ.
+/// The member in which the ranks' records of one operation differ.
 enum class Difference : std::uint8_t { kNone, kFunction, kBytes, kCount, kDatatype, kRoot, kState };
 
-/// "bytes" and so on; "" for none.
+/// Returns a name such as "bytes"; "" for kNone.
 const char* difference_name(Difference difference);
 
 struct Judgement {
   Verdict verdict = Verdict::kMatched;
   Difference difference = Difference::kNone;
-  /// Of a function mismatch: another operation that was called at the same place. Following it
-  /// from one to the next leads through all of them and back.
+  /// Function mismatch: another operation that was called at the same place. These links form a
+  /// circle through all of them.
   std::size_t other = 0;
-  /// Of a function mismatch after which the numbers are shifted: the members that called it at that
-  /// place, since others called it at another. Empty: all that have a part of it.
+  /// Function mismatch with shifted numbers after it: the members that called the operation at that
+  /// place. Others may have called it at another place. Empty: all members that recorded it.
   std::vector<std::uint32_t> callers = {};
-  /// Of a missing one: the members that left it out, ascending.
+  /// Missing: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};
-  /// Of a missing one: the order of their calls says so and not the numbers, which are of other
-  /// calls from there on.
-  bool is_told_by_calls = false;
-  /// Of a missing one: it stands for a call whose number is not known, since the calls are alike:
-  /// one of `one_of`, if that can be said. All that are alike in this are linked by `other`.
+  /// Missing: this was found by the order of their calls. Equal numbers no longer mean equal calls
+  /// from there on.
+  bool is_found_by_order = false;
+  /// Missing: the number of the call is not known, because several calls are alike. It is one of
+  /// `one_of`, if that is set. `other` links all judgements about the same calls.
   bool is_number_unknown = false;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> one_of = {};
 };
 
-/// True if the ranks do not agree on what the operation is, or one's part is of another: it has no
-/// figures then.
+/// True if the ranks disagree about the operation, or a rank's part is of another operation. It has
+/// no figures then.
 bool disagrees(const Judgement& judgement);
 
-/// True if the operation was seen to end.
 bool is_finished(const model::Operation& operation);
 
-/// True if it was in flight when its process was dumped or killed.
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
 
-/// Compares the ranks' records of one operation. A function mismatch is not seen here, see
-/// judge_all. `cut_off` is of its communicator.
+/// Compares the ranks' records of one operation. Function mismatches are found by judge_all()
+/// instead. `cut_off` is that of the operation's communicator.
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation, const CutOff& cut_off = {});
 
-/// Ranks that have a trace, but not this operation in it; of a missing one, those that surely did
-/// not call it.
+/// Returns the ranks whose traces lack this operation. If it is missing, returns those that surely
+/// did not call it.
 std::vector<std::uint32_t> absent_ranks(const Matches& matches, const MatchedOperation& operation,
                                         const Judgement& judgement);
 
-/// Members that have no part of the operation, and left it out as far as numbers say: their traces
-/// are complete, or came past it.
+/// Returns the members that did not record the operation and left it out, judged by numbers: their
+/// traces are complete, or go on after it.
 std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const Matches& matches,
                                               const MatchedOperation& operation,
                                               const CutOff& cut_off);

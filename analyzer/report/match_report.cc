@@ -112,9 +112,9 @@ class MatchDocument {
            label + ": " + match::describe(traces_, matches_, judgements_, i)});
       add_sides(label, run, i);
     }
-    if (findings.left_out > 0) {
-      document_.notes.push_back(label + ": " + counted(findings.left_out, "more operation") +
-                                " that " + (findings.left_out == 1 ? "does" : "do") +
+    if (findings.not_described > 0) {
+      document_.notes.push_back(label + ": " + counted(findings.not_described, "more operation") +
+                                " that " + (findings.not_described == 1 ? "does" : "do") +
                                 " not match (--mismatch-cap describes more)");
     }
     const std::string prefix = label + ": ";

@@ -154,8 +154,8 @@ TEST_CASE("what every way to leave out calls has in common, against all ways") {
     const Embedding embedding(reference, calls);
     REQUIRE(embedding.is_there() == is_there);
     for (std::size_t k = 0; is_there && k < reference.size(); ++k) {
-      CHECK(embedding.may_be_used(k) == used[k]);
-      CHECK(embedding.may_be_left_out(k) == left_out[k]);
+      CHECK(embedding.may_be_kept(k) == used[k]);
+      CHECK(embedding.may_be_removed(k) == left_out[k]);
     }
   }
 }
