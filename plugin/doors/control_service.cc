@@ -18,6 +18,7 @@
 #include "plugin/export/process_facts.h"
 #include "plugin/nvtx/markers.h"
 #include "plugin/threads/mutex.h"
+#include "plugin/threads/thread_role.h"
 
 namespace ringside::control {
 namespace {
@@ -245,7 +246,9 @@ Answer answer_live(Session& session, ControlRequest& request) {
     return {};
   }
   return answer_of_drain(
-      session, "live", [](TraceWriter& writer) { return writer.live_members(); },
+      session, "live",
+      [](TraceWriter& writer)
+          RINGSIDE_REQUIRES(threads::kDrainThread) { return writer.live_members(); },
       [](const std::string& text) { return "{" + text.substr(1) + "}"; });
 }
 
@@ -261,7 +264,9 @@ Answer answer_metrics(Session& session, ControlRequest& request) {
   const auto wanted = form == "openmetrics" ? exporting::MetricsForm::kOpenMetrics
                                             : exporting::MetricsForm::kPrometheus;
   return answer_of_drain(
-      session, "metrics", [wanted](TraceWriter& writer) { return writer.metrics_text(wanted); },
+      session, "metrics",
+      [wanted](TraceWriter& writer)
+          RINGSIDE_REQUIRES(threads::kDrainThread) { return writer.metrics_text(wanted); },
       [](const std::string& text) {
         return text_of({{"metrics", text}});
       });

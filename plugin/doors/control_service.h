@@ -17,8 +17,8 @@ class ControlService {
   explicit ControlService(Session& session) : session_(session) {}
 
   /// Makes the socket in the session's directory and starts its thread, or warns. Nothing happens
-  /// if no socket is wanted, or there is no directory. The drain thread, once.
-  void begin(const Config& config, Log& log);
+  /// if no socket is wanted, or there is no directory. Once.
+  void begin(const Config& config, Log& log) RINGSIDE_REQUIRES(threads::kDrainThread);
   /// As ControlSocket::end().
   void end() { socket_.end(); }
   void close_in_child() noexcept { socket_.close_in_child(); }

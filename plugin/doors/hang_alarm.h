@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What happens when operations stall (RINGSIDE_HANG_SECONDS): a line, a dump, and the user's
-// command (RINGSIDE_ON_HANG) once the dump is there. The drain thread alone uses it.
+// command (RINGSIDE_ON_HANG) once the dump is there.
 #ifndef RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
 #define RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
 
@@ -14,6 +14,7 @@
 #include "plugin/drain/trace_writer.h"
 #include "plugin/session/log.h"
 #include "plugin/session/session.h"
+#include "plugin/threads/thread_role.h"
 
 namespace ringside::control {
 
@@ -23,9 +24,9 @@ class HangAlarm {
 
   /// Looks for stalled operations, once a second at most, and says a line for each new one. Returns
   /// a dump that the caller writes; NULL: none.
-  std::shared_ptr<Dump> look(TraceWriter& writer);
+  std::shared_ptr<Dump> look(TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread);
   /// Runs the command when that dump is there, or cannot be.
-  void follow();
+  void follow() RINGSIDE_REQUIRES(threads::kDrainThread);
 
  private:
   const Config& config_;

@@ -65,7 +65,7 @@ bool DrainThread::survives(Step step) noexcept {
 
 void DrainThread::run() noexcept {
   survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) { move_to_place(); });
-  survives([&] { control_.begin(config_, log_); });
+  survives([&]() RINGSIDE_REQUIRES(threads::kDrainThread) { control_.begin(config_, log_); });
   int idle_cycles = 0;
   bool is_wanted = true;
   while (is_wanted) {

@@ -15,6 +15,7 @@
 #include "plugin/drain/trace_writer.h"
 #include "plugin/session/log.h"
 #include "plugin/session/note_room.h"
+#include "plugin/threads/thread_role.h"
 
 namespace ringside::control {
 
@@ -34,7 +35,8 @@ class Notes {
     if constexpr (std::is_same_v<Told, WindowNote> || std::is_same_v<Told, TypesNote>) {
       window_room_.added();
     }
-    add([told = std::move(told)](TraceWriter& writer) { writer.apply(told); });
+    add([told = std::move(told)](TraceWriter& writer)
+            RINGSIDE_REQUIRES(threads::kDrainThread) { writer.apply(told); });
   }
 
   /// Standard error may be a pipe that is full, so the drain thread writes to it.
@@ -68,7 +70,7 @@ class TakenNotes {
   std::vector<Note>& list() { return notes_; }
 
   /// False if there was none. What a note throws comes out; the next call goes on with that note.
-  bool apply(TraceWriter& writer) {
+  bool apply(TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
     constexpr int kMostAttempts = 3;
     for (; next_ < notes_.size(); ++next_, attempts_ = 0) {
       if (++attempts_ <= kMostAttempts) {

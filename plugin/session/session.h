@@ -37,15 +37,15 @@ namespace ringside::control {
 
 class Session {
  public:
-  /// `start_thread` starts the drain thread, and is false if there cannot be one. It is called
+  /// `start_thread` starts the drain thread; it returns false if there cannot be one. It is called
   /// under the mutex. `config`, `log` and `writer` outlive the session.
   Session(const Config& config, Log& log, TraceWriter& writer, std::function<bool()> start_thread);
 
-  // NCCL's init and finalize.
+  // NCCL's init and finalize, as in record/host_side.h.
   void* open_communicator(const record::CommunicatorInit& init);
   void close_communicator(const void* context);
 
-  // The C API (ringside/ringside.h).
+  // The C API, with its return values (ringside/ringside.h).
   int start(const char* events);
   int stop();
   /// A mark, or begin or end of a range. `text` and `source` may be NULL.
@@ -56,17 +56,17 @@ class Session {
   // The control socket (docs/control.md).
   /// False if more starts and stops wait to be written than there is room for: nothing is ordered.
   bool order_start(const PlannedStart& start);
-  /// A start without a moment waits for the drain thread.
+  /// Whether an ordered start waits for nothing but the drain thread.
   bool has_start_at_once();
-  /// 0: at once.
+  /// With 0, the window ends at once.
   void order_stop(std::int64_t at_realtime_ns);
   /// An empty path: a name beside the trace. NULL if there is no thread to write it.
   std::shared_ptr<Dump> order_dump(const std::string& path);
   /// Has the drain thread call `note`, soon. What it throws is tried again, up to three times.
   void tell_drain_thread(Note note);
-  /// For what any thread may ask of it.
+  /// Any thread may call those of its functions that its header names so.
   const TraceWriter& writer() const { return writer_; }
-  /// They are there before the drain thread begins.
+  /// They are made before the drain thread begins.
   Directories& directories() { return directories_; }
 
   // The drain thread.

@@ -5,9 +5,11 @@
 
 #include "test/unit/catch.h"
 
+using namespace ringside;
 using namespace ringside::control;
 
 TEST_CASE("a note for which memory is too short is tried three times, and others are applied") {
+  threads::kDrainThread.assume();  // there is no drain thread here
   const Config config;
   TraceWriter writer(config);
   TakenNotes taken;
