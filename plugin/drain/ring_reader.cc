@@ -29,11 +29,11 @@ std::uint64_t dropped_in(const record::Ring& ring) {
 
 }  // namespace
 
-void RingReader::look(Reading& reading) {
+bool RingReader::look(Reading& reading) {
   reading.next_ticks = kNever;
   const record::Slot* slot = reading.ring->peek(reading.tail);
   if (slot == nullptr) {
-    return;
+    return false;
   }
   // A name has no time: it goes before what its ring says next.
   std::uint64_t ticks = slot->first.ticks;
@@ -48,14 +48,15 @@ void RingReader::look(Reading& reading) {
     } else if (ticks + slack_ticks_ < std::max(reading.last_ticks, before_ticks_) && doubts_)
         [[unlikely]] {
       has_doubts_ = true;
-      return;
+      return false;
     }
     if (ticks > until_ticks_) {
-      return;
+      return false;
     }
     reading.last_ticks = ticks;
   }
   reading.next_ticks = ticks;
+  return true;
 }
 
 void RingReader::begin(std::uint64_t until_ticks) {
@@ -64,7 +65,7 @@ void RingReader::begin(std::uint64_t until_ticks) {
   if (until_ticks != until_ticks_) {
     before_ticks_ = std::exchange(until_ticks_, until_ticks);
   }
-  turn_ = nullptr;
+  taken_ = 0;
   const std::uint32_t count = pool_.count();
   readings_.resize(count);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -83,36 +84,35 @@ void RingReader::begin(std::uint64_t until_ticks) {
   }
 }
 
-// The ring whose next record is the oldest, and how far it may be read before another's turn.
-void RingReader::find_turn() {
-  others_ticks_ = kNever;
-  for (Reading& reading : readings_) {
-    if (reading.ring == nullptr || reading.next_ticks == kNever) {
-      continue;
+bool RingReader::take_records(bool keeps_room) {
+  const bool needs_room = journal_ != nullptr && keeps_room;
+  while (true) {
+    // The ring whose next record is the oldest, and how far it may be read before another's turn.
+    Reading* oldest = nullptr;
+    std::uint64_t others = kNever;
+    for (Reading& reading : readings_) {
+      if (reading.ring == nullptr || reading.next_ticks == kNever) {
+        continue;
+      }
+      if (oldest == nullptr || reading.next_ticks < oldest->next_ticks) {
+        others = oldest != nullptr ? oldest->next_ticks : others;
+        oldest = &reading;
+      } else if (reading.next_ticks < others) {
+        others = reading.next_ticks;
+      }
     }
-    if (turn_ == nullptr || reading.next_ticks < turn_->next_ticks) {
-      others_ticks_ = turn_ != nullptr ? turn_->next_ticks : others_ticks_;
-      turn_ = &reading;
-    } else if (reading.next_ticks < others_ticks_) {
-      others_ticks_ = reading.next_ticks;
+    if (oldest == nullptr) {
+      end();
+      return true;
     }
+    do {
+      if (needs_room && !journal_->has_room()) {
+        return false;
+      }
+      take(*oldest);
+      ++taken_;
+    } while (look(*oldest) && oldest->next_ticks <= others);
   }
-}
-
-bool RingReader::take() {
-  if (turn_ == nullptr) {
-    find_turn();
-  }
-  if (turn_ == nullptr) {
-    end();
-    return false;
-  }
-  take(*turn_);
-  look(*turn_);
-  if (turn_->next_ticks == kNever || turn_->next_ticks > others_ticks_) {
-    turn_ = nullptr;
-  }
-  return true;
 }
 
 void RingReader::take(Reading& reading) {

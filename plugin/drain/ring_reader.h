@@ -28,16 +28,18 @@ class RingReader {
              assemble::Assembler& assembler)
       : pool_(pool), clock_(clock), assembler_(assembler) {}
 
-  /// Each record taken is written to the journal before its slot is given back. The caller sees to
-  /// it that there is room before each.
+  /// Each record taken is written to the journal before its slot is given back.
   void set_journal(assemble::Journal& journal) { journal_ = &journal; }
 
   /// Begins a pass over all rings, up to these steady ticks. They are of a reading of the clock
   /// that was made after the last pass.
   void begin(std::uint64_t until_ticks);
-  /// Takes the next record, the oldest of all rings. False if there is none any more: the pass is
-  /// over, and rings of threads that have ended are given back if they are empty.
-  bool take();
+  /// Takes records, the oldest of all rings first. True: the pass is over, and rings of threads
+  /// that have ended are given back if they are empty. False: the journal has no room for the next
+  /// record. Unless `keeps_room`, what the journal cannot hold is lost to it instead, and counted.
+  bool take_records(bool keeps_room = true);
+  /// How many records this pass has taken so far.
+  std::uint64_t taken() const { return taken_; }
 
   /// The pass has left records in their rings whose ticks are lower than they can be. Either they
   /// were stored late, or the counter has stepped back since the clock was read. So the clock is to
@@ -64,8 +66,7 @@ class RingReader {
     std::uint64_t last_ticks = 0;  ///< of the last record that was looked at and due
     std::uint32_t steps = 0;       ///< of the clock, that came before that record
   };
-  void look(Reading& reading);
-  void find_turn();
+  bool look(Reading& reading);
   void take(Reading& reading);
   void keep(const assemble::RecordView& view, std::uint64_t operation);
   void meet_owner(Reading& reading);
@@ -76,11 +77,10 @@ class RingReader {
   const assemble::ClockModel& clock_;
   assemble::Assembler& assembler_;
   assemble::Journal* journal_ = nullptr;
-  std::vector<Reading> readings_;   // by the ring's index
-  Reading* turn_ = nullptr;         // its next record is the oldest; NULL: not known
-  std::uint64_t others_ticks_ = 0;  // of the oldest record in the other rings
+  std::vector<Reading> readings_;  // by the ring's index
   ThreadCounts ended_;
   bool fills_fast_ = false;
+  std::uint64_t taken_ = 0;         // in this pass
   std::uint64_t until_ticks_ = 0;   // of this pass
   std::uint64_t before_ticks_ = 0;  // of the pass before
   std::uint64_t slack_ticks_ = 0;

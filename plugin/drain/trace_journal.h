@@ -51,8 +51,7 @@ class TraceJournal {
   }
   /// All that was handed to the trace's files is written, or counted as lost.
   void checkpoint();
-  /// Whether any record has room; make_room() makes some. Throws std::bad_alloc.
-  bool has_room() const { return !journal_ || journal_->has_room(); }
+  /// Any record has room after this. Throws std::bad_alloc.
   void make_room();
 
  private:

@@ -176,27 +176,25 @@ std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
   return taken;
 }
 
-// From a ring to the assembler and the journal, record by record. What the assembler finishes
-// meanwhile goes on to the trace's lines.
+// From the rings to the assembler and the journal. What the assembler finishes meanwhile goes on to
+// the trace's lines.
 std::uint64_t TraceWriter::take_records(std::uint64_t until_ticks) {
-  std::uint64_t taken = 0;
   reader_.begin(until_ticks);
-  for (make_room_in_journal(); reader_.take(); make_room_in_journal()) {
-    ++taken;
+  for (bool has_room = true; !reader_.take_records(has_room);) {
+    has_room = make_room_in_journal();
   }
-  return taken;
+  return reader_.taken();
 }
 
-// What has reached the files need not stay in the journal. Where memory is too short to find that
-// out, the next records are lost to the journal.
-void TraceWriter::make_room_in_journal() {
-  if (journal_.has_room()) {
-    return;
-  }
+// What has reached the files need not stay in the journal. False if memory is too short to find
+// that out.
+bool TraceWriter::make_room_in_journal() {
   try {
     segments_.flush();
     journal_.make_room();
+    return true;
   } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 

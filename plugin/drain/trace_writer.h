@@ -167,7 +167,7 @@ class TraceWriter {
  private:
   void begin_trace();
   std::uint64_t take_records(std::uint64_t until_ticks);
-  void make_room_in_journal();
+  bool make_room_in_journal();
 
   const Config& config_;
   exporting::ProcessFacts facts_;

@@ -146,13 +146,10 @@ struct Drain {
   }
   std::uint64_t cycle(const record::ClockReading& now, bool settle) {
     clock->add(now);
-    std::uint64_t taken = 0;
-    for (reader->begin(now.ticks); reader->take(); ++taken) {
-      if (journal && !journal->has_room()) {
-        checkpoint();
-        journal->make_room(
-            [this](std::span<assemble::Question> asked) { assembler->answer(asked); });
-      }
+    reader->begin(now.ticks);
+    while (!reader->take_records()) {
+      checkpoint();
+      journal->make_room([this](std::span<assemble::Question> asked) { assembler->answer(asked); });
     }
     if (settle) {
       assembler->settle(clock->ns(now.ticks));
@@ -160,7 +157,7 @@ struct Drain {
         checkpoint();
       }
     }
-    return taken;
+    return reader->taken();
   }
   void checkpoint() {
     assemble::Checkpoint made{};

@@ -55,8 +55,8 @@ struct Fixture {
     const auto reading = record::read_clocks(recorder->clock_source());
     clock->add(reading);
     const std::uint64_t until_ticks = clock->steady(reading.ticks, true);
-    for (reader->begin(until_ticks); reader->take();) {
-    }
+    reader->begin(until_ticks);
+    reader->take_records();
     return clock->ns_of_steady(until_ticks);
   }
   void drain() { assembler.close(read()); }
