@@ -97,9 +97,6 @@ std::optional<std::uint64_t> Assembler::start(const RecordView& view, std::uint6
   if (parent != 0 && !is_last_try && !events_.contains(parent)) {
     return std::nullopt;
   }
-  if (const Communicator* const changed = communicators_.learn(view, names_)) {
-    sink_.communicator(*changed);
-  }
   if (record::is_coll_like(view.type)) {
     return start_operation(view, given_operation);
   }
@@ -112,6 +109,9 @@ std::optional<std::uint64_t> Assembler::start(const RecordView& view, std::uint6
 }
 
 std::uint64_t Assembler::start_operation(const RecordView& view, std::uint64_t given_operation) {
+  if (const Communicator* const changed = communicators_.learn(view, names_)) {
+    sink_.communicator(*changed);
+  }
   user_marks_.take_of(view.tid, view.ts_ns);
   OpenOperation& open = operations_.start(view, given_operation, names_);
   Operation& operation = open.operation;
@@ -153,16 +153,15 @@ std::optional<std::uint64_t> Assembler::stop(const RecordView& view) {
     }
     return operation;
   }
-  children_.stop(view, *event);
+  OpenOperation* const open = children_.stop(view, *event);
   if (auto* const kernel = std::get_if<KernelRow>(&event->data)) {
-    stop_kernel(*event, *kernel);
+    stop_kernel(*event, *kernel, open);
   }
   events_.erase(view.id);
   return operation;
 }
 
-void Assembler::stop_kernel(const Event& event, KernelRow& kernel) {
-  OpenOperation* const operation = operations_.find(event.operation);
+void Assembler::stop_kernel(const Event& event, KernelRow& kernel, OpenOperation* operation) {
   if (operation != nullptr && !operation->finished && event.type == EventType::kKernelCh) {
     operations_.keep_kernel(*operation, kernel, event.tally());
     return;

@@ -165,7 +165,7 @@ class Assembler {
   std::optional<std::uint64_t> state(const RecordView& view);
   std::optional<std::uint64_t> stop(const RecordView& view);
   std::uint64_t start_operation(const RecordView& view, std::uint64_t given_operation);
-  void stop_kernel(const Event& event, KernelRow& kernel);
+  void stop_kernel(const Event& event, KernelRow& kernel, OpenOperation* operation);
   bool retry(const RecordView& view, std::uint64_t operation, bool is_last_try);
   void retry_orphans(std::int64_t now_ns);
 

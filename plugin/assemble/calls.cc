@@ -267,10 +267,7 @@ void Calls::forget(record::EventId id, std::int64_t now_ns) {
   events_.erase(id);
 }
 
-void Calls::keep_captured(std::size_t most) {
-  if (captured_.size() <= most) {
-    return;
-  }
+void Calls::forget_oldest_captured() {
   const record::EventId id = captured_.front();
   const Event* const oldest = events_.find(id);
   if (oldest != nullptr && !has_ended(*oldest)) {

@@ -79,7 +79,11 @@ class Calls {
   /// The operation of this call is forgotten, and with it the call, unless it was captured.
   void forget(record::EventId id, std::int64_t now_ns);
   /// Forgets captured calls beyond so many, the oldest first.
-  void keep_captured(std::size_t most);
+  void keep_captured(std::size_t most) {
+    if (captured_.size() > most) {
+      forget_oldest_captured();
+    }
+  }
   void clear();
 
  private:
@@ -87,6 +91,7 @@ class Calls {
     return called.parent != 0 && events_.contains(called.parent);
   }
   bool is_over(CallEvent& called, std::int64_t now_ns) const;
+  void forget_oldest_captured();
   bool must_be_held(record::EventId id, const CallEvent& called);
   void write(const Event& event);
 

@@ -96,48 +96,55 @@ CopyEngineRow copy_engine_row(const ChildRow& common, const RecordView& view) {
   return made;
 }
 
+ControlRow control_row(const ChildRow& common) {
+  ControlRow made;
+  static_cast<ChildRow&>(made) = common;
+  return made;
+}
+
 }  // namespace
 
 std::uint64_t Children::start(const RecordView& view, std::uint64_t given_operation) {
   Event* const above = events_.find(view.payload.step.parent);
-  Event event{view.type, 0, above != nullptr ? above->operation : given_operation,
-              above != nullptr && above->sampled_out, ControlRow{}};
-  OpenOperation* const operation = operations_.find(event.operation);
+  const std::uint64_t number = above != nullptr ? above->operation : given_operation;
+  const bool is_sampled_out = above != nullptr && above->sampled_out;
+  OpenOperation* const operation = operations_.find(number);
   ChildRow common;
   common.id = row_id(view.id);
-  common.operation = event.operation;
+  common.operation = number;
   common.context =
       view.context != 0 || operation == nullptr ? view.context : operation->operation.context;
   common.tid = view.tid;
   common.start_ns = view.ts_ns;
+  const auto insert = [&](auto data) {
+    events_.insert(view.id, view.type, 0U, number, is_sampled_out, std::move(data));
+  };
   switch (view.type) {
     case EventType::kProxyOp:
-      event.data = proxy_op_event(common, view, operation);
+      insert(proxy_op_event(common, view, operation));
       break;
     case EventType::kProxyStep:
-      event.data = step_event(common, view, above);
-      break;
+      insert(step_event(common, view, above));
+      return number;
     case EventType::kKernelCh:
     case EventType::kKernelPhase:
-      event.data = kernel_row(common, view);
+      insert(kernel_row(common, view));
       gpu_clocks_.add(common.context, view.payload.kernel.gpu_time, view.ts_ns);
       break;
     case EventType::kNetPlugin:
-      event.data = net_row(common, view);
+      insert(net_row(common, view));
       break;
     case EventType::kCeSync:
     case EventType::kCeBatch:
-      event.data = copy_engine_row(common, view);
+      insert(copy_engine_row(common, view));
       break;
     default:
-      static_cast<ChildRow&>(std::get<ControlRow>(event.data)) = common;
+      insert(control_row(common));
       break;
   }
-  if (operation != nullptr && view.type != EventType::kProxyStep) {
+  if (operation != nullptr) {
     operations_.start_child(*operation, view.ts_ns);
   }
-  const std::uint64_t number = event.operation;
-  events_.insert(view.id, std::move(event));
   return number;
 }
 
@@ -167,7 +174,7 @@ void Children::state(const RecordView& view, Event& event) {
   }
 }
 
-void Children::stop(const RecordView& view, Event& event) {
+OpenOperation* Children::stop(const RecordView& view, Event& event) {
   OpenOperation* const operation = operations_.find(event.operation);
   if (operation != nullptr && event.type != EventType::kProxyStep) {
     operations_.stop_child(*operation, view.ts_ns);
@@ -193,6 +200,7 @@ void Children::stop(const RecordView& view, Event& event) {
     engine->end_ns = view.ts_ns;
     rows_.write(engine, event.tally(), event.sampled_out);
   }
+  return operation;
 }
 
 void Children::stop_proxy_op(ProxyOpEvent& proxy, const Event& event, std::int64_t ts_ns) {

@@ -25,8 +25,9 @@ class Children {
   std::uint64_t start(const RecordView& view, std::uint64_t given_operation);
   void state(const RecordView& view, Event& event);
   /// An event has ended: writes its row, and those of its steps that NCCL never stops. A kernel's
-  /// row is not written: its stamps are placed with its operation's.
-  void stop(const RecordView& view, Event& event);
+  /// row is not written: its stamps are placed with its operation's. Returns the operation that the
+  /// event belongs to; NULL: none.
+  OpenOperation* stop(const RecordView& view, Event& event);
 
   /// Hands the row of an event that has not ended to `sink`, marked in flight.
   static void write_open(Sink& sink, const Event& event, std::int64_t now_ns);

@@ -22,15 +22,6 @@ bool can_be_evicted(const Event& event, const Operations& operations) {
 
 }  // namespace
 
-bool Eviction::is_due(std::size_t held_events) {
-  // What is evicted stays remembered at first. Until what was finished before it is forgotten
-  // instead, one portion after the other would take longer than the rings have room for.
-  const std::size_t early = most_events_ / 9 * 8;
-  const bool is_near = held_events > (early + most_events_) / 2;
-  const bool is_time = ++records_since_ > most_events_ / (is_near ? 256 : 128);
-  return held_events > (is_time ? early : most_events_);
-}
-
 std::vector<record::EventId> Eviction::choose(const Events& events, const Operations& operations) {
   const std::size_t wanted = std::max<std::size_t>(most_events_ / 256, 1);
   std::vector<record::EventId> oldest;

@@ -19,7 +19,14 @@ class Eviction {
   explicit Eviction(std::size_t most_events) : most_events_(most_events) {}
 
   /// A record has come, and so many events are held. Says whether a portion must be evicted.
-  bool is_due(std::size_t held_events);
+  bool is_due(std::size_t held_events) {
+    // What is evicted stays remembered at first. Until what was finished before it is forgotten
+    // instead, one portion after the other would take longer than the rings have room for.
+    const std::size_t early = most_events_ / 9 * 8;
+    const bool is_near = held_events > (early + most_events_) / 2;
+    const bool is_time = ++records_since_ > most_events_ / (is_near ? 256 : 128);
+    return held_events > (is_time ? early : most_events_);
+  }
   /// The next portion, the oldest first.
   std::vector<record::EventId> choose(const Events& events, const Operations& operations);
 

@@ -2,6 +2,7 @@
 #include "plugin/assemble/operations.h"
 
 #include <algorithm>
+#include <span>
 
 #include "plugin/assemble/message_bytes.h"
 #include "plugin/record/encode.h"
@@ -87,25 +88,10 @@ void Operations::end_enqueue(std::uint64_t number, const Event& enqueue, std::in
   }
 }
 
-void Operations::change_children(OpenOperation& open, int by, std::int64_t ts_ns) {
-  open.open_children += by;
-  open.last_activity_ns = ts_ns;
-  wake(open, ts_ns);
-}
-
 void Operations::keep_kernel(OpenOperation& open, const KernelRow& row, const Tally& tally) {
   open.kernels.push_back({row, tally});
   ++open.kernels_stopped;
   ++kept_kernels_;
-}
-
-// What comes for an operation can shorten its wait, to no less than kSettle_ns from then on; also
-// where it is older, and comes late.
-void Operations::wake(OpenOperation& open, std::int64_t ts_ns) {
-  if (open.is_resting) {
-    open.is_resting = false;
-    unfinished_.wake(open.operation.number, std::max(ts_ns, settled_ns_) + kSettle_ns);
-  }
 }
 
 // For how long an operation without kernel channels must be quiet.
@@ -134,6 +120,34 @@ bool Operations::is_finished(const OpenOperation& open, std::int64_t now_ns) con
   }
   const bool may_come_soon = open.kernels_stopped > 0 || progress_.has_later_on_gpu(operation);
   return quiet_ns >= (may_come_soon ? kSettle_ns : kKernelWait_ns);
+}
+
+std::int64_t Operations::settle(std::int64_t now_ns,
+                                const std::function<void(OpenOperation&)>& finish) {
+  const auto soon = [&](std::span<const Unfinished::Entry> entries) {
+    for (const Unfinished::Entry& entry : entries) {
+      known_.fetch_value(entry.number);
+    }
+  };
+  const auto look = [&](Unfinished::Entry& entry) {
+    OpenOperation* const open = find(entry.number);
+    if (open == nullptr || open->finished) {
+      return true;
+    }
+    if (is_finished(*open, now_ns)) {
+      open->is_resting = false;
+      finish(*open);
+      return true;
+    }
+    // One that waits for quiet alone needs no look before that could have come.
+    open->is_resting =
+        !open->expects_kernels && open->open_children == 0 && open->call_has_returned();
+    entry.next_look_ns = open->is_resting ? open->last_activity_ns + quiet_wait_ns(*open) : now_ns;
+    return false;
+  };
+  const std::int64_t oldest_ns = unfinished_.visit(now_ns, now_ns - kSettle_ns, soon, look);
+  settled_ns_ = now_ns;
+  return oldest_ns;
 }
 
 void Operations::set_finished(OpenOperation& open, std::int64_t now_ns) {

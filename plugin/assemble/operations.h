@@ -7,10 +7,11 @@
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <span>
+#include <functional>
 
 #include "plugin/assemble/communicators.h"
 #include "plugin/assemble/event.h"
@@ -61,8 +62,7 @@ class Operations {
   /// Calls finish(OpenOperation&) with each that is finished at this time; it is to call
   /// set_finished(). Returns when the earliest of those that are left was enqueued, or the time up
   /// to which more can come, if that is earlier.
-  template <typename Finish>
-  std::int64_t settle(std::int64_t now_ns, Finish finish);
+  std::int64_t settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish);
   /// It is finished, by itself or since it is evicted.
   void set_finished(OpenOperation& open, std::int64_t now_ns);
 
@@ -99,8 +99,19 @@ class Operations {
   // After this long without a callback an operation whose started descendants have stopped is over.
   static constexpr std::int64_t kSettle_ns = 500'000'000;
 
-  void change_children(OpenOperation& open, int by, std::int64_t ts_ns);
-  void wake(OpenOperation& open, std::int64_t ts_ns);
+  void change_children(OpenOperation& open, int by, std::int64_t ts_ns) {
+    open.open_children += by;
+    open.last_activity_ns = ts_ns;
+    wake(open, ts_ns);
+  }
+  // What comes for an operation can shorten its wait, to no less than kSettle_ns from then on; also
+  // where it is older, and comes late.
+  void wake(OpenOperation& open, std::int64_t ts_ns) {
+    if (open.is_resting) {
+      open.is_resting = false;
+      unfinished_.wake(open.operation.number, std::max(ts_ns, settled_ns_) + kSettle_ns);
+    }
+  }
   static std::int64_t quiet_wait_ns(const OpenOperation& open);
   bool is_finished(const OpenOperation& open, std::int64_t now_ns) const;
 
@@ -113,34 +124,6 @@ class Operations {
   std::size_t kept_kernels_ = 0;
   std::uint64_t next_number_ = 1;
 };
-
-template <typename Finish>
-std::int64_t Operations::settle(std::int64_t now_ns, Finish finish) {
-  const auto soon = [&](std::span<const Unfinished::Entry> entries) {
-    for (const Unfinished::Entry& entry : entries) {
-      known_.fetch_value(entry.number);
-    }
-  };
-  const auto look = [&](Unfinished::Entry& entry) {
-    OpenOperation* const open = find(entry.number);
-    if (open == nullptr || open->finished) {
-      return true;
-    }
-    if (is_finished(*open, now_ns)) {
-      open->is_resting = false;
-      finish(*open);
-      return true;
-    }
-    // One that waits for quiet alone needs no look before that could have come.
-    open->is_resting =
-        !open->expects_kernels && open->open_children == 0 && open->call_has_returned();
-    entry.next_look_ns = open->is_resting ? open->last_activity_ns + quiet_wait_ns(*open) : now_ns;
-    return false;
-  };
-  const std::int64_t oldest_ns = unfinished_.visit(now_ns, now_ns - kSettle_ns, soon, look);
-  settled_ns_ = now_ns;
-  return oldest_ns;
-}
 
 }  // namespace ringside::assemble
 

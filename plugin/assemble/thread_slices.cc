@@ -9,20 +9,6 @@ constexpr std::int64_t kIdleThread_ns = 10'000'000'000;
 
 }  // namespace
 
-// Records of one thread mostly follow each other.
-ThreadSlices::Thread& ThreadSlices::of(std::int32_t tid) {
-  if (last_.second == nullptr || last_.first != tid) {
-    last_ = {tid, &threads_[tid]};
-  }
-  return *last_.second;
-}
-
-std::int64_t ThreadSlices::boundary_ns(std::int32_t tid, std::int64_t ts_ns) {
-  std::int64_t& last_ns = of(tid).last_ns;
-  last_ns = std::max(ts_ns, last_ns + kLeastGap_ns);
-  return last_ns;
-}
-
 ThreadSlices::End ThreadSlices::end(std::int32_t tid, std::int32_t by_tid, record::EventId id,
                                     std::int64_t start_ns, std::int64_t ts_ns) {
   std::vector<record::EventId>& open = of(tid).open;

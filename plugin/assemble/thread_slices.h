@@ -25,7 +25,11 @@ inline constexpr std::int64_t kLeastGap_ns = 4;
 class ThreadSlices {
  public:
   /// The time of a slice's begin or end, which is later than all before on this thread.
-  std::int64_t boundary_ns(std::int32_t tid, std::int64_t ts_ns);
+  std::int64_t boundary_ns(std::int32_t tid, std::int64_t ts_ns) {
+    std::int64_t& last_ns = of(tid).last_ns;
+    last_ns = std::max(ts_ns, last_ns + kLeastGap_ns);
+    return last_ns;
+  }
   /// A slice has begun.
   void begin(std::int32_t tid, record::EventId id) { of(tid).open.push_back(id); }
   struct End {
@@ -79,7 +83,13 @@ class ThreadSlices {
     std::int64_t last_ns = 0;
     std::int64_t before_launch_ns = kUnknownTime;
   };
-  Thread& of(std::int32_t tid);
+  // Records of one thread mostly follow each other.
+  Thread& of(std::int32_t tid) {
+    if (last_.second == nullptr || last_.first != tid) {
+      last_ = {tid, &threads_[tid]};
+    }
+    return *last_.second;
+  }
 
   std::unordered_map<std::int32_t, Thread> threads_;
   std::pair<std::int32_t, Thread*> last_{0, nullptr};  // looked up last; in threads_

@@ -27,15 +27,6 @@ void UserMarks::take(std::int64_t until_ns) {
   }
 }
 
-void UserMarks::take_of(std::int32_t tid, std::int64_t until_ns) {
-  if (waiting_.empty()) {
-    return;
-  }
-  if (const auto waiting = waiting_.find(tid); waiting != waiting_.end()) {
-    take(waiting->second, until_ns);
-  }
-}
-
 void UserMarks::take(std::deque<UserMark>& waiting, std::int64_t until_ns) {
   while (!waiting.empty() && waiting.front().ts_ns <= until_ns) {
     if (waiting.front().what == UserMark::What::kPush) {

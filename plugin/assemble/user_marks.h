@@ -32,7 +32,12 @@ class UserMarks {
   void add(UserMark mark);
   /// All records up to this time have come: of all threads, or of one.
   void take(std::int64_t until_ns);
-  void take_of(std::int32_t tid, std::int64_t until_ns);
+  void take_of(std::int32_t tid, std::int64_t until_ns) {
+    const auto waiting = waiting_.empty() ? waiting_.end() : waiting_.find(tid);
+    if (waiting != waiting_.end()) {
+      take(waiting->second, until_ns);
+    }
+  }
   /// Hands the open ranges to `sink`, marked in flight.
   void write_open(Sink& sink, std::int64_t now_ns) const;
   void clear();
