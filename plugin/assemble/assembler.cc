@@ -204,10 +204,13 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   const BuiltOperation built(open, gpu_clocks_, progress_);
   const Operation& operation = built.operation;
   write_changed_fits();
-  operations_written_ +=
-      built.write(rows_, communicators_.of(operation.context), open.tally) ? 1 : 0;
+  // Memory may be too short for what comes before the rows. Once they are written, the operation
+  // must be finished, or it would be written again.
   progress_.add(open, built.extent, operation.state == OperationState::kCompleted);
   operations_.set_finished(open, now_ns);
+  operations_written_ +=
+      built.write(rows_, communicators_.of(operation.context), open.tally) ? 1 : 0;
+  operations_.forget_kernels(open);
 }
 
 void Assembler::write_changed_fits() {
@@ -308,7 +311,6 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
     }
     if (has_ended) {
       return;  // it stays known for what comes late, as all finished operations
-               // do
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
     write_api_operation(called, calls_.is_in_flight(called));

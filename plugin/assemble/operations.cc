@@ -151,11 +151,14 @@ std::int64_t Operations::settle(std::int64_t now_ns,
 }
 
 void Operations::set_finished(OpenOperation& open, std::int64_t now_ns) {
+  finished_.push_back({open.operation.number, open.event, open.call, now_ns});
   wake(open, now_ns);
+  open.finished = true;
+}
+
+void Operations::forget_kernels(OpenOperation& open) {
   kept_kernels_ -= open.kernels.size();
   open.kernels = {};
-  open.finished = true;
-  finished_.push_back({open.operation.number, open.event, open.call, now_ns});
 }
 
 const Operations::Finished* Operations::oldest_to_forget(std::size_t most,

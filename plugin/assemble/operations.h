@@ -63,8 +63,10 @@ class Operations {
   /// set_finished(). Returns when the earliest of those that are left was enqueued, or the time up
   /// to which more can come, if that is earlier.
   std::int64_t settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish);
-  /// It is finished, by itself or since it is evicted.
+  /// It is finished, by itself or since it is evicted. Throws std::bad_alloc, and is then not.
   void set_finished(OpenOperation& open, std::int64_t now_ns);
+  /// The kernel's channels of a finished operation are written.
+  void forget_kernels(OpenOperation& open);
 
   struct Finished {
     std::uint64_t number;
