@@ -200,7 +200,7 @@ void Calls::write(const Event& event) {
     const CallEvent* const group = called_of(events_.find(called.parent));
     is_sampled_out = group != nullptr && has_none_kept(*group);
   }
-  // An enqueue that is sampled out is not told to the sink. If the process dies before the
+  // The sink does not learn of an enqueue that is sampled out. If the process dies before the
   // operation is sampled out as well, recovery writes the operation, and with it this end of its
   // arrow.
   if (!is_sampled_out || !record::is_coll_like(event.type)) {

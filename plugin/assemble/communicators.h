@@ -31,7 +31,7 @@ class Communicators {
   const std::vector<Communicator>& all() const { return all_; }
 
   /// Up to version 3 of the interface, NCCL tells rank, hash and name of a communicator with its
-  /// operations only. Returns the communicator if the record told something new, else NULL.
+  /// operations only. Returns the communicator if the record says something new of it, else NULL.
   const Communicator* learn(const RecordView& view, const NameTable& names);
 
  private:

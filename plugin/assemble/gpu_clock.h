@@ -7,12 +7,12 @@
 // lie on or above the line that is sought, and the lower convex hull of them touches it. Of the
 // hull, the edge over the middle of the stretch is the line that has the least total distance to
 // all points (Zhang, Liu and Xia, INFOCOM 2002). Points are thinned to the lowest of each 100 ms,
-// and those older than five minutes are given up, so that a slow change of the drift is followed.
+// and those older than five minutes are dropped, so that a slow change of the drift is followed.
 //
 // A stamp that lies ahead would pull the line down for all that follows. So a sample is believed
 // only if two others, with other stamps, agree with it to ten milliseconds and the likely drift.
 // What lies below the line and is not believed is counted. Where the believed samples have jumped
-// by more than any drift, the GPU's clock was set, and what was before is given up. Used by one
+// by more than any drift, the GPU's clock was set, and what was before is dropped. Used by one
 // thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H

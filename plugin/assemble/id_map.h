@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A map from ids (never 0) to values, for much coming and going. A value keeps its address until it
-// is erased; its memory is used again, that which was freed last first. Walks go from the oldest
-// value to the newest. Used by one thread.
+// is erased; its memory is used again, that which was freed last first. Iterators go from the
+// oldest value to the newest. Used by one thread.
 //
 // With many values a look-up takes as long as memory does, so little is touched: cells of an open
 // table are eight in a cache line and hold part of an id's hash, ids that follow each other share a
@@ -30,8 +30,8 @@ class IdMap {
   IdMap& operator=(const IdMap&) = delete;
   ~IdMap() { clear(); }
 
-  /// Walks from a value to the newest. Good until that value is erased.
-  class Walk {
+  /// Goes from a value to the newest. Good until that value is erased.
+  class Iterator {
    public:
     explicit operator bool() const { return place_ != kNone; }
     std::uint64_t id() const { return map_->node(place_).id; }
@@ -41,7 +41,7 @@ class IdMap {
 
    private:
     friend class IdMap;
-    Walk(const IdMap& map, std::uint32_t place) : map_(&map), place_(place) {}
+    Iterator(const IdMap& map, std::uint32_t place) : map_(&map), place_(place) {}
     const IdMap* map_;
     std::uint32_t place_;
   };
@@ -143,9 +143,9 @@ class IdMap {
   }
 
   /// From the oldest value on; false if there is none.
-  Walk oldest() const { return Walk(*this, oldest_); }
+  Iterator oldest() const { return Iterator(*this, oldest_); }
   /// From the value of an id on; false if it is not there.
-  Walk from(std::uint64_t id) const { return Walk(*this, place_of(id)); }
+  Iterator from(std::uint64_t id) const { return Iterator(*this, place_of(id)); }
 
  private:
   static constexpr std::size_t kLine_bytes = 64;
