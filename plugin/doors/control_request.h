@@ -17,6 +17,9 @@ namespace ringside::control {
 
 class ControlRequest {
  public:
+  /// For parse(), which makes requests. Not noexcept, since a value of the library may allocate.
+  ControlRequest() {}
+
   /// NULL for what is not such an object alone in UTF-8, for a name that is there twice, for a NUL,
   /// and for a number that no double holds.
   static std::unique_ptr<ControlRequest> parse(std::string_view line);
