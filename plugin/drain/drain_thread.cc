@@ -11,6 +11,7 @@
 #include "plugin/config/thread_place.h"
 #include "plugin/nvtx/markers.h"
 #include "plugin/record/recorder.h"
+#include "plugin/result/result.h"
 #include "plugin/threads/background_thread.h"
 
 namespace ringside::control {
@@ -166,10 +167,10 @@ void DrainThread::write(const std::shared_ptr<Dump>& dump) {
   }
   try {
     exporting::TraceSnapshot snapshot;
-    if (writer_.make_snapshot(snapshot)) {
+    if (const Result made = writer_.make_snapshot(snapshot); made.is_ok()) {
       dump_writer_.write(dump, std::move(snapshot));
     } else {
-      dump->finish(errno);
+      dump->finish(made.error());
     }
   } catch (...) {
     dump->finish(ENOMEM);

@@ -116,28 +116,24 @@ int DumpWriter::write_file(const Job& job) const {
     return EEXIST;
   }
   // Before the first communicator, and with a flight recorder, nothing has made it yet.
-  if (path.starts_with(directory_ + "/") && !exporting::make_directories(directory_)) {
-    return errno;
+  if (path.starts_with(directory_ + "/")) {
+    if (const Result made = exporting::make_directories(directory_); !made.is_ok()) {
+      return made.error();
+    }
   }
   // This process writes one dump at a time: a file of this name is left by one that is dead.
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   unlink(temporary.c_str());
   exporting::TraceFile file;
-  if (!file.create(temporary)) {
-    return errno;
+  if (const Result made = file.create(temporary); !made.is_ok()) {
+    return made.error();
   }
   int error = 0;
   try {
-    if (!job.content.copy_to(file, [&] { return job.dump->is_wanted(); })) {
-      error = errno;
-    }
+    error = job.content.copy_to(file, [&] { return job.dump->is_wanted(); }).error();
     file.close();
-    if (error != 0) {
-      // What there is goes, see below.
-    } else if (!job.dump->begin_naming()) {
-      error = ECANCELED;
-    } else if (!exporting::give_name(temporary, path)) {
-      error = errno;
+    if (error == 0) {
+      error = job.dump->begin_naming() ? exporting::give_name(temporary, path).error() : ECANCELED;
     }
   } catch (...) {
     error = ENOMEM;

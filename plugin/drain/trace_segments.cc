@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/drain/trace_segments.h"
 
-#include <cerrno>
 #include <utility>
 
 #include "plugin/drain/process_info.h"
@@ -66,9 +65,12 @@ void TraceSegments::open() {
   if (assemble::Journal* const journal = journal_.get()) {
     journal->note_trace(1, path);
   }
-  if ((!in_memory && !exporting::make_directories(directory_)) ||
-      !files_.open_first(path, make_header(1), clock_.now_ns())) {
-    figures_.fail(errno);
+  Result opened = in_memory ? Result() : exporting::make_directories(directory_);
+  if (opened.is_ok()) {
+    opened = files_.open_first(path, make_header(1), clock_.now_ns());
+  }
+  if (!opened.is_ok()) {
+    figures_.fail(opened.error());
     return;
   }
   figures_.has_file.store(!in_memory, std::memory_order_release);
@@ -110,8 +112,8 @@ void TraceSegments::begin_next() {
   if (journal != nullptr) {
     journal->note_trace(next, files_.path_of_next());
   }
-  if (!files_.prepare_next(make_header(next), clock_.now_ns())) {
-    figures_.fail(errno);
+  if (const Result made = files_.prepare_next(make_header(next), clock_.now_ns()); !made.is_ok()) {
+    figures_.fail(made.error());
     return;
   }
   if (!end_current(next)) {
@@ -146,10 +148,10 @@ bool TraceSegments::end_current(std::uint32_t next) {
 bool TraceSegments::store() {
   open();
   const bool has_file = files_.is_open();
-  if (!files_.flush()) {
+  if (const Result stored = files_.flush(); !stored.is_ok()) {
     repeated_.note_lost();
     if (has_file) {
-      figures_.fail(errno);  // else open() has said why
+      figures_.fail(stored.error());  // else open() has said why
     }
     return false;
   }

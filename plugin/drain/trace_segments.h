@@ -20,6 +20,7 @@
 #include "plugin/export/process_facts.h"
 #include "plugin/export/segment_files.h"
 #include "plugin/export/trace_snapshot.h"
+#include "plugin/result/result.h"
 
 namespace ringside::control {
 
@@ -76,9 +77,9 @@ class TraceSegments {
 
   // What a dump is made of, beside what is in flight.
 
-  /// Holds the files open. False, with errno, if one cannot be.
-  bool hold(std::vector<exporting::TracePart>& parts) const {
-    return !files_.is_open() || files_.hold_kept(parts);
+  /// As SegmentFiles::hold_kept(). Without a file there is nothing to hold.
+  Result hold(std::vector<exporting::TracePart>& parts) const {
+    return files_.is_open() ? files_.hold_kept(parts) : Result();
   }
   void write_begin_of_dump(exporting::ChromeTrace& dump) const;
   /// What its files lack, since a write has failed.

@@ -219,10 +219,10 @@ void TraceWriter::close() {
   segments_.close();
 }
 
-bool TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
+Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
   segments_.flush();
-  if (!segments_.hold(made.parts)) {
-    return false;
+  if (Result held = segments_.hold(made.parts); !held.is_ok()) {
+    return held;
   }
   exporting::TextSink text;
   exporting::ChromeTrace trace(text);
@@ -240,7 +240,7 @@ bool TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
   segments_.write_account(trace, false);
   segments_.write_end(trace, segments_.files().kept_operations() + in_flight);
   made.tail = std::move(text.text);
-  return true;
+  return {};
 }
 
 std::string TraceWriter::metrics_text(exporting::MetricsForm form) const {

@@ -24,6 +24,7 @@
 #include "plugin/export/live_metrics.h"
 #include "plugin/export/metrics_text.h"
 #include "plugin/export/process_facts.h"
+#include "plugin/result/result.h"
 
 namespace ringside::control {
 
@@ -113,9 +114,9 @@ class TraceWriter {
   /// Records that NCCL's threads could not store; ends of operations may be among them.
   std::uint64_t dropped_by_rings() const;
 
-  /// Of a complete trace as it is now: what is written, and what is in flight. False, with errno,
-  /// if a file of it cannot be opened.
-  bool make_snapshot(exporting::TraceSnapshot& made);
+  /// Of a complete trace as it is now: what is written, and what is in flight. Fails with the
+  /// system's error if a file of it cannot be opened.
+  Result make_snapshot(exporting::TraceSnapshot& made);
 
   /// Operations that have begun, as far as the rings are read. The drain thread's.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }

@@ -53,8 +53,7 @@ bool has_zlib() {
 GzipWriter::GzipWriter(std::string path)
     : path_(std::move(path)), temporary_(path_ + ".gz.tmp"), piece_(kPiece_bytes) {
   source_ = record::own_descriptor(open(path_.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  target_ = source_ >= 0 ? create_private(temporary_) : -1;
-  if (target_ < 0) {
+  if (source_ < 0 || !create_private(temporary_, target_).is_ok()) {
     return;
   }
   // zlib closes the descriptor that it gets. We keep our own to query the file's size.
@@ -104,44 +103,43 @@ GzipWriter::Progress GzipWriter::step() {
 bool GzipWriter::finish() {
   const int result = zlib().gzclose(gzip_);
   gzip_ = nullptr;
-  return result == 0 && give_name(temporary_, path_ + ".gz");
+  return result == 0 && give_name(temporary_, path_ + ".gz").is_ok();
 }
 
-bool copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
-                    const std::function<bool()>& is_wanted) {
+Result copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
+                      const std::function<bool()>& is_wanted) {
+  if (!has_zlib()) {
+    return Result(ENOSYS);
+  }
   const int given = record::own_descriptor(fcntl(file, F_DUPFD_CLOEXEC, 0));  // zlib closes it
-  void* gzip = given >= 0 && zlib().complete && lseek(given, 0, SEEK_SET) == 0
-                   ? zlib().gzdopen(given, "rb")
-                   : nullptr;
+  if (given < 0) {
+    return Result(errno);
+  }
+  Result opened = Result::of_call(lseek(given, 0, SEEK_SET) == 0);
+  void* const gzip = opened.is_ok() ? zlib().gzdopen(given, "rb") : nullptr;
   if (gzip == nullptr) {
-    const int error = errno;
-    if (given >= 0) {
-      close(given);
-    }
-    errno = error;
-    return false;
+    close(given);
+    return opened.is_ok() ? Result(ENOMEM) : opened;
   }
   std::unique_ptr<void, int (*)(void*)> closing(gzip, zlib().gzclose);
   std::vector<char> piece(GzipWriter::kPiece_bytes);
   std::uint64_t at = 0;
   while (at < to) {
     if (!is_wanted()) {
-      errno = ECANCELED;
-      return false;
+      return Result(ECANCELED);
     }
     const std::uint64_t want =
         std::min<std::uint64_t>(piece.size(), at < from ? from - at : to - at);
     const int got = zlib().gzread(gzip, piece.data(), static_cast<unsigned>(want));
     if (got <= 0) {
-      errno = EIO;
-      return false;
+      return Result(EIO);
     }
     if (at >= from) {
       trace.add({piece.data(), static_cast<std::size_t>(got)}, {});
     }
     at += static_cast<std::uint64_t>(got);
   }
-  return true;
+  return {};
 }
 
 }  // namespace ringside::exporting

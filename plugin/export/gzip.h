@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/export/trace_file.h"
+#include "plugin/result/result.h"
 
 namespace ringside::exporting {
 
@@ -49,10 +50,10 @@ class GzipWriter {
   std::vector<char> piece_;
 };
 
-/// Decompresses a file and adds its bytes `from` to `to` to a trace. Returns false with errno on an
-/// error; ECANCELED once `is_wanted` returns false.
-bool copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
-                    const std::function<bool()>& is_wanted);
+/// Decompresses a file and adds its bytes `from` to `to` to a trace. Fails with ECANCELED once
+/// `is_wanted` returns false, with EIO if the file is damaged, with ENOSYS without zlib.
+Result copy_gzip_part(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
+                      const std::function<bool()>& is_wanted);
 
 }  // namespace ringside::exporting
 

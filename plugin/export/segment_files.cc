@@ -59,57 +59,56 @@ SegmentFiles::~SegmentFiles() {
   finish();
 }
 
-// Makes a segment's file. On failure the segment has no descriptor, errno is set, and no file is
-// left. Allocates nothing once the file exists.
-SegmentFiles::Segment SegmentFiles::make_file(std::uint32_t number, std::string path,
-                                              const SegmentHeader& header) {
+// Makes a segment's file. On failure no file is left, and `result` is as it was. Allocates nothing
+// once the file exists.
+Result SegmentFiles::make_file(std::uint32_t number, std::string path, const SegmentHeader& header,
+                               Segment& result) {
   Segment made;
   made.number = number;
   made.path = std::move(path);
-  made.file = create_private(made.path);
+  Result ended = create_private(made.path, made.file);
   if (limits_.in_memory) {
     // Allocates beyond the end of the file, whose size still tells how much is written. A full
     // tmpfs is noticed here, not in the middle of a segment.
     const auto size = static_cast<off_t>(segment_bytes_);
-    if (made.file < 0 || fallocate(made.file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
-      if (made.file >= 0) {
+    if (!ended.is_ok() || fallocate(made.file, FALLOC_FL_KEEP_SIZE, 0, size) != 0) {
+      if (ended.is_ok()) {
         ::close(made.file);
         unlink(made.path.c_str());
       }
       made.path.clear();
       made.file = record::own_descriptor(memfd_create("ringside", MFD_CLOEXEC));
+      ended = Result::of_call(made.file >= 0);
       anonymous_ = true;
     }
   }
-  if (made.file < 0) {
-    return {};
+  if (!ended.is_ok()) {
+    return ended;
   }
   struct stat found {};
   if (fstat(made.file, &found) == 0) {
     made.inode = found.st_ino;
   }
-  if (!write_at(made.file, 0, header.lines)) {
-    const int error = errno;
+  ended = write_at(made.file, 0, header.lines);
+  if (!ended.is_ok()) {
     delete_file(made);
-    errno = error;
-    return {};
+    return ended;
   }
   made.bytes = made.header_bytes = header.lines.size();
   made.first_line_bytes = header.first_line_bytes;
-  return made;
+  result = std::move(made);
+  return ended;
 }
 
-bool SegmentFiles::open_first(const std::string& path, const SegmentHeader& header,
-                              std::int64_t now_ns) {
+Result SegmentFiles::open_first(const std::string& path, const SegmentHeader& header,
+                                std::int64_t now_ns) {
   first_path_ = path;
-  Segment made = make_file(1, path, header);
-  if (made.file < 0) {
-    return false;
+  Result made = make_file(1, path, header, current_);
+  if (made.is_ok()) {
+    current_.start_ns = now_ns;
+    exchange(current_.file, current_.bytes);
   }
-  current_ = std::move(made);
-  current_.start_ns = now_ns;
-  exchange(current_.file, current_.bytes);
-  return true;
+  return made;
 }
 
 bool SegmentFiles::is_full(std::int64_t now_ns) const {
@@ -129,22 +128,20 @@ std::string SegmentFiles::path_of_next() const {
   return segment_path(first_path_, current_.number + 1);
 }
 
-bool SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
+Result SegmentFiles::prepare_next(const SegmentHeader& header, std::int64_t now_ns) {
   delete_file(std::exchange(next_, {}));  // an earlier call ran out of memory
   if (limits_.in_memory) {
     while (!closed_.empty() && kept_bytes() + segment_bytes_ > limits_.most_bytes) {
       delete_oldest();
     }
   }
-  errno = EFBIG;
-  if (limits_.in_memory || delete_until_fits(header.lines.size())) {
-    next_ = make_file(current_.number + 1, path_of_next(), header);
-  }
-  if (next_.file < 0) {
+  const bool has_room = limits_.in_memory || delete_until_fits(header.lines.size());
+  Result made =
+      has_room ? make_file(current_.number + 1, path_of_next(), header, next_) : Result(EFBIG);
+  if (!made.is_ok()) {
     retry_ns_ = now_ns + kRetryAfter_ns;
-    return false;
   }
-  return true;
+  return made;
 }
 
 void SegmentFiles::discard_next(std::int64_t now_ns) {
@@ -218,12 +215,9 @@ bool SegmentFiles::delete_until_fits(std::uint64_t more) {
   return fits(more);
 }
 
-bool SegmentFiles::make_room(std::uint64_t bytes) {
-  if (!delete_until_fits(bytes_of_current(bytes) - bytes_of_current(0))) {
-    errno = EFBIG;
-    return false;
-  }
-  return true;
+Result SegmentFiles::make_room(std::uint64_t bytes) {
+  const bool has_room = delete_until_fits(bytes_of_current(bytes) - bytes_of_current(0));
+  return Result(has_room ? 0 : EFBIG);
 }
 
 void SegmentFiles::make_room_for_end(bool last) {
@@ -272,7 +266,7 @@ void SegmentFiles::finish() {
   if (!is_open()) {
     return;
   }
-  flush();
+  static_cast<void>(flush());  // a loss is counted
   const std::uint64_t size = bytes();
   current_.bytes = size;
   close_current();
@@ -284,26 +278,27 @@ void SegmentFiles::finish() {
   }
 }
 
-bool SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
+Result SegmentFiles::hold_kept(std::vector<TracePart>& parts) const {
   parts.reserve(parts.size() + closed_.size() + 1);
   const auto hold = [&](int file, const Segment& segment, std::uint64_t to) {
     const bool is_first = parts.empty();
     file = record::own_descriptor(file);
-    if (file >= 0) {
-      parts.emplace_back(file, is_first ? segment.first_line_bytes : segment.header_bytes, to,
-                         segment.compressed);
+    if (file < 0) {
+      return Result(errno);
     }
-    return file >= 0;
+    parts.emplace_back(file, is_first ? segment.first_line_bytes : segment.header_bytes, to,
+                       segment.compressed);
+    return Result();
   };
   for (const Segment& segment : closed_) {
     const int file = segment.file >= 0
                          ? fcntl(segment.file, F_DUPFD_CLOEXEC, 0)
                          : open(segment.path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (!hold(file, segment, segment.body_bytes)) {
-      return false;
+    if (Result held = hold(file, segment, segment.body_bytes); !held.is_ok()) {
+      return held;
     }
   }
-  return !is_open() || hold(fcntl(descriptor(), F_DUPFD_CLOEXEC, 0), current_, bytes());
+  return is_open() ? hold(fcntl(descriptor(), F_DUPFD_CLOEXEC, 0), current_, bytes()) : Result();
 }
 
 SegmentFiles::Segment* SegmentFiles::next_to_compress() {

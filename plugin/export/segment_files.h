@@ -17,6 +17,7 @@
 #include "plugin/export/gzip.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/export/trace_snapshot.h"
+#include "plugin/result/result.h"
 
 namespace ringside::exporting {
 
@@ -39,10 +40,10 @@ class SegmentFiles final : public TraceFile {
   explicit SegmentFiles(const SegmentLimits& limits);
   ~SegmentFiles() override;
 
-  /// Begins segment 1 in this file. Later segments derive their names from it. Returns false with
-  /// errno if the file cannot be made or has no room for the header. There is no file then, and the
-  /// call may be repeated.
-  bool open_first(const std::string& path, const SegmentHeader& header, std::int64_t now_ns);
+  /// Begins segment 1 in this file. Later segments derive their names from it. Fails with the
+  /// system's error if the file cannot be made or has no room for the header. There is no file
+  /// then, and the call may be repeated.
+  Result open_first(const std::string& path, const SegmentHeader& header, std::int64_t now_ns);
 
   /// Adds a line to the buffer. The owner calls flush() between two events, so that a write that
   /// fails loses whole events only.
@@ -50,9 +51,9 @@ class SegmentFiles final : public TraceFile {
 
   bool is_full(std::int64_t now_ns) const;
   /// Makes the next segment's file with its header, while lines still go to the current one.
-  /// Returns false with errno if that fails. The current segment goes on then, and is_full()
-  /// returns false for a second.
-  bool prepare_next(const SegmentHeader& header, std::int64_t now_ns);
+  /// Fails with EFBIG if the bound leaves no room, else as open_first(). The current segment goes
+  /// on then, and is_full() returns false for a second.
+  Result prepare_next(const SegmentHeader& header, std::int64_t now_ns);
   /// Deletes the next segment's file, because the current segment could not be ended.
   void discard_next(std::int64_t now_ns);
   /// Makes the next segment the current one. All lines of the one before must be written.
@@ -78,9 +79,9 @@ class SegmentFiles final : public TraceFile {
   /// True if the segments are in anonymous memory, because the directory had no room.
   bool is_anonymous() const { return anonymous_; }
 
-  /// Opens all segments that are kept, and adds their bodies to `parts`. Returns false with errno
-  /// if a file cannot be opened.
-  bool hold_kept(std::vector<TracePart>& parts) const;
+  /// Opens all segments that are kept, and adds their bodies to `parts`. Fails with the
+  /// system's error if a file cannot be opened.
+  Result hold_kept(std::vector<TracePart>& parts) const;
 
   std::uint32_t number() const { return current_.number; }
   std::string path_of_next() const;
@@ -111,10 +112,11 @@ class SegmentFiles final : public TraceFile {
     bool to_compress = false, compressed = false;
   };
 
-  bool make_room(std::uint64_t bytes) override;
+  Result make_room(std::uint64_t bytes) override;
   bool fits(std::uint64_t more) const;
   bool delete_until_fits(std::uint64_t more);
-  Segment make_file(std::uint32_t number, std::string path, const SegmentHeader& header);
+  Result make_file(std::uint32_t number, std::string path, const SegmentHeader& header,
+                   Segment& result);
   std::uint64_t bytes_of_current(std::uint64_t more) const;
   const Segment& oldest() const { return closed_.empty() ? current_ : closed_.front(); }
   void close_current();

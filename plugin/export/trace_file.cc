@@ -12,52 +12,51 @@
 
 namespace ringside::exporting {
 
-bool write_at(int file, std::uint64_t offset, std::string_view text) {
+Result write_at(int file, std::uint64_t offset, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = pwrite(file, text.data(), text.size(), static_cast<off_t>(offset));
     if (written < 0) {
       if (errno == EINTR) {
         continue;
       }
-      return false;
+      return Result(errno);
     }
     text.remove_prefix(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);
   }
-  return true;
+  return {};
 }
 
-bool make_directories(const std::string& path) {
+Result make_directories(const std::string& path) {
   struct stat found {};
   if (stat(path.c_str(), &found) == 0) {
-    if (S_ISDIR(found.st_mode)) {
-      return true;
-    }
-    errno = ENOTDIR;
-    return false;
+    return Result(S_ISDIR(found.st_mode) ? 0 : ENOTDIR);
   }
   const std::size_t slash = path.find_last_not_of('/');
   const std::size_t above = slash == std::string::npos ? slash : path.rfind('/', slash);
-  if (above != std::string::npos && above != 0 && !make_directories(path.substr(0, above))) {
-    return false;
+  if (above != std::string::npos && above != 0) {
+    if (Result made = make_directories(path.substr(0, above)); !made.is_ok()) {
+      return made;
+    }
   }
   // Another rank may have made it meanwhile.
-  return mkdir(path.c_str(), 0700) == 0 || (errno == EEXIST && stat(path.c_str(), &found) == 0);
+  return Result::of_call(mkdir(path.c_str(), 0700) == 0 ||
+                         (errno == EEXIST && stat(path.c_str(), &found) == 0));
 }
 
-int create_private(const std::string& path) {
-  return record::own_descriptor(
+Result create_private(const std::string& path, int& file) {
+  file = record::own_descriptor(
       open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  return Result::of_call(file >= 0);
 }
 
 TraceFile::~TraceFile() {
   close();
 }
 
-bool TraceFile::create(const std::string& path) {
-  file_ = create_private(path);
+Result TraceFile::create(const std::string& path) {
   path_ = path;
-  return file_ >= 0;
+  return create_private(path, file_);
 }
 
 int TraceFile::exchange(int file, std::uint64_t bytes) noexcept {
@@ -70,7 +69,7 @@ int TraceFile::exchange(int file, std::uint64_t bytes) noexcept {
 void TraceFile::add(std::string_view line, const assemble::Tally& tally) {
   append(line, tally);
   if (has_much()) {
-    flush();
+    static_cast<void>(flush());  // a loss is counted
   }
 }
 
@@ -99,19 +98,21 @@ void TraceFile::drop_event(const assemble::Tally& tally) noexcept {
   counts_.ranges_dropped += tally.ranges;
 }
 
-bool TraceFile::flush() {
-  bool ok = true;
-  int reason = 0;
+Result TraceFile::flush() {
+  Result result;
   if (!buffer_.empty()) {
-    ok = file_ >= 0 && make_room(buffer_.size()) && write_at(file_, bytes_, buffer_);
-    reason = file_ >= 0 ? errno : EBADF;
-    if (ok) {
+    result = file_ >= 0 ? make_room(buffer_.size()) : Result(EBADF);
+    if (result.is_ok()) {
+      result = write_at(file_, bytes_, buffer_);
+    }
+    if (result.is_ok()) {
       bytes_ += buffer_.size();
     } else if (file_ >= 0 && ftruncate(file_, static_cast<off_t>(bytes_)) != 0) {
-      reason = errno;  // the next write goes to the same offset anyway
+      result = Result(errno);  // the next write goes to the same offset anyway
     }
     buffer_.clear();
   }
+  const bool ok = result.is_ok();
   for (std::size_t type = 0; type < record::kAccountTypes; ++type) {
     if (ok) {
       counts_.written[type] += pending_.written[type];
@@ -124,39 +125,37 @@ bool TraceFile::flush() {
   (ok ? counts_.marks : counts_.marks_dropped) += pending_.marks;
   (ok ? counts_.ranges : counts_.ranges_dropped) += pending_.ranges;
   pending_ = {};
-  if (!ok) {
-    first_error_ = first_error_ != 0 ? first_error_ : reason;
-    errno = reason;
+  first_error_ = first_error_ != 0 ? first_error_ : result.error();
+  return result;
+}
+
+Result TraceFile::flush_whole() {
+  static_cast<void>(flush());
+  return Result(first_error_);
+}
+
+Result TraceFile::sync() {
+  if (Result whole = flush_whole(); !whole.is_ok()) {
+    return whole;
   }
-  return ok;
-}
-
-bool TraceFile::flush_whole() {
-  flush();
-  errno = first_error_;
-  return first_error_ == 0;
-}
-
-bool TraceFile::sync() {
   // Some file systems have nothing to do for fsync and return one of these errors.
-  return fsync(file_) == 0 || errno == EINVAL || errno == ENOSYS;
+  return Result::of_call(fsync(file_) == 0 || errno == EINVAL || errno == ENOSYS);
 }
 
 void TraceFile::close() {
   if (file_ >= 0) {
-    flush();
+    static_cast<void>(flush());
     ::close(file_);
     file_ = -1;
   }
 }
 
 // If the file system lacks RENAME_NOREPLACE, a hard link and an unlink do the same.
-bool give_name(const std::string& from, const std::string& to) {
-  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
-    return true;
-  }
-  return (errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
-         unlink(from.c_str()) == 0;
+Result give_name(const std::string& from, const std::string& to) {
+  return Result::of_call(
+      renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0 ||
+      ((errno == EINVAL || errno == ENOSYS) && link(from.c_str(), to.c_str()) == 0 &&
+       unlink(from.c_str()) == 0));
 }
 
 }  // namespace ringside::exporting

@@ -15,6 +15,7 @@
 
 #include "plugin/assemble/rows.h"
 #include "plugin/export/line_sink.h"
+#include "plugin/result/result.h"
 
 namespace ringside::exporting {
 
@@ -37,21 +38,22 @@ class TraceFile : public LineSink {
   virtual ~TraceFile();
 
   /// Creates the file, private to the user. It never opens an existing file and never follows a
-  /// link. Missing directories are made. Returns false with errno if that fails.
-  bool create(const std::string& path);
+  /// link. Fails with the error of open(2).
+  Result create(const std::string& path);
   bool is_open() const { return file_ >= 0; }
   const std::string& path() const { return path_; }
 
   /// Writes the buffer when it is large.
   void add(std::string_view line, const assemble::Tally& tally) override;
 
-  /// Writes the buffer. Returns false with errno if any of it was lost.
-  bool flush();
-  /// Writes the buffer. Returns false with errno if any line since the file was created was lost.
-  bool flush_whole();
-  /// Makes the file system store the lines (fsync). Some file systems report only then that they
-  /// have no room.
-  bool sync();
+  /// Writes the buffer. Fails with the error of the write if the buffer was lost; the loss is
+  /// counted.
+  Result flush();
+  /// Writes the buffer. Fails with the first error since the file was created: lines were lost.
+  Result flush_whole();
+  /// As flush_whole(); then makes the file system store the lines (fsync). Some file systems report
+  /// only then that they have no room.
+  Result sync();
   void close();
 
   /// Call this before the lines of an event are added.
@@ -71,8 +73,8 @@ class TraceFile : public LineSink {
  protected:
   /// Adds a line to the buffer, and writes nothing.
   void append(std::string_view line, const assemble::Tally& tally);
-  /// Called before so many bytes are written. Returns false with errno if they must not be written.
-  virtual bool make_room(std::uint64_t /*bytes*/) { return true; }
+  /// Called before so many bytes are written. Fails if they must not be written.
+  virtual Result make_room(std::uint64_t /*bytes*/) { return {}; }
   /// Continues in another file, which is open for reading and writing and has `bytes` bytes. The
   /// buffer must be written. Returns the descriptor of the file before, or -1.
   int exchange(int file, std::uint64_t bytes) noexcept;
@@ -94,19 +96,20 @@ class TraceFile : public LineSink {
 };
 
 /// Creates a file, private to the user. It never opens an existing file and never follows a link.
-/// Returns -1 with errno if that fails.
-int create_private(const std::string& path);
+/// Sets `file` to the descriptor, or to -1. Fails with the error of open(2).
+Result create_private(const std::string& path, int& file);
 
-/// Writes a whole text at this offset of a file. Returns false with errno if any of it is not
-/// written.
-bool write_at(int file, std::uint64_t offset, std::string_view text);
+/// Writes a whole text at this offset of a file. Fails with the error of pwrite(2) if any of it is
+/// not written.
+Result write_at(int file, std::uint64_t offset, std::string_view text);
 
-/// Renames a file, but never replaces another one. Returns false with errno if that fails.
-bool give_name(const std::string& from, const std::string& to);
+/// Renames a file, but never replaces another one: fails with EEXIST if there is one, else with the
+/// error of the system call.
+Result give_name(const std::string& from, const std::string& to);
 
-/// Makes a directory and the missing ones above it, private to the user. Returns false with errno
-/// if it does not exist afterwards.
-bool make_directories(const std::string& path);
+/// Makes a directory and the missing ones above it, private to the user. Fails if the directory
+/// does not exist afterwards: with ENOTDIR if a file has its name, else with the error of mkdir(2).
+Result make_directories(const std::string& path);
 
 }  // namespace ringside::exporting
 

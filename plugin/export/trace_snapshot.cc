@@ -12,13 +12,12 @@ namespace {
 
 constexpr std::size_t kBlock_bytes = std::size_t{1} << 20;
 
-bool copy_plain(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
-                const std::function<bool()>& is_wanted) {
+Result copy_plain(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace,
+                  const std::function<bool()>& is_wanted) {
   std::vector<char> block(kBlock_bytes);
   while (from < to) {
     if (!is_wanted()) {
-      errno = ECANCELED;
-      return false;
+      return Result(ECANCELED);
     }
     const std::size_t want = std::min<std::uint64_t>(block.size(), to - from);
     const ssize_t got = pread(file, block.data(), want, static_cast<off_t>(from));
@@ -26,13 +25,12 @@ bool copy_plain(int file, std::uint64_t from, std::uint64_t to, TraceFile& trace
       continue;
     }
     if (got <= 0) {
-      errno = got == 0 ? EIO : errno;
-      return false;
+      return Result(got == 0 ? EIO : errno);
     }
     trace.add({block.data(), static_cast<std::size_t>(got)}, {});
     from += static_cast<std::uint64_t>(got);
   }
-  return true;
+  return {};
 }
 
 }  // namespace
@@ -43,23 +41,22 @@ TracePart::~TracePart() {
   }
 }
 
-bool TracePart::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
-  const bool ok = is_compressed_ ? copy_gzip_part(file_, from_, to_, trace, is_wanted)
+Result TracePart::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
+  Result copied = is_compressed_ ? copy_gzip_part(file_, from_, to_, trace, is_wanted)
                                  : copy_plain(file_, from_, to_, trace, is_wanted);
-  return ok && trace.flush();
+  return copied.is_ok() ? trace.flush() : copied;
 }
 
-bool TraceSnapshot::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
+Result TraceSnapshot::copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const {
   trace.add(head, {});
   for (const TracePart& part : parts) {
-    if (!part.copy_to(trace, is_wanted)) {
-      return false;
+    if (Result copied = part.copy_to(trace, is_wanted); !copied.is_ok()) {
+      return copied;
     }
   }
   for (std::size_t at = 0; at < tail.size(); at += kBlock_bytes) {
     if (!is_wanted()) {
-      errno = ECANCELED;
-      return false;
+      return Result(ECANCELED);
     }
     trace.add(std::string_view(tail).substr(at, kBlock_bytes), {});
   }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plugin/export/trace_file.h"
+#include "plugin/result/result.h"
 
 namespace ringside::exporting {
 
@@ -30,9 +31,9 @@ class TracePart {
   TracePart& operator=(TracePart&&) = delete;
   ~TracePart();
 
-  /// Adds the lines to a trace. Returns false with errno on an error; ECANCELED once `is_wanted`
-  /// returns false.
-  bool copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
+  /// Adds the lines to a trace. Fails with ECANCELED once `is_wanted` returns false, with EIO if
+  /// the file is shorter than the range, else with the error of the read or the write.
+  Result copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 
  private:
   int file_;
@@ -46,7 +47,7 @@ struct TraceSnapshot {
   std::string tail;              ///< the lines of operations in flight, and the last lines
 
   /// As TracePart::copy_to().
-  bool copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
+  Result copy_to(TraceFile& trace, const std::function<bool()>& is_wanted) const;
 };
 
 }  // namespace ringside::exporting

@@ -41,7 +41,7 @@ std::uint64_t BegunTrace::open_end(std::uint64_t bytes) const {
   return line == std::string::npos ? bytes : bytes - (tail.size() - line - 1);
 }
 
-bool BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
+Result BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
   std::string block;
   std::uint64_t at = 0;
   while (at < bytes) {
@@ -51,17 +51,17 @@ bool BegunTrace::copy_to(exporting::TraceFile& out, std::uint64_t bytes) const {
       continue;
     }
     if (got <= 0) {
-      return got == 0;
+      return Result::of_call(got == 0);
     }
     block.resize(static_cast<std::size_t>(got));
     const std::size_t end = block.rfind('\n');
     if (end == std::string::npos) {
-      return true;  // no line is that long: the rest is not a whole line
+      return {};  // no line is that long: the rest is not a whole line
     }
     out.add(std::string_view(block).substr(0, end + 1), {});
     at += end + 1;
   }
-  return true;
+  return {};
 }
 
 }  // namespace ringside::recover

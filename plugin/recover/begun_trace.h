@@ -8,6 +8,7 @@
 #include <string>
 
 #include "plugin/export/trace_file.h"
+#include "plugin/result/result.h"
 
 namespace ringside::recover {
 
@@ -26,8 +27,8 @@ class BegunTrace {
   /// line and the bracket, if the segment was closed just before the process died.
   std::uint64_t open_end(std::uint64_t bytes) const;
 
-  /// Copies the whole lines of the first `bytes`. Returns false with errno on an error.
-  bool copy_to(exporting::TraceFile& out, std::uint64_t bytes) const;
+  /// Copies the whole lines of the first `bytes`. Fails with the error of the read.
+  Result copy_to(exporting::TraceFile& out, std::uint64_t bytes) const;
 
  private:
   int file_ = -1;

@@ -23,6 +23,7 @@
 #include "plugin/recover/last_account.h"
 #include "plugin/recover/left_over.h"
 #include "plugin/recover/replay.h"
+#include "plugin/result/result.h"
 
 namespace ringside::recover {
 namespace {
@@ -142,8 +143,8 @@ std::string directory_for(const JournalImage& journal, const LeftOver& left, con
     return options.output_directory + "/";
   }
   const std::string directory = directory_of(journal.final_path);
-  if (left.is_own() && directory.starts_with('/') && exporting::make_directories(directory) &&
-      access(directory.c_str(), W_OK) == 0) {
+  if (left.is_own() && directory.starts_with('/') &&
+      exporting::make_directories(directory).is_ok() && access(directory.c_str(), W_OK) == 0) {
     return directory + "/";
   }
   outcome.notes.push_back("the trace's directory " + directory +
@@ -151,16 +152,16 @@ std::string directory_for(const JournalImage& journal, const LeftOver& left, con
   return {};
 }
 
-bool write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                 const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
+Result write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
+                   const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
   exporting::ChromeTrace trace(file);
   trace.resume(static_cast<int>(journal.pid), journal.run_id);
   const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
   const std::uint64_t written = journal.checkpoint.trace_bytes;
   const std::uint64_t there = begun.is_there() ? std::min(begun.bytes(), written) : 0;
   if (there >= first_line.size()) {
-    if (!begun.copy_to(file, begun.open_end(there))) {
-      return false;
+    if (Result copied = begun.copy_to(file, begun.open_end(there)); !copied.is_ok()) {
+      return copied;
     }
   } else {
     file.add(first_line, {});
@@ -174,10 +175,9 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
             : "the trace that the process had written is not there: only what it had not written "
               "is recovered");
   }
-  file.flush();
   const Replayed replayed = replay(journal, rings, trace);
-  if (!file.flush_whole()) {
-    return false;
+  if (Result written_whole = file.flush_whole(); !written_whole.is_ok()) {
+    return written_whole;
   }
   outcome.operations_before = journal.checkpoint.operations;
   outcome.operations = replayed.operations;
@@ -195,20 +195,26 @@ bool write_trace(const JournalImage& journal, const std::vector<RingImage>& ring
     end.silent_ns = silent_ns(journal.read_at_realtime_ns, first_line, replayed.death_ns);
   }
   trace.end(replayed.death_ns, outcome.operations_before + outcome.operations, end);
-  return true;
+  return {};
 }
 
 // Writes a file under a temporary name, stores it (fsync), and gives it its name. An existing file
 // is replaced only with `replaces`, as for the trace itself. Returns an empty text, or the error.
 std::string make_file(const std::string& target, bool replaces,
-                      const std::function<bool(exporting::TraceFile&)>& write) {
+                      const std::function<Result(exporting::TraceFile&)>& write) {
   const std::string temporary = target + ".recovering";
   unlink(temporary.c_str());  // left by a killed recovery: we have the lock
   exporting::TraceFile file;
-  if (!file.create(temporary) || !write(file) || !file.flush_whole() || !file.sync()) {
-    const std::string why = std::strerror(errno);
+  Result made = file.create(temporary);
+  if (made.is_ok()) {
+    made = write(file);
+  }
+  if (made.is_ok()) {
+    made = file.sync();
+  }
+  if (!made.is_ok()) {
     unlink(temporary.c_str());
-    return temporary + ": " + why;
+    return temporary + ": " + made.text();
   }
   file.close();
   const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0

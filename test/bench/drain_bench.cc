@@ -231,8 +231,8 @@ void measure_all(double seconds, const std::string& load, const std::string& pat
       continue;
     }
     exporting::TraceFile file;
-    if (!file.create(path)) {
-      std::perror(path.c_str());
+    if (const Result made = file.create(path); !made.is_ok()) {
+      std::fprintf(stderr, "%s: %s\n", path.c_str(), made.text().c_str());
       std::exit(1);
     }
     Memory counted(&file);

@@ -14,23 +14,26 @@ import sys
 ROOMS = {
     "include": [],
     "plugin/record": [],
+    "plugin/result": [],
     "plugin/threads": [],
     "plugin/abi": ["plugin/record"],
     "plugin/assemble": ["plugin/record", "plugin/threads"],
     "plugin/journal": ["plugin/assemble", "plugin/record", "plugin/threads"],
-    "plugin/export": ["plugin/assemble", "plugin/record"],
+    "plugin/export": ["plugin/assemble", "plugin/record", "plugin/result"],
     "plugin/topology": [],
     "plugin/nvtx": ["plugin/assemble", "plugin/record"],
-    "plugin/recover": ["plugin/assemble", "plugin/export", "plugin/journal", "plugin/record"],
+    "plugin/recover": ["plugin/assemble", "plugin/export", "plugin/journal", "plugin/record",
+                       "plugin/result"],
     "plugin/config": ["plugin/abi", "plugin/assemble", "plugin/journal", "plugin/nvtx",
                       "plugin/record"],
     # The writer of the trace knows no session; the thread does.
     "plugin/drain": ["plugin/assemble", "plugin/config", "plugin/doors/operation_printer.h",
-                     "plugin/export", "plugin/journal", "plugin/record", "plugin/threads"],
+                     "plugin/export", "plugin/journal", "plugin/record", "plugin/result",
+                     "plugin/threads"],
     "plugin/drain/drain_thread.h": ["plugin/config", "plugin/doors", "plugin/drain",
                                     "plugin/session", "plugin/threads"],
     "plugin/drain/drain_thread.cc": ["plugin/config", "plugin/drain/drain_thread.h", "plugin/nvtx",
-                                     "plugin/record", "plugin/threads"],
+                                     "plugin/record", "plugin/result", "plugin/threads"],
     "plugin/session": ["plugin/abi", "plugin/assemble", "plugin/config", "plugin/drain",
                        "plugin/export", "plugin/journal", "plugin/nvtx", "plugin/record",
                        "plugin/threads", "plugin/topology"],
@@ -62,7 +65,7 @@ ROOMS = {
 }
 
 # Rooms that are closed even to include/, which names what others are promised.
-OPEN_TO_NOTHING = ["plugin/record", "plugin/topology"]
+OPEN_TO_NOTHING = ["plugin/record", "plugin/result", "plugin/topology"]
 ONLY_HEADER = {"plugin/assemble": "include/ringside/trace_schema.h"}
 
 # May be copied out of the repository, so they include what lies beside them.

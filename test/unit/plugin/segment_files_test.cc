@@ -34,20 +34,20 @@ void add_line(SegmentFiles& files, char letter) {
 const exporting::SegmentHeader kFirst{"[first\n", 7};
 
 void turn(SegmentFiles& files, std::int64_t now_ns) {
-  REQUIRE(files.prepare_next({"[first\nagain\n", 7}, now_ns));
-  REQUIRE(files.flush());
+  REQUIRE(files.prepare_next({"[first\nagain\n", 7}, now_ns).is_ok());
+  REQUIRE(files.flush().is_ok());
   files.end_of_body();
   files.add("]\n", {});
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   files.begin_next(now_ns);
 }
 
 void copy_kept(SegmentFiles& files, const std::string& path) {
   exporting::TraceSnapshot snapshot;
-  REQUIRE(files.hold_kept(snapshot.parts));
+  REQUIRE(files.hold_kept(snapshot.parts).is_ok());
   exporting::TraceFile copy;
-  REQUIRE(copy.create(path));
-  REQUIRE(snapshot.copy_to(copy, [] { return true; }));
+  REQUIRE(copy.create(path).is_ok());
+  REQUIRE(snapshot.copy_to(copy, [] { return true; }).is_ok());
 }
 
 std::uint64_t bytes_in(const Directory& directory) {
@@ -69,7 +69,7 @@ SegmentLimits limits_of(std::uint64_t most_bytes) {
 TEST_CASE("the newest segments stay, within the bound, and what is deleted is counted") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   constexpr std::uint64_t kLines = 20'000;  // 20 MB
   for (std::uint64_t i = 0; i < kLines; ++i) {
     if (files.is_full(0)) {
@@ -80,7 +80,7 @@ TEST_CASE("the newest segments stay, within the bound, and what is deleted is co
       REQUIRE(bytes_in(directory) <= 4 * kMiB);
     }
   }
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   CHECK(bytes_in(directory) <= 4 * kMiB);
   CHECK(bytes_in(directory) > 3 * kMiB);
   CHECK(bytes_in(directory) == files.kept_bytes());
@@ -102,7 +102,7 @@ TEST_CASE("the newest segments stay, within the bound, and what is deleted is co
 TEST_CASE("names of segments are in the order of time") {
   const Directory directory;
   SegmentFiles files(limits_of(64 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   for (int i = 0; i < 10; ++i) {
     turn(files, 0);
   }
@@ -116,11 +116,11 @@ TEST_CASE("names of segments are in the order of time") {
 TEST_CASE("what is kept is copied without first lines and ends") {
   const Directory directory;
   SegmentFiles files(limits_of(64 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   files.add("one\n", {});
   turn(files, 0);
   files.add("two\n", {});
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   copy_kept(files, directory.file("copy"));
   CHECK(content(directory.file("copy")) == "one\ntwo\n");
 }
@@ -130,7 +130,7 @@ TEST_CASE("what was kept at one moment can be copied when it is deleted, as long
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   std::string expected;
   const auto add_lines = [&](char letter) {
     for (int i = 0; i < 500; ++i) {
@@ -142,9 +142,9 @@ TEST_CASE("what was kept at one moment can be copied when it is deleted, as long
   turn(files, 0);
   files.compress_for(10 * kSecond_ns);
   add_lines('b');
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   exporting::TraceSnapshot snapshot;
-  REQUIRE(files.hold_kept(snapshot.parts));
+  REQUIRE(files.hold_kept(snapshot.parts).is_ok());
   for (int i = 0; i < 6000; ++i) {
     if (files.is_full(0)) {
       turn(files, 0);
@@ -153,13 +153,12 @@ TEST_CASE("what was kept at one moment can be copied when it is deleted, as long
   }
   REQUIRE(files.oldest_number() > 2);
   exporting::TraceFile copy;
-  REQUIRE(copy.create(directory.file("copy")));
-  REQUIRE(snapshot.copy_to(copy, [] { return true; }));
+  REQUIRE(copy.create(directory.file("copy")).is_ok());
+  REQUIRE(snapshot.copy_to(copy, [] { return true; }).is_ok());
   CHECK(content(directory.file("copy")) == expected);
   exporting::TraceFile unwanted;
-  REQUIRE(unwanted.create(directory.file("unwanted")));
-  CHECK_FALSE(snapshot.copy_to(unwanted, [] { return false; }));
-  CHECK(errno == ECANCELED);
+  REQUIRE(unwanted.create(directory.file("unwanted")).is_ok());
+  CHECK(snapshot.copy_to(unwanted, [] { return false; }).error() == ECANCELED);
 }
 
 TEST_CASE("a file has its header, or is not there") {
@@ -174,18 +173,17 @@ TEST_CASE("a file has its header, or is not there") {
   };
   std::signal(SIGXFSZ, SIG_IGN);
   limit_to(50'000);
-  CHECK_FALSE(files.open_first(directory.file("t.json"), header, 0));
-  CHECK(errno == EFBIG);
+  CHECK(files.open_first(directory.file("t.json"), header, 0).error() == EFBIG);
   CHECK(directory.names().empty());
   add_line(files, 'x');
-  CHECK_FALSE(files.flush());
+  CHECK_FALSE(files.flush().is_ok());
   limit_to(before.rlim_cur);
-  REQUIRE(files.open_first(directory.file("t.json"), header, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), header, 0).is_ok());
   add_line(files, 'y');
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   CHECK(files.counts().dropped[kIndex] == 2);
   limit_to(50'000);
-  CHECK_FALSE(files.prepare_next(header, 0));
+  CHECK_FALSE(files.prepare_next(header, 0).is_ok());
   limit_to(before.rlim_cur);
   std::signal(SIGXFSZ, SIG_DFL);
   CHECK(content(directory.file("t.json")) == header.lines + std::string(999, 'y') + "\n");
@@ -195,12 +193,12 @@ TEST_CASE("a file has its header, or is not there") {
 TEST_CASE("an event for whose lines memory is too short leaves none, and is counted") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   add_line(files, 'x');
   files.begin_event();
   files.add("begin\n", {kType, 1, 2});
   files.drop_event({kType, 1, 2});
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   CHECK(content(directory.file("t.json")) == kFirst.lines + std::string(999, 'x') + "\n");
   CHECK(files.counts().written[kIndex] == 1);
   CHECK(files.counts().dropped_memory[kIndex] == 3);
@@ -209,7 +207,7 @@ TEST_CASE("an event for whose lines memory is too short leaves none, and is coun
 TEST_CASE("a file that took the place of a segment is not deleted") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   turn(files, 0);
   std::ofstream(directory.file("new")) << "somebody else's";
   REQUIRE(rename(directory.file("new").c_str(), directory.file("t.json").c_str()) == 0);
@@ -226,22 +224,22 @@ TEST_CASE("a file that took the place of a segment is not deleted") {
 TEST_CASE("where the next file cannot be made the current one goes on, within the bound") {
   const Directory directory;
   SegmentFiles files(limits_of(4 * kMiB));
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   std::ofstream(directory.file("t.s000002.json")) << "in the way";
   std::uint64_t failed = 0;
   for (int i = 0; i < 6000; ++i) {
     const std::int64_t now_ns = i * kSecond_ns / 1000;
     if (files.has_much()) {
-      files.flush();
+      static_cast<void>(files.flush());
     }
-    if (files.is_full(now_ns) && !files.prepare_next(kFirst, now_ns)) {
-      CHECK(errno == EEXIST);
+    if (files.is_full(now_ns)) {
+      CHECK(files.prepare_next(kFirst, now_ns).error() == EEXIST);
       ++failed;
     }
     add_line(files, 'x');
   }
-  REQUIRE(files.flush());  // the last lines still fit
-  CHECK_FALSE(files.flush_whole());
+  REQUIRE(files.flush().is_ok());  // the last lines still fit
+  CHECK_FALSE(files.flush_whole().is_ok());
   CHECK(failed > 0);
   CHECK(failed < 10);  // it is not tried for each line
   CHECK(std::filesystem::file_size(directory.file("t.json")) <= 4 * kMiB);
@@ -256,7 +254,7 @@ TEST_CASE("in memory, old segments go by age, and all at the end") {
   limits.most_age_ns = 8 * kSecond_ns;
   {
     SegmentFiles files(limits);
-    REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+    REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
     CHECK_FALSE(files.is_full(kSecond_ns));
     for (int second = 1; second < 30; ++second) {
       add_line(files, 'x');
@@ -278,12 +276,12 @@ TEST_CASE("in memory without a directory it goes on without names") {
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.in_memory = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("missing/t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("missing/t.json"), kFirst, 0).is_ok());
   CHECK(files.is_anonymous());
   files.add("one\n", {});
   turn(files, 0);
   files.add("two\n", {});
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   copy_kept(files, directory.file("copy"));
   CHECK(content(directory.file("copy")) == "one\ntwo\n");
 }
@@ -293,7 +291,7 @@ TEST_CASE("closed segments are compressed and still copied") {
   SegmentLimits limits = limits_of(64 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   for (int i = 0; i < 1000; ++i) {
     add_line(files, 'x');
   }
@@ -309,7 +307,7 @@ TEST_CASE("closed segments are compressed and still copied") {
   gzclose(file);
   CHECK(text == plain);
   files.add("two\n", {});
-  REQUIRE(files.flush());
+  REQUIRE(files.flush().is_ok());
   copy_kept(files, directory.file("copy"));
   CHECK(content(directory.file("copy")) == plain.substr(7, plain.size() - 9) + "two\n");
 }
@@ -322,7 +320,7 @@ TEST_CASE("after the end nothing is deleted for compression, and the bound is ke
   SegmentLimits limits = limits_of(4 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   std::uint32_t state = 1;
   for (int i = 0; i < 8000; ++i) {
     if (files.is_full(0)) {
@@ -352,7 +350,7 @@ TEST_CASE("a file in the way of a compressed one is kept, and so is the plain on
   SegmentLimits limits = limits_of(64 * kMiB);
   limits.compress = true;
   SegmentFiles files(limits);
-  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0));
+  REQUIRE(files.open_first(directory.file("t.json"), kFirst, 0).is_ok());
   add_line(files, 'x');
   std::ofstream(directory.file("t.json.gz")) << "in the way";
   files.finish();

@@ -20,26 +20,25 @@ using exporting::TraceFile;
 TEST_CASE("a trace is private, and never overwrites or follows a link") {
   const Directory directory;
   TraceFile file;
-  REQUIRE(file.create(directory.file("a")));
+  REQUIRE(file.create(directory.file("a")).is_ok());
   struct stat found {};
   REQUIRE(stat(directory.file("a").c_str(), &found) == 0);
   CHECK((found.st_mode & 0777) == 0600);
 
   TraceFile again;
-  CHECK_FALSE(again.create(directory.file("a")));
-  CHECK(errno == EEXIST);
+  CHECK(again.create(directory.file("a")).error() == EEXIST);
   REQUIRE(symlink(directory.file("target").c_str(), directory.file("link").c_str()) == 0);
-  CHECK_FALSE(again.create(directory.file("link")));
+  CHECK_FALSE(again.create(directory.file("link")).is_ok());
   CHECK(access(directory.file("target").c_str(), F_OK) != 0);
 }
 
 TEST_CASE("missing directories are made, files in their place are not taken") {
   const Directory directory;
-  CHECK(exporting::make_directories(directory.file("a/b/c")));
-  CHECK(exporting::make_directories(directory.file("a/b/c")));
+  CHECK(exporting::make_directories(directory.file("a/b/c")).is_ok());
+  CHECK(exporting::make_directories(directory.file("a/b/c")).is_ok());
   std::ofstream(directory.file("plain")) << "x";
-  CHECK_FALSE(exporting::make_directories(directory.file("plain")));
-  CHECK_FALSE(exporting::make_directories(directory.file("plain/below")));
+  CHECK_FALSE(exporting::make_directories(directory.file("plain")).is_ok());
+  CHECK_FALSE(exporting::make_directories(directory.file("plain/below")).is_ok());
 }
 
 TEST_CASE("what cannot be written is counted, and the file keeps whole lines only") {
@@ -50,24 +49,23 @@ TEST_CASE("what cannot be written is counted, and the file keeps whole lines onl
   pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
   const Directory directory;
   TraceFile file;
-  REQUIRE(file.create(directory.file("a")));
+  REQUIRE(file.create(directory.file("a")).is_ok());
   constexpr auto kType = record::EventType::kColl;
   constexpr auto kIndex = static_cast<std::size_t>(kType);
   file.add("first line\n", {kType, 1, 2});
-  REQUIRE(file.flush());
+  REQUIRE(file.flush().is_ok());
 
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
   const rlimit small{16, before.rlim_max};
   REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
   file.add("second line, which does not fit\n", {kType, 1, 3});
-  CHECK_FALSE(file.flush());
+  CHECK_FALSE(file.flush().is_ok());
   REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
-  CHECK_FALSE(file.flush_whole());
-  CHECK(errno == EFBIG);
+  CHECK(file.flush_whole().error() == EFBIG);
 
   file.add("third line\n", {kType, 1, 0});
-  CHECK(file.flush());
+  CHECK(file.flush().is_ok());
   CHECK(file.counts().written[kIndex] == 2);
   CHECK(file.counts().merged[kIndex] == 2);
   CHECK(file.counts().dropped[kIndex] == 4);
