@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/config/thread_place.h"
 
-#include <cerrno>
 #include <charconv>
 #include <pthread.h>
 #include <sys/resource.h>
@@ -50,14 +49,14 @@ std::optional<cpu_set_t> parse_cpu_list(std::string_view text) {
   }
 }
 
-int run_on_cpus(const cpu_set_t& cpus) {
-  return pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+Result run_on_cpus(const cpu_set_t& cpus) {
+  return Result(pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus));
 }
 
-int run_at_nice(int nice) {
+Result run_at_nice(int nice) {
   // On Linux each thread has its own nice value.
   const auto tid = static_cast<id_t>(syscall(SYS_gettid));
-  return setpriority(PRIO_PROCESS, tid, nice) == 0 ? 0 : errno;
+  return Result::of_call(setpriority(PRIO_PROCESS, tid, nice) == 0);
 }
 
 }  // namespace ringside::control

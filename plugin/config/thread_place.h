@@ -8,17 +8,19 @@
 #include <sched.h>
 #include <string_view>
 
+#include "plugin/result/result.h"
+
 namespace ringside::control {
 
 /// Parses a list of CPUs such as "3" or "0-3,8". Returns nothing if it is not valid.
 std::optional<cpu_set_t> parse_cpu_list(std::string_view text);
 
-/// Binds the calling thread to these CPUs. Returns 0, or errno if they do not exist or this process
-/// may not use them.
-int run_on_cpus(const cpu_set_t& cpus);
+/// Binds the calling thread to these CPUs. Fails with the system's error if they do not exist or
+/// this process may not use them.
+Result run_on_cpus(const cpu_set_t& cpus);
 
-/// Sets the nice value of the calling thread, from 0 to 19. Returns 0 or errno.
-int run_at_nice(int nice);
+/// Sets the nice value of the calling thread, from 0 to 19. Fails with the error of setpriority(2).
+Result run_at_nice(int nice);
 
 }  // namespace ringside::control
 

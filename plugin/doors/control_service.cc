@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "plugin/doors/control_request.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/nvtx/markers.h"
+#include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 #include "plugin/threads/thread_role.h"
 
@@ -203,14 +203,14 @@ Answer answer_dump(Session& session, ControlRequest& request) {
     return refused("disabled", "this process has no thread that could write");
   }
   return {{}, [&session, dump](std::string& line) {
-            const std::optional<int> result = dump->result();
+            const std::optional<Result> result = dump->result();
             if (!result) {
               return false;
             }
-            line = *result == 0
+            line = result->is_ok()
                        ? status_line(session, "dump", text_of({{"dump_path", dump->path()}}))
-                       : error_line(*result == EEXIST ? "exists" : "io",
-                                    dump->path() + ": " + std::strerror(*result));
+                       : error_line(result->error() == EEXIST ? "exists" : "io",
+                                    dump->path() + ": " + result->text());
             return true;
           }};
 }
@@ -305,11 +305,11 @@ void ControlService::begin(const Config& config, Log& log) {
   if (!config.control || !directory.is_open()) {
     return;
   }
-  const int error = socket_.begin(
+  const Result begun = socket_.begin(
       directory.descriptor(), directory.path(),
       [this](std::string_view request) { return answer_request(session_, request); }, error_line);
-  if (error != 0 && error != ECANCELED) {
-    log.warn("no control socket in " + directory.path() + " (" + std::strerror(error) +
+  if (!begun.is_ok() && begun.error() != ECANCELED) {
+    log.warn("no control socket in " + directory.path() + " (" + begun.text() +
              "): `ringside ctl` does not reach this process");
   }
 }

@@ -31,15 +31,15 @@ constexpr auto kRest = std::chrono::milliseconds(1000);
 // The thread-local variables of the application take a part of the stack.
 constexpr std::size_t kStack_bytes = 1U << 20;
 
-int bind_at(int listener, const std::string& path) {
+Result bind_at(int listener, const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) {
-    return ENAMETOOLONG;
+    return Result(ENAMETOOLONG);
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  const int done = bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-  return done == 0 ? 0 : errno;
+  return Result::of_call(
+      bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
 }
 
 // The directory lets no other user in. This check still holds if somebody changes its mode.
@@ -92,49 +92,51 @@ void ControlSocket::end_socket(Descriptor& descriptor) noexcept {
   close_descriptor(descriptor);
 }
 
-int ControlSocket::listen_at(int directory, const std::string& path) {
+Result ControlSocket::listen_at(int directory, const std::string& path) {
   const int listener =
       record::own_descriptor(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (listener < 0) {
-    return errno;
+    return Result(errno);
   }
   listener_.store(listener, std::memory_order_relaxed);
   // An address has room for about 100 letters. Through the directory's descriptor, any path fits.
   const std::string name = std::string("/") + assemble::kControlName;
-  int error = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
-  if (error != 0) {
-    error = bind_at(listener, path + name);  // without /proc
+  Result bound = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
+  if (!bound.is_ok()) {
+    bound = bind_at(listener, path + name);  // without /proc
+  }
+  if (!bound.is_ok()) {
+    return bound;
   }
   // bind() takes the mode from the umask. Nobody can connect before listen().
-  if (error == 0 && fchmodat(directory, assemble::kControlName, 0600, 0) != 0) {
-    error = errno;
+  if (fchmodat(directory, assemble::kControlName, 0600, 0) != 0 ||
+      ::listen(listener, static_cast<int>(kMostClients)) != 0) {
+    return Result(errno);
   }
-  if (error == 0 && ::listen(listener, static_cast<int>(kMostClients)) != 0) {
-    error = errno;
-  }
-  const int wake = error == 0 ? record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) : -1;
+  const int wake = record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   wake_.store(wake, std::memory_order_relaxed);
-  return error == 0 && wake < 0 ? errno : error;
+  return Result::of_call(wake >= 0);
 }
 
-int ControlSocket::begin(int directory, const std::string& path, Handler handler, Refusal refusal) {
+Result ControlSocket::begin(int directory, const std::string& path, Handler handler,
+                            Refusal refusal) {
   const threads::MutexLock lock(mutex_);
   if (is_to_end_) {
-    return ECANCELED;
+    return Result(ECANCELED);
   }
   handler_ = std::move(handler);
   refusal_ = std::move(refusal);
-  int error = listen_at(directory, path);
-  if (error == 0) {
+  Result begun = listen_at(directory, path);
+  if (begun.is_ok()) {
     is_running_ = threads::start_background_thread("ringside-ctl", kStack_bytes, thread_main, this);
-    error = is_running_ ? 0 : EAGAIN;
+    begun = Result(is_running_ ? 0 : EAGAIN);
   }
-  if (error != 0) {
+  if (!begun.is_ok()) {
     close_descriptor(listener_);
     close_descriptor(wake_);
     unlinkat(directory, assemble::kControlName, 0);
   }
-  return error;
+  return begun;
 }
 
 void ControlSocket::end() {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
 namespace ringside::control {
@@ -40,8 +41,9 @@ class ControlSocket {
   ControlSocket& operator=(const ControlSocket&) = delete;
 
   /// Makes the socket in a directory, given as a descriptor and a path, and starts the thread.
-  /// Called once. Returns 0 or errno; ECANCELED after end().
-  int begin(int directory, const std::string& path, Handler handler, Refusal refusal);
+  /// Called once. Fails with ECANCELED after end(), with EAGAIN if there can be no thread, else
+  /// with the error of the system call.
+  Result begin(int directory, const std::string& path, Handler handler, Refusal refusal);
 
   /// Ends the thread, and waits for that for a second at most. Clients that wait for a reply get
   /// none. The socket's file stays. Any thread.
@@ -61,7 +63,7 @@ class ControlSocket {
   /// the handlers of a fork.
   static void end_socket(Descriptor& descriptor) noexcept;
   static void* thread_main(void* socket) noexcept;
-  int listen_at(int directory, const std::string& path);
+  Result listen_at(int directory, const std::string& path);
   void serve();
   bool accept_clients(std::array<Client, kMostClients>& clients);
   bool serve_client(Client& client, short told) noexcept;

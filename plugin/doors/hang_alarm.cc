@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/doors/hang_alarm.h"
 
-#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,18 +43,17 @@ std::shared_ptr<Dump> HangAlarm::look(TraceWriter& writer) {
 }
 
 void HangAlarm::follow() {
-  const std::optional<int> result = dump_ != nullptr ? dump_->result() : std::nullopt;
+  const std::optional<Result> result = dump_ != nullptr ? dump_->result() : std::nullopt;
   if (!result) {
     return;
   }
   std::string path = std::exchange(dump_, nullptr)->path();
-  if (*result != 0) {
-    log_.warn("cannot write " + path + " (" + std::strerror(*result) + ")");
+  if (!result->is_ok()) {
+    log_.warn("cannot write " + path + " (" + result->text() + ")");
     path.clear();
   }
-  if (const int error = command_.run(path); error != 0) {
-    log_.warn(std::string("RINGSIDE_ON_HANG: /bin/sh cannot be started (") + std::strerror(error) +
-              ")");
+  if (const Result started = command_.run(path); !started.is_ok()) {
+    log_.warn(std::string("RINGSIDE_ON_HANG: /bin/sh cannot be started (") + started.text() + ")");
   }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/doors/hang_command.h"
 
-#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
 #include <spawn.h>
@@ -68,9 +67,9 @@ HangCommand::HangCommand(std::string command) : command_(std::move(command)) {
   }
 }
 
-int HangCommand::run(const std::string& dump_path) {
+Result HangCommand::run(const std::string& dump_path) {
   if (command_.empty()) {
-    return 0;
+    return {};
   }
   std::vector<std::string> variables = environment_;
   variables.push_back("RINGSIDE_HANG_DUMP=" + dump_path);
@@ -87,12 +86,12 @@ int HangCommand::run(const std::string& dump_path) {
   const Files files;
   const Signals signals;
   pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, "/bin/sh", files.get(), signals.get(), arguments, environment.data());
-  if (error == 0) {
+  Result started(
+      posix_spawn(&pid, "/bin/sh", files.get(), signals.get(), arguments, environment.data()));
+  if (started.is_ok()) {
     running_.push_back(pid);
   }
-  return error;
+  return started;
 }
 
 void HangCommand::reap() {

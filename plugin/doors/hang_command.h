@@ -8,6 +8,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "plugin/result/result.h"
+
 namespace ringside::control {
 
 class HangCommand {
@@ -16,8 +18,9 @@ class HangCommand {
   /// application: later, other threads may change it while it is read.
   explicit HangCommand(std::string command);
 
-  /// Starts `/bin/sh -c COMMAND` and does not wait for it. Returns 0 or errno.
-  int run(const std::string& dump_path);
+  /// Starts `/bin/sh -c COMMAND` and does not wait for it. Fails with the error of
+  /// posix_spawn(3).
+  Result run(const std::string& dump_path);
 
   /// Collects the commands that have ended, without waiting.
   void reap();

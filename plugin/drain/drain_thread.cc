@@ -86,19 +86,19 @@ void DrainThread::run() noexcept {
 }
 
 void DrainThread::move_to_place() {
-  const auto warn = [&](const char* name, const std::string& value, int error) {
-    log_.warn(std::string(name) + "=" + value + " is refused (" + std::strerror(error) +
-              "): the drain thread runs where and as the system lets it");
+  const auto warn_unless_done = [&](const char* name, const std::string& value,
+                                    const Result& placed) {
+    if (!placed.is_ok()) {
+      log_.warn(std::string(name) + "=" + value + " is refused (" + placed.text() +
+                "): the drain thread runs where and as the system lets it");
+    }
   };
   if (const auto cpus = parse_cpu_list(config_.drain_cpus)) {
-    if (const int error = run_on_cpus(*cpus); error != 0) {
-      warn("RINGSIDE_DRAIN_CPU", config_.drain_cpus, error);
-    }
+    warn_unless_done("RINGSIDE_DRAIN_CPU", config_.drain_cpus, run_on_cpus(*cpus));
   }
   if (config_.drain_nice != 0) {
-    if (const int error = run_at_nice(config_.drain_nice); error != 0) {
-      warn("RINGSIDE_DRAIN_NICE", std::to_string(config_.drain_nice), error);
-    }
+    warn_unless_done("RINGSIDE_DRAIN_NICE", std::to_string(config_.drain_nice),
+                     run_at_nice(config_.drain_nice));
   }
 }
 
@@ -167,13 +167,13 @@ void DrainThread::write(const std::shared_ptr<Dump>& dump) {
   }
   try {
     exporting::TraceSnapshot snapshot;
-    if (const Result made = writer_.make_snapshot(snapshot); made.is_ok()) {
+    if (Result made = writer_.make_snapshot(snapshot); made.is_ok()) {
       dump_writer_.write(dump, std::move(snapshot));
     } else {
-      dump->finish(made.error());
+      dump->finish(std::move(made));
     }
   } catch (...) {
-    dump->finish(ENOMEM);
+    dump->finish(Result(ENOMEM));
     throw;
   }
 }

@@ -10,17 +10,17 @@
 
 namespace ringside::control {
 
-std::optional<int> Dump::result() const {
+std::optional<Result> Dump::result() const {
   const threads::MutexLock lock(mutex_);
-  return state_ == State::kDone ? std::optional(error_) : std::nullopt;
+  return state_ == State::kDone ? std::optional(result_) : std::nullopt;
 }
 
-std::optional<int> Dump::wait_for(std::chrono::nanoseconds time) const {
+std::optional<Result> Dump::wait_for(std::chrono::nanoseconds time) const {
   const auto deadline = std::chrono::steady_clock::now() + time;
   threads::MutexLock lock(mutex_);
   while (state_ != State::kDone && lock.wait_until(done_, deadline)) {
   }
-  return state_ == State::kDone ? std::optional(error_) : std::nullopt;
+  return state_ == State::kDone ? std::optional(result_) : std::nullopt;
 }
 
 bool Dump::cancel() {
@@ -44,11 +44,11 @@ bool Dump::begin_naming() {
   return state_ == State::kNaming;
 }
 
-void Dump::finish(int error) noexcept {
+void Dump::finish(Result result) noexcept {
   const threads::MutexLock lock(mutex_);
   if (state_ != State::kCanceled) {
     state_ = State::kDone;
-    error_ = error;
+    result_ = std::move(result);
   }
   done_.notify_all();
 }
@@ -57,7 +57,7 @@ void DumpWriter::write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot cont
   const threads::MutexLock lock(mutex_);
   jobs_.push_back({std::move(dump), std::move(content)});
   if (!is_running_ && !threads::start_background_thread("ringside-dump", 0, thread_main, this)) {
-    jobs_.back().dump->finish(EAGAIN);
+    jobs_.back().dump->finish(Result(EAGAIN));
     jobs_.pop_back();
     return;
   }
@@ -78,13 +78,13 @@ void* DumpWriter::thread_main(void* writer) noexcept {
 
 void DumpWriter::write_all() noexcept {
   while (const Job* const job = next_job()) {
-    int error = ENOMEM;
+    Result written(ENOMEM);
     try {
-      error = write_file(*job);
+      written = write_file(*job);
     } catch (...) {
       // Out of memory before there was a file.
     }
-    job->dump->finish(error);
+    job->dump->finish(std::move(written));
     end_job();
   }
 }
@@ -105,43 +105,44 @@ void DumpWriter::end_job() {
   jobs_.pop_front();
 }
 
-// The file has its name once it is whole, so that no part of a dump is taken for one: 0, or errno.
-int DumpWriter::write_file(const Job& job) const {
+// The file has its name once it is whole, so that no part of a dump is taken for one.
+Result DumpWriter::write_file(const Job& job) const {
   const std::string& path = job.dump->path();
   struct stat found {};
   if (!job.dump->is_wanted()) {
-    return ECANCELED;
+    return Result(ECANCELED);
   }
   if (lstat(path.c_str(), &found) == 0) {
-    return EEXIST;
+    return Result(EEXIST);
   }
   // Before the first communicator, and with a flight recorder, nothing has made it yet.
   if (path.starts_with(directory_ + "/")) {
-    if (const Result made = exporting::make_directories(directory_); !made.is_ok()) {
-      return made.error();
+    if (Result made = exporting::make_directories(directory_); !made.is_ok()) {
+      return made;
     }
   }
   // This process writes one dump at a time: a file of this name is left by one that is dead.
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   unlink(temporary.c_str());
   exporting::TraceFile file;
-  if (const Result made = file.create(temporary); !made.is_ok()) {
-    return made.error();
+  Result written = file.create(temporary);
+  if (!written.is_ok()) {
+    return written;
   }
-  int error = 0;
   try {
-    error = job.content.copy_to(file, [&] { return job.dump->is_wanted(); }).error();
+    written = job.content.copy_to(file, [&] { return job.dump->is_wanted(); });
     file.close();
-    if (error == 0) {
-      error = job.dump->begin_naming() ? exporting::give_name(temporary, path).error() : ECANCELED;
+    if (written.is_ok()) {
+      written =
+          job.dump->begin_naming() ? exporting::give_name(temporary, path) : Result(ECANCELED);
     }
   } catch (...) {
-    error = ENOMEM;
+    written = Result(ENOMEM);
   }
-  if (error != 0) {
+  if (!written.is_ok()) {
     unlink(temporary.c_str());
   }
-  return error;
+  return written;
 }
 
 }  // namespace ringside::control

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "plugin/export/trace_snapshot.h"
+#include "plugin/result/result.h"
 #include "plugin/threads/mutex.h"
 
 namespace ringside::control {
@@ -25,10 +26,11 @@ class Dump {
 
   const std::string& path() const { return path_; }
 
-  /// 0 or errno, once there is a file or will be none; EEXIST if another file has the name.
-  std::optional<int> result() const;
+  /// Success once the file is there, or why there will be none; EEXIST if another file has the
+  /// name.
+  std::optional<Result> result() const;
   /// The same, once it is known; nothing if that takes longer.
-  std::optional<int> wait_for(std::chrono::nanoseconds time) const;
+  std::optional<Result> wait_for(std::chrono::nanoseconds time) const;
   /// It is not wanted any more, and no file of this name is made. False if there is a result
   /// already, or will be in a moment.
   bool cancel();
@@ -36,7 +38,7 @@ class Dump {
 
   /// The file is whole and is given its name now. False if it is not wanted.
   bool begin_naming();
-  void finish(int error) noexcept;
+  void finish(Result result) noexcept;
 
  private:
   enum class State { kAtWork, kNaming, kDone, kCanceled };
@@ -45,7 +47,7 @@ class Dump {
   mutable threads::Mutex mutex_;
   mutable std::condition_variable done_;
   State state_ RINGSIDE_GUARDED_BY(mutex_) = State::kAtWork;
-  int error_ RINGSIDE_GUARDED_BY(mutex_) = 0;
+  Result result_ RINGSIDE_GUARDED_BY(mutex_);
 };
 
 class DumpWriter {
@@ -70,7 +72,7 @@ class DumpWriter {
   void write_all() noexcept;
   const Job* next_job();
   void end_job();
-  int write_file(const Job& job) const;
+  Result write_file(const Job& job) const;
 
   const std::string directory_;
   threads::Mutex mutex_;

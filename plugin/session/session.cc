@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "plugin/record/recorder.h"
+#include "plugin/result/result.h"
 #include "plugin/session/announcement.h"
 #include "plugin/session/fork_order.h"
 #include "plugin/session/nccl_library.h"
@@ -196,15 +197,17 @@ int Session::dump(const char* path) {
   if (dump == nullptr) {
     return RINGSIDE_ERROR_DISABLED;
   }
-  std::optional<int> error = dump->wait_for(kPatience);
-  if (!error && !dump->cancel()) {
-    error = dump->wait_for(kPatience);  // it is given its name, or has it
+  std::optional<Result> result = dump->wait_for(kPatience);
+  if (!result && !dump->cancel()) {
+    result = dump->wait_for(kPatience);  // it is given its name, or has it
   }
-  if (!error) {
+  if (!result) {
     return RINGSIDE_ERROR_TIMEOUT;
   }
-  errno = *error;
-  return *error == 0 ? RINGSIDE_OK : *error == EEXIST ? RINGSIDE_ERROR_EXISTS : RINGSIDE_ERROR_IO;
+  errno = result->error();  // as ringside.h promises
+  return result->is_ok()             ? RINGSIDE_OK
+         : result->error() == EEXIST ? RINGSIDE_ERROR_EXISTS
+                                     : RINGSIDE_ERROR_IO;
 }
 
 Status Session::status() {

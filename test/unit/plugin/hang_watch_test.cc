@@ -211,7 +211,7 @@ TEST_CASE("the command runs with the dump's path, without our files and signals"
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  CHECK(command.run("/a b/dump.json") == 0);
+  CHECK(command.run("/a b/dump.json").is_ok());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   std::string said;
   for (int i = 0; i < 1000 && said.empty(); ++i) {
