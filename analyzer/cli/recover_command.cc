@@ -72,7 +72,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       }
       // Of a process that lives it may be one that is being made.
       failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
-      if (outcome.error.empty()) {
+      if (outcome.result.is_ok()) {
         if (!print(recovery_text(directory, outcome))) {
           return kExitInternal;
         }
@@ -84,7 +84,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       failed = failed || !harmless;
       if (!harmless) {
         std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(),
-                     outcome.error.c_str());
+                     outcome.result.text().c_str());
       }
     }
   }

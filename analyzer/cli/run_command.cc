@@ -91,8 +91,8 @@ void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
     const std::string path = plan.ring_directory + "/" + name;
     const recover::Outcome outcome = recover::recover(path, {});
     print_launch_notes("run", outcome.notes);
-    const std::string text =
-        outcome.error.empty() ? recovery_text(path, outcome) : path + ": " + outcome.error + '\n';
+    const std::string text = outcome.result.is_ok() ? recovery_text(path, outcome)
+                                                    : path + ": " + outcome.result.text() + '\n';
     std::fprintf(stderr, "ringside run: %s", text.c_str());
   }
 }

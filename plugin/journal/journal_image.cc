@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 
@@ -220,21 +221,22 @@ std::int64_t JournalImage::ns(std::uint64_t ticks) const {
   return static_cast<std::int64_t>(std::clamp<__int128>(at, 0, kLatest_ns));
 }
 
-std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
+Result read_journal(std::span<const std::byte> file, JournalImage& image) {
   if (file.size() < assemble::kJournalHeaderBytes2) {
-    return "is shorter than the head of a journal";
+    return {EBADMSG, "is shorter than the head of a journal"};
   }
   alignas(JournalHeader) std::array<std::byte, sizeof(JournalHeader)> head{};
   std::memcpy(head.data(), file.data(), std::min(head.size(), file.size()));
   const auto& header = *reinterpret_cast<const JournalHeader*>(head.data());
   if (header.magic != assemble::kJournalMagic) {
-    return "is not a journal";
+    return {EBADMSG, "is not a journal"};
   }
   if (header.version < assemble::kOldestJournalVersion ||
       header.version > assemble::kJournalVersion) {
-    return "is of version " + std::to_string(header.version) + "; this ringside knows versions " +
-           std::to_string(assemble::kOldestJournalVersion) + " to " +
-           std::to_string(assemble::kJournalVersion);
+    return {EBADMSG, "is of version " + std::to_string(header.version) +
+                         "; this ringside knows versions " +
+                         std::to_string(assemble::kOldestJournalVersion) + " to " +
+                         std::to_string(assemble::kJournalVersion)};
   }
   const std::size_t header_bytes =
       header.version == 2 ? assemble::kJournalHeaderBytes2 : sizeof(JournalHeader);
@@ -243,7 +245,7 @@ std::string read_journal(std::span<const std::byte> file, JournalImage& image) {
       header.notes_bytes > file.size() - header_bytes ||
       header.half_entries >
           (file.size() - header_bytes - header.notes_bytes) / 2 / sizeof(JournalEntry)) {
-    return "says that it holds more than it does";
+    return {EBADMSG, "says that it holds more than it does"};
   }
   image.pid = header.pid;
   image.run_id = header.run_id;

@@ -17,6 +17,7 @@
 #include "plugin/assemble/record_view.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/journal/journal_format.h"
+#include "plugin/result/result.h"
 
 namespace ringside::recover {
 
@@ -55,8 +56,8 @@ struct JournalImage {
   std::int64_t ns(std::uint64_t ticks) const;
 };
 
-/// Reads a journal. Returns an empty text, or what is wrong with the file.
-std::string read_journal(std::span<const std::byte> file, JournalImage& image);
+/// Reads a journal. Fails with EBADMSG; the text continues a sentence about the file.
+Result read_journal(std::span<const std::byte> file, JournalImage& image);
 
 }  // namespace ringside::recover
 

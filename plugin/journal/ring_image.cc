@@ -2,6 +2,7 @@
 #include "plugin/journal/ring_image.h"
 
 #include <bit>
+#include <cerrno>
 #include <cstring>
 
 #include "plugin/record/ring.h"
@@ -27,23 +28,23 @@ void copy(const std::array<record::ProducerCounts::Counter, record::kAccountType
   }
 }
 
-std::string check(const record::Ring& ring, std::size_t file_bytes) {
+Result check(const record::Ring& ring, std::size_t file_bytes) {
   if (ring.magic != record::kRingMagic) {
-    return "is not the file of a ring";
+    return {EBADMSG, "is not the file of a ring"};
   }
   if (ring.version != record::kRingVersion) {
-    return "is of version " + std::to_string(ring.version) + "; this ringside knows version " +
-           std::to_string(record::kRingVersion);
+    return {EBADMSG, "is of version " + std::to_string(ring.version) +
+                         "; this ringside knows version " + std::to_string(record::kRingVersion)};
   }
   if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot)) {
-    return "has a head that version 1 does not have";
+    return {EBADMSG, "has a head that version 1 does not have"};
   }
   if (!std::has_single_bit(ring.capacity) ||
       ring.capacity > (file_bytes - sizeof(record::Ring)) / sizeof(Slot)) {
-    return "says " + std::to_string(ring.capacity) + " slots, more than it holds";
+    return {EBADMSG, "says " + std::to_string(ring.capacity) + " slots, more than it holds"};
   }
   if (ring.index >= record::kMaxRings) {
-    return "has the number " + std::to_string(ring.index) + ", which no ring has";
+    return {EBADMSG, "has the number " + std::to_string(ring.index) + ", which no ring has"};
   }
   return {};
 }
@@ -75,16 +76,16 @@ bool is_sound(const assemble::RecordView& record) {
          record::is_recorded(record.id) && record::event_type(record.id) == record.type;
 }
 
-std::string read_ring(std::span<const std::byte> file, RingImage& image) {
+Result read_ring(std::span<const std::byte> file, RingImage& image) {
   if (file.size() < sizeof(record::Ring)) {
-    return "is shorter than the head of a ring";
+    return {EBADMSG, "is shorter than the head of a ring"};
   }
   // The copy is aligned. No other thread uses it, so its atomics can be copied as plain memory.
   alignas(record::Ring) std::array<std::byte, sizeof(record::Ring)> head;
   std::memcpy(head.data(), file.data(), head.size());
   const auto& ring = *reinterpret_cast<const record::Ring*>(head.data());
-  if (std::string wrong = check(ring, file.size()); !wrong.empty()) {
-    return wrong;
+  if (Result checked = check(ring, file.size()); !checked.is_ok()) {
+    return checked;
   }
   image.index = ring.index;
   image.tid = ring.tid.load(std::memory_order_relaxed);

@@ -14,6 +14,7 @@
 
 #include "plugin/assemble/record_view.h"
 #include "plugin/journal/journal_format.h"
+#include "plugin/result/result.h"
 
 namespace ringside::recover {
 
@@ -28,8 +29,8 @@ struct RingImage {
   std::uint64_t bad_records = 0;   ///< committed records that are not valid
 };
 
-/// Reads a ring's file. Returns an empty text, or what is wrong with the file.
-std::string read_ring(std::span<const std::byte> file, RingImage& image);
+/// Reads a ring's file. Fails with EBADMSG; the text continues a sentence about the file.
+Result read_ring(std::span<const std::byte> file, RingImage& image);
 
 assemble::RecordView view_of(const assemble::JournalEntry& entry, std::uint32_t ring,
                              std::int32_t tid);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cstddef>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,17 +23,13 @@ constexpr int kAttemptsWithRings = 20;
 // The journal and the rings are at most this large (RINGSIDE_JOURNAL_BYTES, RINGSIDE_RING_BYTES).
 constexpr std::size_t kMostBytes = (std::size_t{4} << 30) + (std::size_t{1} << 20);
 
-std::string because(int error) {
-  return std::strerror(error);
-}
-
-std::string read_all(int file, std::vector<std::byte>& bytes) {
+Result read_all(int file, std::vector<std::byte>& bytes) {
   struct stat about {};
   if (fstat(file, &about) != 0 || !S_ISREG(about.st_mode)) {
-    return "is not a file";
+    return {EBADMSG, "is not a file"};
   }
   if (static_cast<std::size_t>(about.st_size) > kMostBytes) {
-    return "is larger than any that the plugin makes";
+    return {EBADMSG, "is larger than any that the plugin makes"};
   }
   bytes.resize(static_cast<std::size_t>(about.st_size));
   std::size_t have = 0;
@@ -63,19 +59,19 @@ LeftOver::~LeftOver() {
   }
 }
 
-std::string LeftOver::open() {
+Result LeftOver::open() {
   directory_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   struct stat about {};
   if (directory_ < 0 || fstat(directory_, &about) != 0) {
-    return because(errno);
+    return Result(errno);
   }
   is_own_ = about.st_uid == geteuid();
   lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (lock_ < 0) {
-    const int error = errno;
+    const Result opened(errno);
     // A process that begins makes its journal before its rings.
-    is_remains_ = error == ENOENT && has_files();
-    return is_remains_ ? std::string() : "its journal: " + because(error);
+    is_remains_ = opened.error() == ENOENT && has_files();
+    return is_remains_ ? Result() : opened.about("its journal");
   }
   struct flock lock {};
   lock.l_type = F_WRLCK;
@@ -97,21 +93,21 @@ bool LeftOver::has_files() const {
   return has_any;
 }
 
-std::string LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
+Result LeftOver::read_file(const char* name, std::vector<std::byte>& bytes) const {
   const int file = openat(directory_, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
-    return "cannot be opened: " + because(errno);
+    return Result(errno).about("cannot be opened");
   }
-  std::string wrong = read_all(file, bytes);
+  Result result = read_all(file, bytes);
   // A process that lives may have overwritten slots while they were copied. The head is read again:
   // from its tail on, the copied slots are whole.
-  if (wrong.empty() && is_in_use_ && bytes.size() >= sizeof(record::Ring) &&
+  if (result.is_ok() && is_in_use_ && bytes.size() >= sizeof(record::Ring) &&
       pread(file, bytes.data(), sizeof(record::Ring), 0) !=
           static_cast<ssize_t>(sizeof(record::Ring))) {
-    wrong = "cannot be read twice";
+    result = {EAGAIN, "cannot be read twice"};
   }
   close(file);
-  return wrong;
+  return result;
 }
 
 namespace {
@@ -125,13 +121,13 @@ bool is_unmade(const std::vector<std::byte>& file, std::size_t head_bytes) {
 
 }  // namespace
 
-std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
-                           std::vector<std::string>& notes) {
+Result LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
+                      std::vector<std::string>& notes) {
   std::vector<std::byte> bytes;
-  std::string wrong = read_state(bytes, rings, notes);
+  Result result = read_state(bytes, rings, notes);
   const bool has_rings = !rings.empty() || !notes.empty();  // rings are made after the journal
-  if (wrong.empty() && (has_rings || !is_unmade(bytes, sizeof(assemble::JournalHeader)))) {
-    wrong = read_journal(bytes, journal);
+  if (result.is_ok() && (has_rings || !is_unmade(bytes, sizeof(assemble::JournalHeader)))) {
+    result = read_journal(bytes, journal);
   }
   if (is_in_use_) {
     std::vector<std::string> noted_before;
@@ -148,15 +144,15 @@ std::string LeftOver::read(JournalImage& journal, std::vector<RingImage>& rings,
     }
     rings = std::move(now);
   }
-  return wrong.empty() ? wrong : "its journal " + wrong;
+  return result.is_ok() ? result : Result(result.error(), "its journal " + result.text());
 }
 
 // The rings are read before the journal, so a record that a live process takes out of a ring
 // meanwhile is found in the journal. This is not so if the log has changed halves meanwhile: the
 // record may then be in the trace, and nothing shows it. The rings are read again afterwards, so
 // that their counts are not older than the journal.
-std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
-                                 std::vector<std::string>& notes) {
+Result LeftOver::read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+                            std::vector<std::string>& notes) {
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const std::uint64_t before = turns();
     rings.clear();
@@ -169,17 +165,18 @@ std::string LeftOver::read_state(std::vector<std::byte>& journal, std::vector<Ri
     }
     // This uses the descriptor that has the lock, because closing another descriptor of the same
     // file would end the lock.
-    std::string wrong = read_all(lock_, journal);
-    if (!wrong.empty() || !is_in_use_ || turns() == before) {
+    Result result = read_all(lock_, journal);
+    if (!result.is_ok() || !is_in_use_ || turns() == before) {
       if (attempt >= kAttemptsWithRings) {
         notes.emplace_back(
             "what is still in its rings is left out: it records faster than they "
             "can be read");
       }
-      return wrong;
+      return result;
     }
   }
-  return "changes faster than it can be read: once more, or when the process has less to do";
+  return {EAGAIN,
+          "changes faster than it can be read: once more, or when the process has less to do"};
 }
 
 // Returns 0 if the journal has no header; read_journal() reports the reason.
@@ -198,24 +195,24 @@ void LeftOver::read_rings(std::vector<RingImage>& rings, std::vector<std::string
       continue;
     }
     RingImage ring;
-    std::string wrong = read_file(name.data(), bytes);
-    if (wrong.empty() && is_unmade(bytes, sizeof(record::Ring))) {
+    Result result = read_file(name.data(), bytes);
+    if (result.is_ok() && is_unmade(bytes, sizeof(record::Ring))) {
       continue;
     }
-    if (wrong.empty()) {
-      wrong = read_ring(bytes, ring);
+    if (result.is_ok()) {
+      result = read_ring(bytes, ring);
     }
-    if (wrong.empty()) {
+    if (result.is_ok()) {
       rings.push_back(std::move(ring));
     } else {
       ++unread_rings_;
-      notes.push_back(std::string(name.data()) + " " + wrong);
+      notes.push_back(std::string(name.data()) + " " + result.text());
     }
   }
 }
 
 // The journal is removed first: without it, nothing tries to recover the files that are left.
-bool LeftOver::remove() {
+Result LeftOver::remove() {
   unlinkat(directory_, assemble::kJournalName, 0);
   for (std::uint32_t i = 0; i < record::kMaxRings; ++i) {
     unlinkat(directory_, record::RingPool::file_name(i).data(), 0);
@@ -232,7 +229,7 @@ bool LeftOver::remove() {
     closedir(all);
   }
   unlinkat(directory_, assemble::kControlName, 0);
-  return rmdir(path_.c_str()) == 0;
+  return Result::of_call(rmdir(path_.c_str()) == 0);
 }
 
 }  // namespace ringside::recover

@@ -10,6 +10,7 @@
 
 #include "plugin/journal/journal_image.h"
 #include "plugin/journal/ring_image.h"
+#include "plugin/result/result.h"
 
 namespace ringside::recover {
 
@@ -20,9 +21,9 @@ class LeftOver {
   LeftOver& operator=(const LeftOver&) = delete;
   ~LeftOver();
 
-  /// Opens the directory and locks it, so that only one recovery uses it. Returns an empty text, or
-  /// the error.
-  std::string open();
+  /// Opens the directory and locks it, so that only one recovery uses it. Fails with the system's
+  /// error if the directory or its journal cannot be opened.
+  Result open();
   /// True if the process lives, or another recovery is at work. The directory is not locked then.
   bool is_in_use() const { return is_in_use_; }
   /// True if other files than the journal are left. Their removal was interrupted, after a recovery
@@ -31,25 +32,25 @@ class LeftOver {
   /// True if this user owns the directory. Another user's journal could name any file as its trace.
   bool is_own() const { return is_own_; }
 
-  /// Reads everything. Returns an empty text, or why the journal cannot be read. For each ring that
-  /// cannot be read, a note is added.
-  std::string read(JournalImage& journal, std::vector<RingImage>& rings,
-                   std::vector<std::string>& notes);
+  /// Reads everything. Fails if the journal cannot be read: with EAGAIN if it changes too fast,
+  /// with EBADMSG if it is damaged. For each ring that cannot be read, a note is added.
+  Result read(JournalImage& journal, std::vector<RingImage>& rings,
+              std::vector<std::string>& notes);
   std::size_t unread_rings() const { return unread_rings_; }
 
-  /// Removes the journal, the control socket, the rings and the directory. Returns false with errno
-  /// if something is left.
-  bool remove();
+  /// Removes the journal, the control socket, the rings and the directory. Fails with the error of
+  /// rmdir(2) if something is left.
+  Result remove();
 
   const std::string& path() const { return path_; }
 
  private:
-  std::string read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
-                         std::vector<std::string>& notes);
+  Result read_state(std::vector<std::byte>& journal, std::vector<RingImage>& rings,
+                    std::vector<std::string>& notes);
   std::uint64_t turns() const;
   void read_rings(std::vector<RingImage>& rings, std::vector<std::string>& notes);
   bool has_files() const;
-  std::string read_file(const char* name, std::vector<std::byte>& bytes) const;
+  Result read_file(const char* name, std::vector<std::byte>& bytes) const;
 
   std::string path_;
   int directory_ = -1;

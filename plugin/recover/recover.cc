@@ -199,9 +199,9 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
 }
 
 // Writes a file under a temporary name, stores it (fsync), and gives it its name. An existing file
-// is replaced only with `replaces`, as for the trace itself. Returns an empty text, or the error.
-std::string make_file(const std::string& target, bool replaces,
-                      const std::function<Result(exporting::TraceFile&)>& write) {
+// is replaced only with `replaces`, as for the trace itself.
+Result make_file(const std::string& target, bool replaces,
+                 const std::function<Result(exporting::TraceFile&)>& write) {
   const std::string temporary = target + ".recovering";
   unlink(temporary.c_str());  // left by a killed recovery: we have the lock
   exporting::TraceFile file;
@@ -214,20 +214,19 @@ std::string make_file(const std::string& target, bool replaces,
   }
   if (!made.is_ok()) {
     unlink(temporary.c_str());
-    return temporary + ": " + made.text();
+    return made.about(temporary);
   }
   file.close();
-  const bool moved = replaces ? rename(temporary.c_str(), target.c_str()) == 0
-                              : link(temporary.c_str(), target.c_str()) == 0;
-  std::string why = moved ? "" : target + ": " + std::strerror(errno);
-  if (!replaces || !moved) {
+  const Result moved =
+      Result::of_call((replaces ? rename : link)(temporary.c_str(), target.c_str()) == 0);
+  if (!replaces || !moved.is_ok()) {
     unlink(temporary.c_str());
   }
-  return why;
+  return moved.is_ok() ? moved : moved.about(target);
 }
 
-std::string make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
-                       const std::string& recorded, const std::string& target, Outcome& outcome) {
+Result make_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
+                  const std::string& recorded, const std::string& target, Outcome& outcome) {
   const std::string& first_line = text_at(journal.first_lines, journal.checkpoint.segment);
   const BegunTrace begun(recorded, first_line);
   // In another directory, there may be the file of an earlier recovery that was killed.
@@ -238,9 +237,9 @@ std::string make_trace(const JournalImage& journal, const std::vector<RingImage>
   });
 }
 
-// Returns an empty text, or the error. A copy that an earlier, failed recovery has made is kept.
-std::string copy_segment(const BegunTrace& segment, const std::string& first_line,
-                         const std::string& target) {
+// A copy that an earlier, failed recovery has made is kept.
+Result copy_segment(const BegunTrace& segment, const std::string& first_line,
+                    const std::string& target) {
   const BegunTrace made(target, first_line);
   if (made.is_there() && made.bytes() == segment.bytes()) {
     return {};
@@ -250,8 +249,8 @@ std::string copy_segment(const BegunTrace& segment, const std::string& first_lin
   });
 }
 
-std::string copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
-                          const std::string& directory) {
+Result copy_segments(const JournalImage& journal, const LeftOver& left, const Options& options,
+                     const std::string& directory) {
   for (const auto& [segment, path] : journal.traces) {
     if (segment >= journal.checkpoint.segment || !is_in_rings(path, left)) {
       continue;
@@ -261,9 +260,9 @@ std::string copy_segments(const JournalImage& journal, const LeftOver& left, con
     if (!begun.is_there()) {
       continue;  // the process deleted it to stay within its bound
     }
-    std::string wrong = copy_segment(begun, first_line, directory + name_of(path, left, options));
-    if (!wrong.empty()) {
-      return wrong;
+    Result copied = copy_segment(begun, first_line, directory + name_of(path, left, options));
+    if (!copied.is_ok()) {
+      return copied;
     }
   }
   return {};
@@ -297,36 +296,36 @@ std::string final_path(const std::string& directory) {
   JournalImage journal;
   std::vector<RingImage> rings;
   std::vector<std::string> notes;
-  const bool is_read = left.open().empty() && !left.is_in_use() && !left.is_remains() &&
-                       left.read(journal, rings, notes).empty();
+  const bool is_read = left.open().is_ok() && !left.is_in_use() && !left.is_remains() &&
+                       left.read(journal, rings, notes).is_ok();
   return is_read ? journal.final_path : std::string();
 }
 
 Outcome recover(const std::string& directory, const Options& options) {
   Outcome outcome;
   LeftOver left(directory);
-  if (outcome.error = left.open(); !outcome.error.empty()) {
+  if (outcome.result = left.open(); !outcome.result.is_ok()) {
     return outcome;
   }
   outcome.is_running = left.is_in_use();
   if (left.is_in_use() && !options.also_running) {
-    outcome.error = "its process is running (--running takes it all the same)";
+    outcome.result = {EBUSY, "its process is running (--running takes it all the same)"};
     return outcome;
   }
   if (!left.is_own() && options.output_directory.empty()) {
-    outcome.error = "it is another user's: --output DIR says where the trace is to go";
+    outcome.result = {EPERM, "it is another user's: --output DIR says where the trace is to go"};
     return outcome;
   }
   if (left.is_remains()) {
     outcome.notes.emplace_back(
         "these are remains of what was recovered, or of a process that ended");
-    outcome.removed = !options.keep && left.remove();
+    outcome.removed = !options.keep && left.remove().is_ok();
     return outcome;
   }
   JournalImage journal;
   std::vector<RingImage> rings;
   journal.read_at_realtime_ns = realtime_ns();
-  if (outcome.error = left.read(journal, rings, outcome.notes); !outcome.error.empty()) {
+  if (outcome.result = left.read(journal, rings, outcome.notes); !outcome.result.is_ok()) {
     return outcome;
   }
   outcome.pid = journal.pid;
@@ -351,7 +350,7 @@ Outcome recover(const std::string& directory, const Options& options) {
   }
   if (journal.first_lines.empty()) {
     // NCCL was not used in this process.
-    outcome.removed = !keep && left.remove();
+    outcome.removed = !keep && left.remove().is_ok();
     return outcome;
   }
   // Before the first checkpoint there is one segment, and no file has lines of it.
@@ -362,15 +361,16 @@ Outcome recover(const std::string& directory, const Options& options) {
   const std::string begun = current_path(text_at(journal.traces, journal.checkpoint.segment), left);
   const std::string into = directory_for(journal, left, options, outcome);
   outcome.trace = into + name_of(begun, left, options);
-  outcome.error = copy_segments(journal, left, options, into);
-  if (outcome.error.empty()) {
-    outcome.error = make_trace(journal, rings, begun, outcome.trace, outcome);
+  outcome.result = copy_segments(journal, left, options, into);
+  if (outcome.result.is_ok()) {
+    outcome.result = make_trace(journal, rings, begun, outcome.trace, outcome);
   }
-  if (outcome.error.empty() && !keep) {
+  if (outcome.result.is_ok() && !keep) {
     remove_unfinished_segment(left, journal);
-    outcome.removed = left.remove();
+    const Result removed = left.remove();
+    outcome.removed = removed.is_ok();
     if (!outcome.removed) {
-      outcome.notes.push_back(directory + " cannot be removed: " + std::strerror(errno));
+      outcome.notes.push_back(directory + " cannot be removed: " + removed.text());
     }
   }
   return outcome;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "plugin/result/result.h"
+
 namespace ringside::recover {
 
 struct Options {
@@ -18,12 +20,11 @@ struct Options {
 };
 
 struct Outcome {
-  /// Why no trace could be made; empty: there is no error. After an error nothing was changed or
-  /// removed.
-  std::string error;
+  /// Why no trace could be made, if none could. Nothing was changed or removed then.
+  Result result;
   bool is_running = false;  ///< the error is that the process lives
 
-  std::string trace;  ///< the file that was made; empty without an error: nothing was recorded
+  std::string trace;  ///< the file that was made; empty after a success: nothing was recorded
   bool removed = false;
   std::uint32_t pid = 0;
   std::uint64_t operations_before = 0;  ///< operations that the process had written to its trace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a function ended, for all code that NCCL's threads do not run while they communicate.
+// How a function ended: the one error model of all rooms but those of the hot path.
 #ifndef RINGSIDE_PLUGIN_RESULT_RESULT_H
 #define RINGSIDE_PLUGIN_RESULT_RESULT_H
 

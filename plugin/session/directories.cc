@@ -15,12 +15,14 @@ std::string Directories::make(const Config& config, const std::string& stem) {
                   " processes that have died (" + std::to_string(bytes >> 20) +
                   " MiB): `ringside recover " + parent + "` makes traces of them and removes them";
     }
-    if (rings_.create(parent, stem)) {
-      rings_.map_journal({config.journal_bytes, config.ring_bytes, config.flight_bytes});
+    rings_made_ = rings_.create(parent, stem);
+    if (rings_made_.is_ok()) {
+      rings_made_ =
+          rings_.map_journal({config.journal_bytes, config.ring_bytes, config.flight_bytes});
     }
   }
   if (!rings_.is_open() && config.control) {
-    control_only_.create(control_parent(), stem);
+    control_made_ = control_only_.create(control_parent(), stem);
   }
   return left_over;
 }
@@ -48,11 +50,11 @@ std::string Directories::description(const Config& config) const {
                     : std::string()) +
            ")";
   }
-  return " (rings in memory, " + (config.ring_directory.empty() ? "as asked" : rings_.why()) +
+  return " (rings in memory, " + (config.ring_directory.empty() ? "as asked" : rings_made_.text()) +
          ": a process that is killed loses about the last second" +
          (!config.control       ? std::string()
           : control().is_open() ? "; control socket in " + control().path()
-                                : "; no control socket, " + control().why()) +
+                                : "; no control socket, " + control_made_.text()) +
          ")";
 }
 

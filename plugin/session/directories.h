@@ -8,6 +8,7 @@
 #include <string>
 
 #include "plugin/config/config.h"
+#include "plugin/result/result.h"
 #include "plugin/session/ring_directory.h"
 
 namespace ringside::control {
@@ -35,6 +36,9 @@ class Directories {
  private:
   RingDirectory rings_;
   RingDirectory control_only_;
+  // Results of make().
+  Result rings_made_;
+  Result control_made_;
 };
 
 }  // namespace ringside::control

@@ -2,7 +2,6 @@
 #include "plugin/session/ring_directory.h"
 
 #include <cerrno>
-#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <memory>
@@ -80,8 +79,8 @@ RingDirectory::~RingDirectory() {
   }
 }
 
-bool RingDirectory::fail(const std::string& what, int error) {
-  why_ = what + ": " + std::strerror(error);
+// Removes what create() has made so far.
+Result RingDirectory::fail(int error) {
   if (lock_ >= 0) {
     unlinkat(directory_, assemble::kJournalName, 0);
     close(lock_);
@@ -92,62 +91,60 @@ bool RingDirectory::fail(const std::string& what, int error) {
     directory_ = -1;
     rmdir(path_.c_str());
   }
-  return false;
+  return Result(error).about(path_);
 }
 
-bool RingDirectory::create(const std::string& parent, const std::string& stem) {
+Result RingDirectory::create(const std::string& parent, const std::string& stem) {
   path_ = parent + "/" + stem + std::string(assemble::kRingsSuffix);
   if (mkdir(path_.c_str(), 0700) != 0) {
-    return fail(path_, errno);
+    return fail(errno);
   }
   directory_ =
       record::own_descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (directory_ < 0) {
     const int error = errno;
     rmdir(path_.c_str());
-    return fail(path_, error);
+    return fail(error);
   }
   lock_ = record::own_descriptor(openat(directory_, assemble::kJournalName,
                                         O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   // The lock is the process's, not the descriptor's, so the child of a fork does not have it: a
   // child that lives on does not keep the rings of a dead parent from being recovered.
   if (lock_ < 0 || !lock_whole_file(lock_)) {
-    return fail(path_, errno);
+    return fail(errno);
   }
   owner_ = getpid();
-  return true;
+  return {};
 }
 
-bool RingDirectory::map_journal(const MemoryWanted& wanted) {
+Result RingDirectory::map_journal(const MemoryWanted& wanted) {
   struct statvfs space {};
   if (fstatvfs(directory_, &space) != 0) {
-    why_ = path_ + ": " + std::strerror(errno);
-    return false;
+    return Result(errno).about(path_);
   }
   free_bytes_ = std::uint64_t{space.f_bavail} * space.f_frsize;
   const MemoryShare share = share_of_memory(free_bytes_, wanted);
   if (share.journal_bytes == 0) {
-    why_ = path_.substr(0, path_.rfind('/')) + " has " + std::to_string(free_bytes_ >> 20) +
-           " MiB free, and " + std::to_string(kLeastFree_bytes >> 20) + " are needed";
-    return false;
+    return {ENOSPC, path_.substr(0, path_.rfind('/')) + " has " +
+                        std::to_string(free_bytes_ >> 20) + " MiB free, and " +
+                        std::to_string(kLeastFree_bytes >> 20) + " are needed"};
   }
   // The file is allocated as a whole, so that a store never finds the file system full.
-  int error = record::allocate_file(lock_, share.journal_bytes);
-  if (error == 0) {
+  Result mapped(record::allocate_file(lock_, share.journal_bytes));
+  if (mapped.is_ok()) {
     void* const memory =
         mmap(nullptr, share.journal_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, lock_, 0);
     if (memory != MAP_FAILED) {
       journal_ = memory;
       share_ = share;
-      return true;
+      return mapped;
     }
-    error = errno;
+    mapped = Result(errno);
   }
-  why_ = path_ + ": " + std::strerror(error);
-  if (ftruncate(lock_, 0) != 0) {
-    why_ += ", and it cannot be emptied again";
-  }
-  return false;
+  mapped = mapped.about(path_);
+  return ftruncate(lock_, 0) == 0
+             ? mapped
+             : Result(mapped.error(), mapped.text() + ", and it cannot be emptied again");
 }
 
 void RingDirectory::keep_lock() {

@@ -11,6 +11,7 @@
 #include <string>
 #include <sys/types.h>
 
+#include "plugin/result/result.h"
 #include "plugin/session/memory_share.h"
 
 namespace ringside::control {
@@ -22,18 +23,16 @@ class RingDirectory {
   RingDirectory& operator=(const RingDirectory&) = delete;
   ~RingDirectory();
 
-  /// Makes the directory, private to the user, and the journal in it, and locks the journal. False
-  /// if there is no such parent, or no permission; why() has the reason.
-  bool create(const std::string& parent, const std::string& stem);
+  /// Makes the directory, private to the user, and the journal in it, and locks the journal.
+  /// Fails with the system's error, for instance if there is no such parent, or no permission.
+  Result create(const std::string& parent, const std::string& stem);
 
-  /// Then maps the journal, if there is memory for it beside NCCL's own. Else false; why() has the
-  /// reason.
-  bool map_journal(const MemoryWanted& wanted);
+  /// Then maps the journal. Fails with ENOSPC if there is no memory for it beside NCCL's own, else
+  /// with the system's error.
+  Result map_journal(const MemoryWanted& wanted);
 
   bool is_open() const { return directory_ >= 0; }
   const std::string& path() const { return path_; }
-  /// Why there is no directory, or no journal: a path and an error, for people.
-  const std::string& why() const { return why_; }
   int descriptor() const { return directory_; }
   void* journal() const { return journal_; }  ///< NULL: there is none
   /// What this process may take there; all zeros without a journal.
@@ -54,9 +53,9 @@ class RingDirectory {
   static std::size_t count_left_over(const std::string& parent, std::size_t& bytes);
 
  private:
-  bool fail(const std::string& what, int error);
+  Result fail(int error);
 
-  std::string path_, why_;
+  std::string path_;
   int directory_ = -1;
   int lock_ = -1;  ///< the journal's descriptor; closing it ends the lock
   pid_t owner_ = 0;

@@ -169,8 +169,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   recover::JournalImage journal;
   std::vector<recover::RingImage> rings(1);
-  if (!recover::read_journal(std::as_bytes(std::span(journal_words)), journal).empty() ||
-      !recover::read_ring(std::as_bytes(std::span(ring_words)), rings[0]).empty()) {
+  if (!recover::read_journal(std::as_bytes(std::span(journal_words)), journal).is_ok() ||
+      !recover::read_ring(std::as_bytes(std::span(ring_words)), rings[0]).is_ok()) {
     return 0;
   }
   Nowhere nowhere;

@@ -18,7 +18,7 @@ ROOMS = {
     "plugin/threads": [],
     "plugin/abi": ["plugin/record"],
     "plugin/assemble": ["plugin/record", "plugin/threads"],
-    "plugin/journal": ["plugin/assemble", "plugin/record", "plugin/threads"],
+    "plugin/journal": ["plugin/assemble", "plugin/record", "plugin/result", "plugin/threads"],
     "plugin/export": ["plugin/assemble", "plugin/record", "plugin/result"],
     "plugin/topology": [],
     "plugin/nvtx": ["plugin/assemble", "plugin/record"],
