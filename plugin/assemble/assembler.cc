@@ -23,7 +23,7 @@ std::size_t index_of(EventType type) {
 
 }  // namespace
 
-// What is known before the records.
+// Facts besides the records.
 
 void Assembler::open_communicator(const Communicator& opened) {
   Communicator& communicator = communicators_.open(opened);
@@ -52,7 +52,7 @@ void Assembler::lose_places(std::int64_t ts_ns) {
   }
 }
 
-// A record comes.
+// Records.
 
 std::uint64_t Assembler::record(const RecordView& view, std::uint64_t operation) {
   if (view.kind == RecordKind::kName) {
@@ -140,7 +140,7 @@ std::optional<std::uint64_t> Assembler::state(const RecordView& view) {
 std::optional<std::uint64_t> Assembler::stop(const RecordView& view) {
   Event* const event = events_.find(view.id);
   if (event == nullptr || Calls::has_ended(*event)) {
-    return std::nullopt;  // NCCL stops some calls again
+    return std::nullopt;  // NCCL stops some calls twice
   }
   ++event->joined;
   const std::uint64_t operation = event->operation;
@@ -204,8 +204,8 @@ void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
   const BuiltOperation built(open, gpu_clocks_, progress_);
   const Operation& operation = built.operation;
   write_changed_fits();
-  // Memory may be too short for what comes before the rows. Once they are written, the operation
-  // must be finished, or it would be written again.
+  // The calls before write() may throw std::bad_alloc. The operation must be finished before its
+  // rows are written, or they could be written twice.
   progress_.add(open, built.extent, operation.state == OperationState::kCompleted);
   operations_.set_finished(open, now_ns);
   operations_written_ +=
@@ -253,7 +253,7 @@ void Assembler::forget_finished(std::int64_t now_ns) {
   }
 }
 
-// Too much is kept.
+// Limits and eviction.
 
 void Assembler::keep_limits(std::int64_t now_ns) {
   if (orphans_.size() > limits_.orphans) {
@@ -310,7 +310,7 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
       finish(*operation, now_ns);
     }
     if (has_ended) {
-      return;  // it stays known for what comes late, as all finished operations
+      return;  // it stays known for late records, like every finished operation
     }
   } else if (record::is_call(event.type) && !called.has_child && !called.call.captured) {
     write_api_operation(called, calls_.is_in_flight(called));
@@ -318,7 +318,7 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
   events_.erase(id);
 }
 
-// What is asked meanwhile, and the end.
+// Questions, events in flight, and the end.
 
 void Assembler::answer(std::span<Question> questions) const {
   answer_questions(questions, events_, operations_, orphans_.ids());
@@ -351,11 +351,11 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     BuiltOperation built(open, gpu_clocks_, progress_);
     write_changed_fits();
     Operation& operation = built.operation;
-    // What was seen to end is over, but for the wait for what may come late.
+    // An operation that was seen to end is not in flight: it only waits for late records.
     operation.in_flight |= open.expects_kernels && operation.state != OperationState::kCompleted;
     Tally tally = open.tally;
     if (const Event* const enqueue = events_.find(open.event)) {
-      tally.joined = enqueue->joined;  // states, of an enqueue that has not stopped
+      tally.joined = enqueue->joined;  // an open enqueue may have had states
     }
     written += built.write(rows, communicators_.of(operation.context), tally) ? 1 : 0;
   });
@@ -370,7 +370,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
 
 void Assembler::close(std::int64_t now_ns) {
   user_marks_.take(kForEver);
-  retry_orphans(kForEver);  // nothing comes any more for which they could wait
+  retry_orphans(kForEver);  // no record comes any more for which they could wait
   settle(now_ns);
   operations_written_ += write_in_flight(sink_, now_ns);
   user_marks_.clear();

@@ -2,17 +2,17 @@
 //
 // Turns records into finished events and operations.
 //
-// Records are to come in order of time, as far as that is known. A state or stop whose event is not
-// known, and a start whose parent is not, wait a second for it (Orphans); then the former is
-// counted as stale and the latter goes on without a parent.
+// Records must come in the order of time as far as it is known. A state or a stop waits up to a
+// second for its event, and a start waits as long for its parent (Orphans). After that second the
+// state or stop is counted as stale, and the start is taken without a parent.
 //
-// What is kept is bounded (AssemblerLimits), whatever NCCL leaves open and whatever is lost: beyond
-// the bounds the oldest event is written as it is, marked in flight, and what comes for it later is
-// stale.
+// The memory is bounded (AssemblerLimits), even if stops are lost or NCCL never stops an event.
+// Beyond the bounds the oldest events are evicted: an open one is written as in flight, and a state
+// or stop that comes for it later is stale.
 //
-// Each part of the work has a class of its own, with its own tables. This class says what happens
-// when, and only it writes operations, kernels and GPU clock fits. Used by one thread. Throws only
-// std::bad_alloc.
+// Each part of the work has a class and tables of its own. This class decides their order, and it
+// alone writes operations, kernel channels and GPU clock fits. Used by one thread. Throws only
+// bad_alloc.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ASSEMBLER_H
 
@@ -47,24 +47,24 @@
 
 namespace ringside::assemble {
 
-/// Callbacks on this side of the rings, by event type.
+/// Counts of the callbacks that were read from the rings, by event type.
 struct AssemblerCounts {
   TypeCounts consumed{};
   TypeCounts stale{};
   TypeCounts dropped_memory{};
   TypeCounts sampled_out{};
-  /// Of evicted events, not callbacks: they were open, and written as they were.
+  /// The number of evicted events, not of callbacks.
   TypeCounts given_up{};
 };
 
-/// How much is kept at most; together some 250 MB.
+/// The most that is kept. All limits together come to some 250 MB.
 struct AssemblerLimits {
-  /// Begun, and not written or still referred to. From eight ninths of it on the oldest are
-  /// evicted, in portions.
+  /// Events that have begun, and are not written yet or are still referred to. Eviction of the
+  /// oldest begins, in portions, at eight ninths of this number.
   std::size_t events = (1U << 18) + (1U << 15);
-  std::size_t finished = 1U << 15;  ///< operations that are over and wait for late events
-  std::size_t captured = 1U << 15;  ///< calls in CUDA graphs, to which replays refer
-  std::size_t orphans = 1U << 16;   ///< records whose event has not come
+  std::size_t finished = 1U << 15;  ///< finished operations, kept for late records
+  std::size_t captured = 1U << 15;  ///< calls captured in CUDA graphs, to which replays refer
+  std::size_t orphans = 1U << 16;   ///< records that wait for their event or parent
 };
 
 class Assembler {
@@ -72,39 +72,38 @@ class Assembler {
   explicit Assembler(Sink& sink, const AssemblerLimits& limits = {})
       : sink_(sink), limits_(limits), eviction_(limits.events) {}
 
-  /// A communicator was created. Contexts are numbered from 1; gaps are filled with unknown ones.
+  /// Adds a communicator. Contexts are numbered from 1; a missing one gets an unknown communicator.
   void open_communicator(const Communicator& communicator);
   void close_communicator(std::uint32_t context, std::int64_t ts_ns);
   const std::vector<Communicator>& communicators() const { return communicators_.all(); }
 
-  /// From here on operations that begin belong to this window.
+  /// Operations that begin at `start_ns` or later belong to this window.
   void open_window(std::uint32_t number, std::int64_t start_ns) {
     history_.open_window(number, start_ns);
   }
 
-  /// Leaves out what the sampling does not choose, from the first operation on. `base_ns` is the
-  /// start of the trace's time line since the epoch.
+  /// Sets which operations are sampled out. Must be called before the first operation. `base_ns` is
+  /// the start of the trace's time line, since the epoch.
   void set_sampling(const Sampling& sampling, std::int64_t base_ns) {
     sampler_.set(sampling, base_ns);
   }
-  /// From then on sends and receives are no longer counted as their peers count them (some were not
-  /// recorded): all are kept, until there are communicators that are newer than the next expect().
+  /// From `ts_ns` on, a rank's count of sends and receives may differ from its peers' counts. So
+  /// all are kept, except in communicators that are opened after the next expect() with P2p events.
   void lose_places(std::int64_t ts_ns);
 
-  /// What is asked for (bits of record::EventType) from then on, so that operations wait for their
-  /// descendants. NCCL reads its mask when a call begins, and so does each operation; in the order
-  /// of time.
+  /// NCCL is asked for the events `types` (bits of record::EventType) from `since_ns` on, so
+  /// operations wait for such events. An operation depends on the types at the moment when NCCL
+  /// read its activation mask for it. Calls must come in the order of time.
   void expect(std::uint32_t types, std::int64_t since_ns = kUnknownTime);
 
-  /// Takes a record. Returns the number of the operation that it belongs to; 0 if there is none, or
-  /// if that is not known yet. `operation` is the number that this record was given before, by an
-  /// assembler that is gone; 0: none.
+  /// Takes a record. Returns the number of its operation; 0 if it has none or it is not known yet.
+  /// For recovery, `operation` is the number that the dead process gave to this record; 0: none.
   std::uint64_t record(const RecordView& view, std::uint64_t operation = 0);
 
-  /// Says of each whether it is still needed.
+  /// Sets in each question whether the record is still needed.
   void answer(std::span<Question> questions) const;
 
-  /// What has been learnt of a GPU's clock before.
+  /// Sets the fit of a GPU's clock that a dead process had, for recovery.
   void seed_gpu_clock(std::uint32_t context, const GpuClockFit& fit) {
     gpu_clocks_.seed(context, fit);
   }
@@ -114,50 +113,50 @@ class Assembler {
   void set_next_operation(std::uint64_t number) { operations_.set_next_number(number); }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
 
-  /// What the application marks; of each thread in the order of time. Ranges wait until
-  /// take_marks(), or a later record of their thread, so that both are in order.
+  /// Takes a mark of the application, or the begin or end of a range. Those of a thread must come
+  /// in the order of time. A range waits until take_marks() or a later record of its thread, so
+  /// that ranges and records are in order.
   void mark(UserMark mark) { user_marks_.add(std::move(mark)); }
-  /// All records that are older have been given.
+  /// All records up to `until_ns` have been given: writes the ranges that waited for them.
   void take_marks(std::int64_t until_ns) { user_marks_.take(until_ns); }
-  /// How many of them no longer wait.
+  /// The number of marks, range begins and range ends that no longer wait.
   std::uint64_t marks_taken() const { return user_marks_.taken(); }
-  /// Ranges that are not in the trace, since too many were open.
+  /// The number of ranges that are not in the trace because too many were open.
   std::uint64_t ranges_left_out() const { return user_marks_.not_kept(); }
 
-  /// Finishes what is finished at this time. To be called now and then.
+  /// Writes the operations and calls that are finished at `now_ns`. Must be called regularly.
   void settle(std::int64_t now_ns);
 
-  /// Hands what is not finished to `sink`, marked so, and keeps it. Returns the number of
-  /// operations.
+  /// Writes what is in flight to `sink`, marked so, and keeps it. Returns the number of operations.
   std::uint64_t write_in_flight(Sink& sink, std::int64_t now_ns);
 
-  /// Of each communicator the first operation in flight, if it has been its turn since `until_ns`
-  /// or longer. Those of which only the enqueue was seen are not among them, unless the call has
-  /// not returned; nor are calls of which NCCL tells nothing more (OperationKind::kApi).
+  /// Returns the first operation in flight of each communicator, if its turn came at `until_ns` or
+  /// before. Operations of which only the enqueue was seen are excluded, unless the call has not
+  /// returned. So are operations that consist of a call alone (OperationKind::kApi).
   std::vector<InFlight> in_flight_since(std::int64_t until_ns) const {
     return find_in_flight(until_ns, operations_, events_, slices_);
   }
-  /// By context, of all operations of which something below the call is open. Communicators without
-  /// any are not among them.
+  /// Returns the totals, by context, of the operations that have an open event below the call. A
+  /// communicator without such an operation has no entry.
   std::map<std::uint32_t, InFlightTotal> in_flight_totals() const {
     return sum_in_flight(operations_);
   }
 
-  /// Hands what is not finished to the sink and forgets it: nothing comes any more.
+  /// Writes what is in flight and forgets it. No record may come after this.
   void close(std::int64_t now_ns);
 
   const AssemblerCounts& counts() const { return counts_; }
   std::uint64_t operations() const { return operations_written_; }
-  /// Events and ranges that are kept now.
+  /// The number of events and ranges that are kept now.
   std::size_t held_events() const {
     return events_.size() + operations_.kept_kernels() + user_marks_.open_ranges();
   }
-  /// Threads whose slices are known now.
+  /// The number of threads whose slices are kept.
   std::size_t known_threads() const { return slices_.known_threads(); }
 
  private:
-  // Joins a record to its event. Returns the number of the operation, 0 for none; nothing if the
-  // event or its parent is not known.
+  // Joins a record to its event. Returns the number of the event's operation, 0 for none, or
+  // nothing if the event or its parent is not known.
   std::optional<std::uint64_t> join(const RecordView& view, std::uint64_t given_operation,
                                     bool is_last_try);
   std::optional<std::uint64_t> start(const RecordView& view, std::uint64_t given_operation,

@@ -56,7 +56,7 @@ void BuiltOperation::place_kernels(GpuClocks& gpu_clocks, const Progress& progre
   }
   for (KernelRow& row : kernels_) {
     if (row.rejected.empty() && row.gpu_start != 0) {
-      // Nothing tells which of the stamps are the operation's own.
+      // It is not known which of the stamps are the operation's own.
       row.rejected = "stamps of several kernels";
       row.start_ns = row.callback_start_ns;
       row.end_ns = row.callback_stop_ns;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of an operation. Its kernel's channels are put on the time line, and its own times rest
-// on the best that is known: GPU stamps, else the network, else the queue of the proxy thread.
+// The rows of an operation and of its kernel channels. The GPU stamps of the channels are mapped to
+// the trace's time line. The operation's own times come from the best source there is: GPU stamps,
+// else the network's transfers, else the begin and end of its proxy operations.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_BUILT_OPERATION_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_BUILT_OPERATION_H
 
@@ -14,23 +15,23 @@
 
 namespace ringside::assemble {
 
-/// Not to be used after the operation that it is made of has changed.
+/// Valid until the OpenOperation that it was made from changes.
 class BuiltOperation {
  public:
   BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks, const Progress& progress);
 
-  /// Writes the operation and its kernels. Returns whether they are in the trace. An operation in
-  /// flight always is, whatever the sampling says.
+  /// Writes the operation and its kernel channels. Returns whether they are in the trace. Sampling
+  /// leaves out only operations that are not in flight.
   bool write(RowWriter& rows, const Communicator& communicator, const Tally& tally) const;
 
   Operation operation;
-  KernelExtent extent;  ///< of its kernels, with stamps that may be those of others
+  KernelExtent extent;  ///< its kernel channels' extent, even by another kernel's stamps
 
  private:
   void place_kernels(GpuClocks& gpu_clocks, const Progress& progress);
 
   const OpenOperation& open_;
-  std::vector<KernelRow> kernels_;  // as OpenOperation::kernels
+  std::vector<KernelRow> kernels_;  // in the order of OpenOperation::kernels
 };
 
 }  // namespace ringside::assemble

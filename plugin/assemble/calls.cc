@@ -10,8 +10,8 @@ namespace {
 
 using record::EventType;
 
-// After its group has ended, a call's Coll or P2p comes within microseconds, except where another
-// thread launches for it.
+// How long an ended call waits for its Coll or P2p after its group has ended. Microseconds are
+// usual, but another thread may launch for the call.
 constexpr std::int64_t kLaunchWait_ns = 2'000'000'000;
 
 CallEvent* called_of(Event* event) {
@@ -62,10 +62,10 @@ Calls::Surroundings Calls::join(const RecordView& view, OpenOperation& open) {
   if (around.group != nullptr && around.group->type == EventType::kGroup) {
     made.group = std::get<CallEvent>(around.group->data).call.id;
   }
-  // NCCL 2.26 to 2.30 (group.cc, enqueue.cc) launch a kernel just before they begin its Group,
-  // Colls and P2ps on the same thread. So it can have started before these, but not before what the
-  // thread did before the launch. The kernels of a graph, and those behind one, wait for the
-  // callback in which these events are made.
+  // NCCL 2.26 to 2.30 (group.cc, enqueue.cc) launches a kernel just before it starts the kernel's
+  // Group, Coll and P2p events on the same thread. So the kernel can have started before these
+  // events, but not before the thread's last callback ahead of the launch. The kernel of a CUDA
+  // graph, and a kernel behind one, waits for the callback in which NCCL makes these events.
   open.earliest_ns = slices_.before_launch_ns(view.tid);
   Event* const parent = events_.find(coll.parent);
   if (parent != nullptr && record::is_call(parent->type)) {
@@ -75,7 +75,7 @@ Calls::Surroundings Calls::join(const RecordView& view, OpenOperation& open) {
     called.has_child = true;
     called.child = made.number;
     open.call = coll.parent;
-    // The user's own count and datatype; the Coll's may have been rewritten to bytes.
+    // The API call has the user's count and datatype. NCCL may rewrite those of the Coll to bytes.
     made.count = called.call.count;
     made.datatype = called.call.datatype;
     made.stream = called.call.stream;
@@ -90,9 +90,8 @@ Calls::Surroundings Calls::join(const RecordView& view, OpenOperation& open) {
   } else if (made.kind == OperationKind::kColl && count_is_in_bytes(made.func)) {
     made.datatype = "bytes";
   }
-  // NCCL reads its activation mask at the start of the GroupApi (up to 2.25 of the Group), and
-  // keeps what it has read for the operation and for its proxy operations (observed with 2.30.7);
-  // for a captured call it keeps that for all replays.
+  // NCCL reads its activation mask at the start of the GroupApi (up to 2.25, of the Group). The
+  // value holds for the operation, its proxy operations (observed with 2.30.7) and all replays.
   around.mask_read_ns = made.enqueue_start_ns;
   const auto include_start = [&](Event* of) {
     if (const CallEvent* const called = called_of(of)) {
@@ -168,8 +167,8 @@ void Calls::stop(const RecordView& view, Event& event, bool is_sampling) {
   }
 }
 
-// NCCL enqueues after the call, and launches before it enqueues, so it is not known yet which
-// operations are kept.
+// NCCL enqueues an operation after the API call, and launches its kernel before it enqueues. So at
+// the end of a call or a launch, sampling may not have decided about the operation yet.
 bool Calls::must_be_held(record::EventId id, const CallEvent& called) {
   if (record::is_call(called.call.type)) {
     return !called.has_child && !called.call.captured;
@@ -200,9 +199,8 @@ void Calls::write(const Event& event) {
     const CallEvent* const group = called_of(events_.find(called.parent));
     is_sampled_out = group != nullptr && has_none_kept(*group);
   }
-  // The sink does not learn of an enqueue that is sampled out. If the process dies before the
-  // operation is sampled out as well, recovery writes the operation, and with it this end of its
-  // arrow.
+  // The sink is not told of a sampled-out enqueue. If the process dies before the operation is
+  // sampled out too, recovery writes the operation, and needs the enqueue as one end of its arrow.
   if (!is_sampled_out || !record::is_coll_like(event.type)) {
     rows_.write(&called.call, tally(event), is_sampled_out);
   }
@@ -259,7 +257,7 @@ void Calls::forget(record::EventId id, std::int64_t now_ns) {
   if (call.captured) {
     return;
   }
-  if (call.end_ns == kUnknownTime) {  // a full ring has lost its end
+  if (call.end_ns == kUnknownTime) {  // its stop was lost, since a ring was full
     const Call open = open_row(id, *event, now_ns);
     rows_.write(&open, tally(*event));
     slices_.drop(call.tid, id);
@@ -271,7 +269,7 @@ void Calls::forget_oldest_captured() {
   const record::EventId id = captured_.front();
   const Event* const oldest = events_.find(id);
   if (oldest != nullptr && !has_ended(*oldest)) {
-    captured_.push_back(id);  // its turn comes, or it is evicted
+    captured_.push_back(id);  // it is tried again later, unless it is evicted
   } else {
     events_.erase(id);
   }

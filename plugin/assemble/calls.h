@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Calls on the application's threads: GroupApi, CollApi, P2pApi, KernelLaunch and Group events, and
-// the enqueues of operations. With sampling, a call is written when it is known whether one of its
-// operations is. Used by one thread.
+// the enqueues of operations. With sampling, an ended call is held until it is known whether one of
+// its operations is kept. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_CALLS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_CALLS_H
 
@@ -26,59 +26,58 @@ class Calls {
   Calls(Events& events, ThreadSlices& slices, RowWriter& rows)
       : events_(events), slices_(slices), rows_(rows) {}
 
-  /// A call has begun, but for the enqueue of an operation.
+  /// A call has begun. Enqueues begin with start_enqueue() instead.
   void start(const RecordView& view, const NameTable& names);
 
-  /// Around the enqueue of an operation.
+  /// The calls around the enqueue of an operation.
   struct Surroundings {
-    Event* group = nullptr;  ///< NULL: it is not known
-    Event* call = nullptr;   ///< the user's; NULL: it is not known
+    Event* group = nullptr;  ///< NULL: not known
+    Event* call = nullptr;   ///< the API call; NULL: not known
     bool is_first_of_call = true;
     std::int64_t enqueue_start_ns = kUnknownTime;
     std::int64_t mask_read_ns = kUnknownTime;  ///< when NCCL read its activation mask for it
   };
-  /// The enqueue of this operation has begun: adds to the operation what its call and its group
-  /// say.
+  /// The enqueue of an operation has begun. Adds to `open` what its API call and its group tell.
   Surroundings join(const RecordView& view, OpenOperation& open);
-  /// Tells the calls around an operation whether sampling keeps it. Calls are kept with their
-  /// operation, and groups with any of theirs.
+  /// Tells the calls around an operation whether it is kept. A call is kept if one of its
+  /// operations is.
   void count_operation(const Surroundings& around, bool is_kept);
   /// Makes the event of an enqueue.
   void start_enqueue(const RecordView& view, const Operation& operation, std::int64_t start_ns);
 
-  /// A call has ended. It is written, unless sampling may keep it out and this is not known yet.
-  /// Erases the event if nothing will refer to it.
+  /// A call has ended. Writes it, or holds it while sampling may still leave it out. Erases the
+  /// event if nothing will refer to it.
   void stop(const RecordView& view, Event& event, bool is_sampling);
   static bool has_ended(const Event& event) {
     const auto* const called = std::get_if<CallEvent>(&event.data);
     return called != nullptr && called->call.end_ns != kUnknownTime;
   }
 
-  /// Calls write(const CallEvent&, bool in_flight) with each call that has no operation, but for
-  /// captured ones: NCCL tells nothing of it but the call.
+  /// Calls write(const CallEvent&, bool in_flight) with each API call that has no operation, except
+  /// captured calls. NCCL reports nothing more of such a call.
   template <typename Write>
   void for_each_childless(Write write) const;
-  /// The same with those of which no operation can come any more. Forgets these calls.
+  /// Does the same with the calls for which no operation can come any more, and forgets them.
   template <typename Write>
   void settle(std::int64_t now_ns, Write write);
-  /// An operation that consists of nothing but its call.
+  /// Makes an operation that consists of a call alone.
   static Operation api_operation(const CallEvent& called, std::uint64_t number);
-  /// Whether the call has not returned, or the group in which it was made.
+  /// Whether the call, or the group in which it was made, has not returned.
   bool is_in_flight(const CallEvent& called) const {
     return called.call.end_ns == kUnknownTime || is_in_group(called);
   }
 
-  /// Writes a call that has ended, if it is held.
+  /// Writes an ended call if it is held.
   void release(Event& event);
   /// The row of a call that has not ended, marked in flight.
   Call open_row(record::EventId id, const Event& event, std::int64_t now_ns) const;
-  /// The callbacks of an enqueue are accounted for with the operation's line.
+  /// The callbacks that the row stands for. Those of an enqueue are counted with the operation.
   static Tally tally(const Event& event) {
     return record::is_coll_like(event.type) ? Tally{} : event.tally();
   }
-  /// The operation of this call is forgotten, and with it the call, unless it was captured.
+  /// Forgets a call together with its operation, unless the call was captured.
   void forget(record::EventId id, std::int64_t now_ns);
-  /// Forgets captured calls beyond so many, the oldest first.
+  /// Forgets the oldest captured call if there are more than `most`.
   void keep_captured(std::size_t most) {
     if (captured_.size() > most) {
       forget_oldest_captured();

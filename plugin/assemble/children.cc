@@ -42,7 +42,7 @@ StepEvent step_event(const ChildRow& common, const RecordView& view, Event* abov
     made.row.channel = proxy.row.channel;
     made.row.peer = proxy.row.peer;
     made.row.is_send = proxy.row.is_send;
-    // The steps of a foreign operation come with its foreign context.
+    // A step of a foreign proxy operation has the foreign context.
     made.row.context = proxy.row.context;
     made.proxy_op = view.payload.step.parent;
     proxy.steps.push_back(view.id);
@@ -204,7 +204,7 @@ OpenOperation* Children::stop(const RecordView& view, Event& event) {
 }
 
 void Children::stop_proxy_op(ProxyOpEvent& proxy, const Event& event, std::int64_t ts_ns) {
-  // NCCL 2.24 to 2.26 never stop many receiving steps; they end with their proxy operation.
+  // NCCL 2.24 to 2.26 never stops many receiving steps. They end with their proxy operation.
   for (const EventId id : proxy.steps) {
     if (Event* const found = events_.find(id)) {
       auto& step = std::get<StepEvent>(found->data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens below the calls: proxy operations and their steps, kernel channels, and the events
-// of network plugins, copy engines and proxy threads. Used by one thread.
+// The events below the calls: proxy operations and their steps, kernel channels, and the events of
+// network plugins, copy engines and proxy threads. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_CHILDREN_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_CHILDREN_H
 
@@ -20,16 +20,15 @@ class Children {
   Children(Events& events, Operations& operations, GpuClocks& gpu_clocks, RowWriter& rows)
       : events_(events), operations_(operations), gpu_clocks_(gpu_clocks), rows_(rows) {}
 
-  /// An event has begun. Returns the number of the operation that it belongs to: its parent's, or,
-  /// where that is not known, the one that the record was given before; 0: none.
+  /// An event has begun. Returns the number of its operation, which is its parent's, or
+  /// `given_operation` if the parent is not known; 0: none.
   std::uint64_t start(const RecordView& view, std::uint64_t given_operation);
   void state(const RecordView& view, Event& event);
-  /// An event has ended: writes its row, and those of its steps that NCCL never stops. A kernel's
-  /// row is not written: its stamps are placed with its operation's. Returns the operation that the
-  /// event belongs to; NULL: none.
+  /// An event has ended. Writes its row, and for a proxy operation the rows of its open steps. The
+  /// caller writes the row of a kernel channel. Returns the event's operation; NULL: none.
   OpenOperation* stop(const RecordView& view, Event& event);
 
-  /// Hands the row of an event that has not ended to `sink`, marked in flight.
+  /// Writes the row of an open event to `sink`, marked in flight.
   static void write_open(Sink& sink, const Event& event, std::int64_t now_ns);
 
  private:

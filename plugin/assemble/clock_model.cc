@@ -12,20 +12,19 @@ namespace ringside::assemble {
 namespace {
 
 constexpr std::uint64_t kSecond_ns = 1'000'000'000;
-// Records are converted soon after they were made; older knots than this are never asked for.
+// The limit of knots_. Ticks are converted soon after they are read, so older knots are not needed.
 constexpr std::size_t kMostKnots = 4096;
-// Of a stretch, in ticks and in nanoseconds: the product of two such is below 2^64.
+// The longest stretch, in ticks and in nanoseconds, for which a product of both is below 2^64.
 constexpr std::uint64_t kShort = 0xFFFFFFFF;
 
-// A deviation of the counter from CLOCK_MONOTONIC that is less is no step, but interpolated over.
+// A smaller deviation of the counter from CLOCK_MONOTONIC is interpolated; it is no step.
 constexpr double kLeastStep_ns = 1e6;
-// By how much the rate may change, and how wrong the first guess of it may be.
+// The largest relative change of a known rate, and the largest relative error of the first guess.
 constexpr double kMostSlew = 0.25;
 constexpr double kMostGuess = 8;
-// A rate is known from so many times the uncertainty of its two readings on.
+// The rate is known once its two readings are apart by this many times their uncertainty.
 constexpr std::uint64_t kRateSpan = 32;
-// A thread that is held up between the reading of its ticks and the storing of its record is not
-// held up for longer.
+// The longest time that a thread may take between reading its ticks and storing its record.
 constexpr std::int64_t kLatest_ns = 10'000'000'000;
 
 }  // namespace
@@ -50,8 +49,7 @@ std::optional<ClockStep> ClockModel::add(const record::ClockReading& reading) {
   const auto elapsed_ns = static_cast<double>(now_ns - last.ns);
   const auto went = static_cast<std::int64_t>(reading.ticks + offset_ - last.ticks);
   const double size_ns = static_cast<double>(went) / ticks_per_ns_ - elapsed_ns;
-  // Neither the kernel, which slews CLOCK_MONOTONIC by up to a tenth, nor the readings' own
-  // uncertainty is a step.
+  // Slewing of CLOCK_MONOTONIC (up to a tenth) and the readings' uncertainty are no step.
   const double tolerance_ns =
       kLeastStep_ns + static_cast<double>(reading.uncertainty_ns + last_uncertainty_ns_);
   const double slew_ns = elapsed_ns * (rate_known_ ? kMostSlew : kMostGuess);
@@ -67,10 +65,10 @@ std::optional<ClockStep> ClockModel::add(const record::ClockReading& reading) {
     knot.ticks = last.ticks + std::max<std::uint64_t>(expected, 1);
   }
   if (knots_.size() == kMostKnots) {
-    // The first stays: it carries the long baseline.
+    // The first knot stays, so that ticks before the kept knots are still interpolated.
     knots_.erase(knots_.begin() + 1, knots_.begin() + kMostKnots / 2);
   }
-  knots_.push_back(knot);  // what may throw comes first
+  knots_.push_back(knot);  // this may throw, so it precedes the changes below
   if (is_step) {
     ++steps_;
     step_ = {static_cast<std::int64_t>(size_ns), last.ns, now_ns};
@@ -92,14 +90,14 @@ std::optional<ClockStep> ClockModel::add(const record::ClockReading& reading) {
 }
 
 bool ClockModel::is_behind_step(std::uint64_t ticks) const {
-  // Ticks are taken for those of the side to whose last known ticks they are nearer.
+  // Ticks are assigned to the side of the step on which the nearest known ticks were read.
   if (steps_ == 0) {
     return true;
   }
   if (step_.size_ns > 0) {
     return ticks > std::midpoint(ticks_after_, ticks_before_);
   }
-  // The counter stepped back, and sooner or later comes to the same ticks again.
+  // After a step back, the counter sooner or later reaches the same ticks again.
   const bool comes_again = last_ticks_ != ticks_before_ && last_ticks_ >= ticks_after_;
   if (comes_again || knots_.back().ns - step_.before_ns > kLatest_ns) {
     return true;
@@ -121,8 +119,8 @@ std::int64_t ClockModel::ns_of_steady(std::uint64_t ticks) const {
   if (knots_.size() == 1) {
     return knots_.front().ns;
   }
-  // The stretch that ends at the first knot not before `ticks`; before the first and after the last
-  // knot the nearest stretch is extended. Mostly it is the last one: records are young.
+  // Finds the stretch that ends at the first knot not before `ticks`, mostly the last stretch.
+  // Ticks before the first or after the last knot use the nearest stretch.
   const auto last = knots_.end() - 1;
   const auto end =
       ticks > (last - 1)->ticks
@@ -134,7 +132,7 @@ std::int64_t ClockModel::ns_of_steady(std::uint64_t ticks) const {
   const std::uint64_t span_ticks = b.ticks - a.ticks;
   const auto span_ns = static_cast<std::uint64_t>(b.ns - a.ns);
   if (ticks >= a.ticks && ticks <= b.ticks && span_ticks <= kShort && span_ns <= kShort) {
-    // Within a short stretch, which is the rule, the product fits into 64 bits.
+    // The usual case: in a short stretch the product fits into 64 bits.
     const std::uint64_t delta_ns = (ticks - a.ticks) * span_ns / span_ticks;
     return std::max<std::int64_t>(a.ns + static_cast<std::int64_t>(delta_ns), 0);
   }

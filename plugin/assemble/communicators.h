@@ -17,21 +17,22 @@ class Communicators {
  public:
   Communicators() : all_(1) {}
 
-  /// A communicator was created. Contexts are numbered from 1; a gap is filled with unknown ones.
+  /// Contexts are numbered from 1; a missing one gets an unknown communicator.
   Communicator& open(const Communicator& opened);
-  /// NULL if there is no such communicator. Good until the next one is opened.
+  /// Returns NULL if there is none. The pointer is valid until the next open().
   Communicator* find(std::uint32_t context) {
     return context != 0 && context < all_.size() ? &all_[context] : nullptr;
   }
-  /// An unknown communicator if there is none of this context.
+  /// Returns an unknown communicator if the context has none.
   const Communicator& of(std::uint32_t context) const {
     return all_[context < all_.size() ? context : 0];
   }
-  /// By context. The first is no communicator.
+  /// All communicators, by context. The first entry is no communicator.
   const std::vector<Communicator>& all() const { return all_; }
 
-  /// Up to version 3 of the interface, NCCL tells rank, hash and name of a communicator with its
-  /// operations only. Returns the communicator if the record says something new of it, else NULL.
+  /// Takes a communicator's rank, hash and name from a record of an operation: up to version 3 of
+  /// the interface, NCCL reports them only there. Returns the communicator if it changed, else
+  /// NULL.
   const Communicator* learn(const RecordView& view, const NameTable& names);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the assembler keeps of an event between its first record and its line in the trace.
+// The state of an event between its first record and its line in the trace.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_EVENT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_EVENT_H
 
@@ -21,25 +21,25 @@ struct CallEvent {
   Call call;
   std::uint64_t user_tag = 0;
   record::EventId parent = 0;
-  std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first seen to have ended
+  std::int64_t group_gone_ns = kUnknownTime;  ///< when its GroupApi was first found to have ended
   bool has_child = false;                     ///< a Coll, P2p or CeColl came for it
   std::uint64_t child = 0;                    ///< the number of the last such operation
-  bool is_held = false;  ///< it has ended, and waits until it is known what sampling keeps
-  std::uint64_t kept = 0, sampled_out = 0;  ///< operations that were enqueued within a group
-  std::vector<record::EventId> launches;    ///< held ones of a group
+  bool is_held = false;  ///< it has ended, and waits for the decision of sampling
+  std::uint64_t kept = 0, sampled_out = 0;  ///< counts of a group's operations, by sampling
+  std::vector<record::EventId> launches;    ///< a group's KernelLaunch events that are held
 };
 
 struct ProxyOpEvent {
   ProxyOpRow row;
-  std::vector<record::EventId> steps;  ///< that have not stopped
-  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (native v1 to v3)
+  std::vector<record::EventId> steps;  ///< steps that have not stopped
+  std::uint64_t first_total = 0;       ///< NCCL's running totals of bytes (interface v1 to v3)
   std::uint64_t last_total = 0;
   bool has_total = false;
-  int steps_with_bytes = 0;  ///< that have stopped, and whose bytes are known
+  int steps_with_bytes = 0;  ///< stopped steps whose bytes are known
   std::uint64_t step_bytes = 0;
 
-  /// A state has come, with arguments. NCCL 2.23 to 2.26 count on over all operations of a channel
-  /// and peer: the first step that is posted still has the total of those before.
+  /// A state with arguments has come. NCCL 2.23 to 2.26 counts bytes over all operations of a
+  /// channel and peer, so the first posted step still has the total of the operations before.
   void enter(const record::StatePayload& args) {
     using record::EventState;
     const auto state = static_cast<EventState>(args.state);
@@ -57,7 +57,7 @@ struct ProxyOpEvent {
     step_bytes += step.bytes;
     steps_with_bytes += step.has_bytes ? 1 : 0;
   }
-  /// Where not all steps were seen, their sum is not what the operation has moved.
+  /// The sum of the steps' bytes is used only if all steps were seen.
   void stop(std::int64_t ts_ns) {
     row.end_ns = ts_ns;
     row.has_bytes = has_total || (steps_with_bytes > 0 && steps_with_bytes >= row.steps);
@@ -68,16 +68,15 @@ struct ProxyOpEvent {
 struct StepEvent {
   StepRow row;
   record::EventId id = 0;
-  record::EventId proxy_op = 0;  ///< 0: not known, or it has stopped
-  /// The first three are those of a send, the others those of a receive.
+  record::EventId proxy_op = 0;  ///< 0: it is not known, or has stopped
+  /// The phases of a send, then those of a receive.
   enum Phase : std::uint8_t { kSendGpu, kSendPeer, kSend, kRecv, kRecvFlush, kRecvGpu, kPhases };
-  /// When it entered each phase: waiting for the GPU, for the peer, sending; receiving, flushing,
-  /// waiting for the GPU.
+  /// The time at which the step entered each phase. A send waits for the GPU, waits for the peer,
+  /// and transfers. A receive transfers, flushes, and waits for the GPU.
   std::array<std::int64_t, kPhases> entered{kUnknownTime, kUnknownTime, kUnknownTime,
                                             kUnknownTime, kUnknownTime, kUnknownTime};
 
-  /// A state has come. Returns whether it shows that the step's data moves or has moved: the step
-  /// no longer waits for the GPU or the peer.
+  /// A state has come. Returns whether it shows that the step's data moves or has moved.
   bool enter(const RecordView& view) {
     const Phase phase = phase_of(static_cast<record::EventState>(view.payload.state.state));
     if (phase == kPhases) {
@@ -85,8 +84,8 @@ struct StepEvent {
     }
     std::int64_t& first_ns = entered[phase];
     first_ns = first_ns == kUnknownTime ? view.ts_ns : std::min(first_ns, view.ts_ns);
-    // NCCL from 2.27 on (transport/net.cc) keeps one transSize for all steps of a proxy operation.
-    // It sets it just before these two states; with others comes what another step has left there.
+    // From 2.27 on, NCCL (transport/net.cc) has one transSize for all steps of a proxy operation,
+    // and sets it just before these two states. Other states may bring another step's value.
     const bool has_bytes = phase == kSend || phase == kRecvFlush;
     if (has_bytes && (view.flags & record::kFlagArgsNull) == 0) {
       row.bytes = view.payload.state.value;
@@ -94,11 +93,10 @@ struct StepEvent {
     }
     return phase == kSend || phase == kRecvFlush || phase == kRecvGpu;
   }
-  /// Says in the row where the time went: of a step in flight until this time, of another one until
-  /// its end, which is this time.
+  /// Splits the step's time into phases. `until_ns` is now for a step in flight, else its end.
   void split_time(std::int64_t until_ns) {
-    // The phase that a step in flight is in lasts until now. One that has stopped may have lost the
-    // state that would have ended it; how long it lasted is not known then.
+    // A step in flight is still in its last phase. A stopped step may have lost the state that
+    // ended a phase, and then the length of that phase is not known.
     const std::int64_t open_ns = row.in_flight ? until_ns : kUnknownTime;
     const auto first = [](std::int64_t a_ns, std::int64_t b_ns) {
       return a_ns != kUnknownTime ? a_ns : b_ns;
@@ -148,7 +146,7 @@ struct StepEvent {
 
 struct Event {
   record::EventType type = record::EventType::kUnknown;
-  std::uint32_t joined = 0;  ///< states and stops
+  std::uint32_t joined = 0;  ///< states and stops that were joined to it
   std::uint64_t operation = 0;
   bool sampled_out = false;
   std::variant<CallEvent, ProxyOpEvent, StepEvent, KernelRow, ControlRow, NetRow, CopyEngineRow>

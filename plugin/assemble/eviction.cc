@@ -8,7 +8,7 @@
 namespace ringside::assemble {
 namespace {
 
-// What has been written and is only remembered has bounds of its own.
+// Written calls and enqueues that are only kept for late records have limits of their own.
 bool can_be_evicted(const Event& event, const Operations& operations) {
   const auto* const called = std::get_if<CallEvent>(&event.data);
   if (called == nullptr) {
@@ -26,10 +26,10 @@ std::vector<record::EventId> Eviction::choose(const Events& events, const Operat
   const std::size_t wanted = std::max<std::size_t>(most_events_ / 256, 1);
   std::vector<record::EventId> oldest;
   oldest.reserve(wanted);
-  // What an earlier search passed over cannot be evicted any more.
+  // Events that an earlier search passed over cannot be evicted later either.
   const auto searched = events.from(searched_until_);
   auto at = searched ? searched : events.oldest();
-  // What is looked at soon is fetched: of the events ahead, and then of their operations.
+  // Prefetches the events ahead, and then their operations.
   constexpr std::size_t kAhead = 8;
   auto next = at, after_next = at;
   const auto fetch_operation = [&] {

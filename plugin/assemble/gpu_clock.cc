@@ -11,16 +11,17 @@ namespace {
 
 constexpr std::int64_t kBin_ns = 100'000'000;
 constexpr std::int64_t kHorizonBins = 3000;
-// Below this length a slope says more about lateness, some tens of microseconds, than about drift.
+// Over a shorter span, a slope shows lateness (some tens of microseconds) rather than drift.
 constexpr std::int64_t kLeastSpan_ns = 10'000'000'000;
-// How far samples that agree may be apart: as far as the lateness of callbacks differs on a busy
-// host, where the thread that polls has to wait for its turn.
+// The most by which two samples that agree may differ. On a busy host the lateness of callbacks
+// differs by as much, since the thread that polls must wait for a processor.
 constexpr double kAgree_ns = 1e7;
 constexpr std::size_t kConfirmations = 2;
-// Where they are looked for: in so many filled bins.
+// Confirmations are looked for in this many of the newest filled bins.
 constexpr std::size_t kNearBins = 64;
-// No drift comes to that within the horizon: the clock was set. If it was set back, its samples
-// look late at first; when all have done so for this long, and in so many bins, it is believed.
+// A larger change within the horizon is no drift: the clock was set. If it was set back, its
+// samples look late at first. The change is believed once the samples of kLeastSpan_ns, in
+// kStepBins bins or more, all look so.
 constexpr std::int64_t kStep_ns = 100'000'000;
 constexpr std::size_t kStepBins = 8;
 // Oscillators of GPUs and hosts differ by parts in a million; more is an artefact.
@@ -55,7 +56,7 @@ void GpuClock::add(std::uint64_t gpu_ns, std::int64_t host_ns) {
     bins_.push_back({number, {}});
   }
   Bin& bin = bins_.back();
-  // Operations that share a kernel bring the same stamp, which does not confirm itself.
+  // Operations that share a kernel bring the same stamp. A repeated stamp confirms nothing.
   const auto begin = bin.lowest.begin();
   const auto same = std::find_if(begin, begin + static_cast<std::ptrdiff_t>(bin.count),
                                  [&](const Point& of) { return of.gpu_ns == gpu_ns; });
@@ -156,11 +157,12 @@ void GpuClock::forget_before_step() {
     }
   }
   if (is_forward || is_back) {
-    seed_ = {};  // it is of the clock as it was
+    seed_ = {};  // the seed describes the clock before it was set
   }
 }
 
-// Before any is confirmed: where the lowest is alone, it may be ahead.
+// Returns the best guess while no sample is confirmed. A lowest sample without a near one may be
+// ahead of the clock, so the second lowest is returned then.
 GpuClock::Point GpuClock::likely_lowest() const {
   std::vector<Point> all;
   for (const Bin& bin : bins_) {
@@ -182,7 +184,7 @@ void GpuClock::compute() {
     }
   }
   if (points.empty() && has_line_) {
-    return;  // none is near any more: the line stands
+    return;  // no sample is believed any more, and the line stays
   }
   has_line_ = !points.empty();
   if (points.empty()) {
@@ -201,7 +203,7 @@ void GpuClock::compute() {
       std::size_t index;
     };
     std::vector<Vertex> hull;
-    // Over host times, which go on when the GPU's clock is set.
+    // The hull is over host times, which continue when the GPU's clock is set.
     for (std::size_t i = 0; i < points.size(); ++i) {
       const Vertex next{static_cast<double>(points[i].host_ns - origin.host_ns),
                         static_cast<double>(points[i].difference_ns - origin.difference_ns), i};
@@ -222,7 +224,7 @@ void GpuClock::compute() {
         const double slope = (hull[i].y - a.y) / (hull[i].x - a.x);
         const bool long_enough = hull[i].x - a.x >= static_cast<double>(kLeastSpan_ns) / 2;
         if (long_enough && std::abs(slope) <= kMostDrift) {
-          drift = slope / (1 - slope);  // per time of the GPU
+          drift = slope / (1 - slope);  // per GPU time instead of host time
           anchor = points[a.index];
         }
         break;

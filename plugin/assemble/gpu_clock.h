@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A GPU's clock against the time line.
+// Fits a GPU's clock to the trace's time line.
 //
-// Each callback that brings a GPU stamp g arrives at host time h = true host time of g + lateness,
-// with a lateness that is never negative and now and then small. The points (g, h - g) therefore
-// lie on or above the line that is sought, and the lower convex hull of them touches it. Of the
-// hull, the edge over the middle of the stretch is the line that has the least total distance to
-// all points (Zhang, Liu and Xia, INFOCOM 2002). Points are thinned to the lowest of each 100 ms,
-// and those older than five minutes are dropped, so that a slow change of the drift is followed.
+// A callback that brings a GPU stamp g arrives at host time h = true host time of g + lateness. The
+// lateness is never negative, and sometimes small. So the points (g, h - g) lie on or above the
+// wanted line, and their lower convex hull touches it. The hull's edge over the middle of the time
+// span is the line with the least total distance to all points (Zhang, Liu and Xia, INFOCOM 2002).
+// Points are thinned to the lowest of each 100 ms, and points older than five minutes are dropped,
+// so that the line follows a slow change of the drift.
 //
-// A stamp that lies ahead would pull the line down for all that follows. So a sample is believed
-// only if two others, with other stamps, agree with it to ten milliseconds and the likely drift.
-// What lies below the line and is not believed is counted. Where the believed samples have jumped
-// by more than any drift, the GPU's clock was set, and what was before is dropped. Used by one
-// thread.
+// A stamp that is ahead of the clock would pull the line down for all later times. So a sample is
+// believed only if two samples with other stamps agree with it, to ten milliseconds and the likely
+// drift. Samples below the line that are not believed are counted. If the believed samples leap by
+// more than any drift, the GPU's clock was set, and older samples are dropped. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_GPU_CLOCK_H
 
@@ -29,20 +28,20 @@ struct GpuClockFit {
   std::int64_t ts_ref_ns = 0;
   double drift = 0;
   std::uint64_t samples = 0;
-  std::uint64_t unconfirmed = 0;  ///< of these, ahead of the line and not believed
+  std::uint64_t unconfirmed = 0;  ///< the samples that are ahead of the line and not believed
 
   std::int64_t host_ns(std::uint64_t gpu_ns) const;
-  /// By how much host_ns() may be too early: by no more than the drift that is not in the fit has
-  /// added since the stamp that the line goes through. That stamp itself came late, never early.
+  /// The most by which host_ns() may be too early: the drift that the fit lacks, over the time
+  /// since the stamp that the line goes through. That stamp itself came late, never early.
   std::int64_t early_error_ns(std::uint64_t gpu_ns) const;
 };
 
 class GpuClock {
  public:
-  /// A stamp and the host time at which the callback brought it.
+  /// Adds a stamp and the host time at which its callback came.
   void add(std::uint64_t gpu_ns, std::int64_t host_ns);
 
-  /// What was learnt before: stands until samples of its own give a line that lies lower.
+  /// Sets an earlier fit. It is used until the samples give a lower line.
   void seed(const GpuClockFit& fit) {
     seed_ = fit;
     fit_ = fit;
@@ -50,7 +49,7 @@ class GpuClock {
 
   bool known() const { return seed_.samples + samples_ != 0; }
 
-  /// The line over all points so far. Only if known().
+  /// The line for all points so far. Requires known().
   const GpuClockFit& fit();
 
  private:
@@ -61,9 +60,9 @@ class GpuClock {
   };
   struct Bin {
     std::int64_t number;
-    std::array<Point, 4> lowest;  // of different stamps, the lowest first
+    std::array<Point, 4> lowest;  // points of different stamps, the lowest first
     std::size_t count = 0;
-    std::size_t believed = 4;  // index of the lowest that is; 4: none
+    std::size_t believed = 4;  // index of the lowest believed point; 4: none
     bool is_believed() const { return believed < count; }
     const Point& point() const { return lowest[believed]; }
   };
@@ -78,7 +77,7 @@ class GpuClock {
   bool has_line_ = false;
   std::uint64_t unconfirmed_ = 0;
   GpuClockFit fit_;
-  GpuClockFit seed_;  // samples 0: none
+  GpuClockFit seed_;  // no seed if `samples` is 0
   std::uint64_t samples_ = 0;
   bool stale_ = false;
 };

@@ -7,8 +7,7 @@
 namespace ringside::assemble {
 namespace {
 
-// By how much a stamp may seem to be later than its callback, since the fit has an error: it tends
-// to give times that are too late.
+// The most by which a stamp may seem to follow its callback: the fit tends to make times too late.
 constexpr std::int64_t kStampTolerance_ns = 1'000'000;
 
 constexpr std::int64_t kWorthALine_ns = 1000;
@@ -27,13 +26,13 @@ GpuClock& GpuClocks::clock(std::uint32_t context) {
   return *clock;
 }
 
-// Stamps are known to be wrong where another operation has overwritten a slot of NCCL's ring of 64,
-// and where NCCL's counters of host and device are out of step.
+// Stamps are known to be wrong in two cases: another operation has overwritten a slot of NCCL's
+// ring of 64, or NCCL's counters on host and device are out of step.
 void GpuClocks::place(KernelRow& row, std::int64_t earliest_ns) {
   row.start_ns = row.callback_start_ns;
   row.end_ns = row.callback_stop_ns;
   if (row.gpu_start == 0) {
-    return;  // version 3 has no stamps
+    return;  // version 3 of the interface has no stamps
   }
   if (row.gpu_stop == 0) {
     row.rejected = "no stop stamp";

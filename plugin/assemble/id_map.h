@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A map from ids (never 0) to values, for much coming and going. A value keeps its address until it
-// is erased; its memory is used again, that which was freed last first. Iterators go from the
-// oldest value to the newest. Used by one thread.
+// A map from ids (never 0) to values that come and go often. A value keeps its address until it is
+// erased. Freed memory is used again, the last freed first. Iterators go from the oldest value to
+// the newest. Used by one thread.
 //
-// With many values a look-up takes as long as memory does, so little is touched: cells of an open
-// table are eight in a cache line and hold part of an id's hash, ids that follow each other share a
-// line, and the order of age is kept apart from the values. What will be asked for soon can be
-// fetched ahead.
+// With many values, cache misses set the time of a look-up, so it touches little memory. The table
+// uses open addressing. A cache line holds eight cells, each with a part of an id's hash, and
+// successive ids share a line. The order of age is stored apart from the values. Callers can
+// prefetch what they will look up soon.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ID_MAP_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ID_MAP_H
 
@@ -30,7 +30,7 @@ class IdMap {
   IdMap& operator=(const IdMap&) = delete;
   ~IdMap() { clear(); }
 
-  /// Goes from a value to the newest. Good until that value is erased.
+  /// Goes from a value to the newest. Valid until the current value is erased.
   class Iterator {
    public:
     explicit operator bool() const { return place_ != kNone; }
@@ -58,13 +58,13 @@ class IdMap {
   }
   bool contains(std::uint64_t id) const { return place_of(id) != kNone; }
 
-  /// Fetches what a look-up of the id reads first.
+  /// Prefetches the cache line that a look-up of the id reads first.
   void fetch(std::uint64_t id) const {
     if (!lines_.empty()) {
       __builtin_prefetch(&cell(home(hash_of(id))));
     }
   }
-  /// Fetches the value as well, if it is there; waits for what fetch() does.
+  /// Prefetches the value too, if there is one. Waits for the line that fetch() prefetches.
   void fetch_value(std::uint64_t id) const {
     const std::uint32_t place = place_of(id);
     if (place == kNone) {
@@ -74,8 +74,7 @@ class IdMap {
     fetch_lines(node(place));
   }
 
-  /// A value of an id, made in its place of `from`, which becomes the newest. An earlier one of the
-  /// same id is erased.
+  /// Makes the newest value, in place, of `from`. Erases an earlier value of the same id.
   template <typename... From>
   Value& insert(std::uint64_t id, From&&... from) {
     if ((size_ + 1) * kCellsEach > lines_.size() * kCellsInLine) {
@@ -119,7 +118,7 @@ class IdMap {
     ages_[place].newer = free_;
     free_ = place;
     --size_;
-    // Cells behind the gap move up, so that a search never has to pass an empty one.
+    // Later cells move into the gap, so that a search can end at the first empty cell.
     for (std::size_t next = (at + 1) & mask(); cell(next).place != kNone;
          next = (next + 1) & mask()) {
       if (((next - home(cell(next).hash)) & mask()) >= ((next - at) & mask())) {
@@ -142,15 +141,15 @@ class IdMap {
     size_ = 0;
   }
 
-  /// From the oldest value on; false if there is none.
+  /// An iterator at the oldest value; false if there is none.
   Iterator oldest() const { return Iterator(*this, oldest_); }
-  /// From the value of an id on; false if it is not there.
+  /// An iterator at the value of an id; false if there is none.
   Iterator from(std::uint64_t id) const { return Iterator(*this, place_of(id)); }
 
  private:
   static constexpr std::size_t kLine_bytes = 64;
   static constexpr std::size_t kCellsInLine = 8;
-  static constexpr std::size_t kCellsEach = 3;  // or more, for each value
+  static constexpr std::size_t kCellsEach = 3;  // cells for each value, at least
   static constexpr std::size_t kBlock = 256;
   static constexpr std::uint32_t kNone = 0;  // places begin with 1
 
@@ -161,21 +160,21 @@ class IdMap {
   struct alignas(kLine_bytes) Line {
     std::array<Cell, kCellsInLine> cells;
   };
-  // Lines of its own for each, so that no value takes one more than it must.
+  // A node begins on a cache line, so that its value spans as few lines as possible.
   struct alignas(kLine_bytes) Node {
     std::uint64_t id;
-    alignas(Value) std::byte memory[sizeof(Value)];  // of a value, unless the node is free
+    alignas(Value) std::byte memory[sizeof(Value)];  // holds a value, unless the node is free
     Value& value() { return *std::launder(reinterpret_cast<Value*>(memory)); }
     const Value& value() const { return *std::launder(reinterpret_cast<const Value*>(memory)); }
   };
   using Block = std::array<Node, kBlock>;
   struct Age {
     std::uint32_t older = kNone;
-    std::uint32_t newer = kNone;  // while free: the next free place
+    std::uint32_t newer = kNone;  // the next free place, while this one is free
   };
 
-  // Ids count up, in each ring, as numbers of operations do: eight of them stay together, and where
-  // these are Fibonacci hashing spreads. The bits above the ring tell no two events apart.
+  // Ids count up within a ring, as the numbers of operations do. Eight successive ids stay together
+  // in a line; Fibonacci hashing spreads the groups. The bits above the ring distinguish no events.
   static std::uint32_t hash_of(std::uint64_t id) {
     const std::uint64_t eight = (id << 13) >> 16;
     return (static_cast<std::uint32_t>((eight * 0x9E3779B97F4A7C15U) >> 32) & ~7U) |
@@ -199,7 +198,7 @@ class IdMap {
     }
   }
 
-  // The cell of an id, or the empty one where it would go.
+  // The cell of an id, or the empty cell where the id would go.
   std::size_t search(std::uint64_t id, std::uint32_t hash) const {
     std::size_t at = home(hash);
     for (;; at = (at + 1) & mask()) {
@@ -241,8 +240,8 @@ class IdMap {
     }
   }
 
-  std::vector<Line> lines_;  // a power of two
-  int shift_ = 0;            // of a hash, to the number of its line
+  std::vector<Line> lines_;  // their number is a power of two
+  int shift_ = 0;            // makes the index of a line from a hash
   std::vector<std::unique_ptr<Block>> blocks_;
   std::vector<Age> ages_;  // by place
   std::uint32_t free_ = kNone;

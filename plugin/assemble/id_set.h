@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A set of ids (never 0) that is filled once and asked often: an open table without an allocation
-// for each. Rows (rows.h) of events that follow each other are in one cache line. Used by one
-// thread.
+// A set of ids (never 0) that is filled once and searched often, with a single allocation. Ids of
+// rows (row_id() in rows.h) of successive events share a cache line. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ID_SET_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ID_SET_H
 
@@ -17,7 +16,7 @@ namespace ringside::assemble {
 
 class IdSet {
  public:
-  /// Room for so many ids; no more may be added.
+  /// Makes room for `most` ids; no more may be added.
   explicit IdSet(std::size_t most)
       : cells_(std::bit_ceil(2 * most + 2 * kTogether)),
         shift_(64 - std::countr_zero(cells_.size() / kTogether)) {}
@@ -28,7 +27,7 @@ class IdSet {
  private:
   static constexpr std::size_t kTogether = 8;
 
-  // Where the id is, or would be. At most half of the cells are in use, so the search ends.
+  // The cell of the id, or the free cell for it. Half of the cells are free, so the search ends.
   std::size_t cell_of(std::uint64_t id) const {
     const std::uint64_t counting = std::rotr(id, record::kRingBits);
     const std::uint64_t hash = (counting / kTogether) * 0x9E3779B97F4A7C15U;
@@ -39,7 +38,7 @@ class IdSet {
     return at;
   }
 
-  std::vector<std::uint64_t> cells_;  // a power of two; 0 is free
+  std::vector<std::uint64_t> cells_;  // their number is a power of two; 0: free
   int shift_;
 };
 

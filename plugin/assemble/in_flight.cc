@@ -12,7 +12,7 @@ namespace {
 
 using record::EventType;
 
-// As the analyzer has it for steps in flight (docs/metrics.md).
+// The same rule as in the analyzer, for steps in flight (docs/metrics.md).
 TransferWait wait_of(const StepEvent& step) {
   const auto entered = [&](StepEvent::Phase phase) { return step.entered[phase] != kUnknownTime; };
   if (step.row.is_send) {
@@ -70,13 +70,13 @@ std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& op
   const Progress& progress = operations.progress();
   struct Front {
     const OpenOperation* open = nullptr;
-    std::int64_t progress_ns = kUnknownTime;  ///< the last end of an operation
+    std::int64_t progress_ns = kUnknownTime;  ///< when an operation ended last
   };
   std::map<std::uint32_t, Front> fronts;  // by context
   operations.for_each_unfinished([&](const OpenOperation& open) {
     Front& front = fronts[open.operation.context];
     if (open.open_children == 0 && open.call_has_returned()) {
-      // Over, and waiting for what may come late; or nothing but its enqueue was seen.
+      // The operation is over and waits for late records, or only its enqueue was seen.
       if (open.proxy_last_ns != kUnknownTime || open.kernels_stopped > 0) {
         front.progress_ns = std::max(front.progress_ns, open.last_activity_ns);
       }
@@ -84,7 +84,7 @@ std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& op
       front.open = &open;
     }
   });
-  std::map<std::uint64_t, std::pair<InFlight, std::int64_t>> found;  // and when it began
+  std::map<std::uint64_t, std::pair<InFlight, std::int64_t>> found;  // by number, with begin times
   for (const auto& [context, front] : fronts) {
     if (front.open == nullptr || front.open->operation.enqueue_start_ns > until_ns) {
       continue;
@@ -112,8 +112,8 @@ std::vector<InFlight> find_in_flight(std::int64_t until_ns, const Operations& op
   for (auto& [number, entry] : found) {
     auto& [made, begun_ns] = entry;
     if (begun_ns == kUnknownTime) {
-      // Of what else is open (a network plugin's event, say) nothing is known but its call; and of
-      // a call that has not returned, if its thread has made others since, only the end was lost.
+      // No open event tells when the execution began, so only the call can tell. A call that has
+      // not returned, although its thread has made other calls since, has only lost its stop.
       if (made.call_returned || !slices.is_silent_since(made.operation.tid, until_ns)) {
         continue;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations in flight, and what they wait for. Looks only at what is open.
+// Finds the operations in flight, and what they wait for, among the open events only.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_IN_FLIGHT_H
 
@@ -19,8 +19,8 @@ struct Event;
 template <typename Value>
 class IdMap;
 
-/// By the last state of a step. A send waits for the peer to take it, a receive for the peer's
-/// data.
+/// The thing that a step waits for, by its last state. kPeer: a send waits for the peer to take the
+/// data, a receive waits for the peer's data.
 enum class TransferWait : std::uint8_t { kPeer, kNetwork, kGpu, kNotTold };
 
 struct TransferKind {
@@ -35,18 +35,19 @@ struct TransferKind {
 
 struct InFlight {
   Operation operation;
-  /// Since when it was its turn: the first sign of its execution (or, while its call has not
-  /// returned, the call), or the end of another operation of its communicator, if that was later.
+  /// When the operation's turn came. This is the first sign of its execution (or the begin of its
+  /// call, if there is no such sign and the call has not returned), or the last end of another
+  /// operation of its communicator if that was later.
   std::int64_t since_ns = kUnknownTime;
   bool call_returned = true;
-  int kernel_channels = 0;                ///< that run now
-  std::map<TransferKind, int> transfers;  ///< steps in flight; proxy operations that have none
+  int kernel_channels = 0;                ///< kernel channels that run now
+  std::map<TransferKind, int> transfers;  ///< steps in flight, and proxy operations without a step
 };
 
-/// What has begun to execute in a communicator and not ended.
+/// The operations of a communicator that have begun to execute and not ended.
 struct InFlightTotal {
   std::uint64_t operations = 0;
-  std::uint64_t bytes = 0;  ///< as the trace has them; without operations whose bytes are not known
+  std::uint64_t bytes = 0;  ///< message bytes of the operations whose bytes are known
 };
 
 /// See Assembler::in_flight_since and in_flight_totals.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sizes of datatypes and messages, and nccl-tests' bandwidth factors. One place for the plugin and
-// the analyzer.
+// Sizes of datatypes and messages, and nccl-tests' bandwidth factors. Plugin and analyzer use them.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H
 
@@ -12,9 +11,8 @@
 
 namespace ringside::assemble {
 
-/// Bytes of one element; nothing for a name that is not known. NCCL reports ncclUint8 as "Unknown",
-/// which is one byte; "bytes" is what the trace calls the datatype of a count that NCCL gives in
-/// bytes.
+/// The bytes of one element, or nothing if the name is not known. NCCL reports ncclUint8 as
+/// "Unknown". The trace has the datatype "bytes" for a count that NCCL gives in bytes.
 constexpr std::optional<std::uint64_t> datatype_bytes(std::string_view datatype) {
   if (datatype == "ncclInt8" || datatype == "ncclUint8" || datatype == "Unknown" ||
       datatype == "bytes" || datatype == "ncclFloat8e4m3" || datatype == "ncclFloat8e5m2") {
@@ -32,13 +30,13 @@ constexpr std::optional<std::uint64_t> datatype_bytes(std::string_view datatype)
   return std::nullopt;
 }
 
-/// What the trace can say of a number: integers of 64 bits with sign. One beyond that is of a
-/// descriptor that is damaged, or not NCCL's.
+/// Whether the trace can hold a number: its integers have 64 bits with a sign. A larger number is
+/// from a damaged descriptor, or from one that is not NCCL's.
 constexpr bool can_be_told(std::uint64_t number) {
   return number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
-/// Bytes of so many elements; nothing if that is not known, or can be of no message.
+/// The bytes of `count` elements, or nothing if they are unknown or more than a message can have.
 constexpr std::optional<std::uint64_t> message_bytes(std::uint64_t count,
                                                      std::string_view datatype) {
   const std::optional<std::uint64_t> size = datatype_bytes(datatype);
@@ -46,21 +44,21 @@ constexpr std::optional<std::uint64_t> message_bytes(std::uint64_t count,
   return size && count <= kMost / *size ? std::optional(count * *size) : std::nullopt;
 }
 
-/// True where NCCL rewrites the count of the Coll event to bytes (all releases from 2.23 on): the
-/// datatype that it then gives, ncclInt8, is not the user's.
+/// Whether NCCL converts the count of the Coll event to bytes (all releases from 2.23 on). The
+/// datatype of the event is then ncclInt8, not the user's.
 constexpr bool count_is_in_bytes(std::string_view func) {
   return func == "AllGather" || func == "Broadcast";
 }
 
-/// By what the message of one rank is multiplied to get nccl-tests' "size", the S of algbw = S / t:
-/// the number of ranks for functions in which each rank contributes or receives a part of its own.
+/// The factor from the message of one rank to nccl-tests' "size", the S of algbw = S / t. It is the
+/// number of ranks for functions in which each rank contributes or receives a part of its own.
 constexpr std::uint64_t size_factor(std::string_view func, std::uint64_t nranks) {
   const bool per_rank = func == "AllGather" || func == "ReduceScatter" || func == "AlltoAll" ||
                         func == "Gather" || func == "Scatter";
   return per_rank ? nranks : 1;
 }
 
-/// busbw / algbw as nccl-tests has it (its *.cu files, getBw).
+/// The ratio busbw / algbw of nccl-tests (getBw in its *.cu files).
 constexpr double bus_factor(std::string_view func, std::uint64_t nranks) {
   const auto n = static_cast<double>(nranks);
   if (nranks == 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Texts of name codes: the known ones, and those that each ring has announced.
+// The texts of name codes: the known codes, and those that each ring has announced.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_NAME_TABLE_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_NAME_TABLE_H
 
@@ -20,7 +20,7 @@ class NameTable {
     announced_[(std::uint64_t{ring} << 8) | (code & 0xFF)] = intern(text);
   }
 
-  /// Empty for kNameNone; "?" for a name that could not be kept.
+  /// The text of a code: empty for kNameNone, "?" for a name that could not be kept.
   std::string_view text(std::uint32_t ring, std::uint8_t code) const {
     if (code < record::kFirstDynamicName) {
       return record::known_name_text(code);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An operation while it is open, and for a while after, for what comes late.
+// An operation until it is finished, and for a while after that, for late records.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPEN_OPERATION_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_OPEN_OPERATION_H
 
@@ -13,26 +13,26 @@
 namespace ringside::assemble {
 
 struct OpenOperation {
-  // The first members are looked at while there are many operations. They share a cache line.
-  record::EventId event = 0;  ///< of the Coll, P2p or CeColl
-  record::EventId call = 0;   ///< of its CollApi or P2pApi; 0: none
+  // Searches over many operations read the first members, which share a cache line.
+  record::EventId event = 0;  ///< the Coll, P2p or CeColl event
+  record::EventId call = 0;   ///< the CollApi or P2pApi event; 0: none
   Tally tally;
   int open_children = 0;
   int kernels_stopped = 0;
-  bool expects_proxies = false;  ///< proxy operations are asked for
-  bool expects_kernels = false;  ///< kernel channels are asked for
+  bool expects_proxies = false;  ///< NCCL was asked for proxy operations
+  bool expects_kernels = false;  ///< NCCL was asked for kernel channels
   bool finished = false;
-  bool is_resting = false;  ///< not looked at before it can be finished, unless something comes
+  bool is_resting = false;  ///< it is not checked until it can be finished, unless a record comes
   std::int64_t last_activity_ns = 0;
   Operation operation;
-  std::int64_t earliest_ns = kUnknownTime;  ///< before which its kernel cannot have started
+  std::int64_t earliest_ns = kUnknownTime;  ///< its kernel cannot have started before this time
   std::int64_t network_first_ns = kUnknownTime;
   std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
   struct Kernel {
     KernelRow row;
     Tally tally;
   };
-  std::vector<Kernel> kernels;  ///< whose slices are written with the operation
+  std::vector<Kernel> kernels;  ///< kernel channels that are written with the operation
 
   bool call_has_returned() const { return operation.enqueue_end_ns != kUnknownTime; }
   /// The network was seen to move its data at this time.

@@ -12,15 +12,14 @@ namespace {
 
 using record::EventType;
 
-// An operation that has had no child waits longer for the first one, since the thread that makes it
-// may be held up. Operations within a node never get one.
+// How long an operation waits for its first proxy operation: the thread that makes it may be held
+// up. Operations within a node never get one.
 constexpr std::int64_t kChildWait_ns = 3'000'000'000;
-// One that must still get its kernel channels waits for its turn on the GPU, behind whatever is
-// there.
+// How long an operation waits for its kernel channels, while other kernels keep the GPU busy.
 constexpr std::int64_t kKernelWait_ns = 60'000'000'000;
-// Callbacks of other threads may come after the finalize of a communicator.
+// How long after the finalize of a communicator callbacks of other threads may come.
 constexpr std::int64_t kFinalizedWait_ns = 2'000'000'000;
-// Finished operations stay known for those that come late.
+// How long a finished operation stays known for late records.
 constexpr std::int64_t kGrace_ns = 5'000'000'000;
 
 }  // namespace
@@ -94,7 +93,7 @@ void Operations::keep_kernel(OpenOperation& open, const KernelRow& row, const Ta
   ++kept_kernels_;
 }
 
-// For how long an operation without kernel channels must be quiet.
+// How long an operation that expects no kernel channels must be without a record to be finished.
 std::int64_t Operations::quiet_wait_ns(const OpenOperation& open) {
   const bool children_may_come = open.expects_proxies && open.proxy_last_ns == kUnknownTime &&
                                  open.operation.kind != OperationKind::kCopyEngine;
@@ -139,7 +138,7 @@ std::int64_t Operations::settle(std::int64_t now_ns,
       finish(*open);
       return true;
     }
-    // One that waits for quiet alone needs no look before that could have come.
+    // An operation that only waits for quiet need not be checked before that time.
     open->is_resting =
         !open->expects_kernels && open->open_children == 0 && open->call_has_returned();
     entry.next_look_ns = open->is_resting ? open->last_activity_ns + quiet_wait_ns(*open) : now_ns;

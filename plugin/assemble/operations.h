@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations that are not finished, and those that are and stay known for what comes late. NCCL
-// gives no sign that an operation is over. It is taken as finished when what has started for it has
-// stopped, and its kernel channels are all there, or a later operation of the same communicator is
-// finished, or nothing has come for a while. Used by one thread.
+// The operations that are not finished, and the finished ones that stay known for late records.
+// NCCL does not report that an operation is over. It counts as finished when its started events
+// have stopped and all its kernel channels have come, or no record has come for a while. The wait
+// is shorter once a later operation of the communicator has run on the GPU. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_OPERATIONS_H
 
@@ -34,7 +34,7 @@ class Operations {
   void set_next_number(std::uint64_t number) { next_number_ = number; }
   std::uint64_t take_number() { return next_number_++; }
 
-  /// NULL if it is not known, or forgotten.
+  /// Returns NULL if the number is not known, or is forgotten.
   OpenOperation* find(std::uint64_t number) { return known_.find(number); }
   const OpenOperation* find(std::uint64_t number) const { return known_.find(number); }
   bool is_unfinished(std::uint64_t number) const {
@@ -45,44 +45,44 @@ class Operations {
   void fetch(std::uint64_t number) const { known_.fetch(number); }
   void fetch_value(std::uint64_t number) const { known_.fetch_value(number); }
 
-  /// A Coll, P2p or CeColl has begun: makes an operation with what the record says of it. `number`
-  /// is the one that it was given before; 0: none.
+  /// A Coll, P2p or CeColl has begun: makes an operation from its record. `number` is the number
+  /// that the operation was given before; 0: none.
   OpenOperation& start(const RecordView& view, std::uint64_t number, const NameTable& names);
-  /// Its beginning is known now. `types` (bits of record::EventType) are those that were asked for.
+  /// Adds an operation to the unfinished ones; its enqueue_start_ns must be set. `types` (bits of
+  /// record::EventType) are the events that NCCL was asked for.
   void watch(OpenOperation& open, std::uint32_t types);
-  /// Its call has returned.
+  /// The enqueue of an operation has ended.
   void end_enqueue(std::uint64_t number, const Event& enqueue, std::int64_t ts_ns);
-  /// Something that belongs to it has begun or ended. Steps are counted through their proxy
-  /// operation, which outlives them.
+  /// An event of the operation has begun or ended. Steps do not count: their proxy operation does.
   void start_child(OpenOperation& open, std::int64_t ts_ns) { change_children(open, 1, ts_ns); }
   void stop_child(OpenOperation& open, std::int64_t ts_ns) { change_children(open, -1, ts_ns); }
-  /// A channel of its kernel has stopped, and is written with it.
+  /// A kernel channel of the operation has stopped. Its row is written with the operation.
   void keep_kernel(OpenOperation& open, const KernelRow& row, const Tally& tally);
 
-  /// Calls finish(OpenOperation&) with each that is finished at this time; it is to call
-  /// set_finished(). Returns when the earliest of those that are left was enqueued, or the time up
-  /// to which more can come, if that is earlier.
+  /// Calls finish(OpenOperation&), which must call set_finished(), with each operation that is
+  /// finished at `now_ns`. Returns the earliest enqueue_start_ns of the other operations, or the
+  /// time after which more operations may come, if that is earlier.
   std::int64_t settle(std::int64_t now_ns, const std::function<void(OpenOperation&)>& finish);
-  /// It is finished, by itself or since it is evicted. Throws std::bad_alloc, and is then not.
+  /// Marks an operation as finished, or evicted. If it throws std::bad_alloc, nothing has changed.
   void set_finished(OpenOperation& open, std::int64_t now_ns);
-  /// The kernel's channels of a finished operation are written.
+  /// Frees the kernel channels of a finished operation, which have been written.
   void forget_kernels(OpenOperation& open);
 
   struct Finished {
     std::uint64_t number;
-    record::EventId event, call;  ///< as OpenOperation has them
+    record::EventId event, call;  ///< the same as in OpenOperation
     std::int64_t ts_ns;           ///< when it was finished
   };
-  /// The finished operation that must be forgotten next, if there are more than `most`, or if it
-  /// has been known for long enough; else NULL.
+  /// The oldest finished operation, if it must be forgotten now: there are more than `most`, or it
+  /// has been known for long enough. Else NULL.
   const Finished* oldest_to_forget(std::size_t most, std::int64_t now_ns) const;
-  /// Those that must be forgotten later: the one at this place behind the oldest; NULL: none.
+  /// The finished operation that is this many places behind the oldest; NULL: none.
   const Finished* finished_behind_oldest(std::size_t places) const {
     return places < finished_.size() ? &finished_[places] : nullptr;
   }
   void forget_oldest();
 
-  /// Calls visit(const OpenOperation&) with each that is not finished.
+  /// Calls visit(const OpenOperation&) with each operation that is not finished.
   template <typename Visit>
   void for_each_unfinished(Visit visit) const {
     unfinished_.for_each([&](const Unfinished::Entry& entry) {
@@ -93,12 +93,12 @@ class Operations {
     });
   }
   const Progress& progress() const { return progress_; }
-  /// How many kernel channels wait for their operation.
+  /// The number of kernel channels that wait for their operation.
   std::size_t kept_kernels() const { return kept_kernels_; }
   void clear();
 
  private:
-  // After this long without a callback an operation whose started descendants have stopped is over.
+  // An operation whose started events have stopped is over after this long without a record.
   static constexpr std::int64_t kSettle_ns = 500'000'000;
 
   void change_children(OpenOperation& open, int by, std::int64_t ts_ns) {
@@ -106,8 +106,8 @@ class Operations {
     open.last_activity_ns = ts_ns;
     wake(open, ts_ns);
   }
-  // What comes for an operation can shorten its wait, to no less than kSettle_ns from then on; also
-  // where it is older, and comes late.
+  // A record for a resting operation can shorten its wait. The wait then ends no sooner than
+  // kSettle_ns after the record, or after the last settle() if the record is older than that.
   void wake(OpenOperation& open, std::int64_t ts_ns) {
     if (open.is_resting) {
       open.is_resting = false;
@@ -122,7 +122,7 @@ class Operations {
   IdMap<OpenOperation> known_;  // by number
   Unfinished unfinished_;
   std::deque<Finished> finished_;           // in the order of finishing
-  std::int64_t settled_ns_ = kUnknownTime;  // when the unfinished were looked at last
+  std::int64_t settled_ns_ = kUnknownTime;  // when settle() was called last
   std::size_t kept_kernels_ = 0;
   std::uint64_t next_number_ = 1;
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Records whose event, or whose parent, has not come. Each waits a second for it. Used by one
-// thread.
+// Records whose event or parent has not come. Each waits a second for it. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ORPHANS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ORPHANS_H
 
@@ -15,7 +14,7 @@ namespace ringside::assemble {
 
 class Orphans {
  public:
-  /// `operation` is the number that the record was given before; 0: none.
+  /// `operation` is the operation's number that the record was given before; 0: none.
   void add(const RecordView& view, std::uint64_t operation) {
     waiting_.push_back({view, operation, view.ts_ns + kWait_ns});
   }
@@ -28,8 +27,8 @@ class Orphans {
     return ids;
   }
 
-  /// Tries each once, in the order in which they came. `join(view, operation, is_last_try)` says
-  /// whether the record is done with. After its last try it is, either way.
+  /// Tries each record once, in the order in which they came. `join(view, operation, is_last_try)`
+  /// returns whether the record is done; on the last try it must return true.
   template <typename Join>
   void retry_all(std::int64_t now_ns, Join join) {
     for (std::size_t left = waiting_.size(); left != 0; --left) {
@@ -39,7 +38,7 @@ class Orphans {
       }
     }
   }
-  /// Tries the oldest one for the last time.
+  /// Tries the oldest record for the last time.
   template <typename Join>
   void give_up_oldest(Join join) {
     const Orphan orphan = take_oldest();

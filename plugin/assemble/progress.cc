@@ -6,8 +6,7 @@
 namespace ringside::assemble {
 namespace {
 
-// How much later than another a channel of the same kernel may begin, and how wrong the GPU clock's
-// fit may be.
+// The most by which starts of one kernel's channels differ, or the GPU clock fit may be wrong.
 constexpr std::int64_t kMostSkew_ns = 50'000;
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How far each communicator has got with its operations. NCCL runs the operations of a communicator
-// in their order, and those of a group together, in one kernel. So the stamps of its kernels must
-// follow each other, too. Used by one thread.
+// The progress of each communicator. NCCL runs the operations of a communicator in order, and those
+// of a group together in one kernel. So the GPU stamps of its kernels must follow each other too.
+// Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_PROGRESS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_PROGRESS_H
 
@@ -14,7 +14,7 @@
 
 namespace ringside::assemble {
 
-/// The times between which an operation's channels ran, by those stamps that are not rejected.
+/// The first and last start and end of an operation's kernel channels, by their valid stamps.
 struct KernelExtent {
   std::int64_t first_start_ns = kUnknownTime, last_start_ns = kUnknownTime;
   std::int64_t first_end_ns = kUnknownTime, last_end_ns = kUnknownTime;
@@ -26,34 +26,34 @@ struct KernelExtent {
 
 class Progress {
  public:
-  /// An operation is finished. `is_completed`: it was seen to execute and end.
+  /// An operation is finished. `is_completed`: its execution was seen to end.
   void add(const OpenOperation& open, const KernelExtent& kernels, bool is_completed);
 
   /// Whether a later operation of the communicator has run on the GPU and is finished.
   bool has_later_on_gpu(const Operation& operation) const {
     return of(operation.context).on_gpu > operation.number;
   }
-  /// Whether the operation must be over, since a later one has completed, so that its end was lost.
-  /// Nothing can be said of sends and receives whose group is not known.
+  /// Whether a later operation has completed, so that this one must be over and its end was lost.
+  /// Always false for a send or receive whose group is not known.
   bool is_overtaken(const Operation& operation) const;
   /// When an operation of the communicator ended last; kUnknownTime: none has.
   std::int64_t last_end_ns(std::uint32_t context) const { return of(context).end_ns; }
-  /// Whether stamps that give this extent are those of other kernels. This is so if the operation's
-  /// kernel seems to begin before the one ahead of it is over, and the channels do not even overlap
-  /// each other. (NCCL's counters of host and device can get out of step; then each later stamp of
-  /// a channel is an earlier kernel's. Channels that do not overlap prove nothing by themselves,
-  /// since a busy GPU starts some late.)
+  /// Whether the stamps of this extent are those of other kernels. They are if the operation's
+  /// kernel seems to begin before the kernel ahead of it is over, and its channels do not all
+  /// overlap. (NCCL's counters on host and device can get out of step; then each later stamp of a
+  /// channel is an earlier kernel's. Channels that do not overlap prove nothing alone, since a busy
+  /// GPU starts some of them late.)
   bool has_stamps_of_others(const Operation& operation, const KernelExtent& kernels) const;
 
  private:
   struct Last {
-    std::uint64_t number = 0;  // of the latest operation that has completed
-    std::uint64_t group = 0;   // its group
+    std::uint64_t number = 0;  // the latest operation that has completed
+    std::uint64_t group = 0;   // the group of that operation
     std::int64_t end_ns = kUnknownTime;
-    std::uint64_t on_gpu = 0;                   // number of the latest one that has run on the GPU
-    std::uint64_t kernel_group = 0;             // of the last one whose stamps are known
-    std::int64_t kernel_end_ns = kUnknownTime;  // of all kernels so far
-    std::int64_t kernel_before_end_ns = kUnknownTime;  // of those before the last group
+    std::uint64_t on_gpu = 0;                   // the latest operation that has run on the GPU
+    std::uint64_t kernel_group = 0;             // the group of the last kernel with known stamps
+    std::int64_t kernel_end_ns = kUnknownTime;  // the latest end of all kernels so far
+    std::int64_t kernel_before_end_ns = kUnknownTime;  // without kernel_group's kernels
   };
   Last of(std::uint32_t context) const {
     const auto found = last_.find(context);

@@ -11,7 +11,7 @@
 namespace ringside::assemble {
 namespace {
 
-// Whether an event without an operation of its own is still to be written, or referred to.
+// Whether the records of an event without an operation of its own are still needed.
 bool is_needed(const Event& event, const Operations& operations) {
   const auto* const called = std::get_if<CallEvent>(&event.data);
   return called == nullptr || !called->has_child || called->call.captured ||
@@ -22,7 +22,7 @@ bool is_needed(const Event& event, const Operations& operations) {
 
 void answer_questions(std::span<Question> questions, const Events& events,
                       const Operations& operations, const IdSet& orphans) {
-  // What is asked for is mostly in no cache. So many look-ups go on at the same time.
+  // Most events asked for are in no cache, so this many look-ups go on at the same time.
   constexpr std::size_t kAtOnce = 32;
   std::array<const Event*, kAtOnce> found{};
   for (; !questions.empty(); questions = questions.subspan(std::min(kAtOnce, questions.size()))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the journal asks of its records when it must make room, and the answer.
+// The question that the journal asks about its records when it must make room, and the answer.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_QUESTION_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_QUESTION_H
 
@@ -25,7 +25,7 @@ struct Question {
   bool is_needed = false;  ///< the answer
 };
 
-/// Answers many at once, since the answers to one after the other are each waited for.
+/// Answers many questions in one call, so that their cache misses overlap.
 using Answer = std::function<void(std::span<Question>)>;
 
 /// Answers all questions. `orphans` are the ids of records that wait for their events.

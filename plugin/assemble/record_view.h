@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A record as the assembler takes it, whether from a live ring or from one that was found later.
+// A record as the assembler takes it, from a live process or from the files of a dead one.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_RECORD_VIEW_H
 

@@ -6,7 +6,7 @@
 namespace ringside::assemble {
 
 void RecordingHistory::add(std::vector<Change>& changes, Change change) {
-  // An event that began more changes ago than this gets the oldest value that is known.
+  // An event that is older than all changes kept gets the value of the oldest one.
   constexpr std::size_t kMostChanges = 4096;
   if (changes.size() == kMostChanges) {
     changes.erase(changes.begin(), changes.begin() + kMostChanges / 2);

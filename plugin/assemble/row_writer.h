@@ -19,7 +19,7 @@ using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 
 class RowWriter {
  public:
-  /// Callbacks whose rows sampling keeps out are added to `sampled_out`.
+  /// The callbacks of the rows that sampling keeps out are added to `sampled_out`.
   RowWriter(Sink& sink, TypeCounts& sampled_out) : sink_(sink), sampled_out_(sampled_out) {}
 
   void write(const Row& row, const Tally& tally, bool is_sampled_out = false) {

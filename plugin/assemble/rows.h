@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the assembler makes of records: finished events, in the form in which sinks take them. All
-// times are nanoseconds on the trace's time line (clock_model.h), kUnknownTime if not known. Texts
-// stay valid as long as the assembler. docs/trace-format.md says what the fields mean.
+// The rows that the assembler makes of records, in the form that sinks take. All times are
+// nanoseconds on the trace's time line (clock_model.h), or kUnknownTime. Texts stay valid as long
+// as the assembler. docs/trace-format.md explains the fields.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_ROWS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_ROWS_H
 
@@ -18,7 +18,7 @@ namespace ringside::assemble {
 
 inline constexpr std::int64_t kUnknownTime = -1;
 
-/// Id of an event's row: short, and the same whoever assembles it.
+/// The id of an event's row. It is short, and recovery makes the same id.
 constexpr std::uint64_t row_id(record::EventId id) {
   return (record::event_counter(id) << record::kRingBits) | record::event_ring(id);
 }
@@ -35,7 +35,7 @@ struct Communicator {
   int rank = 0;
   int nranks = 0;
   int nnodes = 0;
-  /// Asked for, but not done, since the ranks would not choose the same.
+  /// Sampling was requested, but is off, since the ranks would choose different operations.
   bool coll_unsampled = false, p2p_unsampled = false;
   int gpu_index = -1;  ///< -1: not known
   std::string gpu_uuid;
@@ -44,13 +44,12 @@ struct Communicator {
   std::int64_t finalized_ns = kUnknownTime;
 };
 
-/// How many callbacks a row stands for, for the account: one start, and the states and stops joined
-/// to it.
+/// The callbacks that a row stands for in the account: a start, and its states and stops.
 struct Tally {
   record::EventType type = record::EventType::kUnknown;
   std::uint32_t starts = 0;
   std::uint32_t joined = 0;
-  std::uint32_t marks = 0, ranges = 0;  ///< of the application
+  std::uint32_t marks = 0, ranges = 0;  ///< the application's marks and ranges
 };
 
 enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };
@@ -63,7 +62,7 @@ struct Operation {
   OperationKind kind = OperationKind::kColl;
   std::uint32_t context = 0;
   std::int32_t tid = 0;
-  std::int32_t call_tid = 0;  ///< of the user's call, where that is known; else tid
+  std::int32_t call_tid = 0;  ///< the thread of the API call, if it is known; else tid
   std::string_view func, datatype, algo, proto, variant;
   bool has_seq = false;
   bool has_root = false;
@@ -73,7 +72,7 @@ struct Operation {
   bool gpu_polled = false;
   bool in_flight = false;
   bool sampled_out = false;     ///< shown because it is in flight
-  std::uint64_t sample_of = 1;  ///< it is one of so many, by its number
+  std::uint64_t sample_of = 1;  ///< the trace has one of this many such operations
   std::uint64_t seq = 0, count = 0, bytes = 0, stream = 0, user_tag = 0, group = 0;
   std::int32_t root_or_peer = 0;
   std::int32_t rank = 0;
@@ -100,15 +99,15 @@ struct Call {
   bool captured = false;
   bool in_flight = false;
   bool sampled_out = false;  ///< shown because it is in flight
-  bool nests = true;         ///< ends in order on its thread, so that it can be a plain slice
+  bool nests = true;         ///< it ends in the order of its thread's slices: it can be a plain one
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
 };
 
-/// What the rows of all events below have.
+/// The members that all rows below share.
 struct ChildRow {
   std::uint64_t id = 0;
   std::uint64_t operation = 0;  ///< 0: none
-  std::uint32_t context = 0;    ///< 0: none of ours
+  std::uint32_t context = 0;    ///< 0: none of this process
   std::int32_t tid = 0;
   bool in_flight = false;
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
@@ -127,7 +126,7 @@ struct ProxyOpRow : ChildRow {
 
 struct StepRow : ChildRow {
   int channel = 0, step = 0;
-  int peer = -1;  ///< of its proxy operation; -1: not known
+  int peer = -1;  ///< the peer of its proxy operation; -1: not known
   bool is_send = false, unstopped = false;
   bool has_bytes = false;
   std::uint64_t bytes = 0;
@@ -162,10 +161,10 @@ struct CopyEngineRow : ChildRow {
 
 struct OperationRow {
   const Operation* operation;
-  const Communicator* communicator;  ///< of the operation
+  const Communicator* communicator;  ///< the operation's communicator
 };
 
-/// A row as sinks take it. It points to what lives as long as the call of the sink.
+/// A row as sinks take it. Its pointers are valid during the sink's call only.
 using Row = std::variant<OperationRow, const Call*, const ProxyOpRow*, const StepRow*,
                          const KernelRow*, const ControlRow*, const NetRow*, const CopyEngineRow*>;
 
@@ -177,13 +176,13 @@ struct Overloaded : Lambdas... {
 template <typename... Lambdas>
 Overloaded(Lambdas...) -> Overloaded<Lambdas...>;
 
-/// These bits tell the keys of operations from each other, and from the keys of other rows.
+/// These bits distinguish the keys of operations from each other and from those of other rows.
 inline constexpr std::uint64_t kOperationKey = std::uint64_t{1} << 63;
 inline constexpr std::uint64_t kApiOperationKey = std::uint64_t{1} << 62;
 
-/// By its key the journal knows a row: the row's id, or the number of an operation. An operation
-/// that consists of nothing but its call is known by the id of the call, since its number may be
-/// another one when it is recovered.
+/// The key by which the journal knows a row: the row's id, or the number of an operation. An
+/// operation that consists of a call alone has the call's id, since its number may change in
+/// recovery.
 inline std::uint64_t row_key(const Row& row) {
   return std::visit(Overloaded{[](const OperationRow& of) {
                                  const Operation& operation = *of.operation;
@@ -195,14 +194,14 @@ inline std::uint64_t row_key(const Row& row) {
                     row);
 }
 
-/// The context of a row; 0: none of ours.
+/// The context of a row; 0: none of this process.
 inline std::uint32_t context_of(const Row& row) {
   return std::visit(Overloaded{[](const OperationRow& of) { return of.operation->context; },
                                [](const auto* of) { return of->context; }},
                     row);
 }
 
-/// What the application says on one of its threads (ringside_mark, ringside_push, ringside_pop).
+/// A call of ringside_mark, ringside_push or ringside_pop on a thread of the application.
 struct UserMark {
   enum class What : std::uint8_t { kMark, kPush, kPop };
   What what = What::kMark;
@@ -211,18 +210,18 @@ struct UserMark {
   std::string text, source;
 };
 
-/// A moment, or a range of a thread.
+/// A mark, or a range of a thread.
 struct Mark {
   std::int64_t ts_ns = 0;
   std::int32_t tid = 0;
   bool whole_process = false;
   std::string text;
   std::string source;
-  std::uint64_t number = 0;  ///< of the application's, from 1; 0: the plugin's own
+  std::uint64_t number = 0;  ///< counts the application's marks from 1; 0: the plugin's own
   bool is_range = false;
-  bool in_flight = false;              ///< has not ended; end_ns is when it was written
+  bool in_flight = false;              ///< it has not ended; end_ns is when it was written
   bool nests = true;                   ///< ends in order on its thread
-  std::int64_t end_ns = kUnknownTime;  ///< of a range; not known when it begins
+  std::int64_t end_ns = kUnknownTime;  ///< the range's end; not known when it begins
 };
 
 }  // namespace ringside::assemble

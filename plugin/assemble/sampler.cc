@@ -4,7 +4,7 @@
 namespace ringside::assemble {
 namespace {
 
-// Up to this version NCCL counts operations only while they are recorded.
+// Up to this version of the interface, NCCL counts operations only while they are recorded.
 constexpr int kLastWithOwnCount = 3;
 
 }  // namespace

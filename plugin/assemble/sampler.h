@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Chooses the operations that the trace has, as the sampling demands, and counts the sends and
-// receives of each lane (a peer and a direction) for it. Used by one thread.
+// Decides which operations sampling keeps. It counts the sends and receives of each lane for that;
+// a lane is one direction between the rank and one peer. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_SAMPLER_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_SAMPLER_H
 
@@ -26,25 +26,25 @@ class Sampler {
   }
   bool is_on() const { return sampling_.is_on(); }
 
-  /// Whether sends and receives are recorded from now on. Those of a communicator that was opened
-  /// before are not counted from its creation on.
+  /// Sets whether sends and receives are recorded from now on. They are sampled only in
+  /// communicators that are opened while this is so, since peers count from the beginning.
   void record_p2p(bool is_recorded) { records_p2p_ = is_recorded; }
-  /// Says in the communicator what cannot be sampled, since its ranks would not choose the same.
+  /// Marks in the communicator what cannot be sampled, since its ranks would choose differently.
   void open(Communicator& communicator);
-  /// From this time on sends and receives are not counted as their peers count them, so all are
-  /// kept, but for those of communicators that are opened after the next record_p2p(true). Returns
-  /// the communicators whose lanes were counted until then.
+  /// From `ts_ns` on, sends and receives are not counted as their peers count them. So all are
+  /// kept, except in communicators that are opened after the next record_p2p(true). Returns the
+  /// contexts of the communicators whose lanes were counted until then.
   std::vector<std::uint32_t> stop_counting(std::int64_t ts_ns);
 
-  /// Whether an operation is kept, which began at this time. Notes in it how it was chosen.
+  /// Whether an operation that began at `ts_ns` is kept. Sets its `sample_of`, and a P2p's `seq`.
   bool chooses(const Communicator& communicator, std::int64_t ts_ns, Operation& operation);
 
  private:
   static constexpr std::int64_t kForEver = std::numeric_limits<std::int64_t>::max();
 
-  /// The sends and receives of a communicator.
+  /// The counts of a communicator's sends and receives.
   struct Lanes {
-    std::int64_t until_ns = 0;  ///< when they were last counted as their peers count them
+    std::int64_t until_ns = 0;  ///< when the counts stopped agreeing with the peers' counts
     std::map<std::pair<std::int32_t, bool>, std::uint64_t> next;  ///< by peer and direction
   };
 

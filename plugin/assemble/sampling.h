@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which operations the trace has, where it is to have some of them only. All ranks must choose the
-// same, so the choice follows from what they all know: the function, the number, the size, the
-// wall clock.
+// The conditions on which sampling keeps an operation. All ranks must keep the same operations, so
+// the conditions use only what all ranks know: the function, the number, the size, the wall clock.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_SAMPLING_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_SAMPLING_H
 
@@ -11,24 +10,24 @@
 
 namespace ringside::assemble {
 
-/// What an operation must fulfil to be kept; as it is made, everything is kept.
+/// The conditions that an operation must meet to be kept. The default keeps all operations.
 struct Sampling {
-  std::uint64_t coll_of = 1;    ///< one collective of so many, by function and sequence number
-  std::uint64_t p2p_of = 1;     ///< one send or receive of so many, by its place in its lane
-  std::int64_t window_ns = 0;   ///< called in the first so much of each period
-  std::int64_t period_ns = 0;   ///< counted from the epoch; 0: at any time
-  std::uint64_t min_bytes = 0;  ///< messages of so many bytes or more, or of unknown size
+  std::uint64_t coll_of = 1;  ///< keeps one of so many collectives, by function and sequence number
+  std::uint64_t p2p_of = 1;   ///< keeps one of so many sends or receives, by its number in its lane
+  std::int64_t window_ns = 0;  ///< keeps operations called in the first window_ns of each period
+  std::int64_t period_ns = 0;  ///< periods count from the epoch; 0: operations of any time are kept
+  std::uint64_t min_bytes = 0;  ///< keeps messages of so many bytes or more, or of unknown size
 
   bool is_on() const { return coll_of > 1 || p2p_of > 1 || period_ns > 0 || min_bytes > 0; }
 };
 
-/// The name under which sends and receives are chosen: both ends of a pair must choose the same.
+/// The function name for sends and receives, so that both ends of a pair choose the same.
 inline constexpr std::string_view kSampledPair = "SendRecv";
 
-/// Whether an operation is kept where one `of` so many is. Of each block of `of` successive
-/// numbers one is; which one, a hash of the function and of the block's number tells. So the rate
-/// is exact, and what comes with the same period as the blocks (the operations of a training step)
-/// is not always the same one.
+/// Whether an operation is kept when one of every `of` operations is. From each block of `of`
+/// successive numbers one is kept; a hash of the function and the block's number determines which.
+/// So the rate is exact. If a training step has the period of the blocks, the operation that is
+/// kept still varies.
 ///
 ///     block = number / of
 ///     kept  = number % of == splitmix64(fnv1a64(function) + block) % of
@@ -47,7 +46,7 @@ constexpr bool keeps_number(std::string_view function, std::uint64_t number, std
   return number % of == hash % of;
 }
 
-/// Whether an operation that was called then is kept.
+/// Whether an operation that was called at this time is kept.
 constexpr bool keeps_time(const Sampling& sampling, std::int64_t since_epoch_ns) {
   return sampling.period_ns <= 0 || since_epoch_ns % sampling.period_ns < sampling.window_ns;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where finished events go. Called by the drain thread only.
+// Receives finished events from the assembler, on the assembler's thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_SINK_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_SINK_H
 
@@ -20,16 +20,16 @@ class Sink {
   virtual ~Sink() = default;
 
   virtual void row(const Row& row, const Tally& tally) = 0;
-  /// A row that sampling keeps out of the trace. Of operations, only finished ones come here.
+  /// A row that sampling keeps out of the trace. An operation comes here only when it is finished.
   virtual void sampled_out(const Row&) {}
-  /// A moment; a range when it begins (its end is not known yet), and again when it ends.
+  /// A mark, or a range: when it begins, with an unknown end, and again when it ends.
   virtual void mark(const Mark& mark) = 0;
 
   virtual void thread(std::int32_t tid, std::string_view name) = 0;
   virtual void communicator(const Communicator& communicator) = 0;
   virtual void gpu_clock(std::uint32_t context, const GpuClockFit& fit) = 0;
 
-  /// All operations that were enqueued before this have been handed over.
+  /// All operations that were enqueued before `ts_ns` have been passed to the sink.
   virtual void complete_until(std::int64_t ts_ns) = 0;
 };
 

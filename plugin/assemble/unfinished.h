@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations that are not finished, in the order of their beginning, and when each must be
-// looked at again. Those that only wait are many: they stay in chunks that are passed over until
-// one in them is due. Used by one thread.
+// The unfinished operations, in the order of their begin, each with the time at which it must be
+// checked again. Many operations only wait. They are kept in chunks, and a chunk is skipped until
+// one of its operations is due. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_UNFINISHED_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_UNFINISHED_H
 
@@ -34,9 +34,9 @@ class Unfinished {
     chunks_.back()->add({number, enqueue_start_ns, kUnknownTime});
   }
 
-  /// The operation, if it is there, is due then, unless it is before.
+  /// Makes an operation due at `ts_ns`, if it is here and not due earlier.
   void wake(std::uint64_t number, std::int64_t ts_ns) {
-    // Numbers count up, but for those of a journal that come behind new ones.
+    // Numbers ascend, except that those from a journal may follow newer ones.
     const auto behind = std::partition_point(
         chunks_.begin(), chunks_.end(),
         [number](const auto& chunk) { return chunk->entries[0].number <= number; });
@@ -47,9 +47,9 @@ class Unfinished {
                 [&](const auto& chunk) { return wake(*chunk, number, ts_ns); });
   }
 
-  /// Calls `soon` with the entries of a chunk in which one is due, then `look` with each that is,
-  /// which says whether it is finished, or else sets when it is due again. Returns when the
-  /// earliest of those that are left was enqueued, or `latest_ns` if that is earlier.
+  /// Calls `soon` with the entries of each chunk in which one is due, then `look` with each due
+  /// entry. `look` returns true if the entry is finished; else it sets when the entry is due again.
+  /// Returns the earliest enqueue_start_ns that remains, or `latest_ns` if that is earlier.
   template <typename Soon, typename Look>
   std::int64_t visit(std::int64_t now_ns, std::int64_t latest_ns, Soon soon, Look look) {
     std::size_t kept = 0;
@@ -104,7 +104,7 @@ class Unfinished {
       next_look_ns = std::min(next_look_ns, entry.next_look_ns);
       earliest_ns = std::min(earliest_ns, entry.enqueue_start_ns);
     }
-    /// The first of its own entries are all that it has.
+    /// Keeps only these entries, which are the first of the chunk's own.
     void take(std::span<const Entry> kept) {
       count = 0;
       next_look_ns = earliest_ns = kNever;
@@ -125,7 +125,7 @@ class Unfinished {
     return false;
   }
 
-  std::vector<std::unique_ptr<Chunk>> chunks_;  // none is empty
+  std::vector<std::unique_ptr<Chunk>> chunks_;  // no chunk is empty
 };
 
 }  // namespace ringside::assemble

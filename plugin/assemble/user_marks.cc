@@ -77,7 +77,7 @@ void UserMarks::end_range(const UserMark& mark) {
     threads_.erase(thread);
   }
   if (ended) {
-    // A group that began within the range may end behind it, and the other way round.
+    // A group that began within the range may end after it, and a range within a group likewise.
     const ThreadSlices::End end =
         slices_.end(ended->tid, ended->tid, slice_id(ended->number), ended->ts_ns, mark.ts_ns);
     ended->nests = end.nests;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The moments and ranges that the application marks on its threads. Ranges and NCCL's calls are
-// slices of one row, so ranges wait until all earlier records of their thread have come. Used by
-// one thread.
+// The marks and ranges of the application's threads. Ranges and NCCL's calls are slices of one
+// track, so a range waits until all earlier records of its thread have come. Used by one thread.
 #ifndef RINGSIDE_PLUGIN_ASSEMBLE_USER_MARKS_H
 #define RINGSIDE_PLUGIN_ASSEMBLE_USER_MARKS_H
 
@@ -19,7 +18,7 @@
 
 namespace ringside::assemble {
 
-/// How many ranges may be open within each other on a thread, and in all. An application that never
+/// The most ranges that may be open on one thread, and in the process. An application that never
 /// ends its ranges must not fill the memory.
 inline constexpr std::size_t kMostNestedRanges = 256;
 inline constexpr std::size_t kMostOpenRanges = 4096;
@@ -28,9 +27,9 @@ class UserMarks {
  public:
   UserMarks(Sink& sink, ThreadSlices& slices) : sink_(sink), slices_(slices) {}
 
-  /// Those of a thread in the order of time. A moment is written at once.
+  /// Takes a mark, or a begin or end of a range, in the thread's order of time. Writes a mark now.
   void add(UserMark mark);
-  /// All records up to this time have come: of all threads, or of one.
+  /// All records up to `until_ns` have come. Writes the ranges that waited, of all threads or one.
   void take(std::int64_t until_ns);
   void take_of(std::int32_t tid, std::int64_t until_ns) {
     const auto waiting = waiting_.empty() ? waiting_.end() : waiting_.find(tid);
@@ -38,15 +37,15 @@ class UserMarks {
       take(waiting->second, until_ns);
     }
   }
-  /// Hands the open ranges to `sink`, marked in flight.
+  /// Writes the open ranges to `sink`, marked in flight.
   void write_open(Sink& sink, std::int64_t now_ns) const;
   void clear();
 
-  std::uint64_t taken() const { return taken_; }        ///< begins, ends and moments
-  std::uint64_t not_kept() const { return not_kept_; }  ///< ranges, since too many were open
+  std::uint64_t taken() const { return taken_; }        ///< marks, and begins and ends of ranges
+  std::uint64_t not_kept() const { return not_kept_; }  ///< dropped: too many were open
   std::size_t open_ranges() const { return open_.size(); }
 
-  /// Whether a slice of this id is a range. No id of NCCL's events has its top byte.
+  /// Whether a slice of this id is a range. No event id of NCCL's has the top byte of a range.
   static constexpr bool is_range(record::EventId id) { return (id >> record::kTagShift) == kTag; }
 
  private:
@@ -55,8 +54,8 @@ class UserMarks {
     return (kTag << record::kTagShift) | number;
   }
   struct Thread {
-    std::vector<std::uint64_t> open;  // numbers of its ranges, the innermost last
-    std::uint64_t not_kept = 0;       // begun within these
+    std::vector<std::uint64_t> open;  // numbers of its open ranges, the innermost last
+    std::uint64_t not_kept = 0;       // dropped ranges that are open within these
   };
   void take(std::deque<UserMark>& waiting, std::int64_t until_ns);
   void begin_range(UserMark&& mark);
@@ -65,9 +64,9 @@ class UserMarks {
   Sink& sink_;
   ThreadSlices& slices_;
   std::unordered_map<std::int32_t, std::deque<UserMark>> waiting_;  // by thread
-  std::unordered_map<std::int32_t, Thread> threads_;                // with open ranges
+  std::unordered_map<std::int32_t, Thread> threads_;                // threads with open ranges
   std::map<std::uint64_t, Mark> open_;                              // by number
-  std::uint64_t numbers_ = 0;                                       // given
+  std::uint64_t numbers_ = 0;                                       // the number given last
   std::uint64_t taken_ = 0;
   std::uint64_t not_kept_ = 0;
 };
