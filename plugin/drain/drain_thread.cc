@@ -17,10 +17,10 @@
 namespace ringside::control {
 namespace {
 
-// While recording is stopped and nothing comes any more, the thread looks this often.
+// The period while recording is stopped, after kIdleAfterCycles cycles without work.
 constexpr auto kIdleWait = std::chrono::milliseconds(100);
 constexpr int kIdleAfterCycles = 20;
-// Where memory was too short to close the trace, there may be enough for the second attempt.
+// Memory may be too short to close the trace at first, and suffice at the second attempt.
 constexpr int kAttemptsToClose = 2;
 
 }  // namespace
@@ -45,8 +45,8 @@ void* DrainThread::thread_main(void* self) noexcept {
   return nullptr;
 }
 
-// Whatever a step throws ends the step and nothing else: memory was too short, and what was at work
-// is lost and counted. So nothing here may need memory.
+// Runs a step. An exception ends that step alone: memory was too short, and the events at work are
+// lost and counted. So the handler must not need memory.
 template <typename Step>
 bool DrainThread::survives(Step step) noexcept {
   try {
@@ -75,7 +75,7 @@ void DrainThread::run() noexcept {
       idle_cycles = cycle(!is_wanted) ? 0 : idle_cycles + 1;
     });
     if (!survived && is_wanted) {
-      // The reason for which it was woken may still be there.
+      // The thread must not spin while the reason for waking it stays.
       std::this_thread::sleep_for(std::chrono::milliseconds(config_.drain_ms));
     }
   }
@@ -102,9 +102,9 @@ void DrainThread::move_to_place() {
   }
 }
 
-// False if the thread is to finish.
+// Waits for work. Returns false if the thread must finish.
 bool DrainThread::wait(int idle_cycles) {
-  // Rings that are smaller than was asked for are looked at more often.
+  // Rings that are smaller than configured are read more often.
   constexpr int kLeast_ms = 2;
   int period_ms = config_.drain_ms;
   if (const RingDirectory& rings = session_.directories().rings(); rings.journal() != nullptr) {
@@ -118,7 +118,7 @@ bool DrainThread::wait(int idle_cycles) {
   return session_.wait_for_work(period, is_idle ? std::max(kIdleWait, period) : period);
 }
 
-// `final`: the process exits, and the trace is ended. False if there was nothing to do.
+// Does one pass. `final`: the process exits, and the trace ends. Returns false if nothing was done.
 bool DrainThread::cycle(bool final) {
   const std::size_t due_dumps = session_.due_dumps();
   if (final) {
@@ -127,12 +127,12 @@ bool DrainThread::cycle(bool final) {
     session_.look_at_masks();
   }
   session_.directories().keep_locks();
-  // All records with older ticks are of communicators and windows whose notes are there by now.
+  // All older records are of communicators and windows whose notes have come by now.
   const std::uint64_t until_ticks = writer_.read_clocks();
   const bool had_notes = apply_notes();
   const std::uint64_t taken = writer_.read_rings(until_ticks);
   if (!final) {
-    // After the rings are read, so that a window's operations are not those of the window before.
+    // This follows the reading of the rings, so that a window does not get earlier operations.
     session_.carry_out_plan();
   }
   writer_.settle();
@@ -151,7 +151,7 @@ bool DrainThread::cycle(bool final) {
   return taken != 0 || had_notes || due_dumps != 0;
 }
 
-// False if there was none.
+// Returns false if there was no note.
 bool DrainThread::apply_notes() {
   const bool had_left = notes_.apply(writer_);
   const std::size_t windows = session_.take_notes(notes_.list());
@@ -160,7 +160,7 @@ bool DrainThread::apply_notes() {
   return had_left || had_new;
 }
 
-// Only the operations in flight are written here, into memory; the dump writer copies the rest.
+// Writes only what is in flight, into memory. The dump writer copies the rest.
 void DrainThread::write(const std::shared_ptr<Dump>& dump) {
   if (!dump->is_wanted()) {
     return;
@@ -178,7 +178,7 @@ void DrainThread::write(const std::shared_ptr<Dump>& dump) {
   }
 }
 
-// Most warnings are said once in a process.
+// Most warnings are given once in a process.
 void DrainThread::warn_of_trouble() {
   const auto warn_once = [&](bool& told, bool is_so, const auto& sentence) {
     if (is_so && !told) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The drain thread: every few milliseconds, or when asked, from notes and rings to the trace.
+// The drain thread. Every few milliseconds, or when woken, it moves notes and records to the trace.
 #ifndef RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
 #define RINGSIDE_PLUGIN_DRAIN_DRAIN_THREAD_H
 
@@ -21,14 +21,14 @@ namespace ringside::control {
 
 class DrainThread {
  public:
-  /// All that is given outlives the thread.
+  /// The arguments must outlive the thread.
   DrainThread(const Config& config, Log& log, TraceWriter& writer, Session& session,
               ControlService& control);
 
-  /// False if there cannot be a thread. Once.
+  /// Starts the thread. Returns false if that fails. Called once.
   bool start();
 
-  /// After the thread has ended: waits until no dump is being written any more, at most until then.
+  /// Waits, at most until this time, until no dump is being written. The thread must have ended.
   void wait_for_dumps(std::chrono::steady_clock::time_point until) {
     dump_writer_.wait_until_idle(until);
   }

@@ -82,14 +82,14 @@ void DumpWriter::write_all() noexcept {
     try {
       written = write_file(*job);
     } catch (...) {
-      // Out of memory before there was a file.
+      // Memory was too short before there was a file.
     }
     job->dump->finish(std::move(written));
     end_job();
   }
 }
 
-// NULL if there is none: the thread ends.
+// Returns NULL if there is no job; the thread then ends.
 const DumpWriter::Job* DumpWriter::next_job() {
   const threads::MutexLock lock(mutex_);
   if (!jobs_.empty()) {
@@ -105,7 +105,7 @@ void DumpWriter::end_job() {
   jobs_.pop_front();
 }
 
-// The file has its name once it is whole, so that no part of a dump is taken for one.
+// Writes a dump, and names its file when it is whole, so that no part looks like a dump.
 Result DumpWriter::write_file(const Job& job) const {
   const std::string& path = job.dump->path();
   struct stat found {};
@@ -115,13 +115,13 @@ Result DumpWriter::write_file(const Job& job) const {
   if (lstat(path.c_str(), &found) == 0) {
     return Result(EEXIST);
   }
-  // Before the first communicator, and with a flight recorder, nothing has made it yet.
+  // Before the first communicator, and with a flight recorder, the directory may not exist yet.
   if (path.starts_with(directory_ + "/")) {
     if (Result made = exporting::make_directories(directory_); !made.is_ok()) {
       return made;
     }
   }
-  // This process writes one dump at a time: a file of this name is left by one that is dead.
+  // This process writes one dump at a time, so a file of this name is from a dead process.
   const std::string temporary = path + "." + std::to_string(getpid()) + ".part";
   unlink(temporary.c_str());
   exporting::TraceFile file;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes dumps, one after the other, on a thread of its own that is there as long as there are any:
-// a dump of gigabytes, or a slow file system behind it, does not keep the drain thread from the
-// rings.
+// Writes dumps, one after the other, on a thread of its own that runs while there are any. So a
+// dump of gigabytes, or a slow file system, does not keep the drain thread from the rings.
 #ifndef RINGSIDE_PLUGIN_DRAIN_DUMP_WRITER_H
 #define RINGSIDE_PLUGIN_DRAIN_DUMP_WRITER_H
 
@@ -19,24 +18,22 @@
 
 namespace ringside::control {
 
-/// A dump that somebody has asked for. Any thread.
+/// A dump that was requested. Any thread may use it.
 class Dump {
  public:
   explicit Dump(std::string path) : path_(std::move(path)) {}
 
   const std::string& path() const { return path_; }
 
-  /// Success once the file is there, or why there will be none; EEXIST if another file has the
-  /// name.
+  /// The result, once the dump is finished; EEXIST if another file has its name.
   std::optional<Result> result() const;
-  /// The same, once it is known; nothing if that takes longer.
+  /// Waits for the result, at most for this time; nothing if that is too short.
   std::optional<Result> wait_for(std::chrono::nanoseconds time) const;
-  /// It is not wanted any more, and no file of this name is made. False if there is a result
-  /// already, or will be in a moment.
+  /// Cancels the dump: no file of its name is made. Returns false if it is finished or being named.
   bool cancel();
   bool is_wanted() const;
 
-  /// The file is whole and is given its name now. False if it is not wanted.
+  /// The file is whole and is named next. Returns false if the dump was canceled.
   bool begin_naming();
   void finish(Result result) noexcept;
 
@@ -52,15 +49,15 @@ class Dump {
 
 class DumpWriter {
  public:
-  /// Dumps in this directory have it made if it is missing.
+  /// A dump in this directory makes the directory if it is missing.
   explicit DumpWriter(std::string directory) : directory_(std::move(directory)) {}
   DumpWriter(const DumpWriter&) = delete;
   DumpWriter& operator=(const DumpWriter&) = delete;
 
-  /// The dump is finished at some later time. Throws std::bad_alloc.
+  /// Has a dump written; it is finished later. Throws std::bad_alloc.
   void write(std::shared_ptr<Dump> dump, exporting::TraceSnapshot content);
 
-  /// False if there are still some at work after that time.
+  /// Waits until no dump is being written. Returns false if one still is at this time.
   bool wait_until_idle(std::chrono::steady_clock::time_point until);
 
  private:
@@ -77,7 +74,7 @@ class DumpWriter {
   const std::string directory_;
   threads::Mutex mutex_;
   std::condition_variable idle_;
-  /// The first one is being written; it stays where it is when others are added.
+  /// The first job is being written; it keeps its address when others are added.
   std::deque<Job> jobs_ RINGSIDE_GUARDED_BY(mutex_);
   bool is_running_ RINGSIDE_GUARDED_BY(mutex_) = false;
 };

@@ -42,7 +42,7 @@ exporting::MetricsFacts metrics_facts(const assemble::Assembler& assembler, std:
 
 std::string live_members(const assemble::Assembler& assembler,
                          const exporting::LiveMetrics& metrics, std::int64_t now_ns) {
-  // An answer has a bound; a process with more open communicators says how many are left out.
+  // The length of a reply is bounded; `left_out` counts the open communicators beyond it.
   constexpr std::size_t kMostCommunicators = 1000;
   const auto in_flight = assembler.in_flight_totals();
   const std::vector<assemble::InFlight> oldest = assembler.in_flight_since(now_ns);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the drain thread says of the running job, to whoever asks through the control socket.
+// The drain thread's part of replies about the running job, for the control socket.
 #ifndef RINGSIDE_PLUGIN_DRAIN_LIVE_ANSWERS_H
 #define RINGSIDE_PLUGIN_DRAIN_LIVE_ANSWERS_H
 
@@ -13,11 +13,11 @@
 
 namespace ringside::control {
 
-/// What the metrics say of operations in flight, of the rings and of the calling thread, which is
-/// the drain thread. The other facts are the caller's to add.
+/// The metrics' facts about operations in flight, rings, and the calling thread, which is the drain
+/// thread. The caller adds the other facts.
 exporting::MetricsFacts metrics_facts(const assemble::Assembler& assembler, std::int64_t now_ns);
 
-/// The metrics' sums by communicator, as members of an answer (docs/control.md).
+/// The metrics' sums by communicator, as members of a reply (docs/control.md).
 std::string live_members(const assemble::Assembler& assembler,
                          const exporting::LiveMetrics& metrics, std::int64_t now_ns);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who this process is: host, job, rank, NCCL's environment.
+// The identity of this process: host, job, rank, NCCL's environment.
 #ifndef RINGSIDE_PLUGIN_DRAIN_PROCESS_INFO_H
 #define RINGSIDE_PLUGIN_DRAIN_PROCESS_INFO_H
 
@@ -11,15 +11,12 @@
 
 namespace ringside::control {
 
-/// All that is known before NCCL calls; the clock's and NCCL's part is left open.
+/// Reads the facts that are known before NCCL calls. Those of the clock and of NCCL stay unset.
 exporting::ProcessFacts read_process_facts(const Config& config);
 
-/// A path that stays right when the application changes its working directory.
+/// Makes a path that stays valid when the application changes its working directory.
 std::string absolute_path(const std::string& path);
 
-/// `ringside.<job>.<host>.<pid>.<start>.json`. What does not suit a file name in job and host
-/// becomes
-/// '_', so that no name leads out of the directory.
 std::string trace_name(const Config& config, const exporting::ProcessFacts& facts);
 
 }  // namespace ringside::control

@@ -6,8 +6,8 @@
 namespace ringside::control {
 namespace {
 
-// A process in which threads come and go for weeks must not make the first lines ever longer, nor
-// must a job that starts and stops for weeks need ever more memory.
+// These limits bound a segment's first lines, and memory, in a job that makes threads, and starts
+// and stops recording, for weeks.
 constexpr std::size_t kMostThreads = 500;
 constexpr std::size_t kMostGpuClocks = 500;
 constexpr std::size_t kMostWindows = 200;
@@ -88,7 +88,7 @@ void RepeatedLines::write_lost() {
 
 void RepeatedLines::note_written(std::uint32_t context) {
   if (context >= written_in_.size()) {
-    written_in_.resize(context + 1, 1);  // in the first round all is written when it becomes known
+    written_in_.resize(context + 1, 1);  // in round 1, lines are written as they come
   }
   unstored_.push_back(context);
   written_in_[context] = round_;

@@ -11,7 +11,7 @@ namespace ringside::control {
 namespace {
 
 constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
-// The counters of two processors may differ by less.
+// The counters of two processors differ by less than this.
 constexpr std::int64_t kSlack_ns = 1'000'000;
 
 std::uint64_t total_of(
@@ -35,12 +35,12 @@ bool RingReader::look(Reading& reading) {
   if (slot == nullptr) {
     return false;
   }
-  // A name has no time: it goes before what its ring says next.
+  // A name record has no ticks. It is taken before its ring's next record.
   std::uint64_t ticks = slot->first.ticks;
   if (ticks != 0) {
     ticks = clock_.steady(ticks, reading.steps == clock_.steps());
     if (reading.steps != clock_.steps()) [[unlikely]] {
-      // In a ring ticks rise: where they fall, the step is.
+      // Ticks ascend within a ring, so the clock's step is where they fall.
       if (ticks + slack_ticks_ < reading.last_ticks || clock_.is_behind_step(slot->first.ticks)) {
         reading.steps = clock_.steps();
         ticks = clock_.steady(slot->first.ticks, true);
@@ -78,7 +78,7 @@ void RingReader::begin(std::uint64_t until_ticks) {
         reading.first = reading.tail;
       }
       look(reading);
-      // After the look: a record that is there was committed by an owner that is known by then.
+      // This follows look(): the owner that has committed the record seen there is visible by now.
       meet_owner(reading);
     }
   }
@@ -87,7 +87,7 @@ void RingReader::begin(std::uint64_t until_ticks) {
 bool RingReader::take_records(bool keeps_room) {
   const bool needs_room = journal_ != nullptr && keeps_room;
   while (true) {
-    // The ring whose next record is the oldest, and how far it may be read before another's turn.
+    // Finds the ring with the oldest next record, and the ticks at which another ring's turn comes.
     Reading* oldest = nullptr;
     std::uint64_t others = kNever;
     for (Reading& reading : readings_) {
@@ -137,7 +137,7 @@ void RingReader::take(Reading& reading) {
     try {
       keep(view, operation);
     } catch (const std::bad_alloc&) {
-      journal_->lose_record();  // the assembler has it, and must not be given it again
+      journal_->lose_record();  // the assembler has the record, and must not get it again
     }
   }
   reading.tail += first.slots;
@@ -148,7 +148,7 @@ void RingReader::keep(const assemble::RecordView& view, std::uint64_t operation)
   if (view.kind == record::RecordKind::kName) {
     journal_->note_name(view.ring, view.id, view.payload.name);
   } else if (!journal_->append(view, operation)) {
-    // Rows that this record has finished were noted, and have taken the room that there was.
+    // This record has finished rows, whose notes in the journal have used up the room.
     journal_->make_room([this](std::span<assemble::Question> asked) { assembler_.answer(asked); });
     journal_->append(view, operation);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Takes what the assembler hands over: writes its lines, prints operations and adds them to the
-// live metrics. Used by the drain thread.
+// Receives rows and marks from the assembler: writes their lines, prints operations and adds them
+// to the live metrics. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 #define RINGSIDE_PLUGIN_DRAIN_SEGMENT_SINK_H
 
@@ -20,7 +20,7 @@ class SegmentSink final : public assemble::Sink {
   SegmentSink(TraceSegments& segments, exporting::LiveMetrics& metrics)
       : segments_(segments), metrics_(metrics) {}
 
-  /// Operations are printed, too.
+  /// Sets the printer, which prints each operation.
   void print_with(OperationPrinter& printer) { printer_ = &printer; }
 
   void row(const assemble::Row& row, const assemble::Tally& tally) override;
@@ -38,9 +38,8 @@ class SegmentSink final : public assemble::Sink {
   void complete_until(std::int64_t ts_ns) override;
 
  private:
-  /// Has the lines of an event added. Where memory is too short for all of them there are none, and
-  /// the event is counted as lost: the assembler must not take it for one that is still to be
-  /// written.
+  /// Writes all lines of an event, or none if memory is too short. In that case the event is
+  /// counted as dropped. The assembler must not see the failure: it would write the event again.
   template <typename Write>
   bool write_event(std::uint32_t context, const assemble::Tally& tally, Write write) {
     exporting::SegmentFiles& files = segments_.files();
@@ -55,8 +54,8 @@ class SegmentSink final : public assemble::Sink {
       return false;
     }
   }
-  /// For what counts operations beside the trace. Where memory is too short, an operation lacks
-  /// there, but the assembler must not hand it over again.
+  /// Counts an operation outside the trace. If memory is too short, the operation is missing there,
+  /// but the assembler must not pass it again.
   template <typename Count>
   static void count_if_memory(Count count) {
     try {

@@ -20,7 +20,7 @@ void add_losses_of_rings(std::size_t type, exporting::TypeAccount& of) {
     if (ring == nullptr) {
       continue;
     }
-    // Losses before `produced`: what is lost was produced (the partner is ProducerCounts::add).
+    // Losses are loaded before `produced`, which includes them (see ProducerCounts::add).
     const auto load = [&](const auto& counters) {
       return counters[type].load(std::memory_order_acquire);
     };
@@ -56,7 +56,7 @@ exporting::Account TraceAccount::make(bool final) const {
     of.sampled_out = counts.sampled_out[type];
     const std::uint64_t placed = of.written + of.merged + of.rotated + of.dropped_write +
                                  of.sampled_out + counts.stale[type];
-    // Where memory was too short in the middle of a record, the record may count twice.
+    // A record may count twice if memory was too short in the middle of it.
     of.dropped_memory = std::min(of.dropped_memory, counts.consumed[type] - placed);
     of.held = counts.consumed[type] - placed - of.dropped_memory;
     if (final && memory_was_short_) {

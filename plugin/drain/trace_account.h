@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of every callback: from the counters of the rings, of the assembler and of the
-// trace's files. Used by the drain thread.
+// Makes the account of all callbacks, from the counters of the rings, the assembler and the trace's
+// files. Used by the drain thread.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_ACCOUNT_H
 
@@ -23,23 +23,23 @@ class TraceAccount {
                const exporting::SegmentFiles& files)
       : assembler_(assembler), reader_(reader), files_(files) {}
 
-  /// `final`: nothing is kept any more.
+  /// `final`: the assembler keeps no event any more.
   exporting::Account make(bool final) const;
-  /// Callbacks that were taken from the rings.
+  /// The number of callbacks that were taken from the rings.
   std::uint64_t consumed() const;
 
-  /// The same counts for the journal, and for any thread.
+  /// These functions write the same counts for the journal, and for any thread.
   void count(assemble::Checkpoint& made) const;
   void count(TraceFigures& figures) const;
 
-  /// A step of the drain thread has thrown std::bad_alloc: what was at work then is lost.
+  /// A step of the drain thread has thrown std::bad_alloc: the events at work are lost.
   void note_memory_short() { memory_was_short_ = true; }
-  /// Marks and ranges that the session had no room for, since the process began.
+  /// Sets how many marks and ranges the session had no room for, since the process began.
   void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
     marks_refused_ = marks;
     ranges_refused_ = ranges;
   }
-  /// With the marks and ranges that are lost.
+  /// Makes the end of the trace, with the counts of lost marks and ranges.
   exporting::TraceEnd end_of_trace() const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The clock of the drain thread: its last reading, and the model that all readings have made.
+// The clock of the drain thread: the last clock reading, and the model made from all readings.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_CLOCK_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_CLOCK_H
 
@@ -19,8 +19,8 @@ class TraceClock {
 
   static record::ClockSource source() { return record::g_recorder.clock_source(); }
 
-  /// Reads the clocks again: all that is older can be converted from here on. Returns the step that
-  /// the reading shows, if any. Throws std::bad_alloc.
+  /// Reads the clocks again, so that older ticks can be converted. Returns the step that the
+  /// reading shows, if any. Throws std::bad_alloc.
   std::optional<assemble::ClockStep> read() {
     const record::ClockReading reading = record::read_clocks(source());
     const auto step = model_.add(reading);
@@ -31,11 +31,11 @@ class TraceClock {
 
   const assemble::ClockModel& model() const { return model_; }
   const record::ClockReading& reading() const { return reading_; }
-  /// The reading's time on the trace's time line, and its steady ticks.
+  /// The last reading's time on the trace's time line, and its steady ticks.
   std::int64_t now_ns() const { return now_ns_; }
   std::uint64_t now() const { return model_.steady(reading_.ticks, true); }
 
-  /// The time of raw ticks.
+  /// Converts raw ticks to a time.
   std::int64_t ns(std::uint64_t ticks) const { return model_.ns(ticks); }
 
  private:

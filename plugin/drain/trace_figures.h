@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What any thread may read of the trace while the drain thread writes it.
+// Figures of the trace that any thread may read while the drain thread writes them.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_FIGURES_H
 
@@ -9,8 +9,8 @@
 
 namespace ringside::control {
 
-/// Each figure is independent of the others, so relaxed orders are enough for all but has_file:
-/// whoever sees the file's flag finds the file.
+/// Each figure is independent of the others, so relaxed orders are enough for all but has_file: a
+/// thread that sees has_file must find the file.
 struct TraceFigures {
   std::atomic<bool> has_file{false};
   std::atomic<bool> trouble{false};

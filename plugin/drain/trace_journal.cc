@@ -61,7 +61,7 @@ void TraceJournal::checkpoint() {
     return;
   }
   assemble::Checkpoint made{};
-  // Before the file is made, what there is belongs to the first segment.
+  // Before there is a file, all lines belong to the first segment.
   made.segment = std::max<std::uint64_t>(files_.number(), 1);
   made.oldest_segment = files_.oldest_number();
   made.trace_bytes = files_.bytes();

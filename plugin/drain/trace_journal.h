@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The journal of this process's trace: what is noted in it before the trace begins, and its
-// checkpoints, which say how far the trace's files have got.
+// The journal of this process's trace: its notes from before the trace begins, and its checkpoints,
+// which say how far the trace's files have come.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_JOURNAL_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_JOURNAL_H
 
@@ -29,29 +29,29 @@ class TraceJournal {
                const TraceClock& clock)
       : sink_(lines), assembler_(assembler), files_(files), account_(account), clock_(clock) {}
 
-  /// Keeps a journal in this zeroed memory. `facts` are those at load.
+  /// Begins a journal in this zeroed memory. `facts` are the process's facts at load.
   void begin(void* memory, std::size_t bytes, const exporting::ProcessFacts& facts);
-  /// NULL if none is kept.
+  /// Returns NULL if there is no journal.
   assemble::Journal* get() { return journal_ ? &*journal_ : nullptr; }
-  /// Hands rows on to the trace, and notes them.
+  /// The sink that passes rows on to the trace, and notes them in the journal.
   assemble::JournalSink& sink() { return sink_; }
 
-  /// As TraceWriter's; any thread.
+  /// See TraceWriter::announce(). Any thread.
   void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types);
-  /// As TraceWriter's; any thread, but one at a time.
+  /// See TraceWriter::count_mark(). Any thread, but one at a time.
   void count_mark(bool is_range, bool is_lost);
 
-  // The drain thread's. Without a journal they do nothing.
+  // Only the drain thread calls these functions. Without a journal they do nothing.
 
   void note_window(const assemble::WindowNoteData& window) {
     if (journal_) {
       journal_->note(window);
     }
   }
-  /// All that was handed to the trace's files is written, or counted as lost.
+  /// Writes a checkpoint. All lines given to the trace's files must be written, or counted as lost.
   void checkpoint();
-  /// Any record has room after this. Throws std::bad_alloc.
+  /// Makes room for any record. Throws std::bad_alloc.
   void make_room();
 
  private:
@@ -63,8 +63,8 @@ class TraceJournal {
   const TraceAccount& account_;
   const TraceClock& clock_;
   std::optional<assemble::Journal> journal_;
-  exporting::ProcessFacts facts_;  // as at load
-  /// Marks and ranges that were made, and lost, before there was a journal.
+  exporting::ProcessFacts facts_;  // the facts at load
+  /// The counts of marks and ranges, made and lost, from before there was a journal.
   std::array<std::array<std::uint64_t, 2>, 2> early_counts_{};
 };
 

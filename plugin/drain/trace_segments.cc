@@ -11,9 +11,9 @@ namespace {
 constexpr std::int64_t kAccountEvery_ns = 1'000'000'000;
 constexpr std::int64_t kClockEvery_ns = 10'000'000'000;
 constexpr std::int64_t kAttemptEvery_ns = 1'000'000'000;
-// At a time: the rings must not overflow meanwhile.
+// How long compression may take at a time, since the rings must not overflow meanwhile.
 constexpr std::int64_t kCompress_ns = 10'000'000;
-// A part of the five seconds for which the exit of the process waits (Session::shut_down).
+// The same at exit. It is a part of the five seconds that the exit waits (Session::shut_down).
 constexpr std::int64_t kCompressAtExit_ns = 2'000'000'000;
 
 exporting::SegmentLimits segment_limits(const Config& config) {
@@ -53,8 +53,8 @@ void TraceSegments::begin() {
   }
 }
 
-// A file that cannot be made is tried again, and then has all that it needs. Until then what would
-// be written is counted as lost.
+// Makes the first file, and tries again if that has failed. Until there is a file, its lines are
+// counted as lost; it then gets the first lines that it needs.
 void TraceSegments::open() {
   if (files_.is_open() || closed_ || clock_.now_ns() < next_attempt_ns_) {
     return;
@@ -76,8 +76,7 @@ void TraceSegments::open() {
   figures_.has_file.store(!in_memory, std::memory_order_release);
 }
 
-// The first line is noted in the journal before there is such a file: if the process dies, it is
-// known.
+// The journal gets the first line before there is a file: recovery needs it if the process dies.
 exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   facts_.segment = segment;
   facts_.segment_start_ns = segment == 1 ? facts_.start_ns : clock_.now_ns();
@@ -104,8 +103,8 @@ void TraceSegments::make_room() {
   }
 }
 
-// The next segment's file is there, with its header, before the current one is ended, and that is
-// stored before the next one is begun: where there is no room, the current one goes on.
+// Makes the next segment's file, with its header, before it ends the current segment, and stores
+// that end before it begins the next one. If there is no room, the current segment continues.
 void TraceSegments::begin_next() {
   const std::uint32_t next = files_.number() + 1;
   assemble::Journal* const journal = journal_.get();
@@ -131,7 +130,7 @@ void TraceSegments::begin_next() {
   compress_at_exit();
 }
 
-// False if it does not end here: a part of it was lost.
+// Ends the current segment. Returns false if it must continue, since a part of it was lost.
 bool TraceSegments::end_current(std::uint32_t next) {
   if (!store() || !write_lost()) {
     return false;
@@ -144,14 +143,14 @@ bool TraceSegments::end_current(std::uint32_t next) {
   return store();
 }
 
-// False if a part of it was lost.
+// Stores the lines so far. Returns false if some are lost.
 bool TraceSegments::store() {
   open();
   const bool has_file = files_.is_open();
   if (const Result stored = files_.flush(); !stored.is_ok()) {
     repeated_.note_lost();
     if (has_file) {
-      figures_.fail(stored.error());  // else open() has said why
+      figures_.fail(stored.error());  // else open() has noted the error
     }
     return false;
   }
@@ -159,8 +158,7 @@ bool TraceSegments::store() {
   return true;
 }
 
-// Where there is room again, what was lost and must not be is written once more. False if it is
-// not.
+// Writes again the lost lines that the trace needs, if there is room. Returns false if some remain.
 bool TraceSegments::write_lost() {
   if (!repeated_.has_lost() || !files_.is_open()) {
     return !repeated_.has_lost();
@@ -210,7 +208,7 @@ void TraceSegments::compress_at_exit() {
 }
 
 void TraceSegments::close() {
-  next_attempt_ns_ = clock_.now_ns();  // the last one
+  next_attempt_ns_ = clock_.now_ns();  // allows a last attempt
   flush();
   closed_ = true;
   if (!files_.is_open()) {

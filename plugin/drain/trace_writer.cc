@@ -64,7 +64,7 @@ void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
     journal_.get()->note_trace(1, path());
   }
   reader_.set_journal(*journal_.get());
-  // Two readings, so that ticks mean something from the first record on.
+  // A second clock reading gives the rate of the ticks before the first record comes.
   timespec left{0, 1'000'000};
   while (nanosleep(&left, &left) != 0 && errno == EINTR) {
   }
@@ -75,7 +75,7 @@ void TraceWriter::keep_journal(void* memory, std::size_t bytes) {
 std::uint64_t TraceWriter::read_clocks() {
   const std::optional<assemble::ClockStep> step = clock_.read();
   if (step) {
-    next_settle_ns_ = now_ns();  // the journal is to have the clock's new line soon
+    next_settle_ns_ = now_ns();  // so that the journal gets the clock's new line soon
     if (clock_.model().steps() <= kMostStepWarnings) {
       step_to_warn_of_ = step;
     }
@@ -90,8 +90,8 @@ void TraceWriter::apply(const OpenNote& note) {
   const bool is_first = facts_.abi_version == 0;
   facts_.nccl_version = note.nccl.version;
   facts_.abi_version = note.nccl.abi_version;
-  // Later windows have lines of their own. If the list is empty here, readers take from it that the
-  // first communicator was not recorded from its start.
+  // Later windows have lines of their own. If there is no window yet, readers learn from the empty
+  // list that the first communicator was not recorded from its start.
   const auto& windows = segments_.repeated().windows();
   if (is_first && !windows.empty()) {
     facts_.events = windows.back().events;
@@ -124,7 +124,7 @@ void TraceWriter::apply(const WindowNote& note) {
     windows.back().mask_changed = note.mask_changed;
     assembler_.lose_places(ts_ns);
   } else {
-    return;  // memory was too short for its beginning
+    return;  // its opening was lost: memory was too short
   }
   segments_.write_window(windows.back());
 }
@@ -167,7 +167,7 @@ std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
   }
   const std::int64_t until_ns = clock_.model().ns_of_steady(until_ticks);
   assembler_.take_marks(until_ns);
-  // The lane of a send that was lost does not count it.
+  // A send or receive that a ring has lost is not counted by the sampler.
   if (config_.sampling.p2p_of > 1 && !places_lost_ && dropped_by_rings() > 0) {
     places_lost_ = true;
     assembler_.lose_places(read_until_ns_);
@@ -176,8 +176,7 @@ std::uint64_t TraceWriter::read_rings(std::uint64_t until_ticks) {
   return taken;
 }
 
-// From the rings to the assembler and the journal. What the assembler finishes meanwhile goes on to
-// the trace's lines.
+// Moves records from the rings to the assembler and the journal. Finished rows go on to the trace.
 std::uint64_t TraceWriter::take_records(std::uint64_t until_ticks) {
   reader_.begin(until_ticks);
   for (bool has_room = true; !reader_.take_records(has_room);) {
@@ -186,8 +185,7 @@ std::uint64_t TraceWriter::take_records(std::uint64_t until_ticks) {
   return reader_.taken();
 }
 
-// What has reached the files need not stay in the journal. False if memory is too short to find
-// that out.
+// Removes the records from the journal that have reached the files. False if memory is too short.
 bool TraceWriter::make_room_in_journal() {
   try {
     segments_.flush();

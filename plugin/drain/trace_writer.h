@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pipeline that the drain thread runs: clocks, notes, rings, assembler, lines, files. Its
-// methods stand in that order, and each calls the stages one after the other.
+// methods are declared in that order, in which the drain thread calls them.
 #ifndef RINGSIDE_PLUGIN_DRAIN_TRACE_WRITER_H
 #define RINGSIDE_PLUGIN_DRAIN_TRACE_WRITER_H
 
@@ -43,9 +43,9 @@ struct WindowNote {
   std::uint64_t ticks;
   bool opens;
   std::uint32_t types;
-  bool mask_changed = false;  ///< it closes since somebody else has changed NCCL's activation mask
+  bool mask_changed = false;  ///< it closes since other code has changed NCCL's activation mask
 };
-/// Other events of the same operations are asked for while recording goes on.
+/// NCCL is asked for other event types while the window stays open.
 struct TypesNote {
   std::uint64_t ticks;
   std::uint32_t types;
@@ -59,24 +59,23 @@ class TraceWriter {
  public:
   explicit TraceWriter(const Config& config);
 
-  /// Keeps a journal in this zeroed memory from before the first event on.
+  /// Begins a journal in this zeroed memory, before the first event.
   void keep_journal(void* memory, std::size_t bytes);
-  /// The flight recorder keeps its segments there.
+  /// Sets the directory of the flight recorder's segments.
   void keep_segments_in(const std::string& ring_directory) { segments_.keep_in(ring_directory); }
 
-  /// Puts into the journal at once what apply() will put into the trace: any thread. A process that
-  /// dies before the drain thread has looked has its records in the rings; this is what they mean.
+  /// Notes in the journal at once what apply() will put into the trace. If the process dies before
+  /// that, recovery needs it to understand the records in the rings. Any thread.
   void announce(const assemble::Communicator& communicator, const NcclFacts& nccl,
                 std::uint32_t window, std::uint32_t types) {
     journal_.announce(communicator, nccl, window, types);
   }
 
-  /// The application made a mark, or began a range; whether it had no room. Any thread, but one at
-  /// a time.
+  /// The application has made a mark or begun a range; `is_lost`: without room. Any thread, but one
+  /// at a time.
   void count_mark(bool is_range, bool is_lost) { journal_.count_mark(is_range, is_lost); }
 
-  /// Reads the clocks: all that is older can be converted from here on. Returns the reading's
-  /// steady ticks.
+  /// Reads the clocks, so that older ticks can be converted. Returns the reading's steady ticks.
   std::uint64_t read_clocks();
 
   void apply(const OpenNote& note);
@@ -85,67 +84,65 @@ class TraceWriter {
   void apply(const TypesNote& note);
   void apply(const MarkNote& note);
 
-  /// Takes the rings' records up to these steady ticks; how many there were.
+  /// Takes the rings' records up to these steady ticks. Returns their number.
   std::uint64_t read_rings(std::uint64_t until_ticks);
   bool rings_fill_fast() const { return reader_.fills_fast(); }
 
-  /// Finishes and writes what is due.
+  /// Finishes the operations and writes the lines that are due.
   void settle();
-  /// What is written from here on is the process's last: it may take more room than there is,
-  /// unless each segment is compressed when it is full. No thread of NCCL waits for that, but the
-  /// exit.
+  /// See TraceSegments::expect_close(). Only the exit waits for the compression, no thread of NCCL.
   void expect_close() { segments_.expect_close(); }
   void close();
   bool is_closed() const { return segments_.is_closed(); }
 
-  /// One of the calls above has thrown std::bad_alloc: what was at work then is lost.
+  /// One of the calls above has thrown std::bad_alloc: the events at work are lost.
   void note_memory_short() { account_.note_memory_short(); }
 
-  /// What has been in flight for so long; Assembler::in_flight_since says which of it.
+  /// The operations in flight for so long; Assembler::in_flight_since() says which are included.
   std::vector<assemble::InFlight> in_flight_for(std::int64_t least_ns) const {
     return assembler_.in_flight_since(now_ns() - least_ns);
   }
-  /// Of the last read_clocks().
+  /// The time of the last read_clocks().
   std::int64_t now_ns() const { return clock_.now_ns(); }
-  /// NULL if it is not known.
+  /// Returns NULL if the context has no known communicator.
   const assemble::Communicator* find_communicator(std::uint32_t context) const {
     return control::find_communicator(assembler_, context);
   }
-  /// Records that NCCL's threads could not store; ends of operations may be among them.
+  /// The number of records that NCCL's threads could not store, maybe with ends of operations.
   std::uint64_t dropped_by_rings() const;
 
-  /// Of a complete trace as it is now: what is written, and what is in flight. Fails with the
-  /// system's error if a file of it cannot be opened.
+  /// Makes a snapshot of the trace as it is now: what is written, and what is in flight. Fails with
+  /// the system's error if a file of the trace cannot be opened.
   Result make_snapshot(exporting::TraceSnapshot& made);
 
-  /// Operations that have begun, as far as the rings are read. The drain thread's.
+  /// The number of operations in the records read so far. Only the drain thread calls it.
   std::uint64_t begun() const { return assembler_.next_operation() - 1; }
-  /// The live metrics, as of the last time the rings were read.
+  /// The live metrics, from the last reading of the rings.
   std::string metrics_text(exporting::MetricsForm form) const;
-  /// Their sums by communicator, as members of an answer of the control socket (docs/control.md).
+  /// The metrics' sums by communicator, as members of a reply (docs/control.md).
   std::string live_members() const { return control::live_members(assembler_, metrics_, now_ns()); }
 
-  /// Marks of the application that have been applied and no longer wait for their turn.
+  /// The number of the application's marks that have been applied and no longer wait.
   std::uint64_t marks_taken() const { return assembler_.marks_taken(); }
-  /// What the session had no room for, since the process began; the trace's end says it.
+  /// Sets how many the session had no room for, since the process began. The trace's end has both.
   void set_marks_refused(std::uint64_t marks, std::uint64_t ranges) {
     account_.set_marks_refused(marks, ranges);
   }
-  /// For which the assembler had no room.
+  /// The number of ranges for which the assembler had no room.
   std::uint64_t ranges_left_out() const { return assembler_.ranges_left_out(); }
-  /// That the disk did not take.
+  /// The numbers of marks and ranges whose lines could not be written.
   std::uint64_t marks_not_written() const { return segments_.files().counts().marks_dropped; }
   std::uint64_t ranges_not_written() const { return segments_.files().counts().ranges_dropped; }
 
-  /// What is asked for in RINGSIDE_SAMPLE and cannot be done, each once; empty if there is nothing.
+  /// Returns a warning of what RINGSIDE_SAMPLE asks for in vain, each once; empty: none.
   std::string take_sampling_notice();
-  /// What to warn of, each once; empty if there is nothing.
+  /// Returns another warning, each once; empty: none.
   std::string take_notice();
 
-  // Any thread.
+  // Any thread may call these functions.
   const std::string& path() const { return segments_.path(); }
   const std::string& directory() const { return segments_.directory(); }
-  /// Of it what is known at load: job, host, process, run, the launcher's rank.
+  /// The process's facts; any thread may read job, host, process, run and the launcher's rank.
   const exporting::ProcessFacts& facts() const { return facts_; }
   bool has_file() const { return figures_.has_file.load(std::memory_order_acquire); }
   bool trouble() const { return figures_.trouble.load(std::memory_order_relaxed); }
@@ -154,15 +151,15 @@ class TraceWriter {
   std::uint64_t bytes_written() const {
     return figures_.bytes_written.load(std::memory_order_relaxed);
   }
-  /// In all files of this trace that are there, or in memory.
+  /// The bytes in all existing files of this trace, or in memory.
   std::uint64_t bytes_kept() const { return figures_.bytes_kept.load(std::memory_order_relaxed); }
-  /// Callbacks that were in segments that are deleted.
+  /// The number of callbacks in segments that are deleted.
   std::uint64_t rotated() const { return figures_.rotated.load(std::memory_order_relaxed); }
-  /// Events that were written open, since too many were.
+  /// The number of evicted events.
   std::uint64_t given_up() const { return figures_.given_up.load(std::memory_order_relaxed); }
-  /// Lines of operations that nobody took (RINGSIDE_MARKERS_PRINT).
+  /// The number of operations' lines that were not read in time (RINGSIDE_MARKERS_PRINT).
   std::uint64_t lines_lost() const { return printer_ ? printer_->lost() : 0; }
-  /// Callbacks lost behind the rings: file not writable, out of memory.
+  /// The number of callbacks lost after they left the rings: a file not writable, or out of memory.
   std::uint64_t lost() const { return figures_.lost.load(std::memory_order_relaxed); }
 
  private:
@@ -174,8 +171,8 @@ class TraceWriter {
   exporting::ProcessFacts facts_;
   TraceFigures figures_;
   TraceClock clock_;
-  // The stages, from the files back to the rings. A stage that refers to one behind it does not use
-  // it before all are made.
+  // The stages, from the files back to the rings. A stage may refer to a later member, but does not
+  // use it before all members are made.
   TraceSegments segments_;
   exporting::LiveMetrics metrics_;
   std::optional<OperationPrinter> printer_;
@@ -185,7 +182,7 @@ class TraceWriter {
   RingReader reader_;
   TraceAccount account_;
 
-  std::vector<assemble::UserMark> early_marks_;  // from before there is a trace
+  std::vector<assemble::UserMark> early_marks_;  // marks from before the trace begins
   std::int64_t read_until_ns_ = 0;
   bool places_lost_ = false;
   std::int64_t next_settle_ns_ = 0;
