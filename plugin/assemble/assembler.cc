@@ -300,7 +300,7 @@ void Assembler::evict_call(EventId id, Event& event, std::int64_t now_ns) {
   const bool has_ended = Calls::has_ended(event);
   calls_.release(event);
   if (!has_ended) {
-    const Call open = calls_.open_row(id, event, now_ns);
+    const Call open = calls_.row_without_stop(id, event, now_ns);
     rows_.write(&open, Calls::tally(event));
   }
   if (record::is_coll_like(event.type)) {

@@ -248,6 +248,12 @@ Call Calls::open_row(record::EventId id, const Event& event, std::int64_t now_ns
   return call;
 }
 
+Call Calls::row_without_stop(record::EventId id, const Event& event, std::int64_t now_ns) const {
+  Call call = open_row(id, event, now_ns);
+  call.nests = false;
+  return call;
+}
+
 void Calls::forget(record::EventId id, std::int64_t now_ns) {
   const Event* const event = events_.find(id);
   if (event == nullptr) {
@@ -258,7 +264,7 @@ void Calls::forget(record::EventId id, std::int64_t now_ns) {
     return;
   }
   if (call.end_ns == kUnknownTime) {  // its stop was lost, since a ring was full
-    const Call open = open_row(id, *event, now_ns);
+    const Call open = row_without_stop(id, *event, now_ns);
     rows_.write(&open, tally(*event));
     slices_.drop(call.tid, id);
   }

@@ -338,6 +338,26 @@ TEST_CASE("calls that end out of order are not slices that nest") {
   CHECK(script.sink.calls[2].nests);
 }
 
+TEST_CASE("a call whose stop is lost is no slice that nests, since others of its thread go on") {
+  Script script;
+  const EventId group = script.start(EventType::kGroupApi, 0);
+  const EventId call = script.start(EventType::kCollApi, group);
+  const EventId coll = script.start(EventType::kColl, call);
+  script.stop(coll);
+  script.stop(group);
+  const EventId later = script.start(EventType::kGroupApi, 0);  // its stop comes after all
+  script.settle(4 * kSecond);
+  script.settle(10 * kSecond);
+  script.stop(later);
+  const auto& calls = script.sink.calls;
+  const auto lost = std::find_if(calls.begin(), calls.end(), [](const assemble::Call& row) {
+    return row.type == EventType::kCollApi;
+  });
+  REQUIRE(lost != calls.end());
+  CHECK(lost->in_flight);
+  CHECK_FALSE(lost->nests);
+}
+
 TEST_CASE("a count that no message can have makes no bytes that look like those of one") {
   // Of an operation, and of a call of which nothing more is told. 2^62 floats are 2^64 bytes, or 0.
   constexpr std::uint64_t kAbsurd = (std::uint64_t{1} << 62) + 25;
