@@ -42,8 +42,8 @@ def small(setup):
     mount(setup.rings, 64)
     # Within a node, as in a container with all GPUs, NCCL's network has no steps, of which here, with
     # eight ranks on a few cores, half a second has more than a journal of one MiB holds.
-    job = Job(setup, "--scenario", "train", "--iterations", "60", "--kill-rank", "3",
-              "--kill-at", "250", ranks=RANKS, timeout=150, RINGSIDE_EVENTS="coll,p2p")
+    job = Job(setup, "--scenario", "train", "--iterations", "90", "--kill-rank", "3",
+              "--kill-at", "375", ranks=RANKS, timeout=150, RINGSIDE_EVENTS="coll,p2p")
     operator = Operator(setup, job)
     operator.wait_for(lambda processes: len(processes) == RANKS and
                       all(p["operations"] > 0 for p in processes), "eight that answer")
