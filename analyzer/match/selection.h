@@ -57,7 +57,7 @@ bool chooses_operations(const Selection& selection);
 std::size_t select_files(const Selection& selection, model::Traces& traces);
 
 /// Removes the matched operations that are not selected. Also removes operations that were sampled
-/// out and are in the traces only because they were in flight. Those serve to find what is stuck.
+/// out and are in the traces only because they were in flight. `hang` needs them.
 void select_operations(const Selection& selection, const model::Traces& traces,
                        const align::Alignment& alignment, Matches& matches);
 

@@ -113,7 +113,7 @@ class Assembler {
   void set_next_operation(std::uint64_t number) { operations_.set_next_number(number); }
   void thread(std::int32_t tid, std::string_view name) { sink_.thread(tid, name); }
 
-  /// Takes a mark of the application, or the begin or end of a range. Those of a thread must come
+  /// Takes a mark of the application, or the begin or end of a range. A thread's marks must come
   /// in the order of time. A range waits until take_marks() or a later record of its thread, so
   /// that ranges and records are in order.
   void mark(UserMark mark) { user_marks_.add(std::move(mark)); }

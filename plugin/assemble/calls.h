@@ -74,7 +74,7 @@ class Calls {
   /// The row of a call that is given up before its stop has come. It does not nest: other slices of
   /// its thread may end, or begin, after this time.
   Call row_without_stop(record::EventId id, const Event& event, std::int64_t now_ns) const;
-  /// The callbacks that the row stands for. Those of an enqueue are counted with the operation.
+  /// The callbacks that the row stands for. An enqueue's are counted with its operation.
   static Tally tally(const Event& event) {
     return record::is_coll_like(event.type) ? Tally{} : event.tally();
   }

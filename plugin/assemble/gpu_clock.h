@@ -32,7 +32,7 @@ struct GpuClockFit {
 
   std::int64_t host_ns(std::uint64_t gpu_ns) const;
   /// The most by which host_ns() may be too early: the drift that the fit lacks, over the time
-  /// since the stamp that the line goes through. That stamp itself came late, never early.
+  /// since the stamp that the line goes through. The stamp itself came late, never early.
   std::int64_t early_error_ns(std::uint64_t gpu_ns) const;
 };
 

@@ -28,7 +28,7 @@ class ControlRequest {
   /// Empty if there is none, or no text.
   std::string verb() const;
 
-  // The members beside version and verb. What is wrong first is kept in error().
+  // The members beside version and verb. error() keeps the first thing that is wrong.
   /// There are no others than these. A member that is not known is not passed over: it may be a
   /// bound that somebody relies on.
   void allow(std::initializer_list<std::string_view> names);

@@ -24,7 +24,7 @@ class ControlSocket {
   static constexpr std::size_t kMostClients = 8;
   static constexpr std::size_t kMostRequest_bytes = 16384;
 
-  /// The reply: a line without its end. Where the reply takes a while, `later` is set instead. The
+  /// The reply: a line without its end. If the reply takes a while, `later` is set instead. The
   /// socket's thread calls it every few milliseconds, until it puts the line into its argument and
   /// returns true.
   struct Answer {

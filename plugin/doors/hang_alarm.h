@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens when operations stall (RINGSIDE_HANG_SECONDS): a line, a dump, and the user's
-// command (RINGSIDE_ON_HANG) once the dump is there.
+// Stalled operations (RINGSIDE_HANG_SECONDS) get a line, a dump, and the user's command
+// (RINGSIDE_ON_HANG) once the dump is there.
 #ifndef RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
 #define RINGSIDE_PLUGIN_DOORS_HANG_ALARM_H
 

@@ -29,8 +29,8 @@ class HangWatch {
   /// Whether to look now: once a second at most, never if off. True counts as a look.
   bool is_due(std::int64_t now_ns);
 
-  /// Of operations that are over the limit, those that are not reported yet. A communicator's stall
-  /// is reported once: not again until another of its operations stalls.
+  /// Returns the operations over the limit that are not reported yet. A communicator's stall is
+  /// reported once: not again until another of its operations stalls.
   std::vector<assemble::InFlight> take_unreported(std::vector<assemble::InFlight> over_limit);
 
  private:
