@@ -4,19 +4,30 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
 
 #include "analyzer/align/bounds.h"
 #include "analyzer/align/host_clocks.h"
+#include "analyzer/align/host_path.h"
 #include "analyzer/align/sync_points.h"
+#include "analyzer/align/tightest_points.h"
 
 namespace ringside::align {
 namespace {
 
 // The kernel never corrects a clock by more than 500 ppm; two of them may differ by twice that.
-constexpr double kMostWander = 1000e-6;
-// Beside its mean rate a clock wanders with the temperature, by a few ppm. Where the points
-// contradict that, more is assumed.
+constexpr double kMost = 1000e-6;
+// Two clocks differ in their mean rates by less than 200 ppm. Beside its mean rate a clock wanders
+// with the temperature, by a few ppm. Where the points contradict that, more is assumed of both.
+constexpr double kUsualRate = 200e-6;
 constexpr double kUsualWander = 20e-6;
+// A drift is told if it is known to so much.
+constexpr double kKnownRate = 10e-6;
+
+// Touches of the points by which any two hosts are bound, for each of the hosts.
+constexpr std::size_t kMostPairWork = std::size_t{1} << 17;
 
 std::uint32_t most_touched(const SyncPoints& points, std::size_t hosts) {
   std::vector<std::uint64_t> touches(hosts, 0);
@@ -27,60 +38,31 @@ std::uint32_t most_touched(const SyncPoints& points, std::size_t hosts) {
                                     touches.begin());
 }
 
-// Through the middle of the bounds, the narrow ones counting most.
-Line fit(const Bounds& bounds, const Grid& grid) {
-  double weight = 0;
-  double time = 0;
-  double offset = 0;
-  const auto each = [&](const auto& visit) {
-    for (std::size_t i = 0; i < grid.cells; ++i) {
-      if (bounds.is_bounded(i)) {
-        const double half_ns = (bounds.upper_ns[i] - bounds.lower_ns[i]) / 2;
-        visit(grid.center_ns(i), bounds.lower_ns[i] + half_ns, 1 / (half_ns * half_ns + 1));
-      }
-    }
-  };
-  each([&](double time_ns, double offset_ns, double w) {
-    weight += w;
-    time += w * time_ns;
-    offset += w * offset_ns;
-  });
-  if (weight == 0) {
-    return {};
-  }
-  time /= weight;
-  offset /= weight;
-  double covariance = 0;
-  double variance = 0;
-  each([&](double time_ns, double offset_ns, double w) {
-    covariance += w * (time_ns - time) * (offset_ns - offset);
-    variance += w * (time_ns - time) * (time_ns - time);
-  });
-  const double slope =
-      variance > 0 ? std::clamp(covariance / variance, -kMostWander, kMostWander) : 0.0;
-  return {offset - slope * time, slope};
-}
-
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-std::string kinds_text(const Bounds& bounds, const std::vector<std::size_t>& cells) {
-  std::array<std::size_t, kPointKinds> counts{};
-  for (const std::size_t cell : cells) {
-    ++counts[static_cast<std::size_t>(bounds.lower_by[cell])];
-    ++counts[static_cast<std::size_t>(bounds.upper_by[cell])];
-  }
+std::string kinds_text(const std::array<std::uint32_t, kPointKinds>& counts) {
+  const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   std::string text;
   for (std::size_t i = 0; i < kPointKinds; ++i) {
     // Kinds that set few of the bounds are not worth their words.
-    if (counts[i] * 10 >= cells.size() * 2) {
+    if (counts[i] > 0 && std::uint64_t{counts[i]} * 10 >= all) {
       text += (text.empty() ? "" : ", ") + std::string(point_kind_name(static_cast<PointKind>(i)));
     }
   }
   return text;
+}
+
+double most_rate(double wander) {
+  return std::min(kUsualRate * wander / kUsualWander, kMost);
+}
+
+// Tries the usual assumption first, and greater ones until one is not contradicted.
+Solution solve(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
+               double& wander) {
+  for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
+    Solution solution = propagate(points, hosts, reference, {most_rate(wander), wander});
+    if (!solution.is_contradictory || wander >= kMost) {
+      return solution;
+    }
+  }
 }
 
 std::string percent_free(double ppm) {
@@ -107,6 +89,10 @@ Alignment Alignment::none(const model::Traces& traces) {
 }
 
 Alignment Alignment::estimate(const model::Traces& traces) {
+  return estimate(traces, match::Matching(traces).trusted());
+}
+
+Alignment Alignment::estimate(const model::Traces& traces, const match::Matches& trusted) {
   Alignment made = none(traces);
   const HostClocks clocks = find_host_clocks(traces);
   const std::size_t hosts = clocks.hosts.size();
@@ -114,7 +100,7 @@ Alignment Alignment::estimate(const model::Traces& traces) {
   if (hosts < 2) {
     return made;
   }
-  const SyncPoints points = find_sync_points(traces, clocks);
+  SyncPoints points = find_sync_points(traces, trusted, clocks);
   made.zero_ns_ = points.zero_ns;
   made.points_ = points.points;
   made.untrusted_ = points.untrusted;
@@ -122,22 +108,8 @@ Alignment Alignment::estimate(const model::Traces& traces) {
   for (std::size_t i = 0; i < hosts; ++i) {
     made.hosts_[i].is_reference = i == reference;
   }
-  const Grid grid = make_grid(points);
-  made.cell_ns_ = grid.cell_ns;
-  std::vector<Line> lines(hosts);
-  const Solution coarse = propagate(points, grid, lines, reference, kMostWander);
-  Solution solution;
-  solution.is_contradictory = true;
-  double wander = kUsualWander;
-  if (!coarse.is_contradictory) {
-    for (std::size_t i = 0; i < hosts; ++i) {
-      lines[i] = i == reference ? Line{} : fit(coarse.hosts[i], grid);
-    }
-    for (; solution.is_contradictory && wander <= kMostWander; wander *= 2) {
-      solution = propagate(points, grid, lines, reference, wander);
-    }
-    wander /= 2;
-  }
+  double wander = 0;
+  const Solution solution = solve(points, hosts, reference, wander);
   if (solution.is_contradictory) {
     made.notes_.push_back(
         "the operations contradict each other about the clocks: some are not matched rightly, or a "
@@ -149,112 +121,121 @@ Alignment Alignment::estimate(const model::Traces& traces) {
     made.notes_.push_back("clocks wander by up to " + percent_free(made.wander_ppm_) +
                           " ppm around their mean rate here, more than is usual");
   }
-  made.begin_ns_ = grid.begin_ns;
+  made.hosts_[reference].is_bounded = true;
+  made.hosts_[reference].drift_ppb = 0;
+  made.curves_[reference] = OffsetCurve::zero();
   for (std::uint32_t i = 0; i < hosts; ++i) {
-    made.take(i, i == reference, solution.hosts[i], lines[i], grid, points);
+    if (i != reference) {
+      made.hosts_[i].set_by = kinds_text(solution.set_by[i]);
+      made.take(i, solution.hosts[i], wander);
+    }
   }
+  made.bound_pairs(std::move(points), reference, {most_rate(wander), wander});
   return made;
 }
 
-void Alignment::take(std::uint32_t host, bool is_reference, const Bounds& bounds, const Line& line,
-                     const Grid& grid, const SyncPoints& points) {
+void Alignment::take(std::uint32_t host, const HostPath& path, double wander) {
   HostOffset& facts = hosts_[host];
-  Curve& curve = curves_[host];
-  if (is_reference) {
-    facts.is_bounded = true;
-    curve.uncertainty_ns.assign(grid.cells, 0.0);
-    curve.offset_ns.assign(grid.cells, 0.0);
-    return;
-  }
-  if (!bounds.is_bounded(0)) {
+  OffsetCurve& curve = curves_[host];
+  curve = OffsetCurve(path, hosts_.size(), wander);
+  if (!curve.is_bounded()) {
+    facts.set_by.clear();
     notes_.push_back(facts.host +
                      " has no operation in common with the others that bounds its clock");
     return;
   }
-  curve.at_zero_ns = line.at_zero_ns;
-  curve.slope = line.slope;
-  std::vector<std::size_t> touched;
-  for (const Touch& touch : points.touches) {
-    const double time_ns = std::isfinite(touch.start_ns) ? touch.start_ns : touch.end_ns;
-    if (touch.host == host && std::isfinite(time_ns)) {
-      touched.push_back(grid.cell_of(time_ns));
-    }
+  std::vector<std::pair<double, double>> moments;  // uncertainty, and when
+  for (const double time_ns : path.time_ns) {
+    moments.emplace_back(*curve.at(time_ns).uncertainty_ns, time_ns);
   }
-  std::sort(touched.begin(), touched.end());
-  touched.erase(std::unique(touched.begin(), touched.end()), touched.end());
-  for (std::size_t i = 0; i < grid.cells; ++i) {
-    const double half_ns = (bounds.upper_ns[i] - bounds.lower_ns[i]) / 2;
-    curve.offset_ns.push_back(bounds.lower_ns[i] + half_ns);
-    curve.uncertainty_ns.push_back(std::max(half_ns, 0.0) + wander_ppm_ * 1e-6 * cell_ns_ / 2);
-  }
-  std::vector<double> seen_ns;
-  seen_ns.reserve(touched.size());
-  for (const std::size_t cell : touched) {
-    seen_ns.push_back(curve.uncertainty_ns[cell]);
-  }
-  if (seen_ns.empty()) {
-    seen_ns = curve.uncertainty_ns;
-  }
+  const auto median = moments.begin() + static_cast<std::ptrdiff_t>(moments.size() / 2);
+  std::nth_element(moments.begin(), median, moments.end());
   facts.is_bounded = true;
-  facts.drift_ppb = line.slope * 1e9;
-  facts.most_uncertainty_ns = std::llround(*std::max_element(seen_ns.begin(), seen_ns.end()));
-  facts.uncertainty_ns = std::llround(median_of(std::move(seen_ns)));
-  const std::size_t middle = touched.empty() ? grid.cells / 2 : touched[touched.size() / 2];
-  facts.at_ns = zero_ns_ + std::llround(grid.center_ns(middle));
-  facts.offset_ns = std::llround(line.at(grid.center_ns(middle)) + curve.offset_ns[middle]);
-  facts.set_by = kinds_text(bounds, touched);
+  facts.uncertainty_ns = std::llround(std::ceil(median->first));
+  facts.at_ns = zero_ns_ + std::llround(median->second);
+  facts.offset_ns = std::llround(curve.at(median->second).offset_ns);
+  const double most_ns = std::max_element(median, moments.end())->first;
+  facts.most_uncertainty_ns = std::llround(std::ceil(most_ns));
+  const double passed_ns = path.time_ns.back() - path.time_ns.front();
+  const double least_ns = path.lower_ns.back() - path.upper_ns.front();
+  const double greatest_ns = path.upper_ns.back() - path.lower_ns.front();
+  if (greatest_ns - least_ns <= 2 * kKnownRate * passed_ns) {
+    facts.drift_ppb = (least_ns + greatest_ns) / 2 / passed_ns * 1e9;
+  }
 }
 
-Alignment::Bound Alignment::at(std::uint32_t host, double since_zero_ns) const {
-  const Curve& curve = curves_[host];
-  const double line_ns = curve.at_zero_ns + curve.slope * since_zero_ns;
-  if (curve.offset_ns.empty()) {
-    return {line_ns, std::nullopt};
+// The sum of what is known of two hosts against the reference is twice what they know of each
+// other, where they meet. So each takes the place of the reference once.
+void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
+                            const Assumption& assumption) {
+  const std::size_t hosts = hosts_.size();
+  if (hosts < 3) {
+    return;
   }
-  // Between the centers of two cells along a line; beyond the ends the clock may wander on.
-  const auto last = static_cast<double>(curve.offset_ns.size() - 1);
-  const double cell = (since_zero_ns - begin_ns_) / cell_ns_ - 0.5;
-  const double inside = std::clamp(cell, 0.0, last);
-  const auto left = static_cast<std::size_t>(inside);
-  const std::size_t right = std::min(left + 1, curve.offset_ns.size() - 1);
-  const double part = inside - static_cast<double>(left);
-  const auto between = [&](const std::vector<double>& values) {
-    return values[left] + (values[right] - values[left]) * part;
-  };
-  const double beyond_ns =
-      hosts_[host].is_reference ? 0.0 : std::abs(cell - inside) * cell_ns_ * wander_ppm_ * 1e-6;
-  return {line_ns + between(curve.offset_ns), between(curve.uncertainty_ns) + beyond_ns};
+  TightestPoints().thin_to(kMostPairWork / hosts, points);
+  if (points.touches.size() * hosts > kMostPairWork) {
+    return;
+  }
+  pairs_.resize(hosts);
+  for (std::uint32_t here = 0; here < hosts; ++here) {
+    if (here == reference || !curves_[here].is_bounded()) {
+      continue;
+    }
+    const Solution solution = propagate(points, hosts, here, assumption);
+    for (std::uint32_t there = 0; there < hosts && !solution.is_contradictory; ++there) {
+      const bool is_other = there > here && there != reference;
+      pairs_[here].push_back(is_other ? OffsetCurve(solution.hosts[there], hosts, assumption.wander)
+                                      : OffsetCurve());
+    }
+  }
+}
+
+double Alignment::own_ns(std::uint32_t host, std::int64_t common_ns) const {
+  // By how the offset was: it changes by far less than time passes.
+  const auto since_zero_ns = static_cast<double>(common_ns - zero_ns_);
+  const double near_ns = since_zero_ns - curves_[host].at(since_zero_ns).offset_ns;
+  return since_zero_ns - curves_[host].at(near_ns).offset_ns;
 }
 
 std::int64_t Alignment::to_common_ns(std::uint32_t file, std::int64_t time_ns) const {
   constexpr std::int64_t kMost_ns = std::int64_t{1} << 60;
   const std::int64_t own_ns =
       since_epoch_ns_[file] + std::clamp<std::int64_t>(time_ns, -kMost_ns, kMost_ns);
-  const Bound bound = at(host_of_file_[file], static_cast<double>(own_ns - zero_ns_));
-  return own_ns + std::llround(std::clamp(bound.offset_ns, -1e18, 1e18));
+  const auto since_zero_ns = static_cast<double>(own_ns - zero_ns_);
+  const double offset_ns = curves_[host_of_file_[file]].at(since_zero_ns).offset_ns;
+  return own_ns + std::llround(std::clamp(offset_ns, -1e18, 1e18));
 }
 
 std::optional<std::int64_t> Alignment::uncertainty_ns(std::uint32_t file, std::uint32_t other,
                                                       std::int64_t common_ns) const {
-  const std::uint32_t host = host_of_file_[file];
-  const std::uint32_t there = host_of_file_[other];
-  if (host == there) {
+  const std::uint32_t here = std::min(host_of_file_[file], host_of_file_[other]);
+  const std::uint32_t there = std::max(host_of_file_[file], host_of_file_[other]);
+  if (here == there) {
     return 0;
   }
-  const auto since_zero_ns = static_cast<double>(common_ns - zero_ns_);
-  const auto here_ns = at(host, since_zero_ns).uncertainty_ns;
-  const auto there_ns = at(there, since_zero_ns).uncertainty_ns;
-  if (!here_ns || !there_ns) {
+  const OffsetAt of_here = curves_[here].at(own_ns(here, common_ns));
+  const double there_ns = own_ns(there, common_ns);
+  const OffsetAt of_there = curves_[there].at(there_ns);
+  if (!of_here.uncertainty_ns || !of_there.uncertainty_ns) {
     return std::nullopt;
   }
-  return std::llround(std::ceil(*here_ns + *there_ns));
+  double bound_ns = *of_here.uncertainty_ns + *of_there.uncertainty_ns;
+  if (here < pairs_.size() && there < pairs_[here].size()) {
+    const OffsetAt between = pairs_[here][there].at(there_ns);
+    const double shown_ns = of_there.offset_ns - of_here.offset_ns;
+    if (between.uncertainty_ns) {
+      bound_ns =
+          std::min(bound_ns, std::abs(shown_ns - between.offset_ns) + *between.uncertainty_ns);
+    }
+  }
+  return std::llround(std::ceil(bound_ns));
 }
 
 std::optional<std::int64_t> Alignment::own_uncertainty_ns(std::uint32_t file,
                                                           std::int64_t common_ns) const {
-  const auto own_ns =
-      at(host_of_file_[file], static_cast<double>(common_ns - zero_ns_)).uncertainty_ns;
-  return own_ns ? std::optional<std::int64_t>(std::llround(std::ceil(*own_ns))) : std::nullopt;
+  const std::uint32_t host = host_of_file_[file];
+  const auto known_ns = curves_[host].at(own_ns(host, common_ns)).uncertainty_ns;
+  return known_ns ? std::optional<std::int64_t>(std::llround(std::ceil(*known_ns))) : std::nullopt;
 }
 
 std::optional<std::int64_t> Alignment::most_uncertainty_ns(std::uint32_t file,
@@ -268,6 +249,27 @@ std::optional<std::int64_t> Alignment::most_uncertainty_ns(std::uint32_t file,
     return std::nullopt;
   }
   return here.most_uncertainty_ns + there.most_uncertainty_ns;
+}
+
+namespace {
+
+match::CommonClock clock_of(const Alignment& alignment, std::int64_t unknown_ns) {
+  return {[&alignment](std::uint32_t file, std::int64_t time_ns) {
+            return alignment.to_common_ns(file, time_ns);
+          },
+          [&alignment, unknown_ns](std::uint32_t file, std::uint32_t other) {
+            return alignment.most_uncertainty_ns(file, other).value_or(unknown_ns);
+          }};
+}
+
+}  // namespace
+
+match::CommonClock clock_of(const Alignment& alignment) {
+  return clock_of(alignment, kUnboundClocks_ns);
+}
+
+match::CommonClock judging_clock(const Alignment& alignment) {
+  return clock_of(alignment, std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace ringside::align

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One clock for all hosts. The offset of each host against a reference host is bounded by every
-// moment that they have in common (sync_points.h); bounds reach other moments by how fast one clock
-// can wander from another. What is printed as uncertainty is half the distance of the bounds, so
-// the true offset is within it as long as the assumption about wandering holds. docs/metrics.md
-// derives it.
+// moment that they have in common (sync_points.h). Bounds reach other moments by what the rates of
+// the clocks can be (host_path.h). What is printed as uncertainty is half the distance of the
+// bounds, so the true offset is within it as long as the assumption about rates holds.
+// docs/metrics.md derives it.
 #ifndef RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
 #define RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
 
@@ -13,25 +13,31 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/align/offset_curve.h"
+#include "analyzer/match/common_clock.h"
+#include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::align {
 
-struct Bounds;
-struct Grid;
-struct Line;
+struct Assumption;
+struct HostPath;
 struct SyncPoints;
+
+/// By how much CLOCK_REALTIME of two hosts may differ that nothing bounds against each other.
+inline constexpr std::int64_t kUnboundClocks_ns = 1'000'000'000;
 
 /// What is known of one host's clock against the reference.
 struct HostOffset {
   std::string host;
   std::uint32_t files = 0;
   bool is_reference = false;
-  bool is_bounded = false;          ///< false: nothing in common; its CLOCK_REALTIME is believed
-  std::int64_t at_ns = 0;           ///< since the epoch, by its own clock: when offset_ns is meant
-  std::int64_t offset_ns = 0;       ///< add to its clock, in the middle of what it has in common
-  double drift_ppb = 0;             ///< how fast that grows
-  std::int64_t uncertainty_ns = 0;  ///< median over time
+  bool is_bounded = false;     ///< false: nothing in common; its CLOCK_REALTIME is believed
+  std::int64_t at_ns = 0;      ///< since the epoch, by its own clock: when offset_ns is meant
+  std::int64_t offset_ns = 0;  ///< add to its clock, at a moment of median uncertainty
+  /// How fast that grows, over the time in common; nothing if it is not known to 10 ppm.
+  std::optional<double> drift_ppb;
+  std::int64_t uncertainty_ns = 0;  ///< median over time, and that of offset_ns
   std::int64_t most_uncertainty_ns = 0;
   std::string set_by;  ///< which points bound it: "AllReduce", "network steps"
 };
@@ -42,6 +48,9 @@ class Alignment {
  public:
   /// Every host's CLOCK_REALTIME as it is (--no-align). Uncertainties are not known then.
   static Alignment none(const model::Traces& traces);
+  /// Aligns by what is matched by trusted numbers (match::Matching::trusted()).
+  static Alignment estimate(const model::Traces& traces, const match::Matches& trusted);
+  /// The same, where nothing else needs what is matched.
   static Alignment estimate(const model::Traces& traces);
 
   /// Nanoseconds since the epoch on the common clock.
@@ -52,7 +61,8 @@ class Alignment {
   std::optional<std::int64_t> uncertainty_ns(std::uint32_t file, std::uint32_t other,
                                              std::int64_t common_ns) const;
 
-  /// The part of one file in that: the uncertainty of two on different hosts is the sum of both.
+  /// The part of one file in that: the uncertainty of two on different hosts is at most the sum of
+  /// both.
   std::optional<std::int64_t> own_uncertainty_ns(std::uint32_t file, std::int64_t common_ns) const;
 
   /// The most of that over the time of the operations that they have in common with others.
@@ -69,33 +79,30 @@ class Alignment {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  struct Curve {
-    double slope = 0;  // of the mean drift, per ns
-    double at_zero_ns = 0;
-    std::vector<double> offset_ns;       // by cell, beside the line
-    std::vector<double> uncertainty_ns;  // by cell; empty: not bounded
-  };
-  struct Bound {
-    double offset_ns = 0;
-    std::optional<double> uncertainty_ns;
-  };
-  void take(std::uint32_t host, bool is_reference, const Bounds& bounds, const Line& line,
-            const Grid& grid, const SyncPoints& points);
-  Bound at(std::uint32_t host, double since_zero_ns) const;
+  void take(std::uint32_t host, const HostPath& path, double wander);
+  void bound_pairs(SyncPoints points, std::uint32_t reference, const Assumption& assumption);
+  double own_ns(std::uint32_t host, std::int64_t common_ns) const;
 
   bool is_aligned_ = false;
   std::vector<HostOffset> hosts_;
   std::vector<std::uint32_t> host_of_file_;
   std::vector<std::int64_t> since_epoch_ns_;
-  std::vector<Curve> curves_;
+  std::vector<OffsetCurve> curves_;
+  /// By two hosts, the second against the first; empty where that is not known apart.
+  std::vector<std::vector<OffsetCurve>> pairs_;
   std::int64_t zero_ns_ = 0;
-  double begin_ns_ = 0;
-  double cell_ns_ = 1;
   double wander_ppm_ = 0;
   std::uint32_t points_ = 0;
   std::uint64_t untrusted_ = 0;
   std::vector<std::string> notes_;
 };
+
+/// Returns the clock by which operations are matched. The alignment must outlive it.
+match::CommonClock clock_of(const Alignment& alignment);
+
+/// The clock by which ranks are judged (match::judge_all). Where nothing bounds two clocks against
+/// each other, the uncertainty is the greatest number, so nothing is concluded from them.
+match::CommonClock judging_clock(const Alignment& alignment);
 
 }  // namespace ringside::align
 

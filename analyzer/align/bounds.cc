@@ -3,186 +3,182 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ringside::align {
 namespace {
 
-constexpr std::size_t kMostCells = 2048;
-constexpr int kMostPasses = 32;
-// Changes below it are those of rounding.
-constexpr double kLeastChange_ns = 0.01;
+constexpr std::uint32_t kNowhere = ~0U;
+// Smaller changes are worth no further pass.
+constexpr double kLeastChange_ns = 1;
 
 class Propagation {
  public:
-  Propagation(const SyncPoints& points, const Grid& grid, const std::vector<Line>& lines,
-              std::uint32_t reference, double wander)
-      : points_(points), grid_(grid), lines_(lines), reference_(reference), wander_(wander) {
-    constexpr double kNever = std::numeric_limits<double>::infinity();
-    solution_.hosts.resize(lines.size());
-    for (Bounds& host : solution_.hosts) {
-      host.lower_ns.assign(grid.cells, -kNever);
-      host.upper_ns.assign(grid.cells, kNever);
-      host.lower_by.assign(grid.cells, PointKind::kAllReduce);
-      host.upper_by.assign(grid.cells, PointKind::kAllReduce);
+  Propagation(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
+              const Assumption& assumption)
+      : points_(points),
+        reference_(reference),
+        wander_(assumption.wander),
+        start_at_(points.touches.size(), kNowhere),
+        end_at_(points.touches.size(), kNowhere),
+        is_changed_(hosts) {
+    solution_.hosts.resize(hosts);
+    solution_.set_by.resize(hosts);
+    for (HostPath& host : solution_.hosts) {
+      host.mean = {-assumption.most_rate, assumption.most_rate};
     }
-    solution_.hosts[reference].lower_ns.assign(grid.cells, 0.0);
-    solution_.hosts[reference].upper_ns.assign(grid.cells, 0.0);
+    place_touches();
   }
 
+  // A bound may reach a host through all others, and come back by another way, for rates are shared
+  // as well. So there may be more passes than hosts. A cycle that contradicts itself by little
+  // moves bounds by as much in each pass, without an end; what is consistent comes to rest.
   Solution run() {
-    for (int pass = 0; pass < kMostPasses && !solution_.is_contradictory; ++pass) {
-      if (!visit_points()) {
+    const std::size_t most_passes = 2 * solution_.hosts.size() + 16;
+    double change_halfway_ns = 0;
+    for (std::size_t pass = 0; pass < most_passes && !solution_.is_contradictory; ++pass) {
+      change_ns_ = 0;
+      visit_points();
+      if (change_ns_ == 0) {
         break;
       }
-      for (Bounds& host : solution_.hosts) {
-        spread(host);
+      for (std::size_t i = 0; i < solution_.hosts.size(); ++i) {
+        if (is_changed_[i]) {
+          solution_.is_contradictory =
+              solution_.is_contradictory || !narrow(solution_.hosts[i], wander_);
+          is_changed_[i] = false;
+        }
       }
+      if (pass == most_passes / 2) {
+        change_halfway_ns = change_ns_;
+      }
+      if (pass + 1 == most_passes && change_ns_ > change_halfway_ns / 2) {
+        solution_.is_contradictory = true;
+      }
+    }
+    if (!solution_.is_contradictory) {
+      count_kinds();
     }
     return std::move(solution_);
   }
 
  private:
-  // A time of a host on the common clock, but for what is left beside its line.
-  struct Placed {
-    double time_ns;
-    std::size_t cell;
-    double slack_ns;
+  struct Moment {
+    double time_ns = 0;
+    std::uint32_t touch = 0;
+    bool is_end = false;
   };
-  Placed place(const Touch& touch, double time_ns) const {
-    const std::size_t cell = grid_.cell_of(time_ns);
-    return {time_ns + lines_[touch.host].at(time_ns), cell,
-            wander_ * std::abs(time_ns - grid_.center_ns(cell))};
-  }
 
-  bool visit_points() {
-    bool changed = false;
-    const auto& touches = points_.touches;
-    for (std::size_t begin = 0; begin < touches.size();) {
-      std::size_t end = begin;
-      while (end < touches.size() && touches[end].point == touches[begin].point) {
-        ++end;
-      }
-      changed = visit(begin, end) || changed;
-      begin = end;
-    }
-    return changed;
-  }
-
-  bool visit(std::size_t begin, std::size_t end) {
-    double earliest_ns = kNoStart;
-    double latest_ns = kNoEnd;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Touch& touch = points_.touches[i];
-      const Bounds& host = solution_.hosts[touch.host];
-      if (touch.start_ns > kNoStart) {
-        const Placed start = place(touch, touch.start_ns);
-        earliest_ns =
-            std::max(earliest_ns, start.time_ns + host.lower_ns[start.cell] - start.slack_ns);
-      }
-      if (touch.end_ns < kNoEnd) {
-        const Placed stop = place(touch, touch.end_ns);
-        latest_ns = std::min(latest_ns, stop.time_ns + host.upper_ns[stop.cell] + stop.slack_ns);
-      }
-    }
-    bool changed = false;
-    for (std::size_t i = begin; i < end; ++i) {
+  void place_touches() {
+    std::vector<std::vector<Moment>> moments(solution_.hosts.size());
+    for (std::uint32_t i = 0; i < points_.touches.size(); ++i) {
       const Touch& touch = points_.touches[i];
       if (touch.host == reference_) {
         continue;
       }
-      Bounds& host = solution_.hosts[touch.host];
+      if (touch.start_ns > kNoStart) {
+        moments[touch.host].push_back({touch.start_ns, i, false});
+      }
+      if (touch.end_ns < kNoEnd) {
+        moments[touch.host].push_back({touch.end_ns, i, true});
+      }
+    }
+    for (std::size_t h = 0; h < moments.size(); ++h) {
+      std::sort(moments[h].begin(), moments[h].end(),
+                [](const Moment& a, const Moment& b) { return a.time_ns < b.time_ns; });
+      HostPath& host = solution_.hosts[h];
+      host.time_ns.reserve(moments[h].size());
+      for (const Moment& moment : moments[h]) {
+        const auto at = static_cast<std::uint32_t>(host.time_ns.size());
+        (moment.is_end ? end_at_ : start_at_)[moment.touch] = at;
+        host.time_ns.push_back(moment.time_ns);
+      }
+      host.lower_ns.assign(host.time_ns.size(), kNoStart);
+      host.upper_ns.assign(host.time_ns.size(), kNoEnd);
+      moments[h] = {};
+    }
+  }
+
+  template <typename Visit>
+  void each_point(const Visit& visit) {
+    const auto& touches = points_.touches;
+    for (std::size_t first = 0; first < touches.size();) {
+      double earliest_ns = kNoStart;
+      double latest_ns = kNoEnd;
+      std::size_t last = first;
+      for (; last < touches.size() && touches[last].point == touches[first].point; ++last) {
+        const Touch& touch = touches[last];
+        const bool is_reference = touch.host == reference_;
+        const HostPath& host = solution_.hosts[touch.host];
+        if (touch.start_ns > kNoStart) {
+          earliest_ns = std::max(
+              earliest_ns, touch.start_ns + (is_reference ? 0.0 : host.lower_ns[start_at_[last]]));
+        }
+        if (touch.end_ns < kNoEnd) {
+          latest_ns = std::min(latest_ns,
+                               touch.end_ns + (is_reference ? 0.0 : host.upper_ns[end_at_[last]]));
+        }
+      }
+      for (; first < last; ++first) {
+        if (touches[first].host != reference_) {
+          visit(touches[first], first, earliest_ns, latest_ns);
+        }
+      }
+    }
+  }
+
+  void visit_points() {
+    each_point([&](const Touch& touch, std::size_t index, double earliest_ns, double latest_ns) {
+      HostPath& host = solution_.hosts[touch.host];
       if (touch.end_ns < kNoEnd && earliest_ns > kNoStart) {
-        const Placed stop = place(touch, touch.end_ns);
-        const double lower_ns = earliest_ns - stop.time_ns - stop.slack_ns;
-        changed = raise(host, stop.cell, lower_ns, touch.kind) || changed;
+        double& lower_ns = host.lower_ns[end_at_[index]];
+        change(touch.host, earliest_ns - touch.end_ns - lower_ns);
+        lower_ns = std::max(lower_ns, earliest_ns - touch.end_ns);
       }
       if (touch.start_ns > kNoStart && latest_ns < kNoEnd) {
-        const Placed start = place(touch, touch.start_ns);
-        const double upper_ns = latest_ns - start.time_ns + start.slack_ns;
-        changed = lower(host, start.cell, upper_ns, touch.kind) || changed;
+        double& upper_ns = host.upper_ns[start_at_[index]];
+        change(touch.host, upper_ns - (latest_ns - touch.start_ns));
+        upper_ns = std::min(upper_ns, latest_ns - touch.start_ns);
       }
-    }
-    return changed;
+    });
   }
 
-  bool raise(Bounds& host, std::size_t cell, double bound_ns, PointKind kind) {
-    if (!(bound_ns > host.lower_ns[cell] + kLeastChange_ns)) {
-      return false;
-    }
-    host.lower_ns[cell] = bound_ns;
-    host.lower_by[cell] = kind;
-    check(host, cell);
-    return true;
-  }
-
-  bool lower(Bounds& host, std::size_t cell, double bound_ns, PointKind kind) {
-    if (!(bound_ns < host.upper_ns[cell] - kLeastChange_ns)) {
-      return false;
-    }
-    host.upper_ns[cell] = bound_ns;
-    host.upper_by[cell] = kind;
-    check(host, cell);
-    return true;
-  }
-
-  void check(const Bounds& host, std::size_t cell) {
-    solution_.is_contradictory =
-        solution_.is_contradictory || host.lower_ns[cell] > host.upper_ns[cell] + kLeastChange_ns;
-  }
-
-  void spread(Bounds& host) {
-    const double slack_ns = wander_ * grid_.cell_ns;
-    for (std::size_t i = 1; i < grid_.cells; ++i) {
-      hand_on(host, i - 1, i, slack_ns);
-    }
-    for (std::size_t i = grid_.cells - 1; i > 0; --i) {
-      hand_on(host, i, i - 1, slack_ns);
+  void change(std::uint32_t host, double by_ns) {
+    if (by_ns > kLeastChange_ns) {
+      change_ns_ = std::max(change_ns_, by_ns);
+      is_changed_[host] = true;
     }
   }
 
-  void hand_on(Bounds& host, std::size_t from, std::size_t to, double slack_ns) {
-    raise(host, to, host.lower_ns[from] - slack_ns, host.lower_by[from]);
-    lower(host, to, host.upper_ns[from] + slack_ns, host.upper_by[from]);
+  // A bound that is where its own point puts it was not set by others.
+  void count_kinds() {
+    each_point([&](const Touch& touch, std::size_t index, double earliest_ns, double latest_ns) {
+      const HostPath& host = solution_.hosts[touch.host];
+      auto& count = solution_.set_by[touch.host][static_cast<std::size_t>(touch.kind)];
+      if (touch.end_ns < kNoEnd && earliest_ns > kNoStart) {
+        count += earliest_ns - touch.end_ns >= host.lower_ns[end_at_[index]] - kLeastChange_ns;
+      }
+      if (touch.start_ns > kNoStart && latest_ns < kNoEnd) {
+        count += latest_ns - touch.start_ns <= host.upper_ns[start_at_[index]] + kLeastChange_ns;
+      }
+    });
   }
 
   const SyncPoints& points_;
-  const Grid& grid_;
-  const std::vector<Line>& lines_;
   const std::uint32_t reference_;
   const double wander_;
+  std::vector<std::uint32_t> start_at_;  // of each touch, its moment in HostPath
+  std::vector<std::uint32_t> end_at_;
+  std::vector<bool> is_changed_;  // by host
+  double change_ns_ = 0;          // the most in this pass
   Solution solution_;
 };
 
 }  // namespace
 
-std::size_t Grid::cell_of(double time_ns) const {
-  const double at = (time_ns - begin_ns) / cell_ns;
-  return static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(cells - 1)));
-}
-
-Grid make_grid(const SyncPoints& points) {
-  double first_ns = std::numeric_limits<double>::infinity();
-  double last_ns = -first_ns;
-  for (const Touch& touch : points.touches) {
-    for (const double time_ns : {touch.start_ns, touch.end_ns}) {
-      if (std::isfinite(time_ns)) {
-        first_ns = std::min(first_ns, time_ns);
-        last_ns = std::max(last_ns, time_ns);
-      }
-    }
-  }
-  Grid grid;
-  if (last_ns > first_ns) {
-    grid.begin_ns = first_ns;
-    grid.cells = std::clamp<std::size_t>(points.points, 1, kMostCells);
-    grid.cell_ns = (last_ns - first_ns) / static_cast<double>(grid.cells);
-  }
-  return grid;
-}
-
-Solution propagate(const SyncPoints& points, const Grid& grid, const std::vector<Line>& lines,
-                   std::uint32_t reference, double wander) {
-  return Propagation(points, grid, lines, reference, wander).run();
+Solution propagate(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
+                   const Assumption& assumption) {
+  return Propagation(points, hosts, reference, assumption).run();
 }
 
 }  // namespace ringside::align

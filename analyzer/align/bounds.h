@@ -4,58 +4,32 @@
 #ifndef RINGSIDE_ANALYZER_ALIGN_BOUNDS_H
 #define RINGSIDE_ANALYZER_ALIGN_BOUNDS_H
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
+#include "analyzer/align/host_path.h"
 #include "analyzer/align/sync_points.h"
 
 namespace ringside::align {
 
-/// A host's own time line in cells of equal length.
-struct Grid {
-  double begin_ns = 0;
-  double cell_ns = 1;
-  std::size_t cells = 1;
-
-  std::size_t cell_of(double time_ns) const;
-  double center_ns(std::size_t cell) const {
-    return begin_ns + (static_cast<double>(cell) + 0.5) * cell_ns;
-  }
-};
-
-/// Cells for all the times of the points.
-Grid make_grid(const SyncPoints& points);
-
-/// The mean of an offset: a line over the host's own time.
-struct Line {
-  double at_zero_ns = 0;
-  double slope = 0;
-  double at(double time_ns) const { return at_zero_ns + slope * time_ns; }
-};
-
-/// What the offset less its line is at least and at most at the center of each cell.
-struct Bounds {
-  std::vector<double> lower_ns, upper_ns;
-  std::vector<PointKind> lower_by, upper_by;
-
-  bool is_bounded(std::size_t cell) const {
-    return lower_ns[cell] > -std::numeric_limits<double>::infinity() &&
-           upper_ns[cell] < std::numeric_limits<double>::infinity();
-  }
+struct Assumption {
+  double most_rate = 0;  // mean rate of a host against the reference, ns per ns, either way
+  double wander = 0;     // how far its rate is from that mean
 };
 
 struct Solution {
-  std::vector<Bounds> hosts;
-  bool is_contradictory = false;  ///< somewhere the least is above the most
+  std::vector<HostPath> hosts;  // the reference has none
+  /// By host: how many of its bounds each kind of points set.
+  std::vector<std::array<std::uint32_t, kPointKinds>> set_by;
+  bool is_contradictory = false;  // no offsets and rates fulfil all bounds
 };
 
-/// Passes bounds from host to host through the points they share, and along each host's time with a
-/// slack of `wander` (ns per ns), until nothing changes: the shortest paths of a graph of
-/// difference constraints. Time: passes x (touches + hosts x cells).
-Solution propagate(const SyncPoints& points, const Grid& grid, const std::vector<Line>& lines,
-                   std::uint32_t reference, double wander);
+/// Passes bounds from host to host through the points they share, and along each host's time, until
+/// nothing changes. Each step keeps all that is possible, so to stop early leaves bounds wide, and
+/// never wrong. Time: passes x touches x pieces of the rates (host_path.h), a few each.
+Solution propagate(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
+                   const Assumption& assumption);
 
 }  // namespace ringside::align
 

@@ -3,340 +3,338 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <optional>
-#include <string>
+#include <span>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
-#include "analyzer/align/recorded_from_start.h"
+#include "analyzer/align/stamp_errors.h"
+#include "analyzer/align/step_points.h"
+#include "analyzer/align/tightest_points.h"
 
 namespace ringside::align {
 namespace {
 
-// More do not make the clocks better known, and each costs memory.
-constexpr std::uint64_t kMostRecords = 2'000'000;
 constexpr double kMost_ns = 1e18;
 
-// What one rank had to do with a point.
-struct Record {
-  std::uint32_t communicator = 0;
-  PointKind kind = PointKind::kAllReduce;
-  bool ends = false;  // of a pair: the receive
-  std::uint32_t file = 0;
-  std::uint64_t number = 0;   // sequence number; of a pair: its place in the order
-  std::uint64_t between = 0;  // source and destination of a pair or step
-  std::uint64_t piece = 0;    // channel and place of a step
-  std::optional<std::uint64_t> bytes;
-  double start_ns = kNoStart;
-  double end_ns = kNoEnd;
+// The ranks that must have started before others may end.
+enum class Waits { kAllForAll, kAllForRoot, kRootForAll };
 
-  auto series() const { return std::tie(communicator, kind, between, ends, file); }
-  auto point() const { return std::tie(communicator, kind, between, number, piece); }
+struct Rule {
+  PointKind kind;
+  Waits waits;
 };
 
-std::optional<PointKind> synchronising(std::string_view func) {
-  if (func == "AllReduce") return PointKind::kAllReduce;
-  if (func == "AllGather") return PointKind::kAllGather;
-  if (func == "ReduceScatter") return PointKind::kReduceScatter;
-  if (func == "AlltoAll") return PointKind::kAlltoAll;
-  return std::nullopt;
+std::optional<Rule> rule_of(std::string_view func) {
+  constexpr std::array<std::pair<std::string_view, Rule>, 8> kRules = {{
+      {"AllReduce", {PointKind::kAllReduce, Waits::kAllForAll}},
+      {"AllGather", {PointKind::kAllGather, Waits::kAllForAll}},
+      {"ReduceScatter", {PointKind::kReduceScatter, Waits::kAllForAll}},
+      {"AlltoAll", {PointKind::kAlltoAll, Waits::kAllForAll}},
+      {"Broadcast", {PointKind::kBroadcast, Waits::kAllForRoot}},
+      {"Scatter", {PointKind::kScatter, Waits::kAllForRoot}},
+      {"Reduce", {PointKind::kReduce, Waits::kRootForAll}},
+      {"Gather", {PointKind::kGather, Waits::kRootForAll}},
+  }};
+  const auto found = std::find_if(kRules.begin(), kRules.end(),
+                                  [&](const auto& rule) { return rule.first == func; });
+  return found == kRules.end() ? std::nullopt : std::optional(found->second);
 }
 
-// From 2.26 on NCCL counts operations whether or not they are profiled.
-bool counts_always(const model::Process& process) {
-  const std::string& version = process.nccl_version;
-  const char* const end = version.data() + version.size();
-  int major = 0;
-  int minor = 0;
-  const auto first = std::from_chars(version.data(), end, major);
-  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.' ||
-      std::from_chars(first.ptr + 1, end, minor).ec != std::errc()) {
-    return false;
-  }
-  return major > 2 || (major == 2 && minor >= 26);
-}
-
-bool is_whole(const model::TraceFile& file) {
-  return file.account.dropped.empty() && file.account.sampled_out == 0 &&
-         file.account.rotated == 0 && file.bad_lines == 0 && file.segments_missing == 0 &&
-         file.process.segment == 1;
-}
-
-bool numbers_can_be_trusted(const model::TraceFile& file, std::uint32_t context) {
-  return counts_always(file.process) ||
-         (file.windows.size() == 1 && is_whole(file) && is_recorded_from_start(file, context));
-}
+// When one rank had surely started, and when it had surely not ended yet.
+struct Times {
+  double called_ns = kNoStart;   // its call
+  double started_ns = kNoStart;  // the call, or what is known of the execution's start
+  double end_ns = kNoEnd;
+  bool has_gpu_start = false;
+};
 
 class Collector {
  public:
-  Collector(const model::Traces& traces, const HostClocks& clocks)
-      : traces_(traces), clocks_(clocks) {
-    std::uint64_t operations = 0;
-    std::uint64_t steps = 0;
-    for (const model::TraceFile& file : traces.files) {
-      operations += file.operations.size();
-      steps += file.steps.size();
-    }
-    operation_stride_ = operations / kMostRecords + 1;
-    step_stride_ = steps / kMostRecords + 1;
-    zero_ns_ = traces.files.empty()
-                   ? 0
-                   : clocks.since_epoch_ns.front() +
-                         std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0,
-                                                  std::int64_t{1} << 60);
+  Collector(const model::Traces& traces, const match::Matches& matches, const HostClocks& clocks)
+      : traces_(traces), matches_(matches), clocks_(clocks), errors_(traces) {
+    hosts_.resize(clocks.hosts.size());
+    made_.zero_ns = traces.files.empty()
+                        ? 0
+                        : clocks.since_epoch_ns.front() +
+                              std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0,
+                                                       std::int64_t{1} << 60);
+    made_.untrusted = matches.untrusted;
   }
 
   SyncPoints collect() {
-    for (std::uint32_t i = 0; i < traces_.files.size(); ++i) {
-      add_file(i);
+    const auto& operations = matches_.operations;
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      const bool is_repeated =
+          (i > 0 && is_same_number(operations[i - 1], operations[i])) ||
+          (i + 1 < operations.size() && is_same_number(operations[i], operations[i + 1]));
+      begin_series(i);
+      if (!is_repeated && !operations[i].is_aligned && spans_hosts(operations[i])) {
+        add(operations[i]);
+      }
+      tightest_.thin_if_many(made_);
     }
-    number_pairs();
-    SyncPoints made;
-    made.zero_ns = zero_ns_;
-    made.untrusted = untrusted_;
-    make_points(made);
-    return made;
+    add_step_points(traces_, matches_, clocks_, made_);
+    tightest_.thin_if_many(made_);
+    return std::move(made_);
   }
 
  private:
-  struct ContextFacts {
-    std::uint32_t communicator = 0;
-    bool trusted = false;
-    std::optional<std::uint32_t> rank;
-    double gpu_slack_ns = kMost_ns;  // how late its GPU's stamps can be
+  struct OfHost {
+    double called_ns = kNoStart;
+    double started_ns = kNoStart;
+    double end_ns = kNoEnd;
+    bool is_used = false;
   };
 
+  static bool is_same_number(const match::MatchedOperation& a, const match::MatchedOperation& b) {
+    return a.way == match::Way::kSequence && b.way == a.way && a.communicator == b.communicator &&
+           a.func == b.func && a.number == b.number;
+  }
+
+  void begin_series(std::size_t index) {
+    const auto key = [](const match::MatchedOperation& o) {
+      return std::tuple(o.communicator, o.way, o.pattern, o.func, o.source, o.destination);
+    };
+    const auto& operations = matches_.operations;
+    series_ += index > 0 && key(operations[index - 1]) != key(operations[index]) ? 1 : 0;
+  }
+
+  bool spans_hosts(const match::MatchedOperation& operation) const {
+    const auto parts = match::parts_of(matches_, operation);
+    return std::any_of(parts.begin(), parts.end(), [&](const match::Part& part) {
+      return clocks_.host_of_file[part.file] != clocks_.host_of_file[parts.front().file];
+    });
+  }
+
+  void add(const match::MatchedOperation& operation) {
+    switch (operation.way) {
+      case match::Way::kSequence:
+        add_collective(operation);
+        break;
+      case match::Way::kPair:
+        add_pair(operation);
+        break;
+      case match::Way::kGroup:
+        add_group(operation);
+        break;
+      case match::Way::kOrder:
+      case match::Way::kAligned:
+        break;
+    }
+  }
+
+  std::optional<std::uint32_t> rank_of(const match::MatchedOperation& operation,
+                                       const match::Part& part) const {
+    return matches_.communicators[operation.communicator].members[part.member].rank;
+  }
+
   double relative(std::uint32_t file, std::int64_t time_ns) const {
-    return static_cast<double>(clocks_.since_epoch_ns[file] - zero_ns_) +
-           std::clamp(static_cast<double>(time_ns), -kMost_ns, kMost_ns);
+    return host_time_ns(clocks_, made_.zero_ns, file, time_ns);
   }
 
-  static bool has_gpu_times(const model::Operation& operation) {
-    return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled &&
-           operation.gpu_rejected == 0 && operation.start_ns.has_value();
-  }
-
-  void add_file(std::uint32_t index) {
-    const model::TraceFile& file = traces_.files[index];
-    std::map<std::uint32_t, ContextFacts> contexts;
-    std::uint32_t order = 0;
-    for (const auto& [number, context] : file.contexts) {
-      const std::string name = context.comm ? *context.comm : "number " + std::to_string(order++);
-      ContextFacts& facts = contexts[number];
-      facts.communicator =
-          communicators_.try_emplace(name, static_cast<std::uint32_t>(communicators_.size()))
-              .first->second;
-      facts.trusted = number != 0 && numbers_can_be_trusted(file, number);
-      facts.rank = context.rank;
+  Times times_of(std::uint32_t file, const model::Operation& operation) const {
+    Times times;
+    if (operation.start_ns && operation.end_ns && *operation.end_ns < *operation.start_ns) {
+      return times;
     }
-    for (const model::Operation& operation : file.operations) {
-      if (has_gpu_times(operation) && operation.enqueue_start_ns) {
-        double& slack_ns = contexts[operation.context].gpu_slack_ns;
-        const double early_ns = static_cast<double>(*operation.start_ns) -
-                                static_cast<double>(*operation.enqueue_start_ns);
-        slack_ns = std::min(slack_ns, std::max(early_ns, 0.0));
-      }
-    }
-    const bool whole = is_whole(file);
-    for (const model::Operation& operation : file.operations) {
-      add_operation(index, operation, contexts[operation.context], whole);
-    }
-    add_steps(index, contexts);
-  }
-
-  void add_times(const model::Operation& operation, const ContextFacts& facts,
-                 Record& record) const {
     if (operation.enqueue_start_ns) {
-      record.start_ns = relative(record.file, *operation.enqueue_start_ns);
+      times.called_ns = relative(file, *operation.enqueue_start_ns);
+      times.started_ns = times.called_ns;
     }
-    if (has_gpu_times(operation)) {
-      record.start_ns = std::max(record.start_ns,
-                                 relative(record.file, *operation.start_ns) - facts.gpu_slack_ns);
+    const StampError error = errors_.of(file, operation);
+    const bool is_gpu = operation.times_from == model::TimesFrom::kGpu;
+    // What is left of rejected stamps may lack the first channel; a GPU that is polled is late by
+    // nobody knows how much.
+    if (operation.start_ns && !operation.gpu_polled && operation.gpu_rejected == 0 &&
+        (is_gpu || operation.times_from == model::TimesFrom::kProxy)) {
+      times.started_ns = std::max(times.started_ns, relative(file, *operation.start_ns) -
+                                                        static_cast<double>(error.late_ns));
+      times.has_gpu_start = is_gpu;
     }
-    if (operation.state == model::State::kCompleted && operation.end_ns) {
-      record.end_ns = relative(record.file, *operation.end_ns);
+    if (operation.state == model::State::kCompleted && !operation.in_flight && operation.end_ns &&
+        operation.times_from != model::TimesFrom::kEnqueue) {
+      times.end_ns = relative(file, *operation.end_ns) + static_cast<double>(error.early_ns);
     }
+    return times;
   }
 
-  void add_operation(std::uint32_t index, const model::Operation& operation,
-                     const ContextFacts& facts, bool whole) {
-    const std::string_view func = traces_.names.text(operation.func);
-    Record record;
-    record.communicator = facts.communicator;
-    record.file = index;
-    record.bytes = operation.bytes;
-    if (const bool receives = func == "Recv"; receives || func == "Send") {
-      if (!whole || !facts.rank || !operation.peer || operation.graph) {
-        return;
-      }
-      record.kind = PointKind::kPair;
-      record.ends = receives;
-      const std::uint64_t here = *facts.rank;
-      const std::uint64_t there = *operation.peer;
-      record.between = receives ? there << 32 | here : here << 32 | there;
-      add_times(operation, facts, record);
-      records_.push_back(record);
+  void add_collective(const match::MatchedOperation& matched) {
+    const auto rule = rule_of(traces_.names.text(matched.func));
+    if (!rule) {
       return;
     }
-    const auto kind = synchronising(func);
-    if (!kind || !operation.seq || *operation.seq % operation_stride_ != 0) {
-      return;
-    }
-    if (!facts.trusted || operation.graph) {
-      ++untrusted_;
-      return;
-    }
-    record.kind = *kind;
-    record.number = *operation.seq;
-    add_times(operation, facts, record);
-    records_.push_back(record);
-  }
-
-  // Steps of collectives: those of one operation, channel and peer come in order.
-  void add_steps(std::uint32_t index, const std::map<std::uint32_t, ContextFacts>& contexts) {
-    const model::TraceFile& file = traces_.files[index];
-    if (file.steps.empty()) {
-      return;
-    }
-    std::unordered_map<std::uint64_t, std::size_t> by_id;
-    for (std::size_t i = 0; i < file.operations.size(); ++i) {
-      by_id.emplace(file.operations.id(i), i);
-    }
-    std::vector<std::pair<Record, std::uint64_t>> found;
-    for (const model::Step& step : file.steps) {
-      const auto found_at = by_id.find(step.operation);
-      const auto context = contexts.find(step.context);
-      if (found_at == by_id.end() || context == contexts.end() || !step.peer ||
-          !context->second.trusted || !context->second.rank || (!step.is_send && !step.end_ns)) {
+    const auto parts = match::parts_of(matches_, matched);
+    const model::Operation first = match::operation_of(traces_, parts.front());
+    bool has_gpu = false;
+    bool has_others = false;
+    bool is_usable = first.bytes != 0U && (rule->waits == Waits::kAllForAll || first.root);
+    for (const match::Part& part : parts) {
+      const model::Operation operation = match::operation_of(traces_, part);
+      made_.untrusted += operation.graph ? 1 : 0;
+      is_usable = is_usable && !operation.graph && operation.bytes == first.bytes &&
+                  operation.root == first.root;
+      if (!is_usable) {
         continue;
       }
-      const model::Operation operation = file.operations[found_at->second];
-      if (operation.graph || !operation.seq || *operation.seq % step_stride_ != 0) {
-        continue;
+      const bool is_root = rank_of(matched, part) == first.root;
+      const Times times = times_of(part.file, operation);
+      OfHost& host = use_host(part.file);
+      if (rule->waits != Waits::kAllForRoot || is_root) {
+        host.called_ns = std::max(host.called_ns, times.called_ns);
+        host.started_ns = std::max(host.started_ns, times.started_ns);
       }
-      Record record;
-      record.communicator = context->second.communicator;
-      record.kind = PointKind::kStep;
-      record.ends = !step.is_send;
-      record.file = index;
-      record.number = *operation.seq << 8 | (operation.func & 0xFF);
-      const std::uint64_t here = *context->second.rank;
-      record.between =
-          step.is_send ? here << 32 | *step.peer : std::uint64_t{*step.peer} << 32 | here;
-      record.piece = std::uint64_t{step.channel} << 32;
-      if (step.is_send) {
-        record.start_ns = relative(index, step.start_ns);
-      } else {
-        record.end_ns = relative(index, *step.end_ns);
+      if (rule->waits != Waits::kRootForAll || is_root) {
+        host.end_ns = std::min(host.end_ns, times.end_ns);
       }
-      found.emplace_back(record, found.size());
+      has_gpu = has_gpu || times.has_gpu_start;
+      has_others = has_others || (!times.has_gpu_start && times.end_ns < kNoEnd);
     }
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return std::tuple_cat(a.first.point(), std::tie(a.first.ends, a.second)) <
-             std::tuple_cat(b.first.point(), std::tie(b.first.ends, b.second));
-    });
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      Record record = found[i].first;
-      const bool same = i > 0 && found[i - 1].first.point() == record.point() &&
-                        found[i - 1].first.ends == record.ends;
-      place_ = same ? place_ + 1 : 0;
-      record.piece |= place_;
-      records_.push_back(record);
+    // Where a rank is seen at the network only, its part there may end while another's kernel has
+    // not begun: the other's proxy takes the data. It has made the call by then.
+    make_point(rule->kind, is_usable, !(has_gpu && has_others));
+  }
+
+  void add_pair(const match::MatchedOperation& matched) {
+    const auto parts = match::parts_of(matches_, matched);
+    if (parts.size() == 2) {
+      add_transfer(parts[0], parts[1]);
     }
   }
 
-  // The k-th send goes to the k-th receive, unless one side has more of them than the other.
-  void number_pairs() {
-    std::stable_sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
-      return std::tuple_cat(a.series(), std::tie(a.start_ns)) <
-             std::tuple_cat(b.series(), std::tie(b.start_ns));
-    });
-    std::map<std::tuple<std::uint32_t, std::uint64_t>, std::array<std::uint64_t, 2>> counts;
-    for (Record& record : records_) {
-      if (record.kind == PointKind::kPair) {
-        record.number = counts[{record.communicator, record.between}][record.ends ? 1 : 0]++;
-      }
-    }
-    std::erase_if(records_, [&](const Record& record) {
-      if (record.kind != PointKind::kPair) {
-        return false;
-      }
-      const auto& of = counts[{record.communicator, record.between}];
-      return of[0] != of[1];
-    });
-  }
-
-  void make_points(SyncPoints& made) {
-    std::sort(records_.begin(), records_.end(), [](const Record& a, const Record& b) {
-      return std::tuple_cat(a.point(), std::tie(a.file)) <
-             std::tuple_cat(b.point(), std::tie(b.file));
-    });
-    for (std::size_t begin = 0; begin < records_.size();) {
-      std::size_t end = begin + 1;
-      while (end < records_.size() && records_[end].point() == records_[begin].point()) {
-        ++end;
-      }
-      add_point(begin, end, made);
-      begin = end;
-    }
-  }
-
-  // Several hosts must take part, no rank twice, and they must agree in what it is.
-  void add_point(std::size_t begin, std::size_t end, SyncPoints& made) {
-    const bool is_pair = records_[begin].kind >= PointKind::kPair;
-    std::map<std::uint32_t, Touch> by_host;
-    for (std::size_t i = begin; i < end; ++i) {
-      const Record& record = records_[i];
-      if (record.bytes != records_[begin].bytes || (is_pair && end - begin != 2) ||
-          (i > begin && record.file == records_[i - 1].file && !is_pair)) {
-        return;
-      }
-      const std::uint32_t host = clocks_.host_of_file[record.file];
-      Touch& touch = by_host[host];
-      touch.host = host;
-      touch.kind = record.kind;
-      if (!is_pair || !record.ends) {
-        touch.start_ns = std::max(touch.start_ns, record.start_ns);
-      }
-      if (!is_pair || record.ends) {
-        touch.end_ns = std::min(touch.end_ns, record.end_ns);
-      }
-    }
-    if (by_host.size() < 2) {
+  void add_transfer(const match::Part& send, const match::Part& receive) {
+    if (clocks_.host_of_file[send.file] == clocks_.host_of_file[receive.file]) {
       return;
     }
-    for (auto& [host, touch] : by_host) {
-      touch.point = made.points;
-      made.touches.push_back(touch);
+    const model::Operation sent = match::operation_of(traces_, send);
+    const model::Operation received = match::operation_of(traces_, receive);
+    if (sent.graph || received.graph || sent.bytes != received.bytes || sent.bytes == 0U) {
+      return;
     }
-    ++made.points;
+    OfHost& source = use_host(send.file);
+    source.started_ns = times_of(send.file, sent).started_ns;
+    use_host(receive.file).end_ns = times_of(receive.file, received).end_ns;
+    make_point(PointKind::kPair, true, true);
+  }
+
+  // Where every rank sends to every other, all of them wait for all: one point says nearly as much
+  // as the pairs. Else only those wait that get something.
+  void add_group(const match::MatchedOperation& matched) {
+    const auto parts = match::parts_of(matches_, matched);
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<const match::Part*, 2>> pairs;
+    bool is_usable = true;
+    for (const match::Part& part : parts) {
+      const model::Operation operation = match::operation_of(traces_, part);
+      const auto rank = rank_of(matched, part);
+      is_usable = is_usable && !operation.graph && rank && operation.peer;
+      if (!is_usable) {
+        return;
+      }
+      const bool receives = traces_.names.text(operation.func) == "Recv";
+      if (operation.bytes != 0U && *rank != *operation.peer) {
+        pairs[receives ? std::pair(*operation.peer, *rank) : std::pair(*rank, *operation.peer)]
+             [receives ? 1 : 0] = &part;
+      }
+    }
+    const std::uint64_t ranks = matches_.communicators[matched.communicator].members.size();
+    const bool is_all = pairs.size() == ranks * (ranks - 1) &&
+                        std::all_of(pairs.begin(), pairs.end(), [](const auto& pair) {
+                          return pair.second[0] != nullptr && pair.second[1] != nullptr;
+                        });
+    if (is_all) {
+      add_all_to_all(parts);
+      return;
+    }
+    for (const auto& [ranks_of, pair] : pairs) {
+      if (pair[0] != nullptr && pair[1] != nullptr) {
+        add_transfer(*pair[0], *pair[1]);
+      }
+    }
+  }
+
+  // A rank has got all when its last receive ends, and that is after the first send of each.
+  void add_all_to_all(std::span<const match::Part> parts) {
+    for (std::size_t first = 0; first < parts.size();) {
+      Times rank{kNoEnd, kNoEnd, kNoStart};
+      std::size_t last = first;
+      for (; last < parts.size() && parts[last].member == parts[first].member; ++last) {
+        const model::Operation operation = match::operation_of(traces_, parts[last]);
+        const Times times = times_of(parts[last].file, operation);
+        if (traces_.names.text(operation.func) == "Recv") {
+          rank.end_ns = std::max(rank.end_ns, times.end_ns);
+        } else {
+          rank.started_ns = std::min(rank.started_ns, times.started_ns);
+        }
+      }
+      OfHost& host = use_host(parts[first].file);
+      host.started_ns = std::max(host.started_ns, rank.started_ns);
+      host.end_ns = std::min(host.end_ns, rank.end_ns);
+      first = last;
+    }
+    make_point(PointKind::kAlltoAll, true, true);
+  }
+
+  OfHost& use_host(std::uint32_t file) {
+    const std::uint32_t index = clocks_.host_of_file[file];
+    OfHost& host = hosts_[index];
+    if (!host.is_used) {
+      host = {};
+      host.is_used = true;
+      used_.push_back(index);
+    }
+    return host;
+  }
+
+  void make_point(PointKind kind, bool is_usable, bool uses_execution) {
+    const std::size_t before = made_.touches.size();
+    for (const std::uint32_t index : used_) {
+      OfHost& host = hosts_[index];
+      host.is_used = false;
+      const double start_ns = uses_execution ? host.started_ns : host.called_ns;
+      if (is_usable && (start_ns > kNoStart || host.end_ns < kNoEnd)) {
+        made_.touches.push_back({made_.points, index, kind, start_ns, host.end_ns});
+      }
+    }
+    used_.clear();
+    if (made_.touches.size() < before + 2) {
+      made_.touches.resize(before);
+      return;
+    }
+    made_.series.push_back(series_);
+    ++made_.points;
   }
 
   const model::Traces& traces_;
+  const match::Matches& matches_;
   const HostClocks& clocks_;
-  std::map<std::string, std::uint32_t> communicators_;
-  std::vector<Record> records_;
-  std::int64_t zero_ns_ = 0;
-  std::uint64_t operation_stride_ = 1;
-  std::uint64_t step_stride_ = 1;
-  std::uint64_t place_ = 0;
-  std::uint64_t untrusted_ = 0;
+  const StampErrors errors_;
+  TightestPoints tightest_;
+  SyncPoints made_;
+  std::vector<OfHost> hosts_;
+  std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
+  std::uint32_t series_ = 0;
 };
 
 }  // namespace
 
 const char* point_kind_name(PointKind kind) {
   constexpr std::array<const char*, kPointKinds> kNames = {
-      "AllReduce", "AllGather", "ReduceScatter", "AlltoAll", "Send/Recv", "network steps"};
+      "AllReduce", "AllGather", "ReduceScatter", "AlltoAll",  "Broadcast",
+      "Reduce",    "Gather",    "Scatter",       "Send/Recv", "network steps"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-SyncPoints find_sync_points(const model::Traces& traces, const HostClocks& clocks) {
-  return Collector(traces, clocks).collect();
+double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_t file,
+                    std::int64_t time_ns) {
+  return static_cast<double>(clocks.since_epoch_ns[file] - zero_ns) +
+         std::clamp(static_cast<double>(time_ns), -kMost_ns, kMost_ns);
+}
+
+SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
+                            const HostClocks& clocks) {
+  return Collector(traces, matches, clocks).collect();
 }
 
 }  // namespace ringside::align

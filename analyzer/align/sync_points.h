@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Moments that several hosts have in common, whatever their clocks say: there is a time T at which
-// everybody had started, and nobody had ended before it.
+// Moments that several hosts have in common, whatever their clocks say: there is a time T by which
+// certain ranks had started, and before which certain ranks had not ended.
 //
 //   a synchronising collective   no rank ends before the last has started
+//   Broadcast, Scatter           no rank ends before the root has started
+//   Reduce, Gather               the root does not end before the last has started
 //   a send and its receive       the receive does not end before the send has begun
 //   a step of the network        likewise, chunk by chunk
 //
-// So for each host that takes part: start + offset <= T <= end + offset. Both must be true bounds.
-// An end is never too early: callbacks are late, and a GPU's stamps are put on the host's clock by
-// a lower envelope, which leaves them late by the least delay of a callback. A start must not be
-// late: that of a call is taken before anything is launched; a GPU's stamp is moved back by the
-// least time between an enqueue and its kernel, since the envelope cannot be further off than that.
+// So start + offset <= T on each host that had to start, and T <= end + offset on each host that
+// had to wait. Both are moved by the error of the stamp (stamp_errors.h), so that they are true.
+// The start of a call needs no such move: NCCL tells of it before it does anything. What carried no
+// bytes bounds nothing.
 #ifndef RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 #define RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "analyzer/align/host_clocks.h"
+#include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::align {
@@ -32,10 +34,14 @@ enum class PointKind : std::uint8_t {
   kAllGather,
   kReduceScatter,
   kAlltoAll,
+  kBroadcast,
+  kReduce,
+  kGather,
+  kScatter,
   kPair,
   kStep
 };
-inline constexpr std::size_t kPointKinds = 6;
+inline constexpr std::size_t kPointKinds = 10;
 const char* point_kind_name(PointKind kind);
 
 /// What one host had to do with a point; times are ns since SyncPoints::zero_ns by its own clock.
@@ -43,8 +49,8 @@ struct Touch {
   std::uint32_t point = 0;
   std::uint32_t host = 0;
   PointKind kind = PointKind::kAllReduce;
-  double start_ns = kNoStart;  // the last start of its ranks
-  double end_ns = kNoEnd;      // the first end of its ranks
+  double start_ns = kNoStart;  // the last start of its ranks; none: nobody waits for it
+  double end_ns = kNoEnd;      // the first end of its ranks; none: it waits for nobody
 };
 
 struct SyncPoints {
@@ -52,9 +58,18 @@ struct SyncPoints {
   std::vector<Touch> touches;  // by point; only points that two hosts have in common
   std::uint32_t points = 0;
   std::uint64_t untrusted = 0;  // operations left out: their sequence numbers cannot be trusted
+  /// Of each point, which have times that ascend together: those of one function, say.
+  std::vector<std::uint32_t> series;
 };
 
-SyncPoints find_sync_points(const model::Traces& traces, const HostClocks& clocks);
+/// A time of a file by its host's clock, since `zero_ns`.
+double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_t file,
+                    std::int64_t time_ns);
+
+/// Finds the points of all operations with trusted numbers. About a million touches are kept at
+/// most, the tightest ones (tightest_points.h).
+SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
+                            const HostClocks& clocks);
 
 }  // namespace ringside::align
 

@@ -73,18 +73,6 @@ void add_selection(CLI::App& command, match::Selection& selection) {
              selection.to_mark);
 }
 
-// Where the clocks are not bounded, as far as CLOCK_REALTIME of two hosts may be apart.
-constexpr std::int64_t kUnknownClock_ns = 1'000'000'000;
-
-match::CommonClock clock_of(const align::Alignment& alignment) {
-  return {[&alignment](std::uint32_t file, std::int64_t time_ns) {
-            return alignment.to_common_ns(file, time_ns);
-          },
-          [&alignment](std::uint32_t file, std::uint32_t other) {
-            return alignment.most_uncertainty_ns(file, other).value_or(kUnknownClock_ns);
-          }};
-}
-
 }  // namespace
 
 void add_input_options(CLI::App& command, AnalysisOptions& options) {
@@ -134,19 +122,28 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
 }
 
 void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
-  analysis.alignment = options.no_align ? align::Alignment::none(analysis.traces)
-                                        : align::Alignment::estimate(analysis.traces);
+  if (options.no_align) {
+    analysis.alignment = align::Alignment::none(analysis.traces);
+    return;
+  }
+  analysis.matching.emplace(analysis.traces);
+  analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted());
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
   match::Selection selection = options.selection;
-  const std::string trouble = match::find_moments(analysis.traces, analysis.alignment, selection);
+  const match::CommonClock clock = align::clock_of(analysis.alignment);
+  const std::string trouble = match::find_moments(analysis.traces, clock, selection);
   if (!trouble.empty()) {
-    std::fprintf(stderr, "ringside: %s\n", trouble.c_str());
+    tell("ringside: " + trouble);
     return false;
   }
-  analysis.matches = match::match_operations(analysis.traces, clock_of(analysis.alignment));
-  match::select_operations(selection, analysis.traces, analysis.alignment, analysis.matches);
+  if (!analysis.matching) {
+    analysis.matching.emplace(analysis.traces);
+  }
+  analysis.matches = std::move(*analysis.matching).finish(analysis.traces, clock);
+  analysis.matching.reset();
+  match::select_operations(selection, analysis.traces, clock, analysis.matches);
   return true;
 }
 
@@ -157,7 +154,7 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   }
   analysis->duplicates = match::remove_duplicate_files(analysis->traces);
   for (const std::string& duplicate : analysis->duplicates) {
-    std::fprintf(stderr, "note: %s\n", duplicate.c_str());
+    tell("note: " + duplicate);
   }
   if (!choose_traces(options, *analysis)) {
     return nullptr;
@@ -186,6 +183,12 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   }
   if (options.align_report) {
     document.tables.push_back(report::alignment_table(analysis.alignment));
+  }
+  const std::string not_closed = report::not_closed_sentence(analysis.traces);
+  auto& sentences = document.sentences;
+  if (!not_closed.empty() &&
+      std::find(sentences.begin(), sentences.end(), not_closed) == sentences.end()) {
+    sentences.insert(sentences.begin(), not_closed);
   }
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));

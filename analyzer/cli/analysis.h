@@ -11,6 +11,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/cli/exit_status.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/model/problem.h"
@@ -43,7 +44,20 @@ struct Analysis {
   model::Traces traces;
   std::vector<std::string> duplicates;  // files of a run that is there twice
   align::Alignment alignment;
+  std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
+
+  /// What happened in each of the matches, computed when it is asked for first. The members above
+  /// must not change after that. Not thread-safe.
+  const facts::Facts& facts() const {
+    if (!facts_) {
+      facts_.emplace(traces, matches, alignment);
+    }
+    return *facts_;
+  }
+
+ private:
+  mutable std::optional<facts::Facts> facts_;
 };
 
 /// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.
@@ -51,8 +65,10 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis);
 /// Takes out the traces that --rank and --host do not choose. False, after a message on stderr, if
 /// none is left.
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis);
+/// Matches what has trusted numbers, and aligns the clocks by that.
 void align_clocks(const AnalysisOptions& options, Analysis& analysis);
-/// Matches, and takes out the operations that were not chosen. False, after a message on stderr, if
+/// Matches the rest, and takes out the operations that were not chosen. False, after a message on
+/// stderr, if
 /// --from or --to name a mark that is not there.
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 

@@ -18,9 +18,11 @@ struct CompareOptions : AnalysisOptions {
 constexpr char kCompareExample[] =
     "Compares the times of operations of the same kind: communicator (name, ranks, hosts), "
     "function,\n"
-    "bytes, datatype. A change counts if the spread does not explain it (Mann-Whitney, corrected "
-    "for\n"
-    "the number of kinds) and if it is greater than --threshold.\n"
+    "bytes, datatype. A change counts if neither chance nor what is not known of the times "
+    "explains\n"
+    "it, and if it is greater than --threshold. Where A or B holds several runs, runs are "
+    "compared;\n"
+    "else how much one run differs from the next is not known.\n"
     "\n"
     "Examples:\n"
     "  ringside compare yesterday/ today/                  status 1 if something got slower\n"
@@ -41,8 +43,11 @@ std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions
   for (const std::string& note : report::limits(analysis->traces, analysis->alignment)) {
     notes.push_back((side == 0 ? "A: " : "B: ") + note);
   }
+  if (const std::string open = report::not_closed_sentence(analysis->traces); !open.empty()) {
+    notes.push_back((side == 0 ? "A: " : "B: ") + open);
+  }
   return std::make_unique<std::vector<metrics::TimesOfKind>>(
-      metrics::times_of_kinds(analysis->traces, analysis->matches, analysis->alignment));
+      metrics::times_of_kinds(analysis->facts()));
 }
 
 ExitStatus run_compare(const CompareOptions& options) {

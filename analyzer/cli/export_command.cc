@@ -4,6 +4,7 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/report/export_tables.h"
 
 namespace ringside::cli {
@@ -43,7 +44,7 @@ bool write_to(report::ExportSink& sink, const report::ExportInput& input) {
     std::fprintf(stderr, "\r\x1b[K");
   }
   if (!sink.finish()) {
-    std::fprintf(stderr, "ringside export: %s\n", sink.error().c_str());
+    tell("ringside export: " + sink.error());
     return false;
   }
   return true;
@@ -54,7 +55,7 @@ bool is_ready(const report::ExportSink* sink) {
   if (sink == nullptr || sink->error().empty()) {
     return true;
   }
-  std::fprintf(stderr, "ringside export: %s\n", sink->error().c_str());
+  tell("ringside export: " + sink->error());
   return false;
 }
 
@@ -81,8 +82,7 @@ ExitStatus run_export(const ExportOptions& options) {
     return kExitNoInput;
   }
   const bool is_part = match::chooses_operations(options.selection);
-  const report::ExportInput input{analysis->traces, analysis->matches, analysis->alignment,
-                                  is_part};
+  const report::ExportInput input{analysis->facts(), is_part};
   for (report::ExportSink* const sink : {database.get(), csv.get()}) {
     if (sink != nullptr && !write_to(*sink, input)) {
       return kExitInternal;

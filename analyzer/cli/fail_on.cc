@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <system_error>
 
 #include "analyzer/metrics/stragglers.h"
@@ -65,6 +67,14 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
   return condition;
 }
 
+// One number where both ends would be printed alike; "?" where nothing limits the most.
+std::string figure_text(const metrics::Figure& figure) {
+  const std::string least = report::fixed(figure.least, 2);
+  const std::string most =
+      std::isfinite(figure.most) ? report::fixed(figure.most, 2) : std::string("?");
+  return least == most ? least : least + " to " + most;
+}
+
 class Judge {
  public:
   Judge(const Analysis& analysis, const report::Summary& summary)
@@ -72,6 +82,10 @@ class Judge {
 
   Verdicts judge(const std::vector<Condition>& conditions) {
     for (const Condition& condition : conditions) {
+      if (analysis_.matches.operations.empty()) {
+        verdicts_.unknown.push_back(condition.text + ": there is no operation to judge");
+        continue;
+      }
       judge(condition);
     }
     return std::move(verdicts_);
@@ -87,12 +101,7 @@ class Judge {
       case FailOn::kWait:
         return judge_waiting(condition);
       case FailOn::kMismatch:
-        return judge_count(condition,
-                           verdicts(match::Verdict::kFunctionMismatch) +
-                               verdicts(match::Verdict::kSizeMismatch) +
-                               verdicts(match::Verdict::kDatatypeMismatch) +
-                               verdicts(match::Verdict::kRootMismatch),
-                           "in which ranks disagree");
+        return judge_mismatch(condition);
       case FailOn::kMissing:
         return judge_count(condition, verdicts(match::Verdict::kMissing),
                            "that a rank did not call");
@@ -128,6 +137,18 @@ class Judge {
     return count;
   }
 
+  void judge_mismatch(const Condition& condition) {
+    const std::uint64_t found =
+        verdicts(match::Verdict::kFunctionMismatch) + verdicts(match::Verdict::kSizeMismatch) +
+        verdicts(match::Verdict::kDatatypeMismatch) + verdicts(match::Verdict::kRootMismatch);
+    const std::uint64_t undecided = verdicts(match::Verdict::kUndecided);
+    if (found == 0 && undecided > 0) {
+      verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
+                                  " undecided");
+    }
+    judge_count(condition, found, "in which ranks disagree");
+  }
+
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
     if (count > 0) {
       fail(condition, report::counted(count, "operation") + ' ' + which);
@@ -135,60 +156,81 @@ class Judge {
   }
 
   void judge_bandwidth(const Condition& condition) {
-    std::optional<double> least;
-    std::string where;
+    // Of all rows the one that is surely the slowest, and the one that may be.
+    std::optional<metrics::Figure> slowest;
+    std::optional<metrics::Figure> vaguest;
+    std::string slowest_row;
+    std::string vaguest_row;
     for (std::size_t i = 0; i < summary_.rows.size(); ++i) {
       for (const metrics::Row& row : summary_.rows[i].rows) {
-        const auto value =
-            condition.what == FailOn::kBusbw ? row.bandwidth.busbw_gb_s : row.bandwidth.algbw_gb_s;
-        if (value && (!least || *value < *least)) {
-          least = value;
-          where = row.function + " of " + report::human_bytes(row.bytes.value_or(0)) + " in " +
-                  report::label_of(summary_.communicators[i]);
+        auto figure = condition.what == FailOn::kBusbw ? row.busbw_gb_s : row.algbw_gb_s;
+        if (figure && row.is_least_open()) {
+          figure->most = std::numeric_limits<double>::infinity();
+        }
+        const auto name = [&] {
+          return row.function + " of " + report::human_bytes(row.bytes.value_or(0)) + " in " +
+                 report::label_of(summary_.communicators[i]);
+        };
+        if (figure && (!slowest || figure->most < slowest->most)) {
+          slowest = figure;
+          slowest_row = name();
+        }
+        if (figure && (!vaguest || figure->least < vaguest->least)) {
+          vaguest = figure;
+          vaguest_row = name();
         }
       }
     }
-    if (!least) {
+    if (!slowest) {
       verdicts_.unknown.push_back(condition.text + ": no bandwidth is known");
-    } else if (*least < condition.limit) {
-      fail(condition, report::fixed(*least, 2) + " GB/s: " + where);
+    } else if (slowest->most < condition.limit) {
+      fail(condition, figure_text(*slowest) + " GB/s: " + slowest_row);
+    } else if (vaguest->least < condition.limit) {
+      verdicts_.unknown.push_back(
+          condition.text + ": it is " + figure_text(*vaguest) +
+          " GB/s as far as the clocks and stamps are known: " + vaguest_row);
     }
   }
 
   void judge_waiting(const Condition& condition) {
     if (!stragglers_) {
-      stragglers_ =
-          metrics::find_stragglers(analysis_.traces, analysis_.matches, analysis_.alignment);
+      stragglers_ = metrics::find_stragglers(analysis_.facts());
     }
-    if (stragglers_->decided == 0) {
-      verdicts_.unknown.push_back(condition.text +
-                                  ": of no operation that synchronises is it known who came last");
+    const metrics::Stragglers& all = *stragglers_;
+    if (all.decided + all.undecided == 0) {
+      verdicts_.unknown.push_back(condition.text + ": of no operation is it known who waited");
       return;
     }
     if (condition.what == FailOn::kWait) {
-      const double percent = stragglers_->rank_time_ns > 0
-                                 ? 100 * static_cast<double>(stragglers_->waited_ns) /
-                                       static_cast<double>(stragglers_->rank_time_ns)
-                                 : 0;
+      const double percent = 100 * all.share(all.waited_ns);
+      const double most_percent = 100 * all.share(all.waited_most_ns);
       if (percent > condition.limit) {
-        fail(condition, report::fixed(percent, 1) + " % of the ranks' time" + of_decided());
+        fail(condition, report::fixed(percent, 1) + " % of all ranks' time");
+      } else if (most_percent > condition.limit) {
+        verdicts_.unknown.push_back(condition.text + ": " + report::fixed(percent, 1) + " to " +
+                                    report::fixed(most_percent, 1) + " % of all ranks' time");
       }
       return;
     }
-    for (const metrics::Lateness& rank : stragglers_->ranks) {
-      const double percent = 100 * stragglers_->share_of(rank);
-      if (rank.is_significant() && percent > condition.limit) {
-        fail(condition, report::fixed(percent, 1) + " %: " + rank.label + " (" + rank.host + ")" +
-                            of_decided());
+    bool is_open = true;
+    for (const metrics::Lateness& rank : all.ranks) {
+      if (!rank.is_straggler) {
+        continue;
+      }
+      if (100 * all.share_of(rank) > condition.limit) {
+        fail(condition, report::cost_of(all, rank) + ": " + report::name_of(rank));
+        is_open = false;
+      } else if (100 * all.most_share_of(rank) > condition.limit) {
+        verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, rank) + ": " +
+                                    report::name_of(rank));
+        is_open = false;
       }
     }
-  }
-
-  // What could not be decided is in no share.
-  std::string of_decided() const {
-    return stragglers_->decided == stragglers_->operations
-               ? ""
-               : ", in the " + report::decided_of(*stragglers_);
+    const metrics::Lateness* const open = all.find_open(condition.limit / 100);
+    if (is_open && open != nullptr) {
+      verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, *open) + ": " +
+                                  report::name_of(*open));
+    }
   }
 
   void fail(const Condition& condition, const std::string& what) {
@@ -206,7 +248,7 @@ class Judge {
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
     "slowest "
-    "row), straggler>PERCENT, wait>PERCENT (of the ranks' time), mismatch, missing, state, "
+    "row), straggler>PERCENT, wait>PERCENT (of all ranks' time), mismatch, missing, state, "
     "unfinished, dropped; with 4 if one cannot be judged";
 
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {

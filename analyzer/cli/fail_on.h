@@ -17,8 +17,8 @@ namespace ringside::cli {
 enum class FailOn : std::uint8_t {
   kBusbw,       // the least busbw of a row is below so many GB/s
   kAlgbw,       // likewise
-  kStraggler,   // the others waited more than so much of all time for one significantly late rank
-  kWait,        // ranks waited for others for more than so much of their time in operations
+  kStraggler,   // a rank that is late by more than chance costs more than that of all ranks' time
+  kWait,        // ranks surely waited for others for more than so much of all ranks' time
   kMismatch,    // ranks disagree in an operation
   kMissing,     // a rank did not call one
   kState,       // it is finished on some ranks and in flight on others

@@ -30,8 +30,7 @@ ExitStatus run_iterations(const IterationsOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const auto found = metrics::find_iterations(analysis->traces, analysis->matches,
-                                              analysis->alignment, options.period);
+  const auto found = metrics::find_iterations(analysis->facts(), options.period);
   return print_document(
       report::iterations_document(found, analysis->traces, analysis->matches, options.is_series),
       *analysis, options, kExitOk);

@@ -8,6 +8,7 @@
 #include "analyzer/lint/file_linter.h"
 #include "analyzer/lint/rules.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/model/printable.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
@@ -40,10 +41,11 @@ std::string rules_text() {
 std::string report_text(const std::string& path, const lint::FileReport& report) {
   std::string text;
   for (const lint::Finding& finding : report.findings) {
-    text += path + ':' + std::to_string(finding.line) + ": " +
-            std::string(lint::rule_name(finding.rule)) + ": " + finding.text + '\n';
+    text += model::printable(path + ':' + std::to_string(finding.line) + ": " +
+                             std::string(lint::rule_name(finding.rule)) + ": " + finding.text) +
+            '\n';
   }
-  text += path + ": ";
+  text += model::printable(path) + ": ";
   if (report.findings.empty()) {
     text += "ok, " + report::counted(report.events, "event");
   } else {
@@ -76,7 +78,8 @@ ExitStatus run_lint(const LintOptions& options) {
     }
   }
   print_problems(problems, inputs.notes);
-  if (has_findings) {
+  // What could not be read was not checked, so the answer is not "all is well".
+  if (has_findings || (has_read && !problems.files().empty())) {
     return kExitFindings;
   }
   return has_read ? kExitOk : kExitNoInput;

@@ -31,7 +31,7 @@ ExitStatus run_match(const MatchOptions& options) {
   return analysis == nullptr
              ? kExitNoInput
              : print_document(report::match_document(analysis->traces, analysis->matches,
-                                                     options.mismatch_cap),
+                                                     analysis->alignment, options.mismatch_cap),
                               *analysis, options, kExitOk);
 }
 

@@ -116,7 +116,7 @@ ExitStatus finish_output(merge::OutputFile& output) {
   if (output.finish()) {
     return kExitOk;
   }
-  std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
+  tell("ringside merge: " + output.error());
   return kExitInternal;
 }
 
@@ -176,8 +176,7 @@ bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::P
                     problems);
   print_problems(problems, {});
   if (plan.kineto.empty()) {
-    std::fprintf(stderr, "ringside merge: no trace of PyTorch's profiler to merge in %s\n",
-                 options.kineto.front().c_str());
+    tell("ringside merge: no trace of PyTorch's profiler to merge in " + options.kineto.front());
     return false;
   }
   return true;
@@ -209,7 +208,7 @@ ExitStatus run_merge(const MergeOptions& options) {
   }
   merge::OutputFile output(options.output, options.force);
   if (!output.error().empty()) {
-    std::fprintf(stderr, "ringside merge: %s\n", output.error().c_str());
+    tell("ringside merge: " + output.error());
     return kExitUsage;
   }
   const auto analysis = analyse(options);
@@ -217,7 +216,7 @@ ExitStatus run_merge(const MergeOptions& options) {
     return kExitNoInput;
   }
   if (is_one_of(options.output, analysis->traces)) {
-    std::fprintf(stderr, "ringside merge: %s is one of the traces\n", options.output.c_str());
+    tell("ringside merge: " + options.output + " is one of the traces");
     return kExitUsage;
   }
   if (!choose_operations(options, *analysis)) {
@@ -244,9 +243,8 @@ ExitStatus run_merge(const MergeOptions& options) {
   }
   print_problems(problems, {});
   if (lines.damaged > 0) {
-    std::fprintf(stderr, "note: %s left out, the first is %s\n",
-                 report::counted(lines.damaged, "line was", "lines were").c_str(),
-                 lines.first_damaged.c_str());
+    tell("note: " + report::counted(lines.damaged, "line was", "lines were") +
+         " left out, the first is " + lines.first_damaged);
   }
   if (const ExitStatus status = finish_output(output); status != kExitOk) {
     return status;

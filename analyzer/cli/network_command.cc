@@ -36,7 +36,7 @@ ExitStatus run_network(const AnalysisOptions& options) {
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
   const bool is_for_people = options.format == "table" || options.format == "markdown";
-  metrics::Network network = metrics::find_network(analysis.traces);
+  metrics::Network network = metrics::find_network(analysis.traces, analysis.alignment);
   network.not_chosen = not_chosen;
   report::Document document =
       report::make_network_report(analysis.traces, network, options.top, is_for_people);

@@ -7,9 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "analyzer/model/printable.h"
 #include "analyzer/report/text_table.h"
 
 namespace ringside::cli {
@@ -92,6 +94,10 @@ bool print(std::string_view text) {
   return false;
 }
 
+void tell(const std::string& line) {
+  std::fprintf(stderr, "%s\n", model::printable(line).c_str());
+}
+
 std::size_t screen_columns() {
   return isatty(STDOUT_FILENO) != 0 ? screen_size().ws_col : 0;
 }
@@ -101,20 +107,20 @@ bool show(const std::string& text, std::string_view format) {
     return print(text);
   }
   const bool has_colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
-  const std::string shown = has_colour ? coloured(text) : text;
-  return (!fits(text) && page(shown)) || print(shown);
+  const std::string safe = model::printable_lines(text);
+  const std::string shown = has_colour ? coloured(safe) : safe;
+  return (!fits(safe) && page(shown)) || print(shown);
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    std::fprintf(stderr, "note: %s\n", note.c_str());
+    tell("note: " + note);
   }
   for (const model::Problem& problem : problems.files()) {
-    std::fprintf(stderr, "error: %s: %s\n", problem.path.c_str(), problem.reason.c_str());
+    tell("error: " + problem.path + ": " + problem.reason);
   }
   for (const model::Problem& problem : problems.lines()) {
-    std::fprintf(stderr, "error: %s:%llu: %s\n", problem.path.c_str(),
-                 static_cast<unsigned long long>(problem.line), problem.reason.c_str());
+    tell("error: " + problem.path + ':' + std::to_string(problem.line) + ": " + problem.reason);
   }
   if (problems.bad_lines() > problems.lines().size()) {
     std::fprintf(stderr, "error: %llu more bad lines; `ringside lint FILE` lists them all\n",

@@ -14,6 +14,9 @@ namespace ringside::cli {
 /// Writes to stdout; false, and a message on stderr, if that fails (a full disk, a closed pipe).
 bool print(std::string_view text);
 
+/// Writes a line to stderr. Names of files and of traces in it are made printable.
+void tell(const std::string& line);
+
 /// Columns of the terminal that stdout is; 0 if it is none.
 std::size_t screen_columns();
 

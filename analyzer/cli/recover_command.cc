@@ -59,7 +59,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       input = directory_of(input);  // a ring's file, or the journal, stands for all of them
     }
     if (stat(input.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
-      std::fprintf(stderr, "ringside recover: %s: there is no such directory\n", input.c_str());
+      tell("ringside recover: " + input + ": there is no such directory");
       missing = true;
       continue;
     }
@@ -68,7 +68,9 @@ ExitStatus run_recover(const RecoverOptions& options) {
       ++found;
       const recover::Outcome outcome = recover::recover(directory, how);
       for (const std::string& note : outcome.notes) {
-        std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(), note.c_str());
+        std::string line = "ringside recover: ";
+        line.append(directory).append(": ").append(note);
+        tell(line);
       }
       // Of a process that lives it may be one that is being made.
       failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
@@ -83,8 +85,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       running += harmless ? 1 : 0;
       failed = failed || !harmless;
       if (!harmless) {
-        std::fprintf(stderr, "ringside recover: %s: %s\n", directory.c_str(),
-                     outcome.result.text().c_str());
+        tell("ringside recover: " + directory + ": " + outcome.result.text());
       }
     }
   }
@@ -95,8 +96,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
   }
   if (found == 0 && !missing) {
     for (const std::string& input : options.inputs) {
-      std::fprintf(stderr, "ringside recover: %s: no process has left rings there\n",
-                   input.c_str());
+      tell("ringside recover: " + input + ": no process has left rings there");
     }
   }
   if (failed) {

@@ -5,6 +5,7 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/merge/output_file.h"
@@ -75,10 +76,8 @@ std::string make_json(const ReportOptions& options, Analysis& analysis) {
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
   const report::Summary summary =
-      report::make_summary(analysis.traces, analysis.problems, analysis.matches, analysis.alignment,
-                           analysis.duplicates);
-  report::PageData data =
-      report::make_page_data(analysis.traces, analysis.matches, analysis.alignment, summary);
+      report::make_summary(analysis.facts(), analysis.problems, analysis.duplicates);
+  report::PageData data = report::make_page_data(analysis.facts(), summary);
   data.hang = std::move(stuck);
   data.network.not_chosen = not_chosen;
   return report::page_json(data);
@@ -94,7 +93,7 @@ ExitStatus run_report(const ReportOptions& options) {
   }
   merge::OutputFile output(options.output, options.force);
   if (!output.error().empty()) {
-    std::fprintf(stderr, "ringside report: %s\n", output.error().c_str());
+    tell("ringside report: " + output.error());
     return kExitUsage;
   }
   const auto analysis = analyse(options);
@@ -102,13 +101,13 @@ ExitStatus run_report(const ReportOptions& options) {
     return kExitNoInput;
   }
   if (is_one_of(options.output, analysis->traces)) {
-    std::fprintf(stderr, "ringside report: %s is one of the traces\n", options.output.c_str());
+    tell("ringside report: " + options.output + " is one of the traces");
     return kExitUsage;
   }
   const std::string json = make_json(options, *analysis);
   output.write(is_page ? *report::page_html(json) : json);
   if (!output.finish()) {
-    std::fprintf(stderr, "ringside report: %s\n", output.error().c_str());
+    tell("ringside report: " + output.error());
     return kExitInternal;
   }
   if (options.output != "-") {

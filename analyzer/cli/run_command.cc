@@ -162,7 +162,7 @@ std::size_t keep_longest(std::vector<metrics::Row>& rows, std::size_t top) {
     return 0;
   }
   const auto time_ns = [](const metrics::Row& row) {
-    return row.busy ? row.busy->median_ns * static_cast<double>(row.count) : 0.0;
+    return row.busy ? row.busy->median.best * static_cast<double>(row.count) : 0.0;
   };
   std::vector<std::size_t> order(rows.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
@@ -192,8 +192,7 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
     return;
   }
   report::Summary summary =
-      report::make_summary(analysis->traces, analysis->problems, analysis->matches,
-                           analysis->alignment, analysis->duplicates);
+      report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates);
   std::size_t left_out = 0;
   for (metrics::CommunicatorRows& communicator : summary.rows) {
     left_out += keep_longest(communicator.rows, top);

@@ -8,8 +8,9 @@ namespace ringside::cli {
 namespace {
 
 constexpr char kStragglersExample[] =
-    "No rank of a collective ends before the last has come. This says who comes last, how often\n"
-    "against chance, and how long the others waited for it, on one clock for all hosts.\n"
+    "Ranks wait for each other in collectives, sends and receives. This says for whom, what part "
+    "of\n"
+    "all ranks' time that costs, and whether it is more than chance, on one clock for all hosts.\n"
     "\n"
     "Examples:\n"
     "  ringside stragglers traces/\n"
@@ -22,8 +23,7 @@ ExitStatus run_stragglers(const AnalysisOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const metrics::Stragglers found =
-      metrics::find_stragglers(analysis->traces, analysis->matches, analysis->alignment);
+  const metrics::Stragglers found = metrics::find_stragglers(analysis->facts());
   return print_document(report::stragglers_document(found, analysis->matches), *analysis, options,
                         kExitOk);
 }

@@ -21,6 +21,7 @@ namespace {
 
 struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
+  bool with_intervals = false;
   bool has_plot = false;
   std::string group_by;
   std::string fail_on;
@@ -83,10 +84,10 @@ ExitStatus judge(const SummaryOptions& options, const Analysis& analysis,
                  const report::Summary& summary) {
   const Verdicts verdicts = judge_conditions(options.conditions, analysis, summary);
   for (const std::string& line : verdicts.failed) {
-    std::fprintf(stderr, "failed: %s\n", line.c_str());
+    tell("failed: " + line);
   }
   for (const std::string& line : verdicts.unknown) {
-    std::fprintf(stderr, "cannot be judged: %s\n", line.c_str());
+    tell("cannot be judged: " + line);
   }
   if (!verdicts.failed.empty()) {
     return kExitFindings;
@@ -103,9 +104,9 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const report::Summary summary =
-      report::make_summary(analysis->traces, analysis->problems, analysis->matches,
-                           analysis->alignment, analysis->duplicates, options.group_by == "range");
+  report::Summary summary = report::make_summary(analysis->facts(), analysis->problems,
+                                                 analysis->duplicates, options.group_by == "range");
+  summary.with_intervals = options.with_intervals;
   std::string text = render(summary, options);
   if (options.has_plot) {
     text += report::bandwidth_plot(summary, terminal_width(), is_utf8_terminal());
@@ -138,6 +139,8 @@ void add_summary(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"range"}));
   command->add_flag("--strict", options->is_strict,
                     "Exit with 4 if a line or file could not be read, or events were dropped");
+  command->add_flag("--intervals", options->with_intervals,
+                    "Show how much of each time and bandwidth the clocks and stamps leave open");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)
       ->check([options](const std::string& text) {

@@ -33,8 +33,7 @@ ExitStatus run_overlap(const AnalysisOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const metrics::Overlap found =
-      metrics::find_overlap(analysis->traces, analysis->matches, analysis->alignment);
+  const metrics::Overlap found = metrics::find_overlap(analysis->facts());
   return print_document(report::overlap_document(found, analysis->matches), *analysis, options,
                         kExitOk);
 }
@@ -44,8 +43,7 @@ ExitStatus run_critical_path(const AnalysisOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  const metrics::CriticalPath found =
-      metrics::find_critical_path(analysis->traces, analysis->matches, analysis->alignment);
+  const metrics::CriticalPath found = metrics::find_critical_path(analysis->facts());
   return print_document(report::critical_path_document(found, analysis->traces, analysis->matches),
                         *analysis, options, kExitOk);
 }

@@ -58,46 +58,6 @@ std::string as_comment(const std::vector<std::string>& command) {
   return text + '\n';
 }
 
-bool is_utf8(std::string_view text) {
-  const auto byte_at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  for (std::size_t i = 0; i < text.size();) {
-    const unsigned char lead = byte_at(i);
-    const std::size_t length = lead < 0x80                    ? 1
-                               : lead >= 0xC2 && lead <= 0xDF ? 2
-                               : lead >= 0xE0 && lead <= 0xEF ? 3
-                               : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                              : 0;
-    if (length == 0 || length > text.size() - i) {
-      return false;
-    }
-    for (std::size_t j = 1; j < length; ++j) {
-      if ((byte_at(i + j) & 0xC0U) != 0x80) {
-        return false;
-      }
-    }
-    // Longer than need be, a surrogate, beyond U+10FFFF.
-    if ((lead == 0xE0 && byte_at(i + 1) < 0xA0) || (lead == 0xED && byte_at(i + 1) > 0x9F) ||
-        (lead == 0xF0 && byte_at(i + 1) < 0x90) || (lead == 0xF4 && byte_at(i + 1) > 0x8F)) {
-      return false;
-    }
-    i += length;
-  }
-  return true;
-}
-
-std::string printable(std::string_view text) {
-  const bool keeps_others = is_utf8(text);
-  std::string shown(text);
-  std::replace_if(
-      shown.begin(), shown.end(),
-      [keeps_others](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < ' ' || byte == 0x7f || (byte > 0x7f && !keeps_others);
-      },
-      '?');
-  return shown;
-}
-
 std::vector<char*> argument_pointers(const std::vector<std::string>& command) {
   std::vector<char*> pointers(command.size() + 1, nullptr);
   // exec does not write to them; its declaration is older than const.

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/model/printable.h"
+
 namespace ringside::launch {
 
 struct Variable {
@@ -34,12 +36,9 @@ std::string as_comment(const std::vector<std::string>& command);
 /// The words as exec takes them, NULL at the end; valid as long as they are.
 std::vector<char*> argument_pointers(const std::vector<std::string>& command);
 
-/// Environment variables and paths are bytes; JSON is UTF-8.
-bool is_utf8(std::string_view text);
-
-/// Control characters replaced by '?', since what comes from outside must not steer a terminal; so
-/// is all that is not ASCII where the text is not UTF-8.
-std::string printable(std::string_view text);
+// Environment variables and paths are bytes: JSON takes UTF-8 only, and a terminal obeys them.
+using model::is_utf8;
+using model::printable;
 
 }  // namespace ringside::launch
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/part.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace ringside::load {
 namespace {
@@ -17,6 +20,42 @@ void append_named(model::TraceFile& next, const model::NameTable& next_names,
     mark.name = ids[mark.name];
     file.marks[number] = mark;
   }
+}
+
+// Takes out the operations that the whole has already. Returns how many these are, and adds a
+// problem for each of the first of them.
+std::uint64_t drop_repeated(Part& next, OperationIds& known,
+                            std::vector<model::Problem>& problems) {
+  std::vector<bool> is_repeated;  // empty as long as none is
+  std::uint64_t repeated = 0;
+  const model::Operations& all = next.file.operations;
+  LineNumbers::Reader lines(next.operation_lines);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::uint64_t line = lines.next();
+    if (known.add(all.id(i))) {
+      continue;
+    }
+    is_repeated.resize(all.size());
+    is_repeated[i] = true;
+    if (repeated++ < model::Problems::kLinesKept) {
+      problems.push_back({{},
+                          line,
+                          "operation " + std::to_string(all.id(i)) +
+                              " is there already; this line of it is left out"});
+    }
+  }
+  if (repeated > 0) {
+    model::Operations kept;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (is_repeated[i]) {
+        --next.file.contexts[all.context(i)].operations;
+      } else {
+        kept.push_back(all[i]);
+      }
+    }
+    next.file.operations = std::move(kept);
+  }
+  return repeated;
 }
 
 void append_rows(Part& next, Part& whole) {
@@ -84,17 +123,21 @@ void append_metadata(Part& next, model::TraceFile& file) {
 void append_part(Part&& next, const std::string& path, model::NameTable& names, Part& whole,
                  model::Problems& problems) {
   model::TraceFile& file = whole.file;
+  std::vector<model::Problem> lines = next.problems.lines();
+  const std::uint64_t repeated = drop_repeated(next, whole.operation_ids, lines);
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& one, const auto& other) { return one.line < other.line; });
   append_named(next.file, next.names, names, file);
   append_rows(next, whole);
   append_metadata(next, file);
-  for (const model::Problem& problem : next.problems.lines()) {
+  for (const model::Problem& problem : lines) {
     problems.add_line(path, file.lines + problem.line, problem.reason);
   }
-  problems.count_lines(next.problems.bad_lines() - next.problems.lines().size());
+  problems.count_lines(next.problems.bad_lines() + repeated - lines.size());
   file.torn = file.torn || next.file.torn;
   file.size_bytes += next.file.size_bytes;
   file.lines += next.file.lines;
-  file.bad_lines += next.file.bad_lines;
+  file.bad_lines += next.file.bad_lines + repeated;
 }
 
 }  // namespace ringside::load

@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/load/line_numbers.h"
+#include "analyzer/load/operation_ids.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 
@@ -20,9 +22,11 @@ namespace ringside::load {
 enum class OpenRow : std::uint8_t { kNone, kProxy, kStep };
 
 struct Part {
-  model::TraceFile file;     // path is empty; `lines` and `bad_lines` are of the part alone
-  model::NameTable names;    // of `file`'s ids
-  model::Problems problems;  // line numbers count from the start of the part; no paths
+  model::TraceFile file;        // path is empty; `lines` and `bad_lines` are of the part alone
+  model::NameTable names;       // of `file`'s ids
+  model::Problems problems;     // line numbers count from the start of the part; no paths
+  LineNumbers operation_lines;  // of each operation, likewise
+  OperationIds operation_ids;   // of the whole that parts are appended to
   std::set<std::uint32_t> described_contexts;  // that have a line of their own
   std::set<std::uint64_t> started_windows;     // whose start was told
   bool has_account = false;
@@ -44,7 +48,9 @@ void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
   }
 }
 
-/// Appends `next` to the file that `whole` begins. `names` are those of `whole`.
+/// Appends `next` to the file that `whole` begins. `names` are those of `whole`. Operations whose
+/// id is in `whole` already are left out, and each is a problem: lines were doubled then, or a file
+/// was appended to itself.
 void append_part(Part&& next, const std::string& path, model::NameTable& names, Part& whole,
                  model::Problems& problems);
 

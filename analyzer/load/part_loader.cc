@@ -157,6 +157,7 @@ Failure PartLoader::add_operation() {
     }
     complete_context(line, *context_);
     part_.file.operations.push_back(line.operation);
+    part_.operation_lines.add(part_.file.lines);
   }
   return std::nullopt;
 }

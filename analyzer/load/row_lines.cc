@@ -46,7 +46,7 @@ Failure read_name(std::string_view name, bool is_step, bool& is_send, std::uint1
 
 const std::array<std::string_view, RowReader::kKeys> RowReader::kKeyNames = {
     "context",      "op",          "peer",     "steps",     "bytes", "gpu_wait_ns",
-    "peer_wait_ns", "transfer_ns", "flush_ns", "in_flight", "step"};
+    "peer_wait_ns", "transfer_ns", "flush_ns", "in_flight", "step",  "foreign_pid"};
 
 RowReader::RowReader(Part& part) : part_(part), keys_(kKeyNames) {}
 
@@ -55,6 +55,7 @@ void RowReader::begin() {
   row_ = {};
   context_.reset();
   steps_ = 0;
+  foreign_pid_ = 0;
 }
 
 template <typename Value>
@@ -81,6 +82,8 @@ simdjson::error_code RowReader::take(std::size_t key, Value& value) {
       return take_integer(value, row_.flush_ns);
     case 9:
       return take_bool(value, row_.in_flight);
+    case 11:
+      return take_integer(value, foreign_pid_);
     default:
       return simdjson::SUCCESS;
   }
@@ -115,6 +118,7 @@ Failure RowReader::finish(const Event& event) {
   }
   model::ProxyOperation operation;
   operation.steps = steps_;
+  operation.foreign_pid = foreign_pid_;
   operation.operation = row.operation;
   operation.context = row.context;
   operation.peer = *row.peer;

@@ -40,7 +40,7 @@ class RowReader {
   void lose();
 
  private:
-  static constexpr std::size_t kKeys = 11;
+  static constexpr std::size_t kKeys = 12;
   static const std::array<std::string_view, kKeys> kKeyNames;
 
   Part& part_;
@@ -48,6 +48,7 @@ class RowReader {
   model::Step row_;
   std::optional<std::uint32_t> context_;
   std::uint32_t steps_ = 0;
+  std::int32_t foreign_pid_ = 0;
 };
 
 }  // namespace ringside::load

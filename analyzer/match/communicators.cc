@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/align/recorded_from_start.h"
+#include "analyzer/match/recorded_from_start.h"
 
 namespace ringside::match {
 namespace {
@@ -43,7 +43,7 @@ void set_completeness(const model::TraceFile& file, const model::Context& contex
   const bool has_all_so_far = file.closed && !file.torn && account.in_rings == 0 &&
                               !file.next_segment &&
                               file.operations_written == file.operations.size();
-  member.is_from_start = align::is_recorded_from_start(file, member.context);
+  member.is_from_start = is_recorded_from_start(file, member.context);
   if (!file.windows.empty() && context.created_ns) {
     const model::Window& last = file.windows.rbegin()->second;
     member.is_to_end =

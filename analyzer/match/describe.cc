@@ -52,6 +52,14 @@ bool is_a_tie(const std::vector<Side>& sides) {
   return std::none_of(sides.begin(), sides.end(), [](const Side& s) { return s.is_minority; });
 }
 
+std::size_t count_linked(const std::vector<Judgement>& judgements, std::size_t index) {
+  std::size_t count = 1;
+  for (std::size_t i = judgements[index].other; i != index; i = judgements[i].other) {
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
@@ -67,7 +75,8 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
     const auto& members = matches.communicators[operation.communicator].members;
     const auto& callers = judgements[i].callers;
     for (const Part& part : parts_of(matches, operation)) {
-      if (!callers.empty() && !std::binary_search(callers.begin(), callers.end(), part.member)) {
+      if ((judgements[i].is_another_order || !callers.empty()) &&
+          !std::binary_search(callers.begin(), callers.end(), part.member)) {
         continue;
       }
       auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
@@ -143,10 +152,7 @@ std::string subject_text(const model::Traces& traces, const Matches& matches,
   if (!judgement.is_number_unknown) {
     return operation_text(traces, operation);
   }
-  std::size_t count = 1;
-  for (std::size_t i = judgement.other; i != index; i = judgements[i].other) {
-    ++count;
-  }
+  const std::size_t count = count_linked(judgements, index);
   const std::string text = std::string(traces.names.text(operation.func)) + ", " +
                            (count == 1 ? "one" : std::to_string(count));
   return judgement.one_of ? text + (operation.way == Way::kOrder ? " of calls " : " of seq ") +
@@ -183,6 +189,10 @@ std::string describe(const model::Traces& traces, const Matches& matches,
   }
   if (judgement.difference != Difference::kState && is_a_tie(sides)) {
     text += " (a tie)";
+  }
+  if (judgement.is_another_order) {
+    text += "; all made these " + std::to_string(count_linked(judgements, index)) +
+            " calls, in different orders";
   }
   if (judgement.verdict == Verdict::kUndecided) {
     text += operation.way == Way::kSequence

@@ -25,6 +25,7 @@ struct Entry {
   std::uint32_t occurrence = 0;  // how many earlier entries of the member have this key
   Way way = Way::kSequence;
   bool receives = false;
+  bool is_aligned = false;  // found by signature, order and time
 
   auto series() const { return std::tie(way, func, key, receives); }
   auto call() const { return std::tie(way, func, key, occurrence); }

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/match/call_order.h"
 #include "analyzer/match/left_out.h"
 #include "analyzer/match/signed_calls.h"
 
@@ -59,8 +60,44 @@ void claim_mismatch(const std::set<std::size_t>& here, std::vector<Judgement>& j
   }
 }
 
-void judge_places(const Matches& matches, const SignedCalls& calls, bool are_complete,
-                  std::vector<Judgement>& judgements) {
+// True if this call was the only one of its group, as far as the member's records go.
+bool is_alone_in_group(const std::vector<SignedCall>& calls, std::size_t place) {
+  const std::uint64_t group = calls[place].group;
+  const bool is_before = place > 0 && calls[place - 1].group == group;
+  const bool is_after = place + 1 < calls.size() && calls[place + 1].group == group;
+  return group == 0 || !(is_before || is_after);
+}
+
+// What is known of the members of a communicator together.
+struct Completeness {
+  bool is_whole = true;   // all traces are complete
+  bool is_so_far = true;  // up to the last call of each
+
+  explicit Completeness(const std::vector<Member>& members) {
+    for (const Member& member : members) {
+      is_whole = is_whole && member.is_complete;
+      is_so_far = is_so_far && member.is_complete_so_far;
+    }
+  }
+};
+
+// True if the members surely called different operations here. One that was cut off may call these
+// of the others later, but here it called another one. NCCL reorders the calls of a group, of which
+// the end of the records may have cut off some.
+bool is_mismatch_at(const SignedCalls& calls, std::size_t place, const Completeness& completeness,
+                    const std::set<std::size_t>& here, const std::vector<Judgement>& judgements) {
+  const bool are_alone =
+      completeness.is_so_far && std::all_of(calls.begin(), calls.end(), [&](const auto& of_member) {
+        return is_alone_in_group(of_member, place);
+      });
+  return std::all_of(here.begin(), here.end(), [&](std::size_t i) {
+    return judgements[i].verdict == Verdict::kMissing ||
+           (are_alone && judgements[i].verdict == Verdict::kNotRecorded);
+  });
+}
+
+void judge_places(const Matches& matches, const SignedCalls& calls,
+                  const Completeness& completeness, std::vector<Judgement>& judgements) {
   for (std::size_t place = 0;; ++place) {
     std::set<std::size_t> here;
     for (const auto& of_member : calls) {
@@ -80,11 +117,9 @@ void judge_places(const Matches& matches, const SignedCalls& calls, bool are_com
       functions.insert(matches.operations[i].func);
     }
     const bool is_mismatch = parts == calls.size() && functions.size() == here.size() &&
-                             std::all_of(here.begin(), here.end(), [&](std::size_t i) {
-                               return judgements[i].verdict == Verdict::kMissing;
-                             });
+                             is_mismatch_at(calls, place, completeness, here, judgements);
     if (!is_mismatch) {
-      if (!are_complete) {
+      if (!completeness.is_whole) {
         return;
       }
       withdraw_from(place, calls, judgements);
@@ -112,6 +147,12 @@ bool is_doubtful(const MatchedOperation& operation, const Judgement& judgement) 
 }  // namespace
 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches) {
+  return judge_all(traces, matches, realtime_clock(traces));
+}
+
+std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches,
+                                 const CommonClock& clock) {
+  StateMismatch states(traces, clock);
   std::vector<Judgement> judgements;
   judgements.reserve(matches.operations.size());
   const auto& operations = matches.operations;
@@ -123,19 +164,24 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
     }
     const CutOff cut_off(traces, matches, first, last);
     bool has_doubtful = cut_off.lacks_any();  // the reason cannot be told by numbers alone
+    bool has_missing = false;
     for (std::size_t i = first; i < last; ++i) {
-      judgements.push_back(judge(traces, matches, operations[i], cut_off));
+      judgements.push_back(judge(traces, matches, operations[i], cut_off, states));
       has_doubtful = has_doubtful || is_doubtful(operations[i], judgements[i]);
+      has_missing = has_missing || judgements[i].verdict == Verdict::kMissing;
     }
-    if (has_doubtful) {
-      const auto& members = matches.communicators[operations[first].communicator].members;
-      const bool are_complete = std::all_of(members.begin(), members.end(),
-                                            [](const Member& m) { return m.is_complete; });
+    if (has_doubtful || may_differ_in_order(traces, matches, first, last)) {
+      const Completeness completeness(
+          matches.communicators[operations[first].communicator].members);
       const SignedCalls calls = calls_by_member(traces, matches, first, last);
       const Explained explained =
           explain_missing(traces, matches, first, last, calls, cut_off, judgements);
-      if (explained != Explained::kByCalls) {
-        judge_places(matches, calls, are_complete, judgements);
+      // Where a call is missing, numbers after it are those of later calls, which looks like
+      // another order.
+      const bool is_another_order = explained != Explained::kByCalls && !has_missing &&
+                                    judge_order(matches, calls, judgements);
+      if (explained != Explained::kByCalls && !is_another_order) {
+        judge_places(matches, calls, completeness, judgements);
       }
       if (explained == Explained::kNot) {
         doubt_numbers(matches, first, last, judgements);

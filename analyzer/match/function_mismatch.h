@@ -15,6 +15,11 @@ namespace ringside::match {
 /// collectives. Missing operations at the same place are a function mismatch. Once a rank has left
 /// out a call, the places no longer agree, so operations after that are undecided instead of
 /// mismatches.
+/// `clock` compares times of different ranks. It gives the greatest number as the uncertainty where
+/// that is not known.
+std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches,
+                                 const CommonClock& clock);
+/// The same by the hosts' own clocks.
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches);
 
 /// False for all but the first operation of a finding. A function mismatch, and missing operations

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 #include <utility>
 
@@ -53,14 +52,29 @@ class Components {
   std::vector<std::size_t> parents_;
 };
 
+// The sends of a group. Vectors, sorted when all are there: a tree node for each pair of ranks
+// would be large.
 struct Shape {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> links;
-  std::set<std::uint32_t> sources;
-  std::set<std::uint32_t> destinations;
-  std::set<std::uint32_t> shifts;  // destination - source, modulo the number of ranks
-  std::set<std::uint64_t> sizes_bytes;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> links;  // source and destination
+  std::vector<std::uint32_t> sources;
+  std::vector<std::uint32_t> destinations;
+  std::vector<std::uint32_t> shifts;  // destination - source, modulo the number of ranks
+  std::vector<std::uint64_t> sizes_bytes;
   bool is_plain = false;  // no pattern: a send has no partner or size, or is repeated
 };
+
+template <typename T>
+void keep_distinct(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+template <typename T>
+void add_if_new(std::vector<T>& values, const T& value) {
+  if (values.empty() || values.back() != value) {
+    values.push_back(value);
+  }
+}
 
 void add_to_shape(const model::Traces& traces, const Matches& matches, const MatchedOperation& pair,
                   std::uint32_t nranks, Shape& shape) {
@@ -69,22 +83,44 @@ void add_to_shape(const model::Traces& traces, const Matches& matches, const Mat
     shape.is_plain = true;
     return;
   }
-  const auto& sent_bytes = operation_of(traces, parts[0]).bytes;
-  const auto& received_bytes = operation_of(traces, parts[1]).bytes;
+  const auto sent_bytes = operation_of(traces, parts[0]).bytes;
+  const auto received_bytes = operation_of(traces, parts[1]).bytes;
   if (!sent_bytes || !received_bytes || *sent_bytes != *received_bytes) {
     shape.is_plain = true;
     return;
   }
-  shape.sizes_bytes.insert(*sent_bytes);
+  add_if_new(shape.sizes_bytes, *sent_bytes);
+  shape.links.emplace_back(pair.source, pair.destination);
   if (is_to_self(pair)) {
-    shape.is_plain = !shape.links.insert({pair.source, pair.source}).second || shape.is_plain;
     return;
   }
-  shape.is_plain = !shape.links.insert({pair.source, pair.destination}).second || shape.is_plain;
-  shape.sources.insert(pair.source);
-  shape.destinations.insert(pair.destination);
-  shape.shifts.insert(pair.destination > pair.source ? pair.destination - pair.source
-                                                     : pair.destination + nranks - pair.source);
+  add_if_new(shape.sources, pair.source);
+  add_if_new(shape.destinations, pair.destination);
+  add_if_new(shape.shifts, pair.destination > pair.source
+                               ? pair.destination - pair.source
+                               : pair.destination + nranks - pair.source);
+}
+
+void close_shape(Shape& shape) {
+  const std::size_t links = shape.links.size();
+  keep_distinct(shape.links);
+  shape.is_plain = shape.is_plain || shape.links.size() < links;
+  keep_distinct(shape.sources);
+  keep_distinct(shape.destinations);
+  keep_distinct(shape.shifts);
+  keep_distinct(shape.sizes_bytes);
+}
+
+// To how many others the rank sends that sends to most.
+std::size_t most_destinations(const Shape& shape) {
+  std::size_t most = 0;
+  std::size_t here = 0;
+  for (std::size_t i = 0; i < shape.links.size(); ++i) {
+    here = i > 0 && shape.links[i].first == shape.links[i - 1].first ? here : 0;
+    here += shape.links[i].first != shape.links[i].second ? 1 : 0;
+    most = std::max(most, here);
+  }
+  return most;
 }
 
 Pattern pattern_of(const Shape& shape, std::uint32_t nranks) {
@@ -103,20 +139,20 @@ Pattern pattern_of(const Shape& shape, std::uint32_t nranks) {
   if (is_all && (n > 2 || selves == n)) {
     return has_one_size ? Pattern::kAlltoAll : Pattern::kAlltoAllv;
   }
-  if (!has_one_size) {
-    return Pattern::kNone;
-  }
-  if (links == n && shape.shifts.size() == 1 && selves == 0) {
+  if (has_one_size && links == n && shape.shifts.size() == 1 && selves == 0) {
     return Pattern::kRing;
   }
-  const bool is_star = n > 2 && links == n - 1 && selves <= 1;
+  const bool is_star = has_one_size && n > 2 && links == n - 1 && selves <= 1;
   if (is_star && shape.destinations.size() == 1 && shape.sources.size() == n - 1) {
     return Pattern::kGather;
   }
   if (is_star && shape.sources.size() == 1 && shape.destinations.size() == n - 1) {
     return Pattern::kScatter;
   }
-  return Pattern::kNone;
+  // Frameworks leave out sends of no bytes. Neighbours that exchange are fewer pairs than this, or
+  // each sends to two others only.
+  const bool are_most = 2 * links > n * (n - 1) && most_destinations(shape) > 2;
+  return are_most ? Pattern::kAlltoAllv : Pattern::kNone;
 }
 
 std::int64_t first_time(const model::Traces& traces, const std::vector<Part>& parts) {
@@ -130,6 +166,7 @@ std::int64_t first_time(const model::Traces& traces, const std::vector<Part>& pa
 
 struct Group {
   Pattern pattern = Pattern::kNone;
+  bool is_aligned = false;  // one of its pairs is
   std::int64_t time_ns = 0;
   std::vector<Part> parts;
 };
@@ -159,6 +196,7 @@ void replace_pairs(const std::vector<MatchedOperation>& kept, std::vector<Group>
     operation.communicator = communicator;
     operation.way = Way::kGroup;
     operation.pattern = group.pattern;
+    operation.is_aligned = group.is_aligned;
     operation.number = number++;
     operation.first_part = matches.parts.size();
     operation.part_count = static_cast<std::uint32_t>(group.parts.size());
@@ -212,6 +250,7 @@ void recognise_groups(const model::Traces& traces, std::uint32_t communicator, s
                                    [&](const Part& p) { return !operation_of(traces, p).group; });
       add_to_shape(traces, matches, pairs[i], nranks, shape);
     }
+    close_shape(shape);
     Group group;
     group.pattern = pattern_of(shape, nranks);
     if (group.pattern == Pattern::kNone) {
@@ -219,6 +258,7 @@ void recognise_groups(const model::Traces& traces, std::uint32_t communicator, s
     }
     for (const std::size_t i : indices) {
       is_taken[i] = true;
+      group.is_aligned = group.is_aligned || pairs[i].is_aligned;
       const auto parts = parts_of(matches, pairs[i]);
       group.parts.insert(group.parts.end(), parts.begin(), parts.end());
     }

@@ -50,18 +50,21 @@ Call LaneMaker::make_call(const Stream& stream, std::uint32_t index) const {
   std::uint64_t signature = mix(0, entry.func);
   signature = mix(signature, operation.bytes.value_or(~0ULL));
   signature = mix(signature, operation.root.value_or(~0U));
-  signature = mix(signature, signs_datatype_ ? operation.datatype : 0);
+  // The ends of a pair may name different datatypes of the same size.
+  const bool is_pair = entry.way == Way::kPair;
+  signature = mix(signature, signs_datatype_ && !is_pair ? operation.datatype : 0);
   if (stream.doubt == Doubt::kRepeats && signs_key_) {
     signature = mix(signature, entry.key);
   }
   call.signature = signature;
   const bool is_timed = operation.times_from == model::TimesFrom::kGpu ||
                         operation.times_from == model::TimesFrom::kProxy;
-  if (is_timed && is_synchronising(traces_.names.text(operation.func))) {
-    if (operation.start_ns) {
+  if (is_timed && (is_pair || is_synchronising(traces_.names.text(operation.func)))) {
+    // A receive does not end before its send has begun. The other way round this need not be.
+    if (operation.start_ns && !entry.receives) {
       call.start_ns = add(clock_.to_common_ns(file, *operation.start_ns), -slack_ns(operation));
     }
-    if (operation.end_ns && is_end_certain(operation)) {
+    if (operation.end_ns && is_end_certain(operation) && (!is_pair || entry.receives)) {
       call.end_ns = add(clock_.to_common_ns(file, *operation.end_ns), slack_ns(operation));
     }
   }
@@ -92,7 +95,11 @@ Lane LaneMaker::make(const Stream& stream, std::span<const std::uint32_t> indice
     return order(a) < order(b);
   });
   const Member& member = communicator_.members[lane.member];
-  lane.is_exact = stream.has_positions || member.is_lossless;
+  // A rank that began late chooses other sends and receives than its peer: it counts from its own
+  // first call.
+  const bool is_chosen_by_count =
+      stream.doubt == Doubt::kPairs && traces_.files[member.file].process.sampling.p2p_of > 1;
+  lane.is_exact = stream.has_positions || (member.is_lossless && !is_chosen_by_count);
   for (std::size_t i = 0; i < lane.calls.size(); ++i) {
     const std::uint64_t key = entries_[lane.calls[i].operation].key;
     const bool is_absurd = key >= static_cast<std::uint64_t>(kGreatestPosition);

@@ -16,15 +16,17 @@
 namespace ringside::match {
 
 /// Why the operations of a stream are not matched by their numbers.
-enum class Doubt : std::uint8_t { kNone, kLateCount, kRepeats, kNoNumber };
+enum class Doubt : std::uint8_t { kNone, kLateCount, kRepeats, kNoNumber, kPairs };
 
-/// Calls that are aligned together: those of one function, or all calls with repeated numbers.
+/// Calls that are aligned together: those of one function, all calls with repeated numbers, or the
+/// sends and receives between two ranks in one direction.
 struct Stream {
   Doubt doubt = Doubt::kNone;
   bool has_positions = false;  // its sequence numbers are right up to a shift
   model::NameId func = model::kNoName;
+  std::uint64_t pair = 0;  // Entry::key of sends and receives
 
-  auto tied() const { return std::tie(doubt, has_positions, func); }
+  auto tied() const { return std::tie(doubt, has_positions, func, pair); }
   bool operator<(const Stream& other) const { return tied() < other.tied(); }
 };
 

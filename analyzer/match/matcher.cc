@@ -165,6 +165,7 @@ MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
   operation.communicator = communicator;
   operation.way = entry.way;
   operation.func = entry.func;
+  operation.is_aligned = entry.is_aligned;
   operation.first_part = first_part;
   switch (entry.way) {
     case Way::kSequence:
@@ -206,6 +207,7 @@ void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_
       matches.operations.push_back(make_operation(entries[i], communicator, matches.parts.size()));
     }
     const Entry& entry = entries[i];
+    matches.operations.back().is_aligned = matches.operations.back().is_aligned || entry.is_aligned;
     matches.parts.push_back({entry.member, members[entry.member].file, entry.operation});
     ++matches.operations.back().part_count;
   }
@@ -216,22 +218,71 @@ void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_
 
 }  // namespace
 
-Matches match_operations(const model::Traces& traces, const CommonClock& clock) {
-  Matches matches;
-  matches.runs = find_runs(traces);
-  matches.communicators = find_communicators(traces, matches.runs);
+Matching::Matching(const model::Traces& traces) {
+  matches_.runs = find_runs(traces);
+  matches_.communicators = find_communicators(traces, matches_.runs);
   std::size_t records = 0;
   for (const model::TraceFile& file : traces.files) {
     records += file.operations.size();
   }
-  matches.parts.reserve(records);
+  matches_.parts.reserve(records);
   const ByContext by_context(traces);
-  for (std::uint32_t c = 0; c < matches.communicators.size(); ++c) {
-    auto entries = collect(traces, by_context, matches.communicators[c], matches.unpaired);
-    align_untrusted(traces, clock, matches.communicators[c], entries);
-    join(traces, entries, c, matches);
+  for (std::uint32_t c = 0; c < matches_.communicators.size(); ++c) {
+    const Communicator& communicator = matches_.communicators[c];
+    auto entries = collect(traces, by_context, communicator, matches_.unpaired);
+    auto untrusted = take_untrusted(traces, communicator, entries);
+    if (untrusted.empty()) {
+      join(traces, entries, c, matches_);
+      continue;
+    }
+    matches_.untrusted += static_cast<std::uint64_t>(
+        std::count_if(untrusted.begin(), untrusted.end(),
+                      [](const Entry& entry) { return entry.way == Way::kSequence; }));
+    join(traces, entries, c, matches_);
+    unfinished_.push_back({c, std::move(entries), std::move(untrusted)});
   }
-  return matches;
+}
+
+Matching::Matching(Matching&& other) noexcept = default;
+Matching& Matching::operator=(Matching&& other) noexcept = default;
+Matching::~Matching() = default;
+
+Matches Matching::finish(const model::Traces& traces, const CommonClock& clock) && {
+  if (unfinished_.empty()) {
+    return std::move(matches_);
+  }
+  // Operations are sorted by communicator, and groups of sends and receives may be made of both
+  // kinds: the communicators that have both are joined again.
+  std::vector<MatchedOperation> before = std::move(matches_.operations);
+  std::vector<Part> parts = std::move(matches_.parts);
+  matches_.operations.clear();
+  matches_.parts.clear();
+  matches_.parts.reserve(parts.capacity());
+  auto next = before.begin();
+  const auto keep_until = [&](std::uint32_t communicator) {
+    for (; next != before.end() && next->communicator < communicator; ++next) {
+      const auto first = parts.begin() + static_cast<std::ptrdiff_t>(next->first_part);
+      next->first_part = matches_.parts.size();
+      matches_.operations.push_back(*next);
+      matches_.parts.insert(matches_.parts.end(), first, first + next->part_count);
+    }
+  };
+  for (Unfinished& one : unfinished_) {
+    keep_until(one.communicator);
+    while (next != before.end() && next->communicator == one.communicator) {
+      ++next;
+    }
+    align_untrusted(traces, clock, matches_.communicators[one.communicator], one.untrusted);
+    one.trusted.insert(one.trusted.end(), one.untrusted.begin(), one.untrusted.end());
+    join(traces, one.trusted, one.communicator, matches_);
+    one = {};
+  }
+  keep_until(static_cast<std::uint32_t>(matches_.communicators.size()));
+  return std::move(matches_);
+}
+
+Matches match_operations(const model::Traces& traces, const CommonClock& clock) {
+  return Matching(traces).finish(traces, clock);
 }
 
 Matches match_operations(const model::Traces& traces) {

@@ -19,7 +19,8 @@ enum class Way : std::uint8_t {
   kSequence,  // communicator, function, sequence number
   kOrder,    // communicator, function, order of the calls; for operations without a sequence number
   kAligned,  // signature, order and time; where numbers cannot be trusted
-  kPair,     // communicator, source, destination, order of the calls; a send and its receive
+  kPair,     // communicator, source, destination, order of the calls; a send and its receive. The
+             // order is aligned like untrusted numbers unless both counted from the same call on
   kGroup,    // all sends and receives of a group that is a pattern
 };
 
@@ -43,7 +44,8 @@ struct Part {
 struct MatchedOperation {
   std::uint32_t communicator = 0;  // index into Matches::communicators
   Way way = Way::kSequence;
-  Pattern pattern = Pattern::kNone;     // if way is kGroup
+  Pattern pattern = Pattern::kNone;  // if way is kGroup
+  bool is_aligned = false;           // found by signature, order and time, not by trusted numbers
   model::NameId func = model::kNoName;  // kNoName for a pair or group
   std::uint64_t number = 0;             // sequence number, or index in the order of calls
   std::uint32_t occurrence = 0;         // how often the number occurred before
@@ -60,13 +62,44 @@ struct Matches {
   std::vector<Part> parts;                   // sorted by member; in a pair the send is first
   /// Sends and receives that cannot be paired, because their rank or peer is not known.
   std::uint64_t unpaired = 0;
+  /// Collective operations of single ranks whose sequence numbers are not trusted.
+  std::uint64_t untrusted = 0;
   /// True if a selection removed some operations of a function, so the calls are incomplete.
   bool is_part = false;
 };
 
-/// Matches all operations. Replays of a CUDA graph repeat sequence numbers: a rank's k-th use is
-/// matched with the k-th use of the others, unless numbers or order cannot be trusted
-/// (untrusted.h). Takes n log n time and about 44 bytes for each recorded operation.
+struct Entry;
+
+/// Matches in two steps, because clocks are aligned by what is matched without them. Replays of a
+/// CUDA graph repeat sequence numbers: a rank's k-th use is matched with the k-th use of the
+/// others, unless numbers or order cannot be trusted (untrusted.h). Takes n log n time and about 44
+/// bytes for each recorded operation.
+class Matching {
+ public:
+  /// Matches what has numbers that can be trusted.
+  explicit Matching(const model::Traces& traces);
+  Matching(Matching&& other) noexcept;
+  Matching& operator=(Matching&& other) noexcept;
+  ~Matching();
+
+  const Matches& trusted() const { return matches_; }
+
+  /// Adds the rest, by signature, order and time, and gives all of it away.
+  Matches finish(const model::Traces& traces, const CommonClock& clock) &&;
+
+ private:
+  /// A communicator that has entries without trusted numbers.
+  struct Unfinished {
+    std::uint32_t communicator = 0;
+    std::vector<Entry> trusted;
+    std::vector<Entry> untrusted;
+  };
+
+  Matches matches_;
+  std::vector<Unfinished> unfinished_;  // by communicator
+};
+
+/// Both steps at once.
 Matches match_operations(const model::Traces& traces);
 Matches match_operations(const model::Traces& traces, const CommonClock& clock);
 
@@ -83,6 +116,10 @@ inline bool is_to_self(const MatchedOperation& operation) {
 
 inline std::span<const Part> parts_of(const Matches& matches, const MatchedOperation& operation) {
   return std::span(matches.parts).subspan(operation.first_part, operation.part_count);
+}
+
+inline model::Execution execution_of(const model::Traces& traces, const Part& part) {
+  return traces.files[part.file].operations.execution(part.operation);
 }
 
 inline model::Operation operation_of(const model::Traces& traces, const Part& part) {

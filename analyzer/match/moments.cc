@@ -29,7 +29,7 @@ Moments moments_of(const model::Traces& traces, const model::TraceFile& file,
   return found;
 }
 
-std::string find_moment(const model::Traces& traces, const align::Alignment& alignment,
+std::string find_moment(const model::Traces& traces, const CommonClock& clock,
                         const NamedMoment& named, bool wants_end,
                         std::optional<std::int64_t>& found_ns) {
   std::size_t most = 0;
@@ -46,7 +46,7 @@ std::string find_moment(const model::Traces& traces, const align::Alignment& ali
     if (time_ns == std::numeric_limits<std::int64_t>::max()) {
       continue;  // a range without an end gives no time
     }
-    const std::int64_t common_ns = alignment.to_common_ns(i, time_ns);
+    const std::int64_t common_ns = clock.to_common_ns(i, time_ns);
     found_ns = std::min(found_ns.value_or(common_ns), common_ns);
   }
   if (is_found) {
@@ -80,14 +80,14 @@ std::optional<NamedMoment> parse_moment(std::string_view text) {
   return moment;
 }
 
-std::string find_moments(const model::Traces& traces, const align::Alignment& alignment,
+std::string find_moments(const model::Traces& traces, const CommonClock& clock,
                          Selection& selection) {
   std::string trouble;
   if (!selection.from_mark.name.empty()) {
-    trouble = find_moment(traces, alignment, selection.from_mark, false, selection.from_ns);
+    trouble = find_moment(traces, clock, selection.from_mark, false, selection.from_ns);
   }
   if (trouble.empty() && !selection.to_mark.name.empty()) {
-    trouble = find_moment(traces, alignment, selection.to_mark, true, selection.to_ns);
+    trouble = find_moment(traces, clock, selection.to_mark, true, selection.to_ns);
   }
   return trouble;
 }

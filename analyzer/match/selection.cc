@@ -24,13 +24,13 @@ bool is_sampled_out(const model::Traces& traces, const Matches& matches,
 }
 
 std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
-                       const align::Alignment& alignment, const MatchedOperation& operation) {
+                       const CommonClock& clock, const MatchedOperation& operation) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   for (std::uint32_t i = 0; i < operation.part_count; ++i) {
     const Part& part = matches.parts[operation.first_part + i];
     const model::Operation& one = operation_of(traces, part);
     const std::int64_t time_ns = one.enqueue_start_ns.value_or(one.start_ns.value_or(0));
-    first_ns = std::min(first_ns, alignment.to_common_ns(part.file, time_ns));
+    first_ns = std::min(first_ns, clock.to_common_ns(part.file, time_ns));
   }
   return first_ns;
 }
@@ -70,13 +70,13 @@ std::size_t select_files(const Selection& selection, model::Traces& traces) {
 }
 
 void select_operations(const Selection& selection, const model::Traces& traces,
-                       const align::Alignment& alignment, Matches& matches) {
+                       const CommonClock& clock, Matches& matches) {
   const bool has_times = selection.from_s || selection.to_s || selection.from_ns || selection.to_ns;
   std::vector<std::int64_t> called;
   std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
   if (has_times) {
     for (const MatchedOperation& operation : matches.operations) {
-      called.push_back(called_ns(traces, matches, alignment, operation));
+      called.push_back(called_ns(traces, matches, clock, operation));
       zero_ns = std::min(zero_ns, called.back());
     }
   }

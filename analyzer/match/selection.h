@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
+#include "analyzer/match/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 
@@ -44,7 +44,7 @@ std::optional<NamedMoment> parse_moment(std::string_view text);
 /// Sets from_ns and to_ns to the time at which the first process reached the named moment. An
 /// operation counts by its first call, so the first process's time separates the operations before
 /// the moment from those after it. Returns an empty text, or an error if no process has the mark.
-std::string find_moments(const model::Traces& traces, const align::Alignment& alignment,
+std::string find_moments(const model::Traces& traces, const CommonClock& clock,
                          Selection& selection);
 
 /// True if the communicator is selected, by name or hash.
@@ -59,7 +59,7 @@ std::size_t select_files(const Selection& selection, model::Traces& traces);
 /// Removes the matched operations that are not selected. Also removes operations that were sampled
 /// out and are in the traces only because they were in flight. `hang` needs them.
 void select_operations(const Selection& selection, const model::Traces& traces,
-                       const align::Alignment& alignment, Matches& matches);
+                       const CommonClock& clock, Matches& matches);
 
 /// Removes steps and proxy operations of operations that are not matched. Returns how many.
 std::uint64_t select_transfers(const Matches& matches, model::Traces& traces);

@@ -19,7 +19,8 @@ SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches,
       calls[part.member].push_back(
           {operation.enqueue_start_ns.value_or(0), operation.id, i, operation.group.value_or(0),
            Signature(operation.func, operation.datatype, operation.bytes.value_or(0),
-                     operation.root.value_or(0))});
+                     operation.root.value_or(0)),
+           operation.enqueue_start_ns && !operation.graph});
     }
   }
   for (auto& of_member : calls) {

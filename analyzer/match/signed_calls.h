@@ -22,6 +22,7 @@ struct SignedCall {
   std::size_t operation = 0;  // index into Matches::operations
   std::uint64_t group = 0;    // 0: no group, or not known
   Signature signature;        // of this member's call
+  bool has_order = false;     // its time is that of a call, and not of the replay of a graph
 };
 
 /// By member, and in the order of its calls.

@@ -18,74 +18,41 @@ namespace {
 constexpr std::int64_t kBias =
     std::int64_t{1} << 61;  // added to positions, which may be negative, to get unsigned keys
 
-class Aligner {
+// Which entries of a communicator cannot be matched by number or order, and why.
+class Doubts {
  public:
-  Aligner(const model::Traces& traces, const CommonClock& clock, Communicator& communicator,
-          std::vector<Entry>& entries)
-      : traces_(traces), clock_(clock), communicator_(communicator), entries_(entries) {}
-
-  void align() {
-    find_doubts();
-    if (communicator_.members.size() < 2 || (!numbers_are_late_ && !order_is_doubtful_)) {
-      return;
-    }
-    find_repeats();
-    std::map<Stream, std::vector<std::uint32_t>> streams;
-    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
-      if (const Stream stream = stream_of(entries_[i]); stream.doubt != Doubt::kNone) {
-        streams[stream].push_back(i);
-      }
-    }
-    const LaneMaker lanes(traces_, clock_, communicator_, entries_, has_one_interface_,
-                          !numbers_are_late_);
-    for (const auto& [stream, indices] : streams) {
-      align(lanes, stream, indices);
-    }
-    remove_unaligned();
-    add_notes();
-  }
-
- private:
-  const model::TraceFile& file_of(std::uint32_t member) const {
-    return traces_.files[communicator_.members[member].file];
-  }
-  model::Operation operation_of_entry(const Entry& entry) const {
-    return file_of(entry.member).operations[entry.operation];
-  }
-
-  void find_doubts() {
-    const std::int64_t abi = file_of(0).process.abi;
-    for (std::uint32_t m = 0; m < communicator_.members.size(); ++m) {
-      const Member& member = communicator_.members[m];
+  /// `entries` are sorted by member.
+  Doubts(const model::Traces& traces, const Communicator& communicator,
+         const std::vector<Entry>& entries)
+      : traces_(traces), communicator_(communicator) {
+    for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
+      const Member& member = communicator.members[m];
       const bool is_whole_start = member.is_from_start && file_of(m).windows.size() == 1;
+      const bool is_counted = is_whole_start && member.is_lossless;
       numbers_are_late_ =
           numbers_are_late_ || (counts_only_while_recording(file_of(m).process) && !is_whole_start);
-      order_is_doubtful_ = order_is_doubtful_ || !is_whole_start || !member.is_lossless;
-      has_one_interface_ = has_one_interface_ && file_of(m).process.abi == abi;
+      order_is_doubtful_ = order_is_doubtful_ || !is_counted;
+      if (member.rank) {
+        bool& is_counted_rank = is_counted_.try_emplace(*member.rank, true).first->second;
+        is_counted_rank = is_counted_rank && is_counted;
+      }
+    }
+    if (is_there()) {
+      find_repeats(entries);
     }
   }
 
-  // Entries are sorted by member. A number that one member uses twice may repeat on all.
-  void find_repeats() {
-    std::unordered_set<std::uint64_t> seen;
-    std::uint32_t member = 0;
-    for (const Entry& entry : entries_) {
-      if (entry.way != Way::kSequence) {
-        continue;
-      }
-      if (entry.member != member) {
-        seen.clear();
-        member = entry.member;
-      }
-      const std::uint64_t number = mix(mix(0, entry.func), entry.key);
-      if (!seen.insert(number).second || operation_of_entry(entry).graph) {
-        repeated_.insert(number);
-        repeating_functions_.insert(entry.func);
-      }
-    }
+  /// False: all entries are matched by their numbers and order.
+  bool is_there() const {
+    return communicator_.members.size() > 1 && (numbers_are_late_ || order_is_doubtful_);
   }
+
+  bool numbers_are_late() const { return numbers_are_late_; }
 
   Stream stream_of(const Entry& entry) const {
+    if (entry.way == Way::kPair) {
+      return pair_stream(entry);
+    }
     if (entry.way == Way::kOrder) {
       return {order_is_doubtful_ ? Doubt::kNoNumber : Doubt::kNone, false, entry.func};
     }
@@ -101,6 +68,84 @@ class Aligner {
       return {order_is_doubtful_ ? Doubt::kRepeats : Doubt::kNone, false, model::kNoName};
     }
     return {numbers_are_late_ ? Doubt::kLateCount : Doubt::kNone, true, entry.func};
+  }
+
+ private:
+  const model::TraceFile& file_of(std::uint32_t member) const {
+    return traces_.files[communicator_.members[member].file];
+  }
+
+  // The k-th send is the k-th receive only if both ranks counted from the same call on. What a rank
+  // sends to itself is counted in one place. A rank without a trace has nothing to align.
+  Stream pair_stream(const Entry& entry) const {
+    const auto source = is_counted_.find(static_cast<std::uint32_t>(entry.key >> 32));
+    const auto destination = is_counted_.find(static_cast<std::uint32_t>(entry.key));
+    if (source == destination || source == is_counted_.end() || destination == is_counted_.end() ||
+        (source->second && destination->second)) {
+      return {};
+    }
+    return {Doubt::kPairs, false, model::kNoName, entry.key};
+  }
+
+  // A number that one member uses twice may repeat on all.
+  void find_repeats(const std::vector<Entry>& entries) {
+    std::unordered_set<std::uint64_t> seen;
+    std::uint32_t member = 0;
+    for (const Entry& entry : entries) {
+      if (entry.way != Way::kSequence) {
+        continue;
+      }
+      if (entry.member != member) {
+        seen.clear();
+        member = entry.member;
+      }
+      const std::uint64_t number = mix(mix(0, entry.func), entry.key);
+      if (!seen.insert(number).second || file_of(entry.member).operations[entry.operation].graph) {
+        repeated_.insert(number);
+        repeating_functions_.insert(entry.func);
+      }
+    }
+  }
+
+  const model::Traces& traces_;
+  const Communicator& communicator_;
+  bool numbers_are_late_ = false;
+  bool order_is_doubtful_ = false;
+  std::map<std::uint32_t, bool> is_counted_;    // by rank: from its first call on, without loss
+  std::unordered_set<std::uint64_t> repeated_;  // mixed from function and number
+  std::set<model::NameId> repeating_functions_;
+};
+
+class Aligner {
+ public:
+  Aligner(const model::Traces& traces, const CommonClock& clock, Communicator& communicator,
+          std::vector<Entry>& entries)
+      : traces_(traces), clock_(clock), communicator_(communicator), entries_(entries) {}
+
+  void align() {
+    const Doubts doubts(traces_, communicator_, entries_);
+    std::map<Stream, std::vector<std::uint32_t>> streams;
+    for (std::uint32_t i = 0; i < entries_.size(); ++i) {
+      streams[doubts.stream_of(entries_[i])].push_back(i);
+    }
+    const LaneMaker lanes(traces_, clock_, communicator_, entries_, has_one_interface(),
+                          !doubts.numbers_are_late());
+    for (const auto& [stream, indices] : streams) {
+      align(lanes, stream, indices);
+    }
+    remove_unaligned();
+    add_notes();
+  }
+
+ private:
+  bool has_one_interface() const {
+    const auto abi_of = [&](const Member& member) {
+      return traces_.files[member.file].process.abi;
+    };
+    const auto& members = communicator_.members;
+    return std::all_of(members.begin(), members.end(), [&](const Member& member) {
+      return abi_of(member) == abi_of(members.front());
+    });
   }
 
   // `indices` are sorted by member. The exact lane with the most calls is the reference for the
@@ -148,22 +193,31 @@ class Aligner {
     number_from_zero(stream, indices);
   }
 
+  // Keys are counted from zero, and pairs get their own back, once all are placed.
   void place(std::uint32_t index, std::int64_t position) {
-    entries_[index].way = Way::kAligned;
+    entries_[index].is_aligned = true;
     entries_[index].key = static_cast<std::uint64_t>(position + kBias);
   }
 
   void number_from_zero(const Stream& stream, const std::vector<std::uint32_t>& indices) {
     std::uint64_t least = ~0ULL;
     for (const std::uint32_t i : indices) {
-      least = entries_[i].way == Way::kAligned ? std::min(least, entries_[i].key) : least;
+      least = entries_[i].is_aligned ? std::min(least, entries_[i].key) : least;
     }
     for (const std::uint32_t i : indices) {
-      if (entries_[i].way == Way::kAligned) {
-        entries_[i].key -= least;
-        // Two streams of one function must not have equal keys.
-        entries_[i].key |= static_cast<std::uint64_t>(stream.doubt) << kAlignedNumberBits;
+      Entry& entry = entries_[i];
+      if (!entry.is_aligned) {
+        continue;
       }
+      if (stream.doubt == Doubt::kPairs) {
+        entry.occurrence = static_cast<std::uint32_t>(entry.key - least);
+        entry.key = stream.pair;
+        continue;
+      }
+      entry.way = Way::kAligned;
+      // Two streams of one function must not have equal keys.
+      entry.key = (entry.key - least) | static_cast<std::uint64_t>(stream.doubt)
+                                            << kAlignedNumberBits;
     }
   }
 
@@ -227,7 +281,7 @@ class Aligner {
 
   void add_notes() {
     const std::string how = ": operations are aligned by signature, order and time";
-    const std::array<std::pair<Doubt, const char*>, 3> reasons = {
+    const std::array<std::pair<Doubt, const char*>, 4> reasons = {
         std::pair{
             Doubt::kLateCount,
             "sequence numbers count only while NCCL up to 2.25 is recorded, and not all ranks "
@@ -238,7 +292,10 @@ class Aligner {
         std::pair{
             Doubt::kNoNumber,
             "some operations have no sequence number, and not all ranks were recorded from the "
-            "start on without loss"}};
+            "start on without loss"},
+        std::pair{Doubt::kPairs,
+                  "sends and receives are counted, and not all ranks were recorded from the start "
+                  "on without loss"}};
     for (const auto& [doubt, text] : reasons) {
       if (doubts_.contains(doubt)) {
         communicator_.notes.push_back(text + how);
@@ -250,11 +307,6 @@ class Aligner {
   const CommonClock& clock_;
   Communicator& communicator_;
   std::vector<Entry>& entries_;
-  bool numbers_are_late_ = false;
-  bool order_is_doubtful_ = false;
-  bool has_one_interface_ = true;
-  std::unordered_set<std::uint64_t> repeated_;  // mixed from function and number
-  std::set<model::NameId> repeating_functions_;
   std::set<Doubt> doubts_;
   std::vector<std::uint32_t> unaligned_;  // indices of entries
 };
@@ -272,6 +324,22 @@ bool counts_only_while_recording(const model::Process& process) {
     return major < 2 || (major == 2 && minor < 26);
   }
   return process.abi == 1 || process.abi == 2;
+}
+
+std::vector<Entry> take_untrusted(const model::Traces& traces, const Communicator& communicator,
+                                  std::vector<Entry>& entries) {
+  std::vector<Entry> untrusted;
+  const Doubts doubts(traces, communicator, entries);
+  if (doubts.is_there()) {
+    std::erase_if(entries, [&](const Entry& entry) {
+      const bool is_doubtful = doubts.stream_of(entry).doubt != Doubt::kNone;
+      if (is_doubtful) {
+        untrusted.push_back(entry);
+      }
+      return is_doubtful;
+    });
+  }
+  return untrusted;
 }
 
 void align_untrusted(const model::Traces& traces, const CommonClock& clock,

@@ -16,12 +16,20 @@ namespace ringside::match {
 /// release is not known, true for the interfaces of these releases (v1 and v2).
 bool counts_only_while_recording(const model::Process& process);
 
-/// Finds the entries of one communicator that cannot be matched by number or order:
+/// Removes and returns the entries of one communicator that cannot be matched by number or order:
 /// - sequence numbers that count only while recording, if a rank began late or had several windows;
 /// - numbers that repeat, or may repeat (CUDA graphs), and operations without a number, if a rank
-///   began late, had several windows or lost records. They are aligned by signature, order and
-///   time: their way is kAligned and their key the position. Entries that could not be aligned for
-///   certain are removed, and counted in the communicator.
+///   began late, had several windows or lost records;
+/// - sends and receives between two ranks of which one began late, had several windows or lost
+///   records.
+/// `entries` are sorted by member, and both stay so.
+std::vector<Entry> take_untrusted(const model::Traces& traces, const Communicator& communicator,
+                                  std::vector<Entry>& entries);
+
+/// Aligns what take_untrusted() returned by signature, order and time: the way of collectives is
+/// then kAligned and their key the position; pairs keep their way and key, and their occurrence is
+/// the position. Entries that could not be aligned for certain are removed, and counted in the
+/// communicator.
 void align_untrusted(const model::Traces& traces, const CommonClock& clock,
                      Communicator& communicator, std::vector<Entry>& entries);
 

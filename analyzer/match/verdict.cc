@@ -92,25 +92,6 @@ Verdict verdict_of(Difference difference) {
   return Verdict::kUndecided;
 }
 
-// True if the operation finished on one rank and was in flight later on another, whose process was
-// dumped or killed. In a trace that was closed normally, "in flight" may mean "evicted".
-bool has_state_mismatch(const model::Traces& traces, std::span<const Part> parts) {
-  std::optional<std::int64_t> finished_ns;   // the first end on any rank
-  std::optional<std::int64_t> in_flight_ns;  // the last moment at which it was in flight
-  for (const Part& part : parts) {
-    const model::TraceFile& file = traces.files[part.file];
-    const model::Operation& operation = operation_of(traces, part);
-    if (is_finished(operation) && operation.end_ns) {
-      const std::int64_t end_ns = since_epoch(file.process, *operation.end_ns);
-      finished_ns = std::min(finished_ns.value_or(end_ns), end_ns);
-    } else if (is_cut_off_in_flight(file, operation) && file.last_ns) {
-      const std::int64_t last_ns = since_epoch(file.process, *file.last_ns);
-      in_flight_ns = std::max(in_flight_ns.value_or(last_ns), last_ns);
-    }
-  }
-  return finished_ns && in_flight_ns && *finished_ns < *in_flight_ns;
-}
-
 }  // namespace
 
 const char* verdict_name(Verdict verdict) {
@@ -171,12 +152,17 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 }
 
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation, const CutOff& cut_off) {
+                const MatchedOperation& operation) {
+  StateMismatch states(traces, realtime_clock(traces));
+  return judge(traces, matches, operation, {}, states);
+}
+
+Judgement judge(const model::Traces& traces, const Matches& matches,
+                const MatchedOperation& operation, const CutOff& cut_off, StateMismatch& states) {
   const auto parts = parts_of(matches, operation);
   if (operation.way == Way::kGroup) {  // a group is recognised only if its pairs agree
-    return has_state_mismatch(traces, parts)
-               ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
-               : Judgement{};
+    return states.is_there(parts) ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
+                                  : Judgement{};
   }
   const Part& first = parts.front();
   for (const Part& part : parts.subspan(1)) {
@@ -192,21 +178,20 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
   }
   const auto absent = absent_members(matches, operation);
   // An operation that is not certainly aligned is never reported as missing.
-  if (operation.way != Way::kAligned) {
+  if (!operation.is_aligned) {
     if (auto members = left_out_by_number(traces, matches, operation, cut_off); !members.empty()) {
       Judgement missing{Verdict::kMissing, Difference::kNone, 0};
       missing.left_out_by = std::move(members);
       return missing;
     }
   }
-  if (has_state_mismatch(traces, parts)) {
+  if (states.is_there(parts)) {
     return {Verdict::kStateMismatch, Difference::kState, 0};
   }
   // A member with unaligned calls may have made this one.
   const auto& communicator = matches.communicators[operation.communicator];
   const auto& open = communicator.unaligned_members;
-  if (operation.way == Way::kAligned &&
-      std::any_of(absent.begin(), absent.end(), [&](const Member* m) {
+  if (operation.is_aligned && std::any_of(absent.begin(), absent.end(), [&](const Member* m) {
         const auto index = static_cast<std::uint32_t>(m - communicator.members.data());
         return std::binary_search(open.begin(), open.end(), index);
       })) {

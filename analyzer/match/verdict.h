@@ -12,6 +12,7 @@
 
 #include "analyzer/match/cut_off.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/match/state_mismatch.h"
 
 namespace ringside::match {
 
@@ -45,6 +46,9 @@ struct Judgement {
   /// Function mismatch with shifted numbers after it: the members that called the operation at that
   /// place. Others may have called it at another place. Empty: all members that recorded it.
   std::vector<std::uint32_t> callers = {};
+  /// Function mismatch: all members made these calls, but in different orders. `callers` are then
+  /// all members that made this call first, where the orders begin to differ.
+  bool is_another_order = false;
   /// Missing: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};
   /// Missing: this was found by the order of their calls. Equal numbers no longer mean equal calls
@@ -67,7 +71,10 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 /// Compares the ranks' records of one operation. Function mismatches are found by judge_all()
 /// instead. `cut_off` is that of the operation's communicator.
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation, const CutOff& cut_off = {});
+                const MatchedOperation& operation, const CutOff& cut_off, StateMismatch& states);
+/// The same by the hosts' own clocks, and for a communicator of which no rank was cut off.
+Judgement judge(const model::Traces& traces, const Matches& matches,
+                const MatchedOperation& operation);
 
 /// Returns the ranks whose traces lack this operation. If it is missing, returns those that surely
 /// did not call it.

@@ -5,10 +5,11 @@
 #include <deque>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::merge {
@@ -20,28 +21,30 @@ constexpr std::int64_t kRounding_ns = 3;
 
 class Adder {
  public:
-  Adder(const model::Traces& traces, const match::Matches& matches,
-        const align::Alignment& alignment, bool has_arrows, Plan& plan)
-      : traces_(traces),
-        matches_(matches),
-        alignment_(alignment),
+  Adder(const facts::Facts& facts, bool has_arrows, Plan& plan)
+      : facts_(facts),
+        traces_(facts.traces()),
+        matches_(facts.matches()),
+        alignment_(facts.alignment()),
         has_arrows_(has_arrows),
         arrows_(plan.arrows),
-        processes_(traces.files.size()),
+        processes_(traces_.files.size()),
         first_(plan.processes.data()) {
     for (ProcessPlan& process : plan.processes) {
       processes_[process.file] = &process;
     }
   }
 
-  void add(const match::MatchedOperation& operation) {
-    if (metrics::is_synchronising(traces_, operation)) {
-      add_collective(operation);
-    } else if (has_arrows_ && operation.way == match::Way::kPair && operation.part_count == 2 &&
-               !match::is_to_self(operation)) {
+  void add(std::size_t index) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    add_waits(index);
+    if (!has_arrows_ || match::is_to_self(operation)) {
+      return;
+    }
+    if (operation.way == match::Way::kPair && operation.part_count == 2) {
       const auto parts = match::parts_of(matches_, operation);
       add_transfer(parts[0], parts[1]);
-    } else if (has_arrows_ && operation.way == match::Way::kGroup) {
+    } else if (operation.way == match::Way::kGroup && !is_of_all(operation)) {
       add_group(operation);
     }
   }
@@ -55,48 +58,56 @@ class Adder {
     processes_[part.file]->arrow_ends.push_back({operation, at_ns, arrows_, begins});
   }
 
-  // Else a rank that left no trace may have been the last.
-  bool is_whole(const match::MatchedOperation& operation) const {
-    return match::ranks_seen(matches_, operation) == match::ranks_expected(matches_, operation);
-  }
-
-  void add_collective(const match::MatchedOperation& operation) {
-    const auto timing = metrics::timing_of(traces_, matches_, alignment_, operation);
-    if (!timing || !timing->has_ends || timing->is_impossible || !is_whole(operation)) {
+  // What each rank surely waited, and an arrow from the arrival of the rank that it waited for to
+  // its own end.
+  void add_waits(std::size_t index) {
+    const facts::OperationFacts& known = facts_.operations()[index];
+    if (known.is_impossible || known.ranks_timed < 2) {
       return;
     }
-    const match::Part& last = matches_.parts[timing->arrivals.back().part];
-    const model::Operation last_one = match::operation_of(traces_, last);
-    const std::int64_t last_ns = common_ns(last, *last_one.start_ns);
-    const bool has_arrow = has_arrows_ && timing->is_decided();
-    bool has_begun = false;
-    for (std::size_t i = 0; i + 1 < timing->arrivals.size(); ++i) {
-      const match::Part& part = matches_.parts[timing->arrivals[i].part];
-      const model::Operation one = match::operation_of(traces_, part);
-      const std::int64_t end_ns = common_ns(part, *one.end_ns);
-      const auto uncertainty_ns = alignment_.uncertainty_ns(part.file, last.file, last_ns);
-      const std::int64_t until_ns = std::min(timing->last_start_ns(), end_ns);
-      if (uncertainty_ns &&
-          until_ns - common_ns(part, *one.start_ns) > *uncertainty_ns + metrics::kStampNoise_ns) {
-        processes_[part.file]->waits.push_back(
-            {one.id, until_ns, *uncertainty_ns,
-             static_cast<std::uint32_t>(processes_[last.file] - first_)});
+    facts_.ranks_of(index, rows_);
+    const bool has_arrows =
+        has_arrows_ && known.has_all_ranks && is_of_all(matches_.operations[index]);
+    std::map<std::uint32_t, bool> has_begun;  // by row of the rank waited for
+    for (const facts::RankTimes& row : rows_) {
+      if (row.waits_for == facts::RankTimes::kNobody) {
+        continue;
       }
-      if (has_arrow && end_ns > last_ns + kRounding_ns) {
-        if (!has_begun) {
+      const facts::RankTimes& last = rows_[row.waits_for];
+      const match::Part& part = matches_.parts[row.part];
+      const model::Operation one = match::operation_of(traces_, part);
+      // The slice of the operation ends there in the merged file.
+      const std::int64_t end_ns = std::min(row.end_ns, common_ns(part, *one.end_ns));
+      const std::int64_t until_ns =
+          std::min(add_saturating(row.arrival_ns, row.best_wait_ns), end_ns);
+      const std::int64_t uncertainty_ns =
+          std::max(subtract_saturating(row.best_wait_ns, row.wait.least_ns),
+                   subtract_saturating(row.wait.most_ns, row.best_wait_ns));
+      processes_[row.file]->waits.push_back(
+          {one.id, until_ns, uncertainty_ns,
+           static_cast<std::uint32_t>(processes_[last.file] - first_)});
+      if (has_arrows && end_ns > last.arrival_ns + kRounding_ns) {
+        if (!std::exchange(has_begun[row.waits_for], true)) {
           ++arrows_;
-          add_end(last, last_one.id, last_ns, true);
-          has_begun = true;
+          const match::Part& from = matches_.parts[last.part];
+          add_end(from, match::operation_of(traces_, from).id, last.arrival_ns, true);
         }
         add_end(part, one.id, end_ns, false);
       }
     }
   }
 
+  // Pairs, and groups that are made of them, have the arrows of their messages instead.
+  static bool is_of_all(const match::MatchedOperation& operation) {
+    return operation.way != match::Way::kPair &&
+           (operation.way != match::Way::kGroup || operation.pattern == match::Pattern::kAlltoAll ||
+            operation.pattern == match::Pattern::kAlltoAllv);
+  }
+
   void add_transfer(const match::Part& from, const match::Part& to) {
     const model::Operation send = match::operation_of(traces_, from);
     const model::Operation receive = match::operation_of(traces_, to);
-    if (!metrics::ran_to_its_end(send) || !metrics::ran_to_its_end(receive)) {
+    if (!facts::ran_to_its_end(send) || !facts::ran_to_its_end(receive)) {
       return;
     }
     const std::int64_t begin_ns = common_ns(from, *send.start_ns);
@@ -133,9 +144,11 @@ class Adder {
     }
   }
 
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
+  std::vector<facts::RankTimes> rows_;  // of one operation
   bool has_arrows_;
   std::uint64_t& arrows_;
   std::vector<ProcessPlan*> processes_;  // by file
@@ -146,19 +159,24 @@ std::string communicator_text(const match::Communicator& communicator) {
   return communicator.name.empty() ? communicator.hash : communicator.name;
 }
 
-void add_late_marks(const model::Traces& traces, const match::Matches& matches,
-                    const align::Alignment& alignment, std::size_t count,
+// Of operations in which every rank needs every other.
+void add_late_marks(const facts::Facts& facts, std::size_t count,
                     const std::vector<ProcessPlan*>& processes) {
+  const match::Matches& matches = facts.matches();
+  std::vector<facts::RankTimes> rows;
   std::vector<std::pair<std::int64_t, std::size_t>> late;  // less is later
+  const auto margin_ns = [&] {
+    return subtract_saturating(rows.back().arrival_ns, rows[rows.size() - 2].arrival_ns);
+  };
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    const match::MatchedOperation& operation = matches.operations[i];
-    if (!metrics::is_synchronising(traces, operation) ||
-        match::ranks_seen(matches, operation) != match::ranks_expected(matches, operation)) {
+    const facts::OperationFacts& known = facts.operations()[i];
+    if (!known.has_all_ranks || known.is_impossible) {
       continue;
     }
-    const auto timing = metrics::timing_of(traces, matches, alignment, operation);
-    if (timing && timing->is_decided() && !timing->is_impossible) {
-      late.emplace_back(-timing->margin_ns(), i);
+    facts.ranks_of(i, rows);
+    const auto margin = facts::margin_of_last(rows);
+    if (margin && margin->least_ns > 0 && facts.flow_of(i, rows).flow == facts::Flow::kAll) {
+      late.emplace_back(-margin_ns(), i);
     }
   }
   count = std::min(count, late.size());
@@ -166,23 +184,23 @@ void add_late_marks(const model::Traces& traces, const match::Matches& matches,
   late.resize(count);
   for (const auto& [negative_ns, i] : late) {
     const match::MatchedOperation& operation = matches.operations[i];
-    const auto timing = metrics::timing_of(traces, matches, alignment, operation);
-    ProcessPlan& process = *processes[matches.parts[timing->arrivals.back().part].file];
-    const char* const did =
-        timing->from == metrics::ArrivalFrom::kExecution ? " began " : " called ";
+    facts.ranks_of(i, rows);
+    ProcessPlan& process = *processes[rows.back().file];
+    const char* const did = rows.back().has_execution ? " began " : " called ";
     process.marks.push_back(
-        {timing->last_start_ns(),
-         "late: " + process.label + did + match::operation_text(traces, operation) + " of " +
-             communicator_text(matches.communicators[operation.communicator]) + ' ' +
-             report::fixed(static_cast<double>(timing->margin_ns()) / 1e6, 3) +
-             " ms after all others"});
+        {rows.back().arrival_ns,
+         "late: " + process.label + did + match::operation_text(facts.traces(), operation) +
+             " of " + communicator_text(matches.communicators[operation.communicator]) + ' ' +
+             report::fixed(static_cast<double>(margin_ns()) / 1e6, 3) + " ms after all others"});
   }
 }
 
-void add_findings(const model::Traces& traces, const match::Matches& matches,
-                  const align::Alignment& alignment,
-                  const std::vector<match::Judgement>& judgements, std::size_t count,
+void add_findings(const facts::Facts& facts, std::size_t count,
                   const std::vector<ProcessPlan*>& processes) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
+  const align::Alignment& alignment = facts.alignment();
+  const std::vector<match::Judgement>& judgements = facts.judgements();
   for (const auto& findings : match::find_findings(traces, matches, judgements, count)) {
     for (const std::size_t i : findings.described) {
       if (match::gravity(judgements[i].verdict) < 2) {
@@ -209,27 +227,22 @@ void add_findings(const model::Traces& traces, const match::Matches& matches,
 
 }  // namespace
 
-void add_waits_and_arrows(const model::Traces& traces, const match::Matches& matches,
-                          const align::Alignment& alignment,
-                          const std::vector<match::Judgement>& judgements,
-                          const PlanOptions& options, Plan& plan) {
-  Adder adder(traces, matches, alignment, options.has_arrows, plan);
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    if (!match::disagrees(judgements[i])) {
-      adder.add(matches.operations[i]);
+void add_waits_and_arrows(const facts::Facts& facts, const PlanOptions& options, Plan& plan) {
+  Adder adder(facts, options.has_arrows, plan);
+  for (std::size_t i = 0; i < facts.operations().size(); ++i) {
+    if (!match::disagrees(facts.judgements()[i])) {
+      adder.add(i);
     }
   }
 }
 
-void add_marks(const model::Traces& traces, const match::Matches& matches,
-               const align::Alignment& alignment, const std::vector<match::Judgement>& judgements,
-               const PlanOptions& options, Plan& plan) {
-  std::vector<ProcessPlan*> processes(traces.files.size());  // by file
+void add_marks(const facts::Facts& facts, const PlanOptions& options, Plan& plan) {
+  std::vector<ProcessPlan*> processes(facts.traces().files.size());  // by file
   for (ProcessPlan& process : plan.processes) {
     processes[process.file] = &process;
   }
-  add_late_marks(traces, matches, alignment, options.marks, processes);
-  add_findings(traces, matches, alignment, judgements, options.marks, processes);
+  add_late_marks(facts, options.marks, processes);
+  add_findings(facts, options.marks, processes);
 }
 
 }  // namespace ringside::merge

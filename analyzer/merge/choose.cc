@@ -3,11 +3,11 @@
 #include <charconv>
 #include <string_view>
 
+#include "analyzer/facts/facts.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/merge/plan.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::merge {
 namespace {
@@ -21,12 +21,9 @@ std::string_view function_of(const model::Traces& traces,
                                              : traces.names.text(operation.func);
 }
 
-std::int64_t time_taken_ns(const model::Traces& traces, const match::Matches& matches,
-                           const align::Alignment& alignment,
-                           const match::MatchedOperation& operation) {
-  const auto timing = metrics::timing_of(traces, matches, alignment, operation);
-  return timing && timing->has_ends && !timing->is_impossible
-             ? metrics::subtract_saturating(timing->last_end_ns, timing->first_start_ns())
+std::int64_t time_taken_ns(const facts::OperationFacts& facts) {
+  return facts.basis == facts::Basis::kExecution && !facts.is_impossible
+             ? subtract_saturating(facts.last_end_ns, facts.first_arrival_ns)
              : -1;
 }
 
@@ -56,8 +53,9 @@ void keep_slowest(const model::Traces& traces, const align::Alignment& alignment
   }
   std::vector<std::pair<std::int64_t, std::size_t>> order;
   order.reserve(matches.operations.size());
+  const facts::Facts facts(traces, matches, alignment);
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    order.emplace_back(-time_taken_ns(traces, matches, alignment, matches.operations[i]), i);
+    order.emplace_back(-time_taken_ns(facts.operations()[i]), i);
   }
   const auto end = order.begin() + static_cast<std::ptrdiff_t>(count);
   std::partial_sort(order.begin(), end, order.end());
@@ -99,8 +97,8 @@ bool keep_around(const model::Traces& traces, const align::Alignment& alignment,
   if (!around) {
     return false;
   }
-  const std::int64_t from_ns = metrics::subtract_saturating(around->first, margin_ns);
-  const std::int64_t to_ns = metrics::add_saturating(around->second, margin_ns);
+  const std::int64_t from_ns = subtract_saturating(around->first, margin_ns);
+  const std::int64_t to_ns = add_saturating(around->second, margin_ns);
   std::erase_if(matches.operations, [&](const match::MatchedOperation& operation) {
     const auto span = span_of(traces, matches, alignment, operation);
     return !span || span->second < from_ns || span->first > to_ns;

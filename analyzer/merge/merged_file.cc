@@ -96,7 +96,7 @@ class Writer {
       const std::int64_t at_ns = host.at_ns - plan_.base_time_s * 1'000'000'000;
       arguments += ",\"at_ns\":" + std::to_string(at_ns) +
                    ",\"offset_ns\":" + std::to_string(host.offset_ns) +
-                   ",\"drift_ppb\":" + report::fixed(host.drift_ppb, 3) +
+                   (host.drift_ppb ? ",\"drift_ppb\":" + report::fixed(*host.drift_ppb, 3) : "") +
                    ",\"uncertainty_ns\":" + std::to_string(host.uncertainty_ns) +
                    ",\"most_uncertainty_ns\":" + std::to_string(host.most_uncertainty_ns) +
                    ",\"set_by\":";

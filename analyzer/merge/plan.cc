@@ -8,8 +8,9 @@
 #include <string_view>
 #include <tuple>
 
+#include "analyzer/align/alignment.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/match/describe.h"
-#include "analyzer/match/function_mismatch.h"
 #include "analyzer/merge/additions.h"
 #include "ringside/trace_schema.h"
 
@@ -143,9 +144,9 @@ Plan make_plan(const model::Traces& traces, const match::Matches& matches,
   if (plan.is_part) {
     keep_operations(traces, matches, alignment, plan);
   }
-  const auto judgements = match::judge_all(traces, matches);
-  add_waits_and_arrows(traces, matches, alignment, judgements, options, plan);
-  add_marks(traces, matches, alignment, judgements, options, plan);
+  const facts::Facts facts(traces, matches, alignment);
+  add_waits_and_arrows(facts, options, plan);
+  add_marks(facts, options, plan);
   const auto by_operation = [](const auto& a, const auto& b) { return a.operation < b.operation; };
   for (ProcessPlan& process : plan.processes) {
     std::stable_sort(process.waits.begin(), process.waits.end(), by_operation);

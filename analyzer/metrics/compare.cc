@@ -7,76 +7,56 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/bandwidth.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/significance.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
 
-// The clocks may blur a busy time by this part of it.
-constexpr std::int64_t kClockShare = 10;
+// A busy time that is known less well than to this part of it does not count.
+constexpr std::int64_t kKnownTo = 10;
 
-// The least over the ranks of the time from a rank's first start to its last end; nothing unless
-// the execution was seen to end on all, and the times can be true. Who only gives to a root, or
-// only gets from it, is done before the others: there the most counts, which is the root's.
-std::optional<std::int64_t> least_duration(const model::Traces& traces,
-                                           const match::Matches& matches,
-                                           const match::MatchedOperation& operation) {
-  struct Span {
-    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
-    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
-  };
-  std::map<std::uint32_t, Span> of_member;
-  for (const match::Part& part : match::parts_of(matches, operation)) {
-    const model::Operation& call = match::operation_of(traces, part);
-    const bool is_told =
-        call.times_from == model::TimesFrom::kGpu || call.times_from == model::TimesFrom::kProxy;
-    if (!is_told || !match::is_finished(call) || !call.start_ns || !call.end_ns) {
-      return std::nullopt;
-    }
-    Span& span = of_member[part.member];
-    span.start_ns = std::min(span.start_ns, *call.start_ns);
-    span.end_ns = std::max(span.end_ns, *call.end_ns);
-  }
-  const bool has_root =
-      operation.pattern == match::Pattern::kGather || operation.pattern == match::Pattern::kScatter;
-  std::optional<std::int64_t> found_ns;
-  for (const auto& [member, span] : of_member) {
-    std::int64_t duration_ns = 0;
-    if (__builtin_sub_overflow(span.end_ns, span.start_ns, &duration_ns) || duration_ns < 0) {
-      return std::nullopt;
-    }
-    found_ns = !found_ns  ? duration_ns
-               : has_root ? std::max(*found_ns, duration_ns)
-                          : std::min(*found_ns, duration_ns);
-  }
-  return found_ns;
-}
-
-std::optional<std::int64_t> busy_time(const model::Traces& traces, const match::Matches& matches,
-                                      const align::Alignment& alignment,
-                                      const match::MatchedOperation& operation) {
-  const auto timing = timing_of(traces, matches, alignment, operation);
-  if (!timing || !timing->has_ends || timing->is_impossible || timing->busy_ns() <= 0) {
+// The least over the ranks of the time from a rank's start to its end, on its own clock.
+std::optional<TimedOperation> least_duration(const facts::Facts& facts, std::size_t index,
+                                             const std::vector<facts::RankTimes>& rows) {
+  const facts::Flow flow = facts.flow_of(index, rows).flow;
+  if (flow != facts::Flow::kAll && rows.size() > 1) {
     return std::nullopt;
   }
-  // Both of its ends may be of any two files: what is uncertain is between any of them.
-  const match::Part& last = matches.parts[timing->arrivals.back().part];
-  for (const Arrival& arrival : timing->arrivals) {
-    const auto uncertainty_ns = alignment.uncertainty_ns(
-        last.file, matches.parts[arrival.part].file, timing->last_start_ns());
-    if (!uncertainty_ns || *uncertainty_ns > timing->busy_ns() / kClockShare) {
-      return std::nullopt;
+  TimedOperation found;
+  found.best_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t error_ns = 0;
+  for (const facts::RankTimes& rank : rows) {
+    if (rank.wall_ns() < found.best_ns) {
+      found.best_ns = rank.wall_ns();
+      // Both stamps are of one clock. How late it is does not matter, only its step: a GPU's has
+      // one.
+      error_ns = rank.error.early_ns > 0 ? rank.error.early_ns : rank.error.late_ns;
     }
   }
-  return timing->busy_ns();
+  found.time = {found.best_ns - error_ns, add_saturating(found.best_ns, error_ns)};
+  return found.time.least_ns > 0 ? std::optional(found) : std::nullopt;
+}
+
+std::optional<TimedOperation> busy_time(const facts::OperationFacts& operation) {
+  if (!operation.busy || operation.is_impossible || operation.busy->least_ns <= 0 ||
+      subtract_saturating(operation.busy->most_ns, operation.busy->least_ns) >
+          operation.busy->most_ns / kKnownTo) {
+    return std::nullopt;
+  }
+  TimedOperation found;
+  found.time = *operation.busy;
+  found.best_ns = operation.best_busy_ns;
+  return found;
 }
 
 OperationKind kind_of(const model::Traces& traces, const match::Communicator& communicator) {
@@ -104,14 +84,18 @@ std::optional<double> busbw_of(const TimesOfKind& times, std::optional<double> t
 }
 
 // Of both sides' operations of one size class.
-void sum_up_sizes(const TimesOfKind* a, const TimesOfKind* b, Change& change) {
+void sum_up_sizes(const std::vector<TimedOperation>* a, const std::vector<TimedOperation>* b,
+                  Change& change) {
   std::vector<std::uint64_t> sizes_bytes;
-  for (const TimesOfKind* const side : {a, b}) {
+  for (const auto* const side : {a, b}) {
     if (side != nullptr) {
-      for (const SizedTime& one : side->least_of_size) {
+      for (const TimedOperation& one : *side) {
         sizes_bytes.push_back(one.bytes);
       }
     }
+  }
+  if (sizes_bytes.empty()) {
+    return;
   }
   std::sort(sizes_bytes.begin(), sizes_bytes.end());
   change.bytes = sizes_bytes[(sizes_bytes.size() - 1) / 2];
@@ -119,22 +103,37 @@ void sum_up_sizes(const TimesOfKind* a, const TimesOfKind* b, Change& change) {
   change.bytes_max = sizes_bytes.back();
 }
 
-// Ascending.
-std::vector<double> per_byte(const std::vector<SizedTime>& sized) {
-  std::vector<double> times_ns;
-  times_ns.reserve(sized.size());
-  for (const SizedTime& one : sized) {
-    times_ns.push_back(static_cast<double>(one.time_ns) / static_cast<double>(one.bytes));
+template <typename Value>
+std::optional<double> median_of(const std::vector<TimedOperation>& times, Value value) {
+  std::vector<double> values;
+  values.reserve(times.size());
+  for (const TimedOperation& one : times) {
+    values.push_back(static_cast<double>(value(one)));
   }
-  std::sort(times_ns.begin(), times_ns.end());
-  return times_ns;
+  std::sort(values.begin(), values.end());
+  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
-std::optional<double> median_busbw(const TimesOfKind& times, const std::vector<SizedTime>& sized) {
+std::optional<double> median_least(const std::vector<TimedOperation>& times) {
+  return median_of(times, [](const TimedOperation& one) { return one.time.least_ns; });
+}
+
+std::optional<double> median_most(const std::vector<TimedOperation>& times) {
+  return median_of(times, [](const TimedOperation& one) { return one.time.most_ns; });
+}
+
+std::optional<double> median_per_byte(const std::vector<TimedOperation>& times) {
+  return median_of(times, [](const TimedOperation& one) {
+    return static_cast<double>(one.best_ns) / static_cast<double>(one.bytes);
+  });
+}
+
+std::optional<double> median_busbw(const TimesOfKind& times,
+                                   const std::vector<TimedOperation>& sized) {
   std::vector<double> values;
-  for (const SizedTime& one : sized) {
+  for (const TimedOperation& one : sized) {
     const auto value = bandwidth(times.kind.function, one.bytes, times.is_alone ? 1 : times.ranks,
-                                 static_cast<double>(one.time_ns))
+                                 static_cast<double>(one.best_ns))
                            .busbw_gb_s;
     if (value) {
       values.push_back(*value);
@@ -144,16 +143,31 @@ std::optional<double> median_busbw(const TimesOfKind& times, const std::vector<S
   return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
-std::optional<double> change_percent(double before, double after) {
-  return before > 0 ? std::optional((after / before - 1) * 100) : std::nullopt;
+std::optional<double> change_percent(std::optional<double> before, std::optional<double> after) {
+  return before && after && *before > 0 ? std::optional((*after / *before - 1) * 100)
+                                        : std::nullopt;
+}
+
+// `per_byte`: of each time its bytes' share.
+std::vector<TimesOfRun> by_run(const std::vector<TimedOperation>& times, bool per_byte) {
+  std::vector<TimesOfRun> runs;
+  std::optional<std::uint32_t> run;
+  for (const TimedOperation& one : times) {
+    if (run != one.run) {
+      runs.emplace_back();
+      run = one.run;
+    }
+    const double unit = per_byte ? static_cast<double>(one.bytes) : 1;
+    runs.back().push_back({static_cast<double>(one.time.least_ns) / unit,
+                           static_cast<double>(one.time.most_ns) / unit});
+  }
+  return runs;
 }
 
 // What sizes alone cannot have done.
-void compare_sized(const std::vector<SizedTime>& a, const std::vector<SizedTime>& b,
-                   Change& change) {
-  const std::vector<double> rates_a = per_byte(a);
-  const std::vector<double> rates_b = per_byte(b);
-  const auto rate_percent = change_percent(median(rates_a), median(rates_b));
+void compare_sized(const std::vector<TimedOperation>& a, const std::vector<TimedOperation>& b,
+                   std::size_t rows, Change& change) {
+  const auto rate_percent = change_percent(median_per_byte(a), median_per_byte(b));
   const bool go_apart =
       !change.percent || !rate_percent || (*change.percent < 0) != (*rate_percent < 0);
   if (go_apart) {
@@ -162,72 +176,97 @@ void compare_sized(const std::vector<SizedTime>& a, const std::vector<SizedTime>
     change.percent = rate_percent;
   }
   if (change.chance) {
-    change.chance =
-        go_apart ? 1 : std::max(*change.chance, mann_whitney_of_rates(rates_a, rates_b));
+    const Difference of_rates = difference_of(by_run(a, true), by_run(b, true), rows);
+    change.chance = go_apart || of_rates.judged_by == JudgedBy::kNothing
+                        ? 1
+                        : std::max(*change.chance, of_rates.chance);
   }
 }
 
-Change change_of(const TimesOfKind* a, const TimesOfKind* b) {
+// All were known well where each waits for all: else those left might be no fair sample.
+bool has_busy(const TimesOfKind* times) {
+  return times == nullptr ||
+         (times->least.empty() ? !times->busy.empty() : times->busy.size() == times->operations);
+}
+
+void judge(const std::vector<TimedOperation>& a, const std::vector<TimedOperation>& b,
+           std::size_t rows, Change& change) {
+  change.percent = change_percent(change.median_a_ns, change.median_b_ns);
+  change.percent_least = change_percent(median_most(a), median_least(b));
+  change.percent_most = change_percent(median_least(a), median_most(b));
+  const Difference found = difference_of(by_run(a, false), by_run(b, false), rows);
+  change.judged_by = found.judged_by;
+  change.units_a = found.units_a;
+  change.units_b = found.units_b;
+  if (found.judged_by != JudgedBy::kNothing) {
+    change.chance = found.chance;
+  }
+  if (change.kind.is_size_class) {
+    compare_sized(a, b, rows, change);
+  }
+}
+
+Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
   const TimesOfKind& either = a != nullptr ? *a : *b;
   Change change;
   change.kind = either.kind;
+  change.is_in_a = a != nullptr;
+  change.is_in_b = b != nullptr;
   change.bytes = change.bytes_min = change.bytes_max = either.kind.bytes;
-  if (either.kind.is_size_class) {
-    sum_up_sizes(a, b, change);
-  }
-  const auto has_busy = [](const TimesOfKind* times) {
-    return times == nullptr || !times->busy_ns.empty();
-  };
   change.time_is = has_busy(a) && has_busy(b) ? TimeIs::kBusy : TimeIs::kLeast;
-  const auto values = [&](const TimesOfKind& times) -> const std::vector<std::int64_t>& {
-    return change.time_is == TimeIs::kBusy ? times.busy_ns : times.least_ns;
+  const auto values = [&](const TimesOfKind& times) -> const std::vector<TimedOperation>& {
+    return change.time_is == TimeIs::kBusy ? times.busy : times.least;
   };
-  const auto sized = [&](const TimesOfKind& times) -> const std::vector<SizedTime>& {
-    return change.time_is == TimeIs::kBusy ? times.busy_of_size : times.least_of_size;
-  };
-  const auto busbw = [&](const TimesOfKind& times, std::optional<double> time_ns) {
-    return times.kind.is_size_class ? median_busbw(times, sized(times)) : busbw_of(times, time_ns);
+  if (either.kind.is_size_class) {
+    sum_up_sizes(a == nullptr ? nullptr : &values(*a), b == nullptr ? nullptr : &values(*b),
+                 change);
+  }
+  const auto take = [&](const TimesOfKind& times, std::uint64_t& count,
+                        std::optional<double>& median_ns, std::optional<double>& busbw_gb_s) {
+    const auto& timed = values(times);
+    count = timed.size();
+    change.unknown += times.operations - timed.size();
+    median_ns = median_of(timed, [](const TimedOperation& one) { return one.best_ns; });
+    busbw_gb_s = times.kind.is_size_class ? median_busbw(times, timed) : busbw_of(times, median_ns);
   };
   if (a != nullptr) {
-    change.count_a = values(*a).size();
-    change.median_a_ns = median(values(*a));
-    change.busbw_a_gb_s = busbw(*a, change.median_a_ns);
+    take(*a, change.count_a, change.median_a_ns, change.busbw_a_gb_s);
   }
   if (b != nullptr) {
-    change.count_b = values(*b).size();
-    change.median_b_ns = median(values(*b));
-    change.busbw_b_gb_s = busbw(*b, change.median_b_ns);
+    take(*b, change.count_b, change.median_b_ns, change.busbw_b_gb_s);
   }
-  if (a != nullptr && b != nullptr) {
-    change.percent = change_percent(*change.median_a_ns, *change.median_b_ns);
-    if (std::min(values(*a).size(), values(*b).size()) >= kLeastToJudge) {
-      change.chance = mann_whitney(values(*a), values(*b));
-    }
-    if (change.kind.is_size_class) {
-      compare_sized(sized(*a), sized(*b), change);
-    }
+  if (a != nullptr && b != nullptr && change.count_a > 0 && change.count_b > 0) {
+    judge(values(*a), values(*b), rows, change);
   }
   return change;
 }
 
+void sort_by_time(std::vector<TimedOperation>& times) {
+  std::sort(times.begin(), times.end(), [](const TimedOperation& a, const TimedOperation& b) {
+    return std::tie(a.run, a.at_ns, a.best_ns) < std::tie(b.run, b.at_ns, b.best_ns);
+  });
+}
+
 }  // namespace
 
-std::vector<TimesOfKind> times_of_kinds(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment) {
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
   std::vector<OperationKind> kinds;
   for (const match::Communicator& communicator : matches.communicators) {
     kinds.push_back(kind_of(traces, communicator));
   }
-  const auto judgements = match::judge_all(traces, matches);
   std::map<OperationKind, TimesOfKind> collected;
+  std::vector<facts::RankTimes> rows;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
     const match::MatchedOperation& operation = matches.operations[i];
-    const auto least_ns = least_duration(traces, matches, operation);
-    if (judgements[i].verdict != match::Verdict::kMatched || !least_ns) {
+    const facts::OperationFacts& known = facts.operations()[i];
+    if (facts.judgements()[i].verdict != match::Verdict::kMatched ||
+        known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible) {
       continue;
     }
-    const model::Operation& first =
-        match::operation_of(traces, matches.parts[operation.first_part]);
+    const match::Communicator& communicator = matches.communicators[operation.communicator];
+    const model::Operation first = match::operation_of(traces, matches.parts[operation.first_part]);
     OperationKind kind = kinds[operation.communicator];
     kind.function = function_of(traces, operation);
     kind.bytes = operation.way == match::Way::kGroup
@@ -242,28 +281,26 @@ std::vector<TimesOfKind> times_of_kinds(const model::Traces& traces, const match
     TimesOfKind& times = collected[kind];
     times.kind = std::move(kind);
     times.ranks = match::ranks_expected(matches, operation);
-    times.is_alone =
-        matches.communicators[operation.communicator].identity == match::Identity::kAlone;
-    const bool is_size_class = times.kind.is_size_class;
-    times.least_ns.push_back(*least_ns);
-    if (is_size_class) {
-      times.least_of_size.push_back({bytes, *least_ns});
+    times.is_alone = communicator.identity == match::Identity::kAlone;
+    ++times.operations;
+    const auto place = [&](TimedOperation one) {
+      one.run = communicator.run;
+      one.at_ns = known.first_arrival_ns;
+      one.bytes = bytes;
+      return one;
+    };
+    facts.ranks_of(i, rows);
+    if (const auto least = least_duration(facts, i, rows)) {
+      times.least.push_back(place(*least));
     }
-    if (const auto busy_ns = busy_time(traces, matches, alignment, operation)) {
-      times.busy_ns.push_back(*busy_ns);
-      if (is_size_class) {
-        times.busy_of_size.push_back({bytes, *busy_ns});
-      }
+    if (const auto busy = busy_time(known)) {
+      times.busy.push_back(place(*busy));
     }
   }
   std::vector<TimesOfKind> all;
   for (auto& [kind, times] : collected) {
-    if (times.busy_ns.size() < times.least_ns.size()) {
-      times.busy_ns.clear();
-      times.busy_of_size.clear();
-    }
-    std::sort(times.least_ns.begin(), times.least_ns.end());
-    std::sort(times.busy_ns.begin(), times.busy_ns.end());
+    sort_by_time(times.busy);
+    sort_by_time(times.least);
     all.push_back(std::move(times));
   }
   return all;
@@ -271,10 +308,11 @@ std::vector<TimesOfKind> times_of_kinds(const model::Traces& traces, const match
 
 std::vector<Change> compare(const std::vector<TimesOfKind>& a, const std::vector<TimesOfKind>& b) {
   std::vector<Change> changes;
+  const std::size_t rows = std::max<std::size_t>(std::min(a.size(), b.size()), 1);
   for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
     const bool has_a = i < a.size() && (j == b.size() || !(b[j].kind < a[i].kind));
     const bool has_b = j < b.size() && (i == a.size() || !(a[i].kind < b[j].kind));
-    changes.push_back(change_of(has_a ? &a[i] : nullptr, has_b ? &b[j] : nullptr));
+    changes.push_back(change_of(has_a ? &a[i] : nullptr, has_b ? &b[j] : nullptr, rows));
     i += has_a ? 1 : 0;
     j += has_b ? 1 : 0;
   }

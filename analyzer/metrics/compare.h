@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What got slower or faster from one set of traces to another, beyond what the spread explains.
+// What got slower or faster from one set of traces to another, beyond chance and beyond what is not
+// known of the times.
 #ifndef RINGSIDE_ANALYZER_METRICS_COMPARE_H
 #define RINGSIDE_ANALYZER_METRICS_COMPARE_H
 
@@ -10,9 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/difference.h"
 
 namespace ringside::metrics {
 
@@ -37,31 +37,31 @@ struct OperationKind {
   bool operator==(const OperationKind& other) const { return tied() == other.tied(); }
 };
 
-/// An operation of a size class.
-struct SizedTime {
-  std::uint64_t bytes = 0;  // above 0
-  std::int64_t time_ns = 0;
+/// One operation.
+struct TimedOperation {
+  std::uint32_t run = 0;
+  std::int64_t at_ns = 0;   // when its first rank came, on the common clock
+  std::uint64_t bytes = 0;  // of a size class above 0
+  facts::Interval time;     // what is known of its time; both above 0
+  std::int64_t best_ns = 0;
 };
 
 /// The operations of one kind. Those whose ranks disagree, that did not finish, that some rank did
-/// not record, or of whose execution nothing is known, have no time and are not here.
+/// not record, or of whose execution nothing is known, are not here.
 struct TimesOfKind {
   OperationKind kind;
-  std::uint32_t ranks = 0;  // that take part: 2 in a pair
-  /// The least of the ranks' own durations, ascending.
-  std::vector<std::int64_t> least_ns;
-  /// From the last start to the last end, ascending; empty unless the clocks give it for all, to a
-  /// tenth of it.
-  std::vector<std::int64_t> busy_ns;
-  /// The same with their sizes, in any order; empty unless the kind is a size class.
-  std::vector<SizedTime> least_of_size;
-  std::vector<SizedTime> busy_of_size;
+  std::uint32_t ranks = 0;       // that take part: 2 in a pair
+  std::uint64_t operations = 0;  // also those whose time is not known well
+  /// How long the data took, of those of which that is known to a tenth. By run and time.
+  std::vector<TimedOperation> busy;
+  /// The least of the ranks' own durations, which needs no common clock. Only of functions in which
+  /// every rank waits for all others: the last to come waits for nobody. Likewise.
+  std::vector<TimedOperation> least;
   bool is_alone = false;  // only one rank is known: there is no bandwidth that depends on ranks
 };
 
 /// By kind.
-std::vector<TimesOfKind> times_of_kinds(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment);
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts);
 
 /// What a duration of both sides is: one definition for both.
 enum class TimeIs : std::uint8_t { kBusy, kLeast };
@@ -69,12 +69,15 @@ enum class TimeIs : std::uint8_t { kBusy, kLeast };
 struct Change {
   OperationKind kind;
   TimeIs time_is = TimeIs::kLeast;
+  bool is_in_a = false;
+  bool is_in_b = false;
   /// The message: of a size class the middle one of A and B, of two the lower.
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint64_t> bytes_min;
   std::optional<std::uint64_t> bytes_max;
-  std::uint64_t count_a = 0;
+  std::uint64_t count_a = 0;  // operations whose time counts
   std::uint64_t count_b = 0;
+  std::uint64_t unknown = 0;  // operations of both sides whose time is not known well
   std::optional<double> median_a_ns;
   std::optional<double> median_b_ns;
   std::optional<double> busbw_a_gb_s;
@@ -83,14 +86,18 @@ struct Change {
   /// and that of the median time per byte; nothing where these go apart, since the sizes alone may
   /// do that.
   std::optional<double> percent;
-  /// The probability of such a difference where there is none, corrected for the number of rows;
-  /// nothing where one side has fewer than kLeastToJudge.
+  /// What the intervals of the times leave open of the change of the median time.
+  std::optional<double> percent_least;
+  std::optional<double> percent_most;
+  JudgedBy judged_by = JudgedBy::kNothing;
+  std::size_t units_a = 0;  // runs or blocks
+  std::size_t units_b = 0;
+  /// The probability of such a difference where there is none, beyond what is not known of the
+  /// times, corrected for the number of rows; nothing where it was not judged.
   std::optional<double> chance;
 
   bool is_significant() const { return chance && *chance < 0.05; }
 };
-
-inline constexpr std::size_t kLeastToJudge = 8;
 
 /// All kinds of either side, by kind. A size class changed only where both the time and the time
 /// per byte did: more bytes never take less time, and never more time each, so that one of the two

@@ -2,14 +2,13 @@
 #include "analyzer/metrics/critical_path.h"
 
 #include <algorithm>
-#include <limits>
+#include <map>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -28,14 +27,17 @@ struct Visit {
 
 class Walker {
  public:
-  Walker(const model::Traces& traces, const match::Matches& matches,
-         const align::Alignment& alignment)
-      : traces_(traces), matches_(matches), alignment_(alignment), who_(traces, matches) {
+  explicit Walker(const facts::Facts& facts)
+      : facts_(facts),
+        traces_(facts.traces()),
+        matches_(facts.matches()),
+        alignment_(facts.alignment()),
+        who_(traces_, matches_) {
     visits_.resize(who_.all().size());
     for (const GlobalRank& rank : who_.all()) {
       RankOnPath& made = path_.ranks.emplace_back();
       made.label = rank.label;
-      made.host = traces.files[rank.file].process.host;
+      made.host = traces_.files[rank.file].process.host;
     }
     collect();
   }
@@ -58,14 +60,21 @@ class Walker {
         const auto number = static_cast<std::uint32_t>(operation.first_part + k);
         const match::Part& part = matches_.parts[number];
         const model::Operation& one = match::operation_of(traces_, part);
-        const bool told =
-            one.times_from == model::TimesFrom::kGpu || one.times_from == model::TimesFrom::kProxy;
-        if (!told || !one.start_ns || !one.end_ns) {
+        if (!facts::ran_to_its_end(one)) {
           continue;
+        }
+        if (one.enqueue_start_ns) {
+          const std::int64_t launch_ns =
+              std::max<std::int64_t>(subtract_saturating(*one.start_ns, *one.enqueue_start_ns), 0);
+          auto& least_ns =
+              least_launch_ns_.try_emplace({part.file, one.context}, launch_ns).first->second;
+          least_ns = std::min(least_ns, launch_ns);
         }
         Visit visit;
         visit.start_ns = alignment_.to_common_ns(part.file, *one.start_ns);
-        visit.end_ns = std::max(visit.start_ns, alignment_.to_common_ns(part.file, *one.end_ns));
+        visit.end_ns = add_saturating(
+            visit.start_ns,
+            std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0));
         visit.operation = i;
         visit.part = number;
         visits_[who_.of(operation.communicator, part.member)].push_back(visit);
@@ -93,31 +102,85 @@ class Walker {
     }
   }
 
-  // From the end of `visit`, as far as `until_ns`, to the operation before it on the rank that was
-  // the last to come.
+  // From the end of `visit`, as far as `until_ns`, to the operation before it on the rank for which
+  // it had to wait.
   std::optional<std::pair<std::uint32_t, Visit>> step(std::uint32_t rank, Visit visit,
                                                       std::int64_t& until_ns) {
-    const match::MatchedOperation& operation = matches_.operations[visit.operation];
     ++path_.operations;
-    const auto timing = timing_of(traces_, matches_, alignment_, operation);
-    // A receive waits for its send, a collective that synchronises for its last rank.
-    const bool waits = operation.way == match::Way::kPair || is_synchronising(traces_, operation);
-    if (waits && timing && timing->has_ends && !timing->is_impossible &&
-        timing->last_start_ns() < until_ns) {
-      const match::Part& last = matches_.parts[timing->arrivals.back().part];
-      rank = who_.of(operation.communicator, last.member);
-      visit.start_ns = timing->last_start_ns();
-      visit.part = timing->arrivals.back().part;
-      if (timing->is_decided()) {
-        RankOnPath& facts = path_.ranks[rank];
-        ++facts.arrivals;
-        facts.gain_ns = add_saturating(facts.gain_ns, timing->margin_ns());
+    if (const auto cause = cause_of(visit); cause && cause->arrival_ns < until_ns) {
+      rank = who_.of(matches_.operations[visit.operation].communicator, cause->member);
+      visit.start_ns = cause->arrival_ns;
+      visit.part = cause->part;
+      if (cause->margin_ns) {
+        RankOnPath& known = path_.ranks[rank];
+        ++known.arrivals;
+        known.gain_ns = add_saturating(known.gain_ns, *cause->margin_ns);
       } else {
         ++path_.undecided;
       }
     }
     add(Spent::kTransfer, visit, rank, visit.start_ns, until_ns);
     until_ns = std::min(until_ns, visit.start_ns);
+    return before_start(rank, visit, until_ns);
+  }
+
+  // The rank whose arrival a visit had to wait for, by the stamps; itself, if others waited for it.
+  struct Cause {
+    std::uint32_t member = 0;
+    std::uint32_t part = 0;
+    std::int64_t arrival_ns = 0;
+    /// What the one waited for it that waited the least; nothing if it is not sure who was waited
+    /// for.
+    std::optional<std::int64_t> margin_ns;
+  };
+
+  // Nothing where nobody waited.
+  std::optional<Cause> cause_of(const Visit& visit) {
+    if (facts_.operations()[visit.operation].is_impossible) {
+      return std::nullopt;
+    }
+    facts_.ranks_of(visit.operation, rows_);
+    const std::uint32_t member = matches_.parts[visit.part].member;
+    const auto own = std::find_if(rows_.begin(), rows_.end(), [&](const facts::RankTimes& row) {
+      return row.member == member;
+    });
+    if (own == rows_.end()) {
+      return std::nullopt;
+    }
+    const auto last = last_for(static_cast<std::uint32_t>(own - rows_.begin()));
+    std::optional<std::int64_t> margin_ns;
+    bool is_waited_for = last != own - rows_.begin();
+    for (const facts::RankTimes& row : rows_) {
+      if (row.waits_for == last) {
+        margin_ns = std::min(margin_ns.value_or(row.best_wait_ns), row.best_wait_ns);
+        is_waited_for = true;
+      }
+    }
+    if (!is_waited_for) {
+      return std::nullopt;
+    }
+    return Cause{rows_[last].member, rows_[last].part, rows_[last].arrival_ns, margin_ns};
+  }
+
+  // The row whose arrival ended the waiting of another; that one itself, if it did not wait. Rows
+  // are by arrival.
+  std::uint32_t last_for(std::uint32_t own) const {
+    const facts::RankTimes& waiting = rows_[own];
+    if (waiting.waits_for != facts::RankTimes::kNobody) {
+      return waiting.waits_for;
+    }
+    const std::int64_t until_ns = add_saturating(waiting.arrival_ns, waiting.best_wait_ns);
+    std::uint32_t last = own;
+    for (std::uint32_t i = own; waiting.best_wait_ns > 0 && i < rows_.size(); ++i) {
+      last = rows_[i].arrival_ns <= until_ns ? i : last;
+    }
+    return last;
+  }
+
+  // What the rank did before the operation began on it.
+  std::optional<std::pair<std::uint32_t, Visit>> before_start(std::uint32_t rank,
+                                                              const Visit& visit,
+                                                              std::int64_t& until_ns) {
     const match::Part& part = matches_.parts[visit.part];
     const model::Operation& one = match::operation_of(traces_, part);
     const std::int64_t called_ns =
@@ -126,14 +189,26 @@ class Walker {
             : until_ns;
     const auto before = before_of(rank, until_ns);
     const std::int64_t free_ns = before ? before->end_ns : called_ns;
-    // Called while the operation before still ran: the launch waited for that.
-    add(Spent::kLaunch, visit, rank, std::max(called_ns, free_ns), until_ns);
+    const std::int64_t queued_ns = std::max(called_ns, free_ns);
+    // A call that found the stream free is launched within the least time that any took. What is
+    // beyond that, and all of it where the operation before still ran at the call, is time in which
+    // the stream did something else.
+    const std::int64_t launched_ns =
+        called_ns >= free_ns ? add_saturating(queued_ns, least_launch_ns(part, one)) : queued_ns;
+    add(Spent::kStream, visit, rank, std::min(launched_ns, until_ns), until_ns);
+    add(Spent::kLaunch, visit, rank, queued_ns, std::min(launched_ns, until_ns));
     if (!before) {
       return std::nullopt;
     }
-    add(Spent::kApplication, visit, rank, free_ns, std::max(called_ns, free_ns));
+    add(Spent::kApplication, visit, rank, free_ns, queued_ns);
     until_ns = free_ns;
     return std::pair{rank, *before};
+  }
+
+  // The least time from a call of that rank to its start.
+  std::int64_t least_launch_ns(const match::Part& part, const model::Operation& operation) const {
+    const auto found = least_launch_ns_.find({part.file, operation.context});
+    return found == least_launch_ns_.end() ? 0 : found->second;
   }
 
   // The last on the rank that had ended by then.
@@ -179,19 +254,22 @@ class Walker {
     }
   }
 
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   const GlobalRanks who_;
   std::vector<std::vector<Visit>> visits_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
+      least_launch_ns_;                 // by file and context
+  std::vector<facts::RankTimes> rows_;  // of one operation
   CriticalPath path_;
 };
 
 }  // namespace
 
-CriticalPath find_critical_path(const model::Traces& traces, const match::Matches& matches,
-                                const align::Alignment& alignment) {
-  return Walker(traces, matches, alignment).walk();
+CriticalPath find_critical_path(const facts::Facts& facts) {
+  return Walker(facts).walk();
 }
 
 }  // namespace ringside::metrics

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The longest chain over all ranks: what each moment of the run had to wait for. Followed from the
-// last end backwards. An operation ran from its last arrival to its end; the rank that arrived last
-// had launched it, and before that had done something else since its previous operation; and so on.
+// last end backwards. An operation ran from the last arrival that the rank had to wait for; the
+// rank that arrived there had launched it, and before that had done something else since its
+// previous operation; and so on.
 #ifndef RINGSIDE_ANALYZER_METRICS_CRITICAL_PATH_H
 #define RINGSIDE_ANALYZER_METRICS_CRITICAL_PATH_H
 
@@ -11,19 +12,18 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
 
 namespace ringside::metrics {
 
 /// What a part of the path was spent on.
 enum class Spent : std::uint8_t {
-  kTransfer,     // all ranks were there, and the operation ran
-  kLaunch,       // from the call to the start of the execution
+  kTransfer,     // all ranks were there that are needed, and the operation ran
+  kLaunch,       // from the call to the start of the execution, on a stream that was free
+  kStream,       // likewise, while the stream did something else
   kApplication,  // between the end of one operation and the call of the next, on one rank
 };
-inline constexpr std::size_t kSpentKinds = 3;
+inline constexpr std::size_t kSpentKinds = 4;
 
 struct PathPart {
   Spent spent = Spent::kTransfer;
@@ -37,7 +37,7 @@ struct RankOnPath {
   std::string label;
   std::string host;
   std::array<std::int64_t, kSpentKinds> spent_ns{};
-  std::uint64_t arrivals = 0;  // times it was the last to come on the path
+  std::uint64_t arrivals = 0;  // times others surely waited for it on the path
   /// What the path would be shorter by if it had come with the one before it, each of those times.
   std::int64_t gain_ns = 0;
 };
@@ -48,11 +48,10 @@ struct CriticalPath {
   std::array<std::int64_t, kSpentKinds> spent_ns{};
   std::int64_t length_ns = 0;
   std::uint64_t operations = 0;  // on the path
-  std::uint64_t undecided = 0;   // of them, those where the clocks cannot tell who came last
+  std::uint64_t undecided = 0;   // of them, those where it is not sure who was waited for
 };
 
-CriticalPath find_critical_path(const model::Traces& traces, const match::Matches& matches,
-                                const align::Alignment& alignment);
+CriticalPath find_critical_path(const facts::Facts& facts);
 
 }  // namespace ringside::metrics
 

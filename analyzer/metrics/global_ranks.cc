@@ -10,7 +10,7 @@ namespace ringside::metrics {
 namespace {
 
 // A GPU of a process: the file, and its place among the file's members of a communicator.
-using Place = std::pair<std::uint32_t, std::uint32_t>;
+using GpuPlace = std::pair<std::uint32_t, std::uint32_t>;
 
 struct Known {
   std::size_t ranks = 0;  // of the largest communicator that it is in
@@ -20,9 +20,9 @@ struct Known {
 }  // namespace
 
 GlobalRanks::GlobalRanks(const model::Traces& traces, const match::Matches& matches) {
-  std::map<Place, Known> known;
+  std::map<GpuPlace, Known> known;
   std::vector<std::uint32_t> most(traces.files.size(), 1);  // members in one communicator
-  std::vector<std::vector<Place>> places;
+  std::vector<std::vector<GpuPlace>> places;
   for (const match::Communicator& communicator : matches.communicators) {
     std::map<std::uint32_t, std::uint32_t> of_file;
     auto& here = places.emplace_back();
@@ -36,7 +36,7 @@ GlobalRanks::GlobalRanks(const model::Traces& traces, const match::Matches& matc
       }
     }
   }
-  std::map<Place, std::uint32_t> numbers;
+  std::map<GpuPlace, std::uint32_t> numbers;
   for (const auto& [place, facts] : known) {
     const model::Process& process = traces.files[place.first].process;
     numbers[place] = static_cast<std::uint32_t>(all_.size());
@@ -52,7 +52,7 @@ GlobalRanks::GlobalRanks(const model::Traces& traces, const match::Matches& matc
   }
   for (const auto& here : places) {
     auto& of = of_.emplace_back();
-    for (const Place& place : here) {
+    for (const GpuPlace& place : here) {
       of.push_back(numbers[place]);
     }
   }

@@ -2,13 +2,15 @@
 #include "analyzer/metrics/hang.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <set>
 #include <span>
 #include <string>
 
-#include "analyzer/align/recorded_from_start.h"
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/function_mismatch.h"
+#include "analyzer/match/recorded_from_start.h"
+#include "analyzer/match/untrusted.h"
 #include "analyzer/metrics/find_cycle.h"
 
 namespace ringside::metrics {
@@ -24,22 +26,9 @@ struct Stuck {
   std::uint32_t node = 0;   // index into Hang::operations
 };
 
-// Up to NCCL 2.25 sequence numbers count only while something records.
-bool counts_always(const std::string& version) {
-  constexpr std::uint32_t kFirstMinor = 26;
-  std::uint32_t minor = 0;
-  const std::size_t dot = version.find('.');
-  if (dot == std::string::npos || version.substr(0, dot) != "2") {
-    return false;
-  }
-  const char* const end = version.data() + version.size();
-  return std::from_chars(version.data() + dot + 1, end, minor).ec == std::errc() &&
-         minor >= kFirstMinor;
-}
-
 bool is_from_start(const model::TraceFile& file, std::uint32_t context) {
   return file.windows.size() == 1 && file.process.segment == 1 && file.account.rotated == 0 &&
-         align::is_recorded_from_start(file, context);
+         match::is_recorded_from_start(file, context);
 }
 
 class Finder {
@@ -48,7 +37,8 @@ class Finder {
       : traces_(traces), alignment_(alignment), min_age_ns_(min_age_ns) {}
 
   Hang find() {
-    hang_.matches = match::match_operations(traces_);
+    hang_.matches = match::match_operations(traces_, align::clock_of(alignment_));
+    hang_.judgements = match::judge_all(traces_, hang_.matches, align::judging_clock(alignment_));
     hang_.positions = find_positions(traces_, hang_.matches.communicators);
     note_positions();
     find_stuck_operations();
@@ -271,7 +261,7 @@ class Finder {
     const model::TraceFile& file = traces_.files[position.file];
     const bool from_start = is_from_start(file, member_of(position).context);
     const bool are_numbered =
-        matched.way == Way::kSequence && counts_always(file.process.nccl_version);
+        matched.way == Way::kSequence && !match::counts_only_while_recording(file.process);
     if (has_lost_records(file) || !(from_start || are_numbered)) {
       return Unknown::kLost;
     }
@@ -292,8 +282,8 @@ class Finder {
     // A process that has ended or died does not join later; one that was dumped might have.
     if (file.process.dump) {
       const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
-      const auto spare_ns =
-          alignment_.uncertainty_ns(position.file, node.since_file, end_ns).value_or(0);
+      const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)
+                                .value_or(align::kUnboundClocks_ns);
       if (static_cast<double>(elapsed_ns(node.since_ns, end_ns)) <
           static_cast<double>(min_age_ns_) + static_cast<double>(spare_ns)) {
         return Unknown::kEndsBefore;
@@ -317,6 +307,10 @@ class Finder {
   }
 
   void compare(StuckOperation& node, const MatchedOperation& matched) const {
+    if (hang_.judgements[node.matched].verdict == match::Verdict::kFunctionMismatch) {
+      node.differs = "function";
+      return;
+    }
     const model::Operation& first = match::operation_of(traces_, parts_of(matched).front());
     for (const match::Part& part : parts_of(matched)) {
       const model::Operation& other = match::operation_of(traces_, part);

@@ -14,6 +14,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/match/verdict.h"
 #include "analyzer/metrics/hang_positions.h"
 #include "analyzer/model/trace.h"
 
@@ -54,14 +55,17 @@ struct StuckOperation {
   std::int64_t since_ns = 0;     // since the first rank waits, on the common clock
   std::uint32_t since_file = 0;  // whose time that is
   std::int64_t waited_ns = 0;    // longest wait of a rank, by its own clock
-  std::string differs;           // "bytes", "root" or "datatype", in which the ranks disagree
-  bool is_doubtful = false;      // records of all that wait were lost: it may have finished
+  /// In which the ranks disagree: "bytes", "root", "datatype", or "function" where some ranks
+  /// called another function in its place.
+  std::string differs;
+  bool is_doubtful = false;  // records of all that wait were lost: it may have finished
 };
 
 struct Hang {
   match::Matches matches;
-  std::vector<Position> positions;         // by communicator and member
-  std::vector<StuckOperation> operations;  // by since_ns
+  std::vector<match::Judgement> judgements;  // of Matches::operations
+  std::vector<Position> positions;           // by communicator and member
+  std::vector<StuckOperation> operations;    // by since_ns
   /// Ranks of which no trace was read, of communicators with a stuck collective.
   std::map<std::uint32_t, std::vector<std::uint32_t>> without_trace;
   /// Operations in a ring: each waits for a rank that is stuck in the next, the last for one in

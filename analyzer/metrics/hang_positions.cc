@@ -6,6 +6,8 @@
 #include <map>
 #include <string_view>
 
+#include "analyzer/match/overtaken.h"
+
 namespace ringside::metrics {
 namespace {
 
@@ -25,43 +27,18 @@ Stage stage_of(const Operation& operation) {
                                                      : Stage::kProxy;
 }
 
-// Looks back over the calls of one rank in one communicator. NCCL runs these in their order, so
-// what a later call has overtaken is no longer stuck: its end was lost. Calls of one group run
-// together.
-class Later {
- public:
-  void add(const Operation& finished) {
-    is_mixed_ = is_mixed_ || (any_ && group_ != group_of(finished));
-    group_ = group_of(finished);
-    any_ = true;
-  }
-  bool overtakes(const Operation& operation) const {
-    const std::uint64_t group = group_of(operation);
-    return any_ && (is_mixed_ || group == 0 || group != group_);
-  }
-  static std::uint64_t group_of(const Operation& operation) { return operation.group.value_or(0); }
-
- private:
-  bool any_ = false;
-  bool is_mixed_ = false;
-  std::uint64_t group_ = 0;
-};
-
 void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>& calls,
                  Position& position) {
-  std::vector<std::uint32_t> open;  // the last call first
-  Later later;
-  for (auto call = calls.rbegin(); call != calls.rend(); ++call) {
-    const Operation& operation = file.operations[*call];
-    if (operation.kind == model::Kind::kApi) {
-      continue;
-    }
-    if (operation.in_flight && operation.state != State::kCompleted) {
-      if (!later.overtakes(operation)) {
-        open.push_back(*call);
-      }
-    } else if (operation.state == State::kCompleted) {
-      later.add(operation);
+  match::LatestFinished finished;
+  for (const std::uint32_t call : calls) {
+    finished.add(file.operations[call]);
+  }
+  std::vector<std::uint32_t> open;
+  for (const std::uint32_t call : calls) {
+    const Operation& operation = file.operations[call];
+    if (operation.kind != model::Kind::kApi && operation.in_flight &&
+        operation.state != State::kCompleted && !finished.overtakes(operation)) {
+      open.push_back(call);
     }
   }
   if (open.empty()) {
@@ -71,14 +48,14 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
   if (position.last_finished) {
     free_ns = file.operations[*position.last_finished].end_ns.value_or(free_ns);
   }
-  const std::uint64_t group = Later::group_of(file.operations[open.back()]);
-  for (auto call = open.rbegin(); call != open.rend(); ++call) {
-    const Operation& operation = file.operations[*call];
-    if (call != open.rbegin() && (group == 0 || Later::group_of(operation) != group)) {
+  const std::uint64_t group = file.operations[open.front()].group.value_or(0);
+  for (const std::uint32_t call : open) {
+    const Operation& operation = file.operations[call];
+    if (call != open.front() && (group == 0 || operation.group.value_or(0) != group)) {
       continue;
     }
     Front front;
-    front.operation = *call;
+    front.operation = call;
     front.stage = stage_of(operation);
     front.since_ns = operation.start_ns ? *operation.start_ns
                                         : std::max(operation.enqueue_start_ns.value_or(0), free_ns);

@@ -7,8 +7,7 @@
 #include <tuple>
 
 #include "analyzer/metrics/percentile.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -49,23 +48,23 @@ std::optional<std::int64_t> busy_of(std::vector<Interval>& intervals) {
 
 class Measurer {
  public:
-  Measurer(const model::Traces& traces, const match::Matches& matches,
-           const align::Alignment& alignment, const GlobalRanks& who, Iteration& iteration)
-      : traces_(traces),
-        matches_(matches),
-        alignment_(alignment),
+  Measurer(const facts::Facts& facts, const GlobalRanks& who, Iteration& iteration)
+      : facts_(facts),
+        traces_(facts.traces()),
+        matches_(facts.matches()),
         who_(who),
         iteration_(iteration) {}
 
-  void add(const match::MatchedOperation& operation) {
+  void add(std::uint32_t index) {
+    const match::MatchedOperation& operation = matches_.operations[index];
     for (const match::Part& part : match::parts_of(matches_, operation)) {
       const model::Operation& one = match::operation_of(traces_, part);
-      if (ran_to_its_end(one)) {
+      if (facts::ran_to_its_end(one)) {
         intervals_.push_back(
             {who_.of(operation.communicator, part.member), *one.start_ns, *one.end_ns});
       }
     }
-    charge(operation);
+    charge(index, operation);
   }
 
   void finish() {
@@ -85,37 +84,48 @@ class Measurer {
   }
 
  private:
-  void charge(const match::MatchedOperation& operation) {
-    if (!is_synchronising(traces_, operation) || match::ranks_expected(matches_, operation) < 2) {
+  // Each rank's waiting is charged to the rank for which it surely waited. By how much that one
+  // came after all others is what the one waited that waited the least.
+  void charge(std::uint32_t index, const match::MatchedOperation& operation) {
+    const facts::OperationFacts& known = facts_.operations()[index];
+    if (match::ranks_expected(matches_, operation) < 2) {
       return;
     }
     ++iteration_.synchronising;
-    if (match::ranks_seen(matches_, operation) < match::ranks_expected(matches_, operation)) {
+    if (known.is_impossible || !known.has_all_ranks || known.ranks_timed < 2) {
       return;
     }
-    const auto timing = timing_of(traces_, matches_, alignment_, operation);
-    if (!timing || timing->is_impossible || !timing->uncertainty_ns) {
-      return;
-    }
+    facts_.ranks_of(index, rows_);
     iteration_.waited_ns = iteration_.waited_ns.value_or(0);
-    if (timing->is_decided()) {
-      ++iteration_.decided;
-      const std::int64_t waited_ns = timing->waited_ns();
-      const match::Part& last = matches_.parts[timing->arrivals.back().part];
-      Charge& of_last = charges_[who_.of(operation.communicator, last.member)];
-      of_last.waited_ns = add_saturating(of_last.waited_ns, waited_ns);
-      of_last.delay_ns = add_saturating(of_last.delay_ns, timing->margin_ns());
-      iteration_.waited_ns = add_saturating(*iteration_.waited_ns, waited_ns);
+    std::map<std::uint32_t, std::int64_t> margins_ns;  // by row of the rank waited for
+    for (const facts::RankTimes& row : rows_) {
+      if (row.waits_for == facts::RankTimes::kNobody) {
+        continue;
+      }
+      const std::uint32_t rank = who_.of(operation.communicator, rows_[row.waits_for].member);
+      std::int64_t& waited_ns = charges_[rank].waited_ns;
+      waited_ns = add_saturating(waited_ns, row.best_wait_ns);
+      iteration_.waited_ns = add_saturating(*iteration_.waited_ns, row.best_wait_ns);
+      std::int64_t& margin_ns =
+          margins_ns.try_emplace(row.waits_for, row.best_wait_ns).first->second;
+      margin_ns = std::min(margin_ns, row.best_wait_ns);
+    }
+    iteration_.decided += margins_ns.empty() ? 0 : 1;
+    for (const auto& [row, margin_ns] : margins_ns) {
+      std::int64_t& delay_ns =
+          charges_[who_.of(operation.communicator, rows_[row].member)].delay_ns;
+      delay_ns = add_saturating(delay_ns, margin_ns);
     }
   }
 
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
-  const align::Alignment& alignment_;
   const GlobalRanks& who_;
   Iteration& iteration_;
   std::vector<Interval> intervals_;
   std::map<std::uint32_t, Charge> charges_;  // by rank
+  std::vector<facts::RankTimes> rows_;       // of one operation
 };
 
 }  // namespace
@@ -129,12 +139,11 @@ std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values)
   return std::llround(std::clamp(median(values), -kMost, kMost));
 }
 
-void measure_iteration(const model::Traces& traces, const match::Matches& matches,
-                       const align::Alignment& alignment, const GlobalRanks& who,
+void measure_iteration(const facts::Facts& facts, const GlobalRanks& who,
                        const std::vector<std::uint32_t>& operations, Iteration& iteration) {
-  Measurer measurer(traces, matches, alignment, who, iteration);
+  Measurer measurer(facts, who, iteration);
   for (const std::uint32_t operation : operations) {
-    measurer.add(matches.operations[operation]);
+    measurer.add(operation);
   }
   measurer.finish();
 }

@@ -8,11 +8,9 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/iterations.h"
-#include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
 
@@ -21,8 +19,7 @@ std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values)
 
 /// Fills in busy_ns, waited_ns, waited_for, synchronising, decided, slowest and delay_ns.
 /// `operations`: those of the iteration, indices into Matches::operations.
-void measure_iteration(const model::Traces& traces, const match::Matches& matches,
-                       const align::Alignment& alignment, const GlobalRanks& who,
+void measure_iteration(const facts::Facts& facts, const GlobalRanks& who,
                        const std::vector<std::uint32_t>& operations, Iteration& iteration);
 
 }  // namespace ringside::metrics

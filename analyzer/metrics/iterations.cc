@@ -10,7 +10,7 @@
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/iteration_figures.h"
 #include "analyzer/metrics/own_calls.h"
-#include "analyzer/metrics/saturating.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -33,12 +33,15 @@ struct Follower {
 
 class RunFinder {
  public:
-  RunFinder(const model::Traces& traces, const match::Matches& matches,
-            const align::Alignment& alignment, const GlobalRanks& who, std::uint32_t run)
-      : traces_(traces), matches_(matches), alignment_(alignment), who_(who) {
+  RunFinder(const facts::Facts& facts, const GlobalRanks& who, std::uint32_t run)
+      : facts_(facts),
+        traces_(facts.traces()),
+        matches_(facts.matches()),
+        alignment_(facts.alignment()),
+        who_(who) {
     result_.run = run;
-    for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
-      if (matches.communicators[matches.operations[i].communicator].run == run) {
+    for (std::uint32_t i = 0; i < matches_.operations.size(); ++i) {
+      if (matches_.communicators[matches_.operations[i].communicator].run == run) {
         operations_.push_back(i);
       }
     }
@@ -241,7 +244,7 @@ class RunFinder {
       for (; begin < ordered.size() && ordered[begin].first == k; ++begin) {
         operations.push_back(ordered[begin].second);
       }
-      measure_iteration(traces_, matches_, alignment_, who_, operations, result_.iterations[k]);
+      measure_iteration(facts_, who_, operations, result_.iterations[k]);
     }
   }
 
@@ -260,6 +263,7 @@ class RunFinder {
     result_.waited = distribution(&Iteration::waited_ns);
   }
 
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
@@ -274,17 +278,16 @@ class RunFinder {
 
 }  // namespace
 
-std::vector<RunIterations> find_iterations(const model::Traces& traces,
-                                           const match::Matches& matches,
-                                           const align::Alignment& alignment, std::size_t length) {
-  const GlobalRanks who(traces, matches);
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length) {
+  const match::Matches& matches = facts.matches();
+  const GlobalRanks who(facts.traces(), matches);
   std::set<std::uint32_t> runs;
   for (const match::MatchedOperation& operation : matches.operations) {
     runs.insert(matches.communicators[operation.communicator].run);
   }
   std::vector<RunIterations> found;
   for (const std::uint32_t run : runs) {
-    auto of_run = RunFinder(traces, matches, alignment, who, run).find(length);
+    auto of_run = RunFinder(facts, who, run).find(length);
     if (of_run) {
       found.push_back(std::move(*of_run));
     }

@@ -10,9 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/metrics/row_times.h"
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/distribution.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -38,8 +37,8 @@ struct Iteration {
   std::string slowest_host;   // where it runs
   std::int64_t delay_ns = 0;  // by how much operations began later for it alone
   std::uint64_t operations = 0;       // of the reference rank, extra ones among them
-  std::uint64_t synchronising = 0;    // operations in which nobody ends before all have started
-  std::uint64_t decided = 0;          // of them, those in which somebody was surely last
+  std::uint64_t synchronising = 0;    // operations of two ranks or more
+  std::uint64_t decided = 0;          // of them, those in which a rank surely waited for another
   std::vector<WaitedFor> waited_for;  // by rank; the sum is waited_ns
 };
 
@@ -77,9 +76,7 @@ struct RunIterations {
 
 /// Of each run that has operations. `length`: take the sequence of so many operations that repeats
 /// most; 0: find it.
-std::vector<RunIterations> find_iterations(const model::Traces& traces,
-                                           const match::Matches& matches,
-                                           const align::Alignment& alignment, std::size_t length);
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length);
 
 }  // namespace ringside::metrics
 

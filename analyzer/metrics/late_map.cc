@@ -8,8 +8,7 @@
 #include <utility>
 
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -19,6 +18,7 @@ struct Wait {
   std::optional<std::uint32_t> rank;  // nothing: it is not sure who was last
   std::int64_t at_ns = 0;
   std::int64_t waited_ns = 0;
+  bool is_first = true;  // of its operation
 };
 
 using Cells = std::map<std::uint32_t, std::vector<std::int64_t>>;  // by rank
@@ -129,9 +129,9 @@ LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32
   Cells cells;
   for (const Wait& wait : waits) {
     LateColumn& column = map.columns[column_of(wait)];
-    ++column.operations;
+    column.operations += wait.is_first ? 1 : 0;
     if (wait.rank) {
-      ++column.decided;
+      column.decided += wait.is_first ? 1 : 0;
       add_to(cells, *wait.rank, column_of(wait), columns, wait.waited_ns);
     }
   }
@@ -142,27 +142,36 @@ LateMap by_time(const model::Traces& traces, const GlobalRanks& who, std::uint32
 using Maps = std::map<std::uint32_t, LateMap>;  // by run
 
 // By run, of those that have no map yet.
-std::map<std::uint32_t, std::vector<Wait>> find_waits(const model::Traces& traces,
-                                                      const match::Matches& matches,
-                                                      const align::Alignment& alignment,
+std::map<std::uint32_t, std::vector<Wait>> find_waits(const facts::Facts& facts,
                                                       const GlobalRanks& who, const Maps& maps) {
+  const match::Matches& matches = facts.matches();
   std::map<std::uint32_t, std::vector<Wait>> waits;
-  for (const match::MatchedOperation& operation : matches.operations) {
+  std::vector<facts::RankTimes> rows;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& operation = matches.operations[i];
+    const facts::OperationFacts& known = facts.operations()[i];
     const std::uint32_t run = matches.communicators[operation.communicator].run;
-    if (maps.contains(run) || !is_synchronising(traces, operation) ||
-        match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
+    if (maps.contains(run) || !known.has_all_ranks || known.is_impossible ||
+        match::ranks_expected(matches, operation) < 2) {
       continue;
     }
-    const auto timing = timing_of(traces, matches, alignment, operation);
-    if (!timing || timing->is_impossible) {
-      continue;
+    facts.ranks_of(i, rows);
+    std::map<std::uint32_t, std::int64_t> of_rank;  // what others waited for it
+    for (const facts::RankTimes& row : rows) {
+      if (row.waits_for != facts::RankTimes::kNobody) {
+        std::int64_t& waited_ns =
+            of_rank[who.of(operation.communicator, rows[row.waits_for].member)];
+        waited_ns = add_saturating(waited_ns, row.best_wait_ns);
+      }
     }
-    Wait wait{std::nullopt, timing->last_start_ns(), timing->waited_ns()};
-    if (timing->is_decided()) {
-      wait.rank =
-          who.of(operation.communicator, matches.parts[timing->arrivals.back().part].member);
+    std::vector<Wait>& here = waits[run];
+    if (of_rank.empty()) {
+      here.push_back({std::nullopt, known.last_arrival_ns, 0, true});
     }
-    waits[run].push_back(wait);
+    bool is_first = true;
+    for (const auto& [rank, waited_ns] : of_rank) {
+      here.push_back({rank, known.last_arrival_ns, waited_ns, std::exchange(is_first, false)});
+    }
   }
   return waits;
 }
@@ -182,9 +191,10 @@ std::uint64_t count_ranks(const match::Matches& matches, const GlobalRanks& who,
 
 }  // namespace
 
-std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Matches& matches,
-                                    const align::Alignment& alignment,
+std::vector<LateMap> find_late_maps(const facts::Facts& facts,
                                     const std::vector<RunIterations>& runs) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
   const GlobalRanks who(traces, matches);
   Maps maps;
   const auto keep = [&](LateMap map) {
@@ -196,7 +206,7 @@ std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Ma
   for (const RunIterations& run : runs) {
     keep(by_iteration(traces, who, run));
   }
-  for (const auto& [run, waits] : find_waits(traces, matches, alignment, who, maps)) {
+  for (const auto& [run, waits] : find_waits(facts, who, maps)) {
     keep(by_time(traces, who, run, waits));
   }
   std::vector<LateMap> in_order;

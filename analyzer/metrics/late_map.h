@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/model/trace.h"
 
@@ -47,8 +46,7 @@ inline constexpr std::size_t kLateRows = 32;
 
 /// Of each run in which ranks wait for each other in some operation whose last is surely known;
 /// iterations are those of `runs` that hold such an operation, else columns are of equal time.
-std::vector<LateMap> find_late_maps(const model::Traces& traces, const match::Matches& matches,
-                                    const align::Alignment& alignment,
+std::vector<LateMap> find_late_maps(const facts::Facts& facts,
                                     const std::vector<RunIterations>& runs);
 
 }  // namespace ringside::metrics

@@ -2,13 +2,15 @@
 #include "analyzer/metrics/network.h"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
 #include <map>
-#include <set>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
+
+#include "analyzer/metrics/foreign_transfers.h"
+#include "analyzer/metrics/percentile.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -16,32 +18,52 @@ namespace {
 // By communicator, rank's position, sending first, peer, channel.
 using LinkKey = std::tuple<std::uint32_t, std::uint32_t, bool, std::int64_t, std::uint16_t>;
 
-struct LinkSteps {
-  Link link;
-  std::map<int, std::vector<float>> gb_s;  // of each step, by size class
+// The transfer of one step on the common clock, as one end saw it.
+struct Seen {
+  std::uint64_t group = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes = 0;
 };
 
-double median_of(std::vector<float>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) {
-    return *middle;
-  }
-  return (static_cast<double>(*middle) + *std::max_element(values.begin(), middle)) / 2;
+struct LinkSteps {
+  Link link;
+  std::vector<Seen> seen;
+  std::vector<Moved> moved;  // of a sending link: with what its receiver saw
+};
+
+void add_bytes(std::uint64_t& sum, std::uint64_t bytes) {
+  sum += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
 }
 
-int class_of(std::uint64_t bytes) {
-  return static_cast<int>(std::bit_width(bytes)) - 1;
+bool has_groups(const std::vector<Seen>& steps) {
+  return std::all_of(steps.begin(), steps.end(), [](const Seen& step) { return step.group != 0; });
+}
+
+void order(std::vector<Seen>& steps, bool by_group) {
+  for (Seen& step : steps) {
+    step.group = by_group ? step.group : 0;
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const Seen& a, const Seen& b) {
+    return std::pair(a.group, a.start_ns) < std::pair(b.group, b.start_ns);
+  });
 }
 
 class Collector {
  public:
-  explicit Collector(const model::Traces& traces) : traces_(traces) {
-    network_.communicators = match::find_communicators(traces, match::find_runs(traces));
-    for (std::uint32_t c = 0; c < network_.communicators.size(); ++c) {
-      const auto& members = network_.communicators[c].members;
+  Collector(const model::Traces& traces, const align::Alignment& alignment)
+      : traces_(traces),
+        alignment_(alignment),
+        runs_(match::find_runs(traces)),
+        communicators_(match::find_communicators(traces, runs_)),
+        foreign_(traces, runs_, communicators_) {
+    for (std::uint32_t c = 0; c < communicators_.size(); ++c) {
+      const auto& members = communicators_[c].members;
       for (std::uint32_t m = 0; m < members.size(); ++m) {
         places_[{members[m].file, members[m].context}] = {c, m};
+        if (members[m].rank) {
+          member_of_rank_[{c, *members[m].rank}] = m;
+        }
       }
     }
     for (const model::TraceFile& file : traces.files) {
@@ -53,6 +75,7 @@ class Collector {
     for (std::uint32_t f = 0; f < traces_.files.size(); ++f) {
       const model::TraceFile& file = traces_.files[f];
       if (network_.has_steps) {
+        find_groups(file);
         for (const model::Step& step : file.steps) {
           add_step(f, step);
         }
@@ -62,60 +85,72 @@ class Collector {
         }
       }
     }
+    join_ends();
+    make_pairs();
     judge();
     network_.links.reserve(links_.size());
     for (auto& [key, collected] : links_) {
-      std::vector<float> all;
-      for (const auto& [size, values] : collected.gb_s) {
-        all.insert(all.end(), values.begin(), values.end());
-      }
-      if (!all.empty()) {
-        collected.link.step_median_gb_s = median_of(all);
-      }
       network_.links.push_back(collected.link);
     }
+    network_.communicators = std::move(communicators_);
     return std::move(network_);
   }
 
  private:
+  // Collectives have the same number on all ranks. Sends and receives have none: there the order of
+  // all of a channel counts.
+  void find_groups(const model::TraceFile& file) {
+    group_of_operation_.clear();
+    if (file.steps.empty()) {
+      return;
+    }
+    const std::uint64_t names = traces_.names.size() + 1;
+    for (std::size_t i = 0; i < file.operations.size(); ++i) {
+      const model::Operation operation = file.operations[i];
+      if (operation.seq) {
+        group_of_operation_[operation.id] = *operation.seq * names + operation.func + 1;
+      }
+    }
+  }
+
   template <typename Row>
   LinkSteps* link_of(std::uint32_t file, const Row& row, std::optional<std::uint32_t> peer) {
-    const auto place = places_.find({file, row.context});
-    if (row.context == 0 || place == places_.end()) {
-      ++network_.without_place;
+    std::optional<Place> place;
+    if (const auto found = places_.find({file, row.context});
+        row.context != 0 && found != places_.end()) {
+      place = found->second;
+    } else if (row.context == 0 && row.operation == 0) {
+      place = foreign_.place_of(file, row);
+      ++network_.foreign;
+      network_.foreign_known += place ? 1 : 0;
+    }
+    if (!place) {
+      network_.without_place += row.context == 0 && row.operation == 0 ? 0 : 1;
       return nullptr;
     }
     if (row.in_flight || !row.end_ns) {
       ++network_.in_flight;
       return nullptr;
     }
-    const auto [communicator, member] = place->second;
-    const LinkKey key{communicator, member, !row.is_send, peer ? std::int64_t{*peer} : -1,
-                      row.channel};
+    const LinkKey key{place->communicator, place->member, !row.is_send,
+                      peer ? std::int64_t{*peer} : -1, row.channel};
     const auto [at, is_new] = links_.try_emplace(key);
     Link& link = at->second.link;
     if (is_new) {
-      link.communicator = communicator;
+      link.communicator = place->communicator;
       link.file = file;
-      if (const auto& rank = network_.communicators[communicator].members[member].rank) {
-        link.rank = *rank;
-      }
+      link.rank = communicators_[place->communicator].members[place->member].rank;
       link.peer = peer;
       link.channel = row.channel;
       link.is_send = row.is_send;
     }
     ++link.transfers;
-    const std::uint64_t room = std::numeric_limits<std::uint64_t>::max() - link.bytes;
-    link.bytes += std::min<std::uint64_t>(row.bytes, room);
+    add_bytes(link.bytes, row.bytes);
     return &at->second;
   }
 
   void add_step(std::uint32_t file, const model::Step& step) {
-    std::optional<std::uint32_t> peer;
-    if (step.peer) {
-      peer = *step.peer;
-    }
-    LinkSteps* const collected = link_of(file, step, peer);
+    LinkSteps* const collected = link_of(file, step, step.peer);
     if (collected == nullptr) {
       return;
     }
@@ -131,87 +166,226 @@ class Collector {
         step.flush_ns <= 0) {
       ++network_.untold;
     }
-    if (step.bytes > 0 && step.transfer_ns > 0) {
-      collected->gb_s[class_of(step.bytes)].push_back(
-          static_cast<float>(static_cast<double>(step.bytes) / told(step.transfer_ns)));
+    if (step.bytes == 0 || step.transfer_ns <= 0) {
+      return;
     }
+    // A send waits and then transfers to its end. A receive transfers first.
+    const std::int64_t end_ns = std::max(*step.end_ns, step.start_ns);
+    Seen seen;
+    seen.start_ns = step.is_send
+                        ? std::max(step.start_ns, subtract_saturating(end_ns, step.transfer_ns))
+                        : step.start_ns;
+    seen.end_ns =
+        step.is_send ? end_ns : std::min(end_ns, add_saturating(step.start_ns, step.transfer_ns));
+    seen.start_ns = alignment_.to_common_ns(file, seen.start_ns);
+    seen.end_ns = alignment_.to_common_ns(file, seen.end_ns);
+    seen.bytes = step.bytes;
+    const auto group = group_of_operation_.find(step.operation);
+    seen.group = group == group_of_operation_.end() ? 0 : group->second;
+    collected->seen.push_back(seen);
   }
 
   void add_proxy(std::uint32_t file, const model::ProxyOperation& proxy) {
     LinkSteps* const collected = link_of(file, proxy, proxy.peer);
-    if (collected != nullptr && proxy.start_ns && *proxy.end_ns > *proxy.start_ns) {
-      collected->link.transfer_ns +=
-          static_cast<double>(*proxy.end_ns) - static_cast<double>(*proxy.start_ns);
+    if (collected == nullptr || !proxy.start_ns || *proxy.end_ns <= *proxy.start_ns) {
+      return;
+    }
+    Seen seen;
+    seen.start_ns = alignment_.to_common_ns(file, *proxy.start_ns);
+    seen.end_ns = alignment_.to_common_ns(file, *proxy.end_ns);
+    seen.bytes = proxy.bytes;
+    collected->link.transfer_ns +=
+        static_cast<double>(subtract_saturating(seen.end_ns, seen.start_ns));
+    collected->seen.push_back(seen);
+  }
+
+  LinkSteps* receiver_of(const LinkKey& key, const Link& link) {
+    if (!link.rank || !link.peer) {
+      return nullptr;
+    }
+    const auto member = member_of_rank_.find({link.communicator, *link.peer});
+    if (member == member_of_rank_.end()) {
+      return nullptr;
+    }
+    const auto found = links_.find(
+        {link.communicator, member->second, true, std::int64_t{*link.rank}, std::get<4>(key)});
+    return found == links_.end() ? nullptr : &found->second;
+  }
+
+  // The steps of a channel arrive in the order in which they were sent.
+  void join(LinkSteps& sends, LinkSteps* receives) {
+    const bool by_group =
+        has_groups(sends.seen) && (receives == nullptr || has_groups(receives->seen));
+    order(sends.seen, by_group);
+    if (receives != nullptr) {
+      order(receives->seen, by_group);
+    }
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < sends.seen.size();) {
+      const std::uint64_t group = sends.seen[i].group;
+      std::size_t end = i;
+      while (end < sends.seen.size() && sends.seen[end].group == group) {
+        ++end;
+      }
+      std::size_t first = 0;
+      std::size_t last = 0;
+      if (receives != nullptr) {
+        const auto& seen = receives->seen;
+        while (next < seen.size() && seen[next].group < group) {
+          ++next;
+        }
+        first = next;
+        while (next < seen.size() && seen[next].group == group) {
+          ++next;
+        }
+        last = next;
+      }
+      const bool is_whole = last - first == end - i;
+      for (std::size_t k = 0; i < end; ++i, ++k) {
+        const Seen& send = sends.seen[i];
+        Moved moved{send.start_ns, send.end_ns, {}, {}, send.bytes, send.group};
+        if (is_whole) {
+          moved.arrived_ns = receives->seen[first + k].end_ns;
+          moved.uncertainty_ns =
+              alignment_.uncertainty_ns(sends.link.file, receives->link.file, send.start_ns);
+        }
+        sends.moved.push_back(moved);
+      }
     }
   }
 
-  // Only sends are judged: the transfer of a receive holds the waiting for its sender.
-  void judge() {
-    std::map<std::pair<std::uint32_t, int>, std::vector<std::pair<Link*, Slow>>> groups;
+  static Throughput of_proxies(const std::vector<Seen>& seen) {
+    Throughput found;
+    found.seen_by = SeenBy::kProxy;
+    std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+    for (const Seen& one : seen) {
+      add_bytes(found.bytes, one.bytes);
+      spans.emplace_back(one.start_ns, one.end_ns);
+    }
+    found.likely_ns = union_ns(spans);
+    found.most_ns = found.likely_ns;
+    return found;
+  }
+
+  static Throughput of_receives(const std::vector<Seen>& seen) {
+    Throughput found = of_proxies(seen);
+    found.seen_by = SeenBy::kReceiver;
+    return found;
+  }
+
+  static std::optional<double> median_time(const std::vector<Seen>& seen) {
+    std::vector<std::int64_t> times_ns;
+    times_ns.reserve(seen.size());
+    for (const Seen& one : seen) {
+      times_ns.push_back(subtract_saturating(one.end_ns, one.start_ns));
+    }
+    std::sort(times_ns.begin(), times_ns.end());
+    return times_ns.empty() ? std::nullopt : std::optional(median(times_ns));
+  }
+
+  void join_ends() {
     for (auto& [key, collected] : links_) {
-      for (auto& [size, values] : collected.gb_s) {
-        if (collected.link.is_send && values.size() >= kLeastSteps) {
-          Slow slow;
-          slow.class_bytes = std::uint64_t{1} << size;
-          slow.steps = values.size();
-          slow.own_gb_s = median_of(values);
-          groups[{collected.link.communicator, size}].emplace_back(&collected.link, slow);
+      if (!network_.has_steps) {
+        collected.link.throughput = of_proxies(collected.seen);
+        continue;
+      }
+      collected.link.step_median_ns = median_time(collected.seen);
+      if (!collected.link.is_send && collected.link.throughput.bytes == 0) {
+        collected.link.throughput = of_receives(collected.seen);
+      } else if (collected.link.is_send) {
+        LinkSteps* const receives = receiver_of(key, collected.link);
+        join(collected, receives);
+        collected.link.throughput = throughput_of(collected.moved);
+        if (receives != nullptr && collected.link.throughput.seen_by == SeenBy::kBoth) {
+          receives->link.throughput = collected.link.throughput;
         }
       }
     }
-    std::set<const Link*> judged;
-    for (auto& [key, group] : groups) {
-      if (group.size() >= kLeastSiblings) {
-        compare(group);
-        for (const auto& [link, slow] : group) {
-          judged.insert(link);
-        }
-      }
-    }
-    network_.judged = static_cast<std::uint32_t>(judged.size());
   }
 
-  static void compare(std::vector<std::pair<Link*, Slow>>& group) {
-    std::vector<float> medians;
-    medians.reserve(group.size());
-    for (const auto& [link, slow] : group) {
-      medians.push_back(static_cast<float>(slow.own_gb_s));
-    }
-    const double usual = median_of(medians);
-    for (float& value : medians) {
-      value = static_cast<float>(std::abs(value - usual));
-    }
-    // 1.4826 makes the median deviation that of a normal distribution. Siblings that agree by
-    // chance make no small difference significant: 2 % are always granted.
-    const double deviation = std::max(1.4826 * median_of(medians), 0.02 * usual);
-    for (auto& [link, slow] : group) {
-      slow.siblings = static_cast<std::uint32_t>(group.size());
-      slow.usual_gb_s = usual;
-      slow.factor = slow.own_gb_s > 0 ? usual / slow.own_gb_s : 0;
-      slow.deviations = deviation > 0 ? (usual - slow.own_gb_s) / deviation : 0;
-      const bool is_slow = slow.factor >= kSlowFactor && slow.deviations >= kSlowDeviations;
-      if (is_slow && (!link->slow || link->slow->deviations < slow.deviations)) {
-        link->slow = slow;
+  void make_pairs() {
+    using PairKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+    std::map<PairKey, std::vector<const LinkSteps*>> of_pair;
+    for (const auto& [key, collected] : links_) {
+      const Link& link = collected.link;
+      if (link.is_send && link.rank && link.peer) {
+        of_pair[{link.communicator, *link.rank, *link.peer}].push_back(&collected);
       }
     }
+    for (const auto& [key, links] : of_pair) {
+      Pair pair;
+      std::tie(pair.communicator, pair.rank, pair.peer) = key;
+      std::vector<Moved> moved;
+      std::vector<Seen> seen;
+      for (const LinkSteps* const collected : links) {
+        add_bytes(pair.bytes, collected->link.bytes);
+        pair.wait_ns += collected->link.gpu_wait_ns + collected->link.peer_wait_ns;
+        moved.insert(moved.end(), collected->moved.begin(), collected->moved.end());
+        seen.insert(seen.end(), collected->seen.begin(), collected->seen.end());
+      }
+      pair.throughput = network_.has_steps ? throughput_of(moved) : of_proxies(seen);
+      network_.pairs.push_back(pair);
+    }
+  }
+
+  bool is_same_host(const Link& link) const {
+    const auto member = member_of_rank_.find({link.communicator, *link.peer});
+    if (member == member_of_rank_.end()) {
+      return false;
+    }
+    const std::uint32_t other = communicators_[link.communicator].members[member->second].file;
+    return alignment_.host_of(link.file) == alignment_.host_of(other);
+  }
+
+  // Only sends are judged: a receive may wait for its sender.
+  void judge() {
+    std::vector<RatedLink> rated;
+    std::vector<Link*> links;
+    for (auto& [key, collected] : links_) {
+      Link& link = collected.link;
+      if (!link.is_send || !link.rank || !link.peer) {
+        continue;
+      }
+      auto rates = rate_link(collected.moved, SeenBy::kSender);
+      // Of sends into buffers only the arrivals tell how fast the link is.
+      if (!link.throughput.is_wide()) {
+        const auto to_arrival = rate_link(collected.moved, SeenBy::kBoth);
+        rates.insert(rates.end(), to_arrival.begin(), to_arrival.end());
+      }
+      for (RatedLink& one : rates) {
+        one.kind.communicator = link.communicator;
+        one.kind.is_same_host = is_same_host(link);
+        one.link = links.size();
+        one.sender = *link.rank;
+        one.receiver = *link.peer;
+        rated.push_back(one);
+      }
+      links.push_back(&link);
+    }
+    JudgedLinks judged = judge_links(std::move(rated));
+    for (const SlowLink& one : judged.slow) {
+      links[one.link]->slow = one.slow;
+    }
+    network_.judged = static_cast<std::uint32_t>(judged.judged);
+    network_.classes = std::move(judged.classes);
   }
 
   const model::Traces& traces_;
+  const align::Alignment& alignment_;
+  match::Runs runs_;
+  std::vector<match::Communicator> communicators_;
+  ForeignTransfers foreign_;
   Network network_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::pair<std::uint32_t, std::uint32_t>>
-      places_;  // of a file's context: communicator and member
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Place> places_;  // of a file's context
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> member_of_rank_;
+  std::unordered_map<std::uint64_t, std::uint64_t> group_of_operation_;  // of the file at hand
   std::map<LinkKey, LinkSteps> links_;
 };
 
 }  // namespace
 
-std::optional<double> Link::throughput_gb_s() const {
-  return bytes > 0 && transfer_ns > 0 ? std::optional(static_cast<double>(bytes) / transfer_ns)
-                                      : std::nullopt;
-}
-
-Network find_network(const model::Traces& traces) {
-  return Collector(traces).collect();
+Network find_network(const model::Traces& traces, const align::Alignment& alignment) {
+  return Collector(traces, alignment).collect();
 }
 
 }  // namespace ringside::metrics

@@ -6,8 +6,7 @@
 #include <tuple>
 
 #include "analyzer/metrics/global_ranks.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -57,76 +56,17 @@ void sweep(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& 
   }
 }
 
-// Until when a host's ranks may have waited at most: whoever was last, came no later.
-class LatestEnd {
- public:
-  LatestEnd(const match::Matches& matches, const align::Alignment& alignment, const Timing& timing)
-      : alignment_(alignment), last_ns_(timing.last_start_ns()) {
-    for (const Arrival& arrival : timing.arrivals) {
-      const std::uint32_t file = matches.parts[arrival.part].file;
-      const std::int64_t latest_ns = add_saturating(
-          arrival.start_ns, alignment.own_uncertainty_ns(file, last_ns_).value_or(0));
-      const std::uint32_t host = alignment.host_of(file);
-      if (!first_ || latest_ns > first_->second) {
-        second_ = first_ && first_->first != host ? first_ : second_;
-        first_ = {host, latest_ns};
-      } else if (host != first_->first && (!second_ || latest_ns > second_->second)) {
-        second_ = {host, latest_ns};
-      }
-    }
-  }
-
-  std::int64_t of(std::uint32_t file) const {
-    const auto& other = first_->first != alignment_.host_of(file) ? first_ : second_;
-    const std::int64_t own_ns = alignment_.own_uncertainty_ns(file, last_ns_).value_or(0);
-    return other ? std::max(last_ns_, add_saturating(other->second, own_ns)) : last_ns_;
-  }
-
- private:
-  using HostTime = std::pair<std::uint32_t, std::int64_t>;
-  const align::Alignment& alignment_;
-  std::int64_t last_ns_;
-  std::optional<HostTime> first_;   // the latest of all hosts
-  std::optional<HostTime> second_;  // of all but that one
-};
-
-void add_waiting(const model::Traces& traces, const match::Matches& matches,
-                 const align::Alignment& alignment, const match::MatchedOperation& operation,
-                 const GlobalRanks& who, Overlap& result) {
-  const bool has_all =
-      match::ranks_seen(matches, operation) >= match::ranks_expected(matches, operation);
-  const auto timing = has_all ? timing_of(traces, matches, alignment, operation) : std::nullopt;
-  if (!timing || !timing->has_ends || timing->is_impossible || !timing->uncertainty_ns) {
-    std::optional<std::uint32_t> before;
-    for (const match::Part& part : match::parts_of(matches, operation)) {
-      if (part.member != before) {
-        ++result.ranks[who.of(operation.communicator, part.member)].waiting_unknown;
-      }
-      before = part.member;
-    }
-    return;
-  }
-  const std::int64_t last_ns = timing->last_start_ns();
-  const std::uint32_t last_file = matches.parts[timing->arrivals.back().part].file;
-  const LatestEnd latest(matches, alignment, *timing);
-  for (const Arrival& arrival : timing->arrivals) {
-    const match::Part& part = matches.parts[arrival.part];
-    RankOverlap& rank = result.ranks[who.of(operation.communicator, part.member)];
-    const std::int64_t waited_ns = last_ns - arrival.start_ns;
-    const std::int64_t less_ns =
-        std::min(waited_ns, alignment.uncertainty_ns(part.file, last_file, last_ns).value_or(0));
-    const std::int64_t more_ns = subtract_saturating(latest.of(part.file), last_ns);
-    ++rank.waiting_known;
-    rank.waiting_ns = add_saturating(rank.waiting_ns, waited_ns);
-    rank.waiting_uncertainty_ns = add_saturating(
-        rank.waiting_uncertainty_ns, add_saturating(std::max(less_ns, more_ns), kStampNoise_ns));
-  }
+void add_waiting(const facts::RankTimes& row, RankOverlap& rank) {
+  rank.waiting_ns = add_saturating(rank.waiting_ns, row.best_wait_ns);
+  rank.waiting_least_ns = add_saturating(rank.waiting_least_ns, row.wait.least_ns);
+  rank.waiting_most_ns = add_saturating(rank.waiting_most_ns, row.wait.most_ns);
 }
 
 }  // namespace
 
-Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
-                     const align::Alignment& alignment) {
+Overlap find_overlap(const facts::Facts& facts) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
   const GlobalRanks who(traces, matches);
   Overlap result;
   std::vector<std::vector<Edge>> edges(who.all().size());
@@ -135,9 +75,10 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
     made.label = rank.label;
     made.host = traces.files[rank.file].process.host;
   }
-  for (const match::MatchedOperation& operation : matches.operations) {
-    for (std::uint32_t i = 0; i < operation.part_count; ++i) {
-      const match::Part& part = matches.parts[operation.first_part + i];
+  std::vector<facts::RankTimes> rows;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& operation = matches.operations[i];
+    for (const match::Part& part : match::parts_of(matches, operation)) {
       const model::Operation& one = match::operation_of(traces, part);
       const std::uint32_t number = who.of(operation.communicator, part.member);
       RankOverlap& rank = result.ranks[number];
@@ -146,16 +87,21 @@ Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
         ++rank.without_times;
         continue;
       }
-      const std::int64_t start_ns = alignment.to_common_ns(part.file, *one.start_ns);
-      // On the common clock, rounding may turn the shortest around.
-      const std::int64_t end_ns =
-          std::max(start_ns, alignment.to_common_ns(part.file, *one.end_ns));
-      rank.summed_ns = add_saturating(rank.summed_ns, subtract_saturating(end_ns, start_ns));
+      const std::int64_t start_ns = facts.alignment().to_common_ns(part.file, *one.start_ns);
+      const std::int64_t duration_ns =
+          std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0);
+      rank.summed_ns = add_saturating(rank.summed_ns, duration_ns);
       edges[number].push_back({start_ns, 1, operation.communicator});
-      edges[number].push_back({end_ns, -1, operation.communicator});
+      edges[number].push_back({add_saturating(start_ns, duration_ns), -1, operation.communicator});
     }
-    if (is_synchronising(traces, operation) && match::ranks_expected(matches, operation) > 1) {
-      add_waiting(traces, matches, alignment, operation, who, result);
+    facts.ranks_of(i, rows);
+    for (const facts::RankTimes& row : rows) {
+      RankOverlap& rank = result.ranks[who.of(operation.communicator, row.member)];
+      if (facts.operations()[i].is_impossible) {
+        ++rank.waiting_unknown;
+      } else if (row.has_execution) {
+        add_waiting(row, rank);
+      }
     }
   }
   Pairs pairs;

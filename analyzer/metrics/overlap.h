@@ -12,9 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
 
 namespace ringside::metrics {
 
@@ -28,12 +26,14 @@ struct RankOverlap {
   std::int64_t busy_ns = 0;         // in which at least one operation ran
   std::int64_t summed_ns = 0;       // of all operations, overlap counted for each
   std::int64_t together_ns = 0;     // in which operations of two or more communicators ran
-  /// Of synchronising collectives, for the last rank to come, by the middle of what the clocks
-  /// leave open; and by how much that may be wrong, if all clocks and stamps err the same way.
+  /// For other ranks, within its operations: the best guess, and what it is at least and at most.
   std::int64_t waiting_ns = 0;
-  std::int64_t waiting_uncertainty_ns = 0;
-  std::uint64_t waiting_known = 0;    // in so many operations
-  std::uint64_t waiting_unknown = 0;  // not recorded on all ranks, unknown clocks, absurd times
+  std::int64_t waiting_least_ns = 0;
+  std::int64_t waiting_most_ns = 0;
+  std::uint64_t waiting_unknown = 0;  // operations whose times contradict each other
+
+  /// Whether no more is open than half of the time in which it communicates.
+  bool knows_waiting() const { return waiting_most_ns - waiting_least_ns <= busy_ns / 2; }
 };
 
 struct PairOverlap {
@@ -48,8 +48,7 @@ struct Overlap {
   std::map<std::uint32_t, std::int64_t> of_communicator;  // busy time, over all ranks
 };
 
-Overlap find_overlap(const model::Traces& traces, const match::Matches& matches,
-                     const align::Alignment& alignment);
+Overlap find_overlap(const facts::Facts& facts);
 
 }  // namespace ringside::metrics
 

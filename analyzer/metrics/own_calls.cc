@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/metrics/saturating.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -115,6 +115,32 @@ std::vector<std::optional<std::int64_t>> median_pauses(const std::vector<OwnCall
   return medians_ns;
 }
 
+// A short block that comes many times in a longer one is a loop of it, as over the layers of a
+// model, if there is a pause before the longer one only. If the pauses are alike, the short block
+// is what repeats, and what the longer one has beside it comes now and then.
+void prefer_shorter(const std::vector<OwnCall>& calls, const Symbols& symbols, Periods& periods) {
+  constexpr double kMostOfAll = 0.9;
+  constexpr std::size_t kManyTurns = 8;
+  for (std::size_t i = 0; periods.chosen && i < *periods.chosen; ++i) {
+    const Symbols& longer = periods.seen[*periods.chosen].block;
+    const Period& shorter = periods.seen[i];
+    if (shorter.block.size() < 2 || shorter.coverage < kMostOfAll ||
+        longer.size() <= kManyTurns * shorter.block.size()) {
+      continue;
+    }
+    const Symbols begun = begin_after_pause(calls, symbols, longer);
+    const auto pauses_ns = median_pauses(calls, symbols, begun);
+    std::int64_t others_ns = 0;
+    for (const Turn& turn : find_turns(begun, begin_after_pause(calls, symbols, shorter.block))) {
+      others_ns =
+          turn.begin == 0 ? others_ns : std::max(others_ns, pauses_ns[turn.begin].value_or(0));
+    }
+    if (pauses_ns.front().value_or(0) / 2 <= others_ns) {
+      periods.chosen = i;
+    }
+  }
+}
+
 Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
                      const std::vector<OwnCall>& calls, const IterationScope& scope,
                      std::size_t length) {
@@ -123,6 +149,9 @@ Repetition try_scope(const model::Traces& traces, const match::Matches& matches,
   tried.calls = calls_in(matches, calls, scope.communicator);
   tried.symbols = symbols_of(traces, matches, tried.calls, scope);
   tried.periods = search(tried.symbols, scope, length);
+  if (length == 0) {
+    prefer_shorter(tried.calls, tried.symbols, tried.periods);
+  }
   return tried;
 }
 

@@ -2,56 +2,84 @@
 #include "analyzer/metrics/row_times.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "analyzer/metrics/percentile.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
 
 namespace ringside::metrics {
-namespace {
 
-// Of a time, as a part of it: more uncertainty would be seen in a bandwidth.
-constexpr std::int64_t kTolerance = 10;
-
-}  // namespace
-
-std::optional<Distribution> distribution_of(std::vector<std::int64_t>& durations_ns) {
-  if (durations_ns.empty()) {
-    return std::nullopt;
-  }
-  std::sort(durations_ns.begin(), durations_ns.end());
-  return Distribution{durations_ns.front(), median(durations_ns), percentile(durations_ns, 90),
-                      percentile(durations_ns, 99), durations_ns.back()};
+void RowTimes::Bounds::add(const facts::Interval& interval, std::int64_t best) {
+  least_ns.push_back(interval.least_ns);
+  best_ns.push_back(best);
+  most_ns.push_back(interval.most_ns);
 }
 
-RowTimes::Taken RowTimes::add(const model::Traces& traces, const match::Matches& matches,
-                              const align::Alignment& alignment,
-                              const match::MatchedOperation& operation, std::int64_t least_ns) {
-  const bool has_all =
-      match::ranks_seen(matches, operation) >= match::ranks_expected(matches, operation);
-  const auto timing = timing_of(traces, matches, alignment, operation);
-  if (timing && timing->is_impossible) {
-    return Taken::kExcluded;
+// What is said of durations, each as a Figure that has it in one place.
+struct RowTimes::Quantiles {
+  double min = 0;
+  double median = 0;
+  double p90 = 0;
+  double p99 = 0;
+  double max = 0;
+};
+
+RowTimes::Quantiles RowTimes::quantiles_of(std::vector<std::int64_t> values_ns) {
+  std::sort(values_ns.begin(), values_ns.end());
+  return {static_cast<double>(values_ns.front()), metrics::median(values_ns),
+          static_cast<double>(percentile(values_ns, 90)),
+          static_cast<double>(percentile(values_ns, 99)), static_cast<double>(values_ns.back())};
+}
+
+// A quantile does not fall when a duration grows. So those of all the least and of all the most
+// bound the true one.
+Spread RowTimes::spread_of(const Quantiles& least, const Quantiles& best, const Quantiles& most) {
+  const auto figure = [&](double Quantiles::*which) {
+    return Figure{least.*which, best.*which, most.*which};
+  };
+  return {figure(&Quantiles::min), figure(&Quantiles::median), figure(&Quantiles::p90),
+          figure(&Quantiles::p99), figure(&Quantiles::max)};
+}
+
+std::optional<Spread> RowTimes::spread_of(const Bounds& bounds) {
+  if (bounds.least_ns.empty()) {
+    return std::nullopt;
   }
-  if (timing && timing->has_ends) {
-    for (const Arrival& arrival : timing->arrivals) {
-      wall_ns_.push_back(
-          std::max<std::int64_t>(subtract_saturating(*arrival.end_ns, arrival.start_ns), 0));
+  return spread_of(quantiles_of(bounds.least_ns), quantiles_of(bounds.best_ns),
+                   quantiles_of(bounds.most_ns));
+}
+
+void RowTimes::add(const facts::OperationFacts& operation,
+                   const std::vector<facts::RankTimes>& rows) {
+  if (operation.busy) {
+    busy_.add(*operation.busy, operation.best_busy_ns);
+  }
+  for (const facts::RankTimes& rank : rows) {
+    if (rank.has_execution) {
+      wall_ns_.push_back(rank.wall_ns());
+      wait_.add(rank.wait, rank.best_wait_ns);
     }
-  } else {
-    wall_ns_.push_back(least_ns);
   }
-  if (!has_all || !timing || !timing->has_ends || !timing->uncertainty_ns ||
-      timing->busy_ns() < 0 || *timing->uncertainty_ns > timing->busy_ns() / kTolerance) {
-    busy_ns_.push_back(least_ns);
-    // A rank alone has nobody to wait for, and no other clock.
-    return timing || !has_all ? Taken::kLeast : Taken::kBusy;
+}
+
+void RowTimes::add_queued(std::int64_t duration_ns) {
+  busy_.add({duration_ns, duration_ns}, duration_ns);
+  wall_ns_.push_back(duration_ns);
+}
+
+std::optional<Spread> RowTimes::busy() const {
+  return spread_of(busy_);
+}
+
+std::optional<Spread> RowTimes::wall() const {
+  if (wall_ns_.empty()) {
+    return std::nullopt;
   }
-  busy_ns_.push_back(timing->busy_ns());
-  for (const Arrival& arrival : timing->arrivals) {
-    wait_ns_.push_back(timing->last_start_ns() - arrival.start_ns);
-  }
-  return Taken::kBusy;
+  const Quantiles exact = quantiles_of(wall_ns_);
+  return spread_of(exact, exact, exact);
+}
+
+std::optional<Spread> RowTimes::wait() const {
+  return spread_of(wait_);
 }
 
 }  // namespace ringside::metrics

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The times of the operations of one row: what the network did, and what the application saw.
+// The times of the operations of one row: what the network did, and what the application saw. Each
+// is an interval, because clocks and stamps leave something open.
 #ifndef RINGSIDE_ANALYZER_METRICS_ROW_TIMES_H
 #define RINGSIDE_ANALYZER_METRICS_ROW_TIMES_H
 
@@ -8,53 +9,67 @@
 #include <optional>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
 
 namespace ringside::metrics {
 
-/// Of some durations; percentiles are nearest-rank, the median is the middle or the mean of two.
-struct Distribution {
-  std::int64_t min_ns = 0;
-  double median_ns = 0;
-  std::int64_t p90_ns = 0;
-  std::int64_t p99_ns = 0;
-  std::int64_t max_ns = 0;
+/// A figure that is known to lie between two others. The best guess is what is shown.
+struct Figure {
+  double least = 0;
+  double best = 0;
+  double most = 0;
+
+  /// The interval is wider than a tenth of the figure: it is marked.
+  bool is_vague() const { return most - least > best / 10; }
+  /// The interval spans no more than a factor of two: the figure may be shown.
+  bool is_known() const { return most <= 2 * least; }
+  /// Nothing if it is not to be shown.
+  std::optional<double> shown() const { return is_known() ? std::optional(best) : std::nullopt; }
 };
 
-/// Nothing of no durations. Sorts them.
-std::optional<Distribution> distribution_of(std::vector<std::int64_t>& durations_ns);
+/// Of some durations, in ns; percentiles are nearest-rank, the median is the middle or the mean of
+/// two. Each is made from the least, the best guesses and the most of all durations.
+struct Spread {
+  Figure min;
+  Figure median;
+  Figure p90;
+  Figure p99;
+  Figure max;
+};
 
 /// Collects the times of operations of one kind.
 class RowTimes {
  public:
-  /// What happened to the operation's time.
-  enum class Taken : std::uint8_t {
-    kBusy,      // from the last start to the last end, on the common clock
-    kLeast,     // the least of the ranks' own durations: the clocks are not known well enough
-    kExcluded,  // its times contradict each other
-  };
+  /// Adds an operation. `rows` are its ranks.
+  void add(const facts::OperationFacts& operation, const std::vector<facts::RankTimes>& rows);
+  /// Adds an operation of which only a time in the proxy's queue is known.
+  void add_queued(std::int64_t duration_ns);
 
-  /// `least_ns`: the least of the ranks' own durations.
-  Taken add(const model::Traces& traces, const match::Matches& matches,
-            const align::Alignment& alignment, const match::MatchedOperation& operation,
-            std::int64_t least_ns);
-
-  /// The time of the operation that was added last; it was not excluded.
-  std::int64_t last_ns() const { return busy_ns_.back(); }
-
-  /// From the last start to the last end, or the least where that cannot be known.
-  std::optional<Distribution> busy() { return distribution_of(busy_ns_); }
+  /// How long the data took. Nothing if nothing bounds it in any operation.
+  std::optional<Spread> busy() const;
   /// Each rank's own start to its own end.
-  std::optional<Distribution> wall() { return distribution_of(wall_ns_); }
-  /// Each rank's own start to the last start: waiting for the others.
-  std::optional<Distribution> wait() { return distribution_of(wait_ns_); }
+  std::optional<Spread> wall() const;
+  /// What each rank waited for those that it needs.
+  std::optional<Spread> wait() const;
 
  private:
-  std::vector<std::int64_t> busy_ns_;
+  struct Bounds {
+    std::vector<std::int64_t> least_ns;
+    std::vector<std::int64_t> best_ns;
+    std::vector<std::int64_t> most_ns;
+
+    void add(const facts::Interval& interval, std::int64_t best);
+  };
+  struct Quantiles;
+
+  /// Of one value or more.
+  static Quantiles quantiles_of(std::vector<std::int64_t> values_ns);
+  static Spread spread_of(const Quantiles& least, const Quantiles& best, const Quantiles& most);
+  static std::optional<Spread> spread_of(const Bounds& bounds);
+
+  Bounds busy_;
   std::vector<std::int64_t> wall_ns_;
-  std::vector<std::int64_t> wait_ns_;
+  Bounds wait_;
 };
 
 }  // namespace ringside::metrics

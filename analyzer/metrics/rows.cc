@@ -10,11 +10,14 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/facts/groups.h"
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/ranges.h"
-#include "analyzer/metrics/saturating.h"
+#include "analyzer/metrics/group_rows.h"
+#include "analyzer/metrics/percentile.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -34,18 +37,20 @@ struct Key {
   std::string_view algorithm;
   std::string_view protocol;
   TimesFrom times_from = TimesFrom::kGpu;
+  bool is_grouped = false;
 
   auto tied() const {
-    return std::tie(communicator, range, function, bytes, datatype, algorithm, protocol,
-                    times_from);
+    return std::tie(communicator, range, function, bytes, datatype, algorithm, protocol, times_from,
+                    is_grouped);
   }
   bool operator<(const Key& other) const { return tied() < other.tied(); }
 };
 
-// An AlltoAllv and the time it took; 0 where that is not known.
+// An AlltoAllv and the time it took, if that is known.
 struct Sized {
   std::uint64_t bytes = 0;
-  std::int64_t time_ns = 0;
+  std::optional<facts::Interval> busy;
+  std::int64_t best_busy_ns = 0;
 };
 
 struct Collected {
@@ -56,7 +61,7 @@ struct Collected {
 
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
 // never looks unfinished.
-bool is_finished(const model::Operation& operation) {
+bool is_finished(const model::Execution& operation) {
   return !operation.in_flight &&
          (operation.state == State::kCompleted ||
           (operation.state == State::kEnqueued && operation.times_from == TimesFrom::kEnqueue));
@@ -66,8 +71,9 @@ bool is_finished(const model::Operation& operation) {
 struct Joined {
   bool is_finished = true;
   State state = State::kCompleted;
-  TimesFrom times_from = TimesFrom::kGpu;
-  bool is_rejected = false;  // stamps of a GPU's channel were left out
+  TimesFrom times_from = TimesFrom::kGpu;  // the weakest
+  std::optional<TimesFrom> ran_by;         // the weakest of those that were seen to run
+  bool is_rejected = false;                // stamps of a GPU's channel were left out
   std::int64_t least_duration_ns = std::numeric_limits<std::int64_t>::max();
   std::optional<std::uint64_t> bytes;
 };
@@ -75,11 +81,14 @@ struct Joined {
 Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
   Joined joined;
   for (const match::Part& part : parts) {
-    const model::Operation& operation = match::operation_of(traces, part);
+    const model::Execution operation = match::execution_of(traces, part);
     joined.is_rejected = joined.is_rejected || operation.gpu_rejected > 0;
     joined.is_finished = joined.is_finished && is_finished(operation);
     joined.state = std::max(joined.state, operation.state);
     joined.times_from = std::max(joined.times_from, operation.times_from);
+    if (facts::ran_to_its_end(operation)) {
+      joined.ran_by = std::max(joined.ran_by.value_or(operation.times_from), operation.times_from);
+    }
     if (!joined.bytes) {
       joined.bytes = operation.bytes;
     }
@@ -89,32 +98,6 @@ Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
     }
   }
   return joined;
-}
-
-// In a group a rank has several parts: its time is from the first start to the last end of these.
-// Who only gives to a root, or only gets from it, is done before the others: there the root's
-// counts.
-std::int64_t duration_of_group(const model::Traces& traces, match::Pattern pattern,
-                               std::span<const match::Part> parts) {
-  const bool has_root = pattern == match::Pattern::kGather || pattern == match::Pattern::kScatter;
-  std::int64_t duration_ns = std::numeric_limits<std::int64_t>::max();
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < parts.size();) {
-    const std::size_t first = i;
-    std::int64_t start_ns = std::numeric_limits<std::int64_t>::max();
-    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
-    for (; i < parts.size() && parts[i].member == parts[first].member; ++i) {
-      const model::Operation& operation = match::operation_of(traces, parts[i]);
-      start_ns = std::min(start_ns, operation.start_ns.value_or(start_ns));
-      end_ns = std::max(end_ns, operation.end_ns.value_or(end_ns));
-    }
-    if (start_ns <= end_ns && (!has_root || i - first > most)) {
-      most = i - first;
-      const std::int64_t here_ns = subtract_saturating(end_ns, start_ns);
-      duration_ns = has_root ? here_ns : std::min(duration_ns, here_ns);
-    }
-  }
-  return duration_ns;
 }
 
 void sum_up_sizes(const std::vector<Sized>& sized, Row& row) {
@@ -132,24 +115,47 @@ void sum_up_sizes(const std::vector<Sized>& sized, Row& row) {
   row.bytes_max = sizes_bytes.back();
 }
 
+using Which = std::optional<double> Bandwidth::*;
+
+// The longest time makes the least bandwidth. A time that may be 0 leaves the most open.
+std::optional<Figure> bandwidth_figure(std::string_view function, std::uint64_t bytes,
+                                       std::uint32_t ranks, const Figure& time_ns, Which which) {
+  const auto least = bandwidth(function, bytes, ranks, time_ns.most).*which;
+  const auto best = bandwidth(function, bytes, ranks, time_ns.best).*which;
+  const auto most = bandwidth(function, bytes, ranks, time_ns.least).*which;
+  if (!least) {
+    return std::nullopt;
+  }
+  constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+  return Figure{*least, best.value_or(kNoLimit), most.value_or(kNoLimit)};
+}
+
 // The median over operations of each one's own bandwidth: a time says nothing without its size.
-Bandwidth median_bandwidth(std::string_view function, const std::vector<Sized>& sized,
-                           std::uint32_t ranks) {
-  const auto median_of = [&](std::optional<double> Bandwidth::*figure) {
-    std::vector<double> values;
-    for (const Sized& one : sized) {
-      const auto value =
-          bandwidth(function, one.bytes, ranks, static_cast<double>(one.time_ns)).*figure;
-      if (value) {
-        values.push_back(*value);
-      }
+std::optional<Figure> median_bandwidth(std::string_view function, const std::vector<Sized>& sized,
+                                       std::uint32_t ranks, Which which) {
+  std::vector<double> least;
+  std::vector<double> best;
+  std::vector<double> most;
+  for (const Sized& one : sized) {
+    if (!one.busy) {
+      continue;
     }
-    std::sort(values.begin(), values.end());
-    return values.empty()
-               ? std::nullopt
-               : std::optional((values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2);
-  };
-  return {median_of(&Bandwidth::algbw_gb_s), median_of(&Bandwidth::busbw_gb_s)};
+    const Figure time_ns{static_cast<double>(one.busy->least_ns),
+                         static_cast<double>(one.best_busy_ns),
+                         static_cast<double>(one.busy->most_ns)};
+    if (const auto figure = bandwidth_figure(function, one.bytes, ranks, time_ns, which)) {
+      least.push_back(figure->least);
+      best.push_back(figure->best);
+      most.push_back(figure->most);
+    }
+  }
+  if (least.empty()) {
+    return std::nullopt;
+  }
+  std::sort(least.begin(), least.end());
+  std::sort(best.begin(), best.end());
+  std::sort(most.begin(), most.end());
+  return Figure{median(least), median(best), median(most)};
 }
 
 // How many operations one that was kept stands for.
@@ -163,29 +169,53 @@ double weight_of(const model::Sampling& sampling, const model::Operation& operat
 
 class Summer {
  public:
-  Summer(const model::Traces& traces, const match::Matches& matches,
-         const align::Alignment& alignment, bool by_range)
-      : traces_(traces),
-        matches_(matches),
-        alignment_(alignment),
-        result_(matches.communicators.size()) {
+  Summer(const facts::Facts& facts, bool by_range)
+      : facts_(facts),
+        traces_(facts.traces()),
+        matches_(facts.matches()),
+        judgements_(facts.judgements()),
+        result_(matches_.communicators.size()) {
     if (by_range) {
-      ranges_.emplace(traces);
+      ranges_.emplace(traces_);
     }
   }
 
   std::vector<CommunicatorRows> sum() {
-    judgements_ = match::judge_all(traces_, matches_);
+    is_grouped_.resize(judgements_.size());
+    GroupRows group_rows(facts_);
+    for (const auto& group : facts::find_groups(traces_, matches_)) {
+      add_group(group, group_rows);
+    }
     for (std::size_t i = 0; i < judgements_.size(); ++i) {
       add(i);
     }
     for (auto& [key, collected] : collected_) {
       result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
     }
+    group_rows.finish(result_);
     return std::move(result_);
   }
 
  private:
+  // A group of which one member has no row is not told of as a whole.
+  void add_group(const std::vector<std::uint32_t>& group, GroupRows& group_rows) {
+    const bool is_whole = std::all_of(group.begin(), group.end(), [&](std::uint32_t i) {
+      return !match::disagrees(judgements_[i]) &&
+             join(traces_, match::parts_of(matches_, matches_.operations[i])).is_finished;
+    });
+    for (const std::uint32_t i : group) {
+      is_grouped_[i] = true;
+    }
+    if (is_whole) {
+      group_rows.add(group, range_of(matches_.operations[group.front()]));
+    }
+  }
+
+  std::string range_of(const match::MatchedOperation& operation) {
+    return ranges_ ? std::string(ranges_->text(ranges_->of(traces_, matches_, operation)))
+                   : std::string();
+  }
+
   void add(std::size_t index) {
     const match::MatchedOperation& operation = matches_.operations[index];
     const match::Judgement& judgement = judgements_[index];
@@ -199,13 +229,11 @@ class Summer {
     Joined joined = join(traces_, match::parts_of(matches_, operation));
     if (operation.way == match::Way::kGroup) {
       joined.bytes = match::group_bytes(traces_, matches_, operation);
-      joined.least_duration_ns =
-          duration_of_group(traces_, operation.pattern, match::parts_of(matches_, operation));
     }
     if (!joined.is_finished) {
       ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
     } else if (!match::disagrees(judgement)) {
-      add_to_row(operation, joined);
+      add_to_row(index, joined);
     }
   }
 
@@ -227,20 +255,21 @@ class Summer {
     communicator.examples.push_back(match::describe(traces_, matches_, judgements_, index));
   }
 
-  void add_to_row(const match::MatchedOperation& operation, const Joined& joined) {
+  void add_to_row(std::size_t index, const Joined& joined) {
+    const match::MatchedOperation& operation = matches_.operations[index];
     const match::Part& part = matches_.parts[operation.first_part];
     const model::Operation& first = match::operation_of(traces_, part);
     const std::string_view function = function_of(traces_, operation);
     const bool has_any_size = operation.pattern == match::Pattern::kAlltoAllv;
-    const Key key{
-        operation.communicator,
-        ranges_ ? ranges_->text(ranges_->of(traces_, matches_, operation)) : std::string(),
-        function,
-        has_any_size ? std::nullopt : joined.bytes,
-        traces_.names.text(first.datatype),
-        traces_.names.text(first.algo),
-        traces_.names.text(first.proto),
-        joined.times_from};
+    const Key key{operation.communicator,
+                  range_of(operation),
+                  function,
+                  has_any_size ? std::nullopt : joined.bytes,
+                  traces_.names.text(first.datatype),
+                  traces_.names.text(first.algo),
+                  traces_.names.text(first.proto),
+                  joined.ran_by.value_or(joined.times_from),
+                  is_grouped_[index]};
     auto& [row, times, sized] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
@@ -254,16 +283,24 @@ class Summer {
     row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined.is_rejected ? 1 : 0;
-    std::int64_t time_ns = 0;
-    if (joined.times_from != TimesFrom::kEnqueue) {
-      const auto taken =
-          times.add(traces_, matches_, alignment_, operation, joined.least_duration_ns);
-      row.by_least += taken == RowTimes::Taken::kLeast ? 1 : 0;
-      row.excluded += taken == RowTimes::Taken::kExcluded ? 1 : 0;
-      time_ns = taken == RowTimes::Taken::kExcluded ? 0 : times.last_ns();
+    const facts::OperationFacts& facts = facts_.operations()[index];
+    row.is_grouped = key.is_grouped;
+    if (key.is_grouped) {
+      return;  // the group has its times
+    }
+    if (facts.is_impossible) {
+      ++row.excluded;
+    } else if (facts.ranks_timed > 0) {
+      facts_.ranks_of(index, ranks_);
+      times.add(facts, ranks_);
+      row.on_some_ranks += facts.ranks_timed < expected ? 1 : 0;
+      row.unbounded += facts.busy ? 0 : 1;
+    } else if (joined.times_from == TimesFrom::kProxyQueue && joined.least_duration_ns >= 0) {
+      times.add_queued(joined.least_duration_ns);
     }
     if (has_any_size && joined.bytes) {
-      sized.push_back({*joined.bytes, time_ns});
+      sized.push_back(
+          {*joined.bytes, facts.is_impossible ? std::nullopt : facts.busy, facts.best_busy_ns});
     }
   }
 
@@ -287,20 +324,26 @@ class Summer {
       const bool is_alone =
           matches_.communicators[key.communicator].identity == match::Identity::kAlone;
       const std::uint32_t ranks = is_alone ? 1 : row.ranks;
-      row.bandwidth = collected.sized.empty()
-                          ? bandwidth(row.function, *row.bytes, ranks, row.busy->median_ns)
-                          : median_bandwidth(row.function, collected.sized, ranks);
+      const auto figure = [&](Which which) {
+        return collected.sized.empty()
+                   ? bandwidth_figure(row.function, *row.bytes, ranks, row.busy->median, which)
+                   : median_bandwidth(row.function, collected.sized, ranks, which);
+      };
+      row.algbw_gb_s = figure(&Bandwidth::algbw_gb_s);
+      row.busbw_gb_s = figure(&Bandwidth::busbw_gb_s);
       row.algbw_inferred = row.ranks_inferred && size_depends_on_ranks(row.function);
       row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
     }
     return row;
   }
 
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
-  const align::Alignment& alignment_;
+  const std::vector<match::Judgement>& judgements_;
   std::optional<match::Ranges> ranges_;
-  std::vector<match::Judgement> judgements_;
+  std::vector<bool> is_grouped_;         // by operation
+  std::vector<facts::RankTimes> ranks_;  // of one operation
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
 };
@@ -317,14 +360,8 @@ std::string_view function_of(const model::Traces& traces,
                                             : kSendRecv;
 }
 
-bool least_flatters(std::string_view function) {
-  return function == "Broadcast" || function == "Reduce" || function == "Gather" ||
-         function == "Scatter";
-}
-
-std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment, bool by_range) {
-  return Summer(traces, matches, alignment, by_range).sum();
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, bool by_range) {
+  return Summer(facts, by_range).sum();
 }
 
 }  // namespace ringside::metrics

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/bandwidth.h"
@@ -33,27 +33,44 @@ struct Row {
   std::string datatype;
   std::string algorithm;
   std::string protocol;
-  model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // the weakest of the ranks' sources
+  /// The weakest source of the ranks that were seen to run it; where none was, of all.
+  model::TimesFrom times_from = model::TimesFrom::kEnqueue;
 
+  bool is_group = false;    // collectives that were called together; bytes are those of all
+  bool is_grouped = false;  // they are members of such groups, which have their times
   std::uint64_t count = 0;
   /// How many there are to be thought of for these, in sampled traces; else `count`.
   double count_scaled = 0;
   bool is_sampled = false;
-  std::uint64_t partial = 0;       // of them, those not recorded on all ranks
-  std::uint32_t ranks = 0;         // that take part
-  std::uint32_t ranks_seen = 0;    // the least number that recorded one of the operations
-  bool ranks_inferred = false;     // `ranks` is from the ranks seen, there may be more
-  std::uint64_t by_least = 0;      // whose time is the least of the ranks' own (RowTimes)
-  std::uint64_t excluded = 0;      // whose times contradict each other: they count in no time
-  std::uint64_t gpu_rejected = 0;  // of them, those where NCCL's stamps of a channel were left out
-  std::optional<Distribution> busy;  // these are absent where no execution was seen
-  std::optional<Distribution> wall;
-  std::optional<Distribution> wait;  // absent where the clocks are not known well enough
+  std::uint64_t partial = 0;        // of them, those not recorded on all ranks
+  std::uint32_t ranks = 0;          // that take part
+  std::uint32_t ranks_seen = 0;     // the least number that recorded one of the operations
+  bool ranks_inferred = false;      // `ranks` is from the ranks seen, there may be more
+  std::uint64_t on_some_ranks = 0;  // of which not every rank was seen to run them
+  std::uint64_t unbounded = 0;      // which were seen to run, but nothing bounds how long it took
+  std::uint64_t excluded = 0;       // whose times contradict each other: they count in no time
+  std::uint64_t gpu_rejected = 0;   // of them, those where NCCL's stamps of a channel were left out
+  std::optional<Spread> busy;       // these are absent where no execution was seen
+  std::optional<Spread> wall;
+  std::optional<Spread> wait;
   /// Of the median busy time; of AlltoAllv the median of each operation's own. Empty for
   /// proxy_queue and enqueue.
-  Bandwidth bandwidth;
+  std::optional<Figure> algbw_gb_s;
+  std::optional<Figure> busbw_gb_s;
   bool algbw_inferred = false;  // depends on an inferred number of ranks
   bool busbw_inferred = false;
+
+  /// A rank that was not seen to run may have come last: then the data took less time than the
+  /// ranks that were seen say, by any amount. What they say is shown all the same, marked.
+  bool is_least_open() const { return on_some_ranks > 0; }
+
+  /// How wide the interval of the median wait is, as a part of the median wall time. A wait may be
+  /// 0, so its interval says nothing beside itself.
+  double wait_openness() const {
+    return wait->median.most > wait->median.least
+               ? (wait->median.most - wait->median.least) / wall->median.best
+               : 0;
+  }
 };
 
 /// All of one communicator.
@@ -70,15 +87,10 @@ struct CommunicatorRows {
 /// What the operation is listed as: its function, "SendRecv" for a pair, the pattern of a group.
 std::string_view function_of(const model::Traces& traces, const match::MatchedOperation& operation);
 
-/// Whether the least of the ranks' own durations says too little of the function: a rank may be
-/// done with its part long before the others.
-bool least_flatters(std::string_view function);
-
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
 /// disagree, and those not seen to finish, are counted and not in any row. `by_range`: operations
 /// of a row were called in the same range, too, and rows are sorted by it first.
-std::vector<CommunicatorRows> make_rows(const model::Traces& traces, const match::Matches& matches,
-                                        const align::Alignment& alignment, bool by_range = false);
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, bool by_range = false);
 
 }  // namespace ringside::metrics
 

@@ -9,46 +9,49 @@
 namespace ringside::metrics {
 namespace {
 
-template <typename T>
-double two_sided(const std::vector<T>& a, const std::vector<T>& b) {
-  const auto count_a = static_cast<double>(a.size());
-  const auto count_b = static_cast<double>(b.size());
-  const double count = count_a + count_b;
-  double ranks_of_a = 0;
-  double ties = 0;
-  double below = 0;  // values that are less than those looked at
-  for (std::size_t i = 0, j = 0; i < a.size() || j < b.size();) {
-    const T value = j == b.size() || (i < a.size() && a[i] < b[j]) ? a[i] : b[j];
-    const std::size_t first_i = i;
-    const std::size_t first_j = j;
-    while (i < a.size() && a[i] == value) {
-      ++i;
+// The regularised incomplete beta function by its continued fraction (Lentz's way), which converges
+// fast for x below (a + 1) / (a + b + 2).
+double beta_fraction(double a, double b, double x) {
+  constexpr double kTiny = 1e-300;
+  constexpr double kPrecision = 1e-14;
+  const auto kept = [](double value) { return std::abs(value) < kTiny ? kTiny : value; };
+  double c = 1;
+  double d = 1 / kept(1 - (a + b) * x / (a + 1));
+  double result = d;
+  for (int i = 1; i <= 500; ++i) {
+    const double m = i;
+    const double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    d = 1 / kept(1 + even * d);
+    c = kept(1 + even / c);
+    result *= d * c;
+    const double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+    d = 1 / kept(1 + odd * d);
+    c = kept(1 + odd / c);
+    result *= d * c;
+    if (std::abs(d * c - 1) < kPrecision) {
+      break;
     }
-    while (j < b.size() && b[j] == value) {
-      ++j;
-    }
-    const auto equal = static_cast<double>(i - first_i + j - first_j);
-    ranks_of_a += static_cast<double>(i - first_i) * (below + (equal + 1) / 2);
-    ties += equal * equal * equal - equal;
-    below += equal;
   }
-  const double u = ranks_of_a - count_a * (count_a + 1) / 2;
-  const double variance = count_a * count_b / 12 * (count + 1 - ties / (count * (count - 1)));
-  if (!(variance > 0)) {
+  return std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) + a * std::log(x) +
+                  b * std::log1p(-x)) *
+         result / a;
+}
+
+double incomplete_beta(double a, double b, double x) {
+  if (!(x > 0)) {
+    return 0;
+  }
+  if (x >= 1) {
     return 1;
   }
-  const double distance = std::max(0.0, std::abs(u - count_a * count_b / 2) - 0.5);
-  return std::erfc(distance / std::sqrt(2 * variance));
+  return x < (a + 1) / (a + b + 2) ? beta_fraction(a, b, x) : 1 - beta_fraction(b, a, 1 - x);
 }
 
 }  // namespace
 
-double mann_whitney(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b) {
-  return two_sided(a, b);
-}
-
-double mann_whitney_of_rates(const std::vector<double>& a, const std::vector<double>& b) {
-  return two_sided(a, b);
+double student_upper_tail(double t, double freedom) {
+  const double both = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + t * t));
+  return t > 0 ? both / 2 : 1 - both / 2;
 }
 
 std::vector<double> holm(const std::vector<double>& probabilities) {

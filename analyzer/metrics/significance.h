@@ -9,10 +9,9 @@
 
 namespace ringside::metrics {
 
-/// The two-sided probability of Mann and Whitney's U by the normal approximation, with correction
-/// for ties and for continuity. Both are ascending and not empty. 1 where all values are equal.
-double mann_whitney(const std::vector<std::int64_t>& a, const std::vector<std::int64_t>& b);
-double mann_whitney_of_rates(const std::vector<double>& a, const std::vector<double>& b);
+/// The probability that Student's t with so many degrees of freedom (above 0, not always whole)
+/// exceeds `t`.
+double student_upper_tail(double t, double freedom);
 
 /// Holm's correction: the probabilities, raised so that all together are wrong no more often than
 /// each said alone. At most 1.

@@ -10,8 +10,7 @@
 
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/own_calls.h"
-#include "analyzer/metrics/saturating.h"
-#include "analyzer/metrics/timing.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
@@ -20,7 +19,7 @@ namespace {
 struct Stages {
   std::int64_t call_ns = 0;
   std::int64_t start_ns = 0;
-  std::int64_t complete_ns = 0;  // the last rank had come
+  std::int64_t complete_ns = 0;  // it surely waited until then
   std::int64_t end_ns = 0;
 };
 
@@ -68,34 +67,6 @@ void sweep(const std::vector<Stages>& operations, RankShares& rank) {
   }
 }
 
-// The last rank to come, as far as the clocks tell.
-struct Last {
-  std::uint32_t file = 0;
-  std::int64_t start_ns = 0;
-};
-
-// Nothing where that cannot be told.
-std::optional<Last> last_of(const model::Traces& traces, const match::Matches& matches,
-                            const align::Alignment& alignment,
-                            const match::MatchedOperation& operation) {
-  if (match::ranks_seen(matches, operation) < match::ranks_expected(matches, operation)) {
-    return std::nullopt;
-  }
-  const auto timing = timing_of(traces, matches, alignment, operation);
-  if (!timing || !timing->has_ends || timing->is_impossible || !timing->uncertainty_ns) {
-    return std::nullopt;
-  }
-  return Last{matches.parts[timing->arrivals.back().part].file, timing->last_start_ns()};
-}
-
-// Until when a rank surely waited: whoever was last, it came no sooner.
-std::optional<std::int64_t> sure_until(const align::Alignment& alignment, std::uint32_t file,
-                                       const Last& last) {
-  const auto uncertainty_ns = alignment.uncertainty_ns(file, last.file, last.start_ns);
-  return uncertainty_ns ? std::optional(subtract_saturating(last.start_ns, *uncertainty_ns))
-                        : std::nullopt;
-}
-
 // "rank 9" before "rank 10"; what has no number behind all others.
 std::uint64_t number_of(std::string_view label) {
   std::uint64_t number = std::numeric_limits<std::uint64_t>::max();
@@ -108,8 +79,9 @@ std::uint64_t number_of(std::string_view label) {
 
 }  // namespace
 
-std::vector<RankShares> find_time_shares(const model::Traces& traces, const match::Matches& matches,
-                                         const align::Alignment& alignment) {
+std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
   const GlobalRanks who(traces, matches);
   std::vector<RankShares> ranks(who.all().size());
   std::vector<std::vector<Stages>> stages(ranks.size());
@@ -117,28 +89,37 @@ std::vector<RankShares> find_time_shares(const model::Traces& traces, const matc
     ranks[i].label = who.all()[i].label;
     ranks[i].host = traces.files[who.all()[i].file].process.host;
   }
-  for (const match::MatchedOperation& operation : matches.operations) {
-    const bool waits =
-        is_synchronising(traces, operation) && match::ranks_expected(matches, operation) > 1;
-    const auto last = waits ? last_of(traces, matches, alignment, operation) : std::nullopt;
-    for (const match::Part& part : match::parts_of(matches, operation)) {
-      const std::uint32_t number = who.of(operation.communicator, part.member);
-      RankShares& rank = ranks[number];
-      const model::Operation one = match::operation_of(traces, part);
-      ++rank.operations;
-      if (!ran_to_its_end(one)) {
+  std::vector<facts::RankTimes> rows;
+  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+    const match::MatchedOperation& operation = matches.operations[i];
+    const auto parts = match::parts_of(matches, operation);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      if (k == 0 || parts[k].member != parts[k - 1].member) {
+        RankShares& rank = ranks[who.of(operation.communicator, parts[k].member)];
+        ++rank.operations;
         ++rank.without_times;
+      }
+    }
+    if (facts.operations()[i].ranks_timed == 0 || facts.operations()[i].is_impossible) {
+      continue;
+    }
+    facts.ranks_of(i, rows);
+    for (const facts::RankTimes& row : rows) {
+      if (!row.has_execution) {
         continue;
       }
-      const auto complete_ns = last ? sure_until(alignment, part.file, *last) : std::nullopt;
-      rank.undivided += waits && !complete_ns ? 1 : 0;
-      Stages& made = stages[number].emplace_back();
-      made.start_ns = alignment.to_common_ns(part.file, *one.start_ns);
-      // On the common clock, rounding may turn the shortest around.
-      made.end_ns = std::max(made.start_ns, alignment.to_common_ns(part.file, *one.end_ns));
-      made.call_ns = std::min(made.start_ns, alignment.to_common_ns(part.file, *call_time(one)));
-      made.complete_ns =
-          std::clamp(complete_ns.value_or(made.start_ns), made.start_ns, made.end_ns);
+      const std::uint32_t number = who.of(operation.communicator, row.member);
+      RankShares& rank = ranks[number];
+      --rank.without_times;
+      // More than half of its time in the operation is open: nothing is said of its waiting.
+      const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
+      rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
+      rank.open_ns = add_saturating(rank.open_ns, open_ns);
+      const model::Operation one = match::operation_of(traces, matches.parts[row.part]);
+      const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
+      stages[number].push_back(
+          {subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0)),
+           row.arrival_ns, add_saturating(row.arrival_ns, row.wait.least_ns), row.end_ns});
     }
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {

@@ -9,9 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
 
 namespace ringside::metrics {
 
@@ -21,10 +19,11 @@ struct RankShares {
   std::string host;
   std::uint64_t operations = 0;
   std::uint64_t without_times = 0;  // of them, those whose execution is not known: in no share
-  std::uint64_t undivided = 0;      // that synchronise, and whose waiting cannot be told: transfer
+  std::uint64_t undivided = 0;      // whose waiting is open by more than half of their time
   std::int64_t span_ns = 0;         // from the first call to the last end
-  std::int64_t transfer_ns = 0;     // an operation ran, and all its ranks may have come
-  std::int64_t waiting_ns = 0;      // an operation ran, and surely a rank had not come yet
+  std::int64_t transfer_ns = 0;     // an operation ran, and it may have had all that it needs
+  std::int64_t waiting_ns = 0;      // an operation ran, and surely waited for another rank
+  std::int64_t open_ns = 0;         // of transfer_ns, so much may be waiting at most
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
 
@@ -33,8 +32,7 @@ struct RankShares {
 };
 
 /// Of each rank of the job that has operations, by number.
-std::vector<RankShares> find_time_shares(const model::Traces& traces, const match::Matches& matches,
-                                         const align::Alignment& alignment);
+std::vector<RankShares> find_time_shares(const facts::Facts& facts);
 
 }  // namespace ringside::metrics
 

@@ -180,6 +180,10 @@ void Operations::append(Operations&& other) {
   other = {};
 }
 
+std::optional<std::uint64_t> Operations::group(std::size_t index) const {
+  return unpack(row(index).group);
+}
+
 std::uint32_t Operations::context(std::size_t index) const {
   return shapes_[row(index).shape].context;
 }
@@ -187,6 +191,23 @@ std::uint32_t Operations::context(std::size_t index) const {
 std::int64_t Operations::call_ns(std::size_t index) const {
   const Row& row = this->row(index);
   return unpack(row.enqueue_start_ns).value_or(unpack(row.start_ns).value_or(0));
+}
+
+Execution Operations::execution(std::size_t index) const {
+  const Row& row = this->row(index);
+  const Shape& shape = shapes_[row.shape];
+  return {.context = shape.context,
+          .times_from = shape.times_from,
+          .state = shape.state,
+          .in_flight = shape.in_flight,
+          .gpu_polled = shape.gpu_polled,
+          .gpu_rejected = shape.gpu_rejected,
+          .bytes = unpack(shape.bytes),
+          .peer = unpack(shape.peer),
+          .enqueue_start_ns = unpack(row.enqueue_start_ns),
+          .enqueue_end_ns = enqueue_end_ns(index),
+          .start_ns = unpack(row.start_ns),
+          .end_ns = unpack(row.end_ns)};
 }
 
 Operation Operations::operator[](std::size_t index) const {

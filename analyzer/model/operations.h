@@ -51,10 +51,12 @@ class Operations {
   void append(Operations&& other);
 
   Operation operator[](std::size_t index) const;
+  Execution execution(std::size_t index) const;
   /// Parts of it, for what sorts many.
   std::uint32_t context(std::size_t index) const;
   std::int64_t call_ns(std::size_t index) const;
   std::uint64_t id(std::size_t index) const { return row(index).id; }
+  std::optional<std::uint64_t> group(std::size_t index) const;
 
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }

@@ -63,7 +63,8 @@ Table alignment_table(const align::Alignment& alignment) {
       row.insert(row.end(), {std::int64_t{0}, Cell(), 0.0, std::int64_t{0}, std::int64_t{0},
                              std::string("the reference")});
     } else if (host.is_bounded) {
-      row.insert(row.end(), {host.offset_ns, host.at_ns, host.drift_ppb, host.uncertainty_ns,
+      const Cell drift_ppb = host.drift_ppb ? Cell(*host.drift_ppb) : Cell();
+      row.insert(row.end(), {host.offset_ns, host.at_ns, drift_ppb, host.uncertainty_ns,
                              host.most_uncertainty_ns, host.set_by});
     } else {
       row.insert(row.end(), {Cell(), Cell(), Cell(), Cell(), Cell(),
@@ -88,11 +89,9 @@ std::vector<std::string> clock_notes(const align::Alignment& alignment) {
 std::vector<std::string> limits(const model::Traces& traces, const align::Alignment& alignment) {
   std::vector<std::string> notes = clock_notes(alignment);
   std::size_t lossy = 0;
-  std::size_t open = 0;
   std::size_t sampled = 0;
   for (const model::TraceFile& file : traces.files) {
     lossy += file.account.dropped.empty() ? 0 : 1;
-    open += file.closed ? 0 : 1;
     sampled += file.process.sampling == model::Sampling{} ? 0 : 1;
   }
   if (lossy > 0) {
@@ -103,10 +102,20 @@ std::vector<std::string> limits(const model::Traces& traces, const align::Alignm
     notes.push_back(counted(sampled, "trace is", "traces are") +
                     " sampled (RINGSIDE_SAMPLE): all is said of the operations that were kept");
   }
-  if (open > 0) {
-    notes.push_back(counted(open, "trace") + " not closed: its process was killed or still runs");
-  }
   return notes;
+}
+
+std::string not_closed_sentence(const model::Traces& traces) {
+  const auto open = static_cast<std::uint64_t>(std::count_if(
+      traces.files.begin(), traces.files.end(), [](const auto& file) { return !file.closed; }));
+  if (open == 0) {
+    return {};
+  }
+  return std::to_string(open) + " of " + counted(traces.files.size(), "trace") +
+         (open == 1 ? " is" : " are") +
+         " not closed, so the end is missing, and what was in flight with it: the process was "
+         "killed or still runs. `ringside recover` completes what a killed process left; `ringside "
+         "ctl dump` (or ringside_dump) makes whole traces of a job that runs.";
 }
 
 }  // namespace ringside::report

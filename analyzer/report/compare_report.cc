@@ -16,7 +16,7 @@ bool got_faster(const Change& change, double threshold_percent) {
 }
 
 // "AllReduce 64 MiB ncclFloat32 of world"
-std::string name_of(const Change& change) {
+std::string name_of_kind(const Change& change) {
   const metrics::OperationKind& kind = change.kind;
   std::string text = kind.function;
   if (change.bytes) {
@@ -48,6 +48,17 @@ std::string figures_of(const Change& change) {
          human_duration(*change.median_b_ns) + " (" + signed_percent(*change.percent) + ')';
 }
 
+Cell judged_by(const Change& change) {
+  switch (change.judged_by) {
+    case metrics::JudgedBy::kBlocks:
+      return std::string("blocks");
+    case metrics::JudgedBy::kRuns:
+      return std::string("runs");
+    default:
+      return {};
+  }
+}
+
 Table table_of(const std::vector<Change>& changes) {
   Table table{"changes",
               "Kinds of operations, by change of the time",
@@ -68,20 +79,40 @@ Table table_of(const std::vector<Change>& changes) {
                {"chance", "by chance", Shown::kNumber, "", 6},
                {"time_is", "time is"},
                {"bytes_min", "", Shown::kNot},
-               {"bytes_max", "", Shown::kNot}},
+               {"bytes_max", "", Shown::kNot},
+               {"time_change_least_percent", "", Shown::kNot, "", 1},
+               {"time_change_most_percent", "", Shown::kNot, "", 1},
+               {"judged_by", "judged by"},
+               {"units_a", "", Shown::kNot},
+               {"units_b", "", Shown::kNot}},
               {}};
   for (const Change& change : changes) {
     const metrics::OperationKind& kind = change.kind;
-    table.rows.push_back(
-        {kind.communicator.empty() ? Cell() : Cell(kind.communicator), std::uint64_t{kind.nranks},
-         std::uint64_t{kind.hosts}, kind.function, cell_of(change.bytes), kind.datatype,
-         change.count_b == 0   ? "A only"
-         : change.count_a == 0 ? "B only"
-                               : "both",
-         change.count_a, change.count_b, cell_of(change.median_a_ns), cell_of(change.median_b_ns),
-         cell_of(change.busbw_a_gb_s), cell_of(change.busbw_b_gb_s), cell_of(change.percent),
-         cell_of(change.chance), change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
-         cell_of(change.bytes_min), cell_of(change.bytes_max)});
+    table.rows.push_back({kind.communicator.empty() ? Cell() : Cell(kind.communicator),
+                          std::uint64_t{kind.nranks},
+                          std::uint64_t{kind.hosts},
+                          kind.function,
+                          cell_of(change.bytes),
+                          kind.datatype,
+                          !change.is_in_b   ? "A only"
+                          : !change.is_in_a ? "B only"
+                                            : "both",
+                          change.count_a,
+                          change.count_b,
+                          cell_of(change.median_a_ns),
+                          cell_of(change.median_b_ns),
+                          cell_of(change.busbw_a_gb_s),
+                          cell_of(change.busbw_b_gb_s),
+                          cell_of(change.percent),
+                          cell_of(change.chance),
+                          change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
+                          cell_of(change.bytes_min),
+                          cell_of(change.bytes_max),
+                          cell_of(change.percent_least),
+                          cell_of(change.percent_most),
+                          judged_by(change),
+                          std::uint64_t{change.units_a},
+                          std::uint64_t{change.units_b}});
   }
   return table;
 }
@@ -102,26 +133,37 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   });
   std::uint64_t compared = 0;
   std::uint64_t judged = 0;
+  std::uint64_t few = 0;
+  std::uint64_t alike = 0;
+  std::uint64_t by_blocks = 0;
+  std::uint64_t unknown = 0;
+  std::uint64_t of_unknown = 0;  // kinds
   std::uint64_t by_size = 0;
   std::uint64_t faster = 0;
   std::uint64_t only_a = 0;
   std::uint64_t only_b = 0;
   std::vector<const Change*> slower;
   for (const Change& change : sorted) {
-    only_a += change.count_b == 0 ? 1 : 0;
-    only_b += change.count_a == 0 ? 1 : 0;
-    compared += change.count_a > 0 && change.count_b > 0 ? 1 : 0;
+    only_a += change.is_in_b ? 0 : 1;
+    only_b += change.is_in_a ? 0 : 1;
+    const bool is_compared = change.count_a > 0 && change.count_b > 0;
+    const bool is_few = std::min(change.count_a, change.count_b) < metrics::kLeastToJudge;
+    compared += is_compared ? 1 : 0;
     judged += change.chance ? 1 : 0;
-    by_size +=
-        change.kind.is_size_class && change.count_a > 0 && change.count_b > 0 && !change.percent
-            ? 1
-            : 0;
+    few += is_compared && is_few && !change.chance ? 1 : 0;
+    alike += is_compared && !is_few && !change.chance ? 1 : 0;
+    by_blocks += change.judged_by == metrics::JudgedBy::kBlocks ? 1 : 0;
+    if (change.unknown > 0) {
+      ++of_unknown;
+      unknown += change.unknown;
+    }
+    by_size += change.kind.is_size_class && is_compared && !change.percent ? 1 : 0;
     if (got_slower(change, threshold_percent)) {
       slower.push_back(&change);
     } else if (got_faster(change, threshold_percent)) {
       ++faster;
       document.findings.push_back(
-          {Severity::kNote, "faster", name_of(change) + " got faster: " + figures_of(change)});
+          {Severity::kNote, "faster", name_of_kind(change) + " got faster: " + figures_of(change)});
     }
   }
   // The worst first, and what got faster most first among the notes.
@@ -129,8 +171,8 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   std::vector<Finding> findings;
   findings.reserve(slower.size());
   for (const Change* const change : slower) {
-    findings.push_back(
-        {Severity::kWarning, "slower", name_of(*change) + " got slower: " + figures_of(*change)});
+    findings.push_back({Severity::kWarning, "slower",
+                        name_of_kind(*change) + " got slower: " + figures_of(*change)});
   }
   findings.insert(findings.end(), document.findings.begin(), document.findings.end());
   document.findings = std::move(findings);
@@ -138,13 +180,13 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
   if (compared == 0) {
     document.sentences.push_back("A and B have no kind of operations in common that has times.");
   } else if (judged == 0) {
-    document.sentences.push_back("Nothing can be judged: no kind of operations has " +
-                                 std::to_string(metrics::kLeastToJudge) +
-                                 " with times in A and in B.");
+    document.sentences.push_back(
+        "Nothing can be judged: of no kind do A and B have enough operations of known time that "
+        "are independent of each other.");
   } else if (!slower.empty()) {
     document.sentences.push_back(std::to_string(slower.size()) + of + " got slower, the most " +
-                                 name_of(*slower.front()) + ": " + figures_of(*slower.front()) +
-                                 '.');
+                                 name_of_kind(*slower.front()) + ": " +
+                                 figures_of(*slower.front()) + '.');
   } else {
     document.sentences.push_back(
         "None" + of + " got slower by more than " + fixed(threshold_percent, 1) +
@@ -152,10 +194,26 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
         (faster > 0 ? "; " + std::to_string(faster) + " got faster." : "."));
   }
   document.tables.push_back(table_of(sorted));
-  if (compared > judged) {
-    document.notes.push_back(counted(compared - judged, "kind", "kinds") + " with fewer than " +
+  if (by_blocks > 0) {
+    document.notes.push_back(
+        "A and B hold one run each, so how much one run differs from the next is not known: a "
+        "change may be of these runs only");
+  }
+  if (few > 0) {
+    document.notes.push_back(counted(few, "kind", "kinds") + " with fewer than " +
                              std::to_string(metrics::kLeastToJudge) +
-                             " operations in A or B: shown, not judged");
+                             " operations of known time in a run of A or B: shown, not judged");
+  }
+  if (alike > 0) {
+    document.notes.push_back(counted(alike, "kind", "kinds") +
+                             " whose times follow each other too closely: fewer than " +
+                             std::to_string(metrics::kLeastBlocks) +
+                             " stretches of a run are independent; shown, not judged");
+  }
+  if (unknown > 0) {
+    document.notes.push_back(counted(unknown, "operation") + " of " +
+                             counted(of_unknown, "kind", "kinds") +
+                             " left out: how long the data took is not known to a tenth");
   }
   if (by_size > 0) {
     document.notes.push_back(counted(by_size, "kind", "kinds") +

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/model/printable.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
@@ -17,17 +18,11 @@
 namespace ringside::report {
 namespace {
 
+using model::printable;
+
 // Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
 // keys.
 constexpr std::uint64_t kDocumentVersion = 1;
-
-std::string printable(std::string_view text) {
-  std::string result(text);
-  std::replace_if(
-      result.begin(), result.end(),
-      [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7F'; }, '?');
-  return result;
-}
 
 double as_double(const Cell& cell) {
   if (const auto* signed_value = std::get_if<std::int64_t>(&cell)) {

@@ -11,7 +11,7 @@
 namespace ringside::report {
 
 /// Raised when a query for the older schema would misread the newer.
-inline constexpr int kExportSchemaVersion = 1;
+inline constexpr int kExportSchemaVersion = 2;
 
 struct ExportColumn {
   const char* name;

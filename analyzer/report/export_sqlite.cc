@@ -5,6 +5,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyzer/report/export_sink.h"
@@ -18,6 +19,11 @@ class SqliteSink : public ExportSink {
       : path_(path), temporary_(path + '.' + std::to_string(::getpid()) + ".tmp") {
     if (!replaces && ::access(path.c_str(), F_OK) == 0) {
       error_ = path + " is there already; --force replaces it";
+      return;
+    }
+    struct stat there {};
+    if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode)) {
+      error_ = path + " is not a file, so it is not replaced";
       return;
     }
     std::remove(temporary_.c_str());

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/membership.h"
 #include "analyzer/metrics/rows.h"
 #include "analyzer/metrics/stragglers.h"
-#include "analyzer/metrics/timing.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
@@ -52,25 +52,28 @@ std::int64_t id_of(std::size_t index) {
   return static_cast<std::int64_t>(index) + 1;
 }
 
+// By facts::Basis.
+constexpr std::string_view kBases[] = {"", "call", "some", "execution"};
+
 class Exporter {
  public:
   Exporter(ExportSink& sink, const ExportInput& input, const ExportProgress& progress)
       : sink_(sink),
-        traces_(input.traces),
-        matches_(input.matches),
-        alignment_(input.alignment),
+        facts_(input.facts),
+        traces_(facts_.traces()),
+        matches_(facts_.matches()),
+        alignment_(facts_.alignment()),
         is_part_(input.is_part),
         progress_(progress),
-        call_ids_(input.traces.files.size()) {}
+        call_ids_(traces_.files.size()) {}
 
   void run() {
     add_meta();
     add_hosts();
     add_processes();
     add_communicators();
-    const auto judgements = match::judge_all(traces_, matches_);
     for (std::size_t i = 0; i < matches_.operations.size() && sink_.error().empty(); ++i) {
-      add_operation(i, judgements[i]);
+      add_operation(i, facts_.judgements()[i]);
     }
     for (std::size_t i = 0; i < traces_.files.size() && sink_.error().empty(); ++i) {
       add_steps(i);
@@ -110,7 +113,8 @@ class Exporter {
       };
       add(ExportTableId::kHosts,
           {id_of(i), std::string_view(host.host), value_of(host.files), value_of(host.is_reference),
-           value_of(host.is_bounded), if_known(host.offset_ns), if_known(host.drift_ppb),
+           value_of(host.is_bounded), if_known(host.offset_ns),
+           host.drift_ppb ? if_known(*host.drift_ppb) : ExportValue(),
            if_known(host.uncertainty_ns), if_known(host.most_uncertainty_ns),
            text_of(host.set_by)});
     }
@@ -161,22 +165,24 @@ class Exporter {
     const match::MatchedOperation& operation = matches_.operations[index];
     const auto parts = match::parts_of(matches_, operation);
     const model::Operation& first = match::operation_of(traces_, parts.front());
-    auto timing = metrics::timing_of(traces_, matches_, alignment_, operation);
-    if (timing && timing->is_impossible) {
-      timing.reset();
-    }
-    const bool waits = timing && metrics::is_synchronising(traces_, operation);
-    const bool has_ends = timing && timing->has_ends;
+    facts_.ranks_of(index, ranks_);
+    const facts::OperationFacts& known = facts_.operations()[index];
+    const bool has_times = !ranks_.empty() && !known.is_impossible;
+    const bool has_ends = has_times && known.ranks_timed > 0;
     waits_.clear();
     std::int64_t waited_ns = 0;
-    bool is_summed = waits;
-    if (waits) {
-      for (const metrics::Arrival& arrival : timing->arrivals) {
-        const std::int64_t wait_ns = timing->last_start_ns() - arrival.start_ns;
-        waits_[arrival.part] = wait_ns;
-        is_summed = is_summed && !__builtin_add_overflow(waited_ns, wait_ns, &waited_ns);
+    facts::Interval waited;
+    for (const facts::RankTimes& rank : ranks_) {
+      if (has_times && rank.has_execution) {
+        waits_[rank.part] = &rank;
+        waited_ns = add_saturating(waited_ns, rank.best_wait_ns);
+        waited.least_ns = add_saturating(waited.least_ns, rank.wait.least_ns);
+        waited.most_ns = add_saturating(waited.most_ns, rank.wait.most_ns);
       }
     }
+    const auto margin =
+        facts::margin_of_last(has_times ? std::span(ranks_) : std::span<facts::RankTimes>());
+    const facts::Interval margin_ns = margin.value_or(facts::Interval{});
     // Where ranks disagree on the size there is no one size.
     std::optional<std::uint64_t> bytes;
     if (!match::disagrees(judgement)) {
@@ -202,23 +208,34 @@ class Exporter {
          if_true(is_pair, operation.destination),
          value_of(match::ranks_expected(matches_, operation)),
          value_of(match::ranks_seen(matches_, operation)),
-         !timing    ? ExportValue()
-         : has_ends ? ExportValue(std::string_view("execution"))
-                    : ExportValue(std::string_view("call")),
-         if_true(timing.has_value(), timing ? timing->first_start_ns() : 0),
-         if_true(timing.has_value(), timing ? timing->last_start_ns() : 0),
-         if_true(has_ends, timing ? timing->last_end_ns : 0),
-         if_true(has_ends && timing->busy_ns() >= 0, has_ends ? timing->busy_ns() : 0),
-         if_true(is_summed, waited_ns),
-         timing ? ExportValue(membership_id(operation.communicator,
-                                            matches_.parts[timing->arrivals.back().part].member))
-                : ExportValue(),
-         timing ? value_of(timing->is_decided()) : ExportValue(),
-         timing ? value_of(timing->uncertainty_ns) : ExportValue()});
+         !has_times ? ExportValue() : ExportValue(kBases[static_cast<std::size_t>(known.basis)]),
+         if_true(has_times, known.first_arrival_ns),
+         if_true(has_times, known.last_arrival_ns),
+         if_true(has_ends, known.last_end_ns),
+         if_true(has_ends && known.busy, known.best_busy_ns),
+         if_true(has_ends && known.busy, known.busy ? known.busy->least_ns : 0),
+         if_true(has_ends && known.busy, known.busy ? known.busy->most_ns : 0),
+         if_true(has_ends, waited_ns),
+         if_true(has_ends, waited.least_ns),
+         if_true(has_ends, waited.most_ns),
+         has_times ? ExportValue(membership_id(operation.communicator, ranks_.back().member))
+                   : ExportValue(),
+         has_times && ranks_.size() > 1 ? value_of(margin_ns.least_ns > 0) : ExportValue(),
+         if_true(margin.has_value(), margin_ns.least_ns),
+         if_true(margin.has_value(), margin_ns.most_ns)});
     tell("operations", id_of(index));
     for (std::size_t i = 0; i < parts.size(); ++i) {
       add_call(index, static_cast<std::uint32_t>(operation.first_part + i));
     }
+  }
+
+  // A duration is that of the rank's own clock.
+  ExportValue end_of(std::uint32_t file, const model::Operation& call) const {
+    if (!call.start_ns || !call.end_ns) {
+      return call.end_ns ? ExportValue(alignment_.to_common_ns(file, *call.end_ns)) : ExportValue();
+    }
+    return add_saturating(alignment_.to_common_ns(file, *call.start_ns),
+                          subtract_saturating(*call.end_ns, *call.start_ns));
   }
 
   void add_call(std::size_t index, std::uint32_t part_index) {
@@ -228,32 +245,38 @@ class Exporter {
       return time_ns ? ExportValue(alignment_.to_common_ns(part.file, *time_ns)) : ExportValue();
     };
     const auto name = [&](model::NameId id) { return text_of(traces_.names.text(id)); };
-    const auto wait = waits_.find(part_index);
+    const auto found = waits_.find(part_index);
+    const auto wait = [&](std::int64_t facts::Interval::*which) {
+      return found == waits_.end() ? ExportValue() : ExportValue(found->second->wait.*which);
+    };
     const std::int64_t id = ++calls_;
-    add(ExportTableId::kCalls, {id,
-                                id_of(index),
-                                membership_id(matches_.operations[index].communicator, part.member),
-                                value_of(call.id),
-                                traces_.names.text(call.func),
-                                value_of(call.seq),
-                                value_of(call.count),
-                                name(call.datatype),
-                                value_of(call.bytes),
-                                value_of(call.root),
-                                value_of(call.peer),
-                                common(call.enqueue_start_ns),
-                                common(call.enqueue_end_ns),
-                                common(call.start_ns),
-                                common(call.end_ns),
-                                wait == waits_.end() ? ExportValue() : ExportValue(wait->second),
-                                std::string_view(state_name(call.state)),
-                                value_of(call.in_flight),
-                                std::string_view(times_from_name(call.times_from)),
-                                name(call.algo),
-                                name(call.proto),
-                                call.channels == 0 ? ExportValue() : value_of(call.channels),
-                                value_of(call.graph),
-                                value_of(call.window)});
+    add(ExportTableId::kCalls,
+        {id,
+         id_of(index),
+         membership_id(matches_.operations[index].communicator, part.member),
+         value_of(call.id),
+         traces_.names.text(call.func),
+         value_of(call.seq),
+         value_of(call.count),
+         name(call.datatype),
+         value_of(call.bytes),
+         value_of(call.root),
+         value_of(call.peer),
+         common(call.enqueue_start_ns),
+         common(call.enqueue_end_ns),
+         common(call.start_ns),
+         end_of(part.file, call),
+         found == waits_.end() ? ExportValue() : ExportValue(found->second->best_wait_ns),
+         wait(&facts::Interval::least_ns),
+         wait(&facts::Interval::most_ns),
+         std::string_view(state_name(call.state)),
+         value_of(call.in_flight),
+         std::string_view(times_from_name(call.times_from)),
+         name(call.algo),
+         name(call.proto),
+         call.channels == 0 ? ExportValue() : value_of(call.channels),
+         value_of(call.graph),
+         value_of(call.window)});
     if (!traces_.files[part.file].steps.empty()) {
       call_ids_[part.file].emplace(call.id, id);
     }
@@ -280,9 +303,8 @@ class Exporter {
   }
 
   void add_findings() {
-    Document documents[] = {
-        match_document(traces_, matches_, kFindingsDescribed),
-        stragglers_document(metrics::find_stragglers(traces_, matches_, alignment_), matches_)};
+    Document documents[] = {match_document(traces_, matches_, alignment_, kFindingsDescribed),
+                            stragglers_document(metrics::find_stragglers(facts_), matches_)};
     std::int64_t id = 0;
     for (const Document& document : documents) {
       for (const Finding& finding : document.findings) {
@@ -294,13 +316,15 @@ class Exporter {
   }
 
   ExportSink& sink_;
+  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   const bool is_part_;
   const ExportProgress& progress_;
-  std::vector<std::int64_t> first_membership_;             // by communicator
-  std::unordered_map<std::uint32_t, std::int64_t> waits_;  // of one operation, by part
+  std::vector<std::int64_t> first_membership_;                        // by communicator
+  std::unordered_map<std::uint32_t, const facts::RankTimes*> waits_;  // by part
+  std::vector<facts::RankTimes> ranks_;                               // of one operation
   /// Of files with steps, by the id that the file gives the operation.
   std::vector<std::unordered_map<std::uint64_t, std::int64_t>> call_ids_;
   std::int64_t calls_ = 0;

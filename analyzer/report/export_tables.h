@@ -4,17 +4,13 @@
 
 #include <functional>
 
-#include "analyzer/align/alignment.h"
-#include "analyzer/match/matcher.h"
-#include "analyzer/model/trace.h"
+#include "analyzer/facts/facts.h"
 #include "analyzer/report/export_sink.h"
 
 namespace ringside::report {
 
 struct ExportInput {
-  const model::Traces& traces;
-  const match::Matches& matches;
-  const align::Alignment& alignment;
+  const facts::Facts& facts;
   /// Operations were chosen (match::Selection): steps of others are left out.
   bool is_part = false;
 };

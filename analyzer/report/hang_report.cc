@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_text.h"
 #include "analyzer/report/numbers.h"
 
@@ -37,6 +38,11 @@ class HangReport {
   Document make() {
     document_.command = "hang";
     add_sentences();
+    // What is stuck is the answer. That nothing is seen to be is none where traces lack their end.
+    if (const std::string not_closed = not_closed_sentence(traces_); !not_closed.empty()) {
+      auto& sentences = document_.sentences;
+      sentences.insert(hang_.operations.empty() ? sentences.begin() : sentences.end(), not_closed);
+    }
     add_findings();
     add_stuck();
     add_waits();
@@ -64,17 +70,36 @@ class HangReport {
   }
   const metrics::Position& position_at(std::uint32_t index) const { return hang_.positions[index]; }
 
+  // Ranks of which a shown position is such. A process counts as often as it has ranks in one
+  // communicator, and not once for each communicator.
+  template <typename Is>
+  std::uint64_t count_ranks(Is is) const {
+    std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>>
+        counts;  // by file, communicator
+    for (const metrics::Position& position : hang_.positions) {
+      if (hang_.shows(position.communicator) && is(position)) {
+        ++counts[position.file][position.communicator];
+      }
+    }
+    std::uint64_t ranks = 0;
+    for (const auto& [file, of_file] : counts) {
+      ranks += std::max_element(of_file.begin(), of_file.end(), [](const auto& a, const auto& b) {
+                 return a.second < b.second;
+               })->second;
+    }
+    return ranks;
+  }
+
   void add_sentences() {
     auto& sentences = document_.sentences;
     if (hang_.operations.empty()) {
       std::set<std::uint32_t> communicators;
-      std::uint64_t ranks = 0;
       for (const metrics::Position& position : hang_.positions) {
         if (hang_.shows(position.communicator)) {
           communicators.insert(position.communicator);
-          ++ranks;
         }
       }
+      const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
       sentences.push_back("Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                           counted(communicators.size(), "communicator") + ".");
       return;
@@ -280,16 +305,9 @@ class HangReport {
 
   void add_notes() {
     auto& notes = document_.notes;
-    std::size_t not_closed = 0;
     std::size_t lossy = 0;
     for (const model::TraceFile& file : traces_.files) {
-      not_closed += file.closed ? 0 : 1;
       lossy += metrics::has_lost_records(file) ? 1 : 0;
-    }
-    if (not_closed > 0) {
-      notes.push_back(counted(not_closed, "trace") + " " + (not_closed == 1 ? "is" : "are") +
-                      " not closed and no dump: what is in flight there is not written. Dump the "
-                      "processes (ringside_dump), or use `ringside recover`.");
     }
     if (lossy > 0) {
       notes.push_back(counted(lossy, "trace") + " " + (lossy == 1 ? "has" : "have") +
@@ -309,17 +327,15 @@ class HangReport {
       notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +
                       " cannot be paired, since a rank or peer is not known.");
     }
-    const auto only_enqueue = std::count_if(
-        hang_.positions.begin(), hang_.positions.end(), [&](const metrics::Position& position) {
-          if (!position.last_enqueued || !hang_.shows(position.communicator)) {
-            return false;
-          }
-          const auto& last = traces_.files[position.file].operations[*position.last_enqueued];
-          return !last.in_flight && last.state == model::State::kEnqueued;
-        });
+    const std::uint64_t only_enqueue = count_ranks([&](const metrics::Position& position) {
+      if (!position.last_enqueued) {
+        return false;
+      }
+      const auto& last = traces_.files[position.file].operations[*position.last_enqueued];
+      return !last.in_flight && last.state == model::State::kEnqueued;
+    });
     if (only_enqueue > 0) {
-      notes.push_back("Of the last operation of " +
-                      counted(static_cast<std::uint64_t>(only_enqueue), "rank") +
+      notes.push_back("Of the last operation of " + counted(only_enqueue, "rank") +
                       " only the enqueue can be seen: such a one never looks stuck by itself.");
     }
     notes.insert(notes.end(), alignment_.notes().begin(), alignment_.notes().end());

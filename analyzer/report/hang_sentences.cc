@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/describe.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/hang_text.h"
 #include "analyzer/report/numbers.h"
@@ -36,6 +38,13 @@ std::string HangText::waited(std::uint32_t operation) const {
          human_duration(stuck.waited_ns);
 }
 
+// Whether one moment was before the other, whatever the clocks leave open.
+bool HangText::is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
+                                std::int64_t other_ns) const {
+  const auto uncertainty_ns = alignment_.uncertainty_ns(file, other_file, time_ns);
+  return metrics::elapsed_ns(time_ns, other_ns) > uncertainty_ns.value_or(align::kUnboundClocks_ns);
+}
+
 // What became of a rank that has not joined: its last sign of life.
 std::string HangText::fate(std::uint32_t position, const StuckOperation& of) const {
   const metrics::Position& at = hang_.positions[position];
@@ -54,7 +63,9 @@ std::string HangText::fate(std::uint32_t position, const StuckOperation& of) con
     text += file.recovered ? " Its trace was recovered; its last sign of life is at "
                            : " Its trace was closed, so the process has ended, at ";
     text += time_of_day(end_ns) + " UTC";
-    text += end_ns < of.since_ns ? ", before the others came." : ".";
+    text += is_surely_before(at.file, end_ns, of.since_file, of.since_ns)
+                ? ", before the others came."
+                : ".";
   }
   return text;
 }
@@ -65,6 +76,7 @@ std::string HangText::first_ended(std::uint32_t operation) const {
       hang_.matches.operations[hang_.operations[operation].matched].communicator;
   std::optional<std::uint32_t> first;
   std::int64_t first_ns = 0;
+  std::uint32_t other_file = 0;
   std::int64_t others_ns =
       std::numeric_limits<std::int64_t>::max();  // earliest end of a closed one
   for (std::uint32_t i = 0; i < hang_.positions.size(); ++i) {
@@ -78,6 +90,7 @@ std::string HangText::first_ended(std::uint32_t operation) const {
       continue;  // a copy of a moment: it lives on
     }
     if (!file.recovered) {
+      other_file = end_ns < others_ns ? at.file : other_file;
       others_ns = std::min(others_ns, end_ns);
     } else if (!first || end_ns < first_ns) {
       first = i;
@@ -85,7 +98,8 @@ std::string HangText::first_ended(std::uint32_t operation) const {
     }
   }
   // Where all were recovered they may have been killed together.
-  if (!first || others_ns == std::numeric_limits<std::int64_t>::max() || first_ns >= others_ns) {
+  if (!first || others_ns == std::numeric_limits<std::int64_t>::max() ||
+      !is_surely_before(hang_.positions[*first].file, first_ns, other_file, others_ns)) {
     return {};
   }
   return " The trace of rank " + place(*first) + " was recovered, and ends before the others, at " +
@@ -116,6 +130,22 @@ std::string HangText::silent(std::uint32_t operation) const {
          (more == 0 ? "" : ", and of " + counted(more, "more rank", "more ranks") + ',') +
          " lives, but had given no sign of life for " + human_duration(longest_ns) +
          " when its rings were read: it is stopped, or gets no processor.";
+}
+
+// What the ranks called in the place of this operation. Some of these calls may not be stuck, since
+// NCCL shows no more of them than the call.
+std::string HangText::other_functions(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const auto communicator = hang_.matches.operations[stuck.matched].communicator;
+  std::string text = "The ranks of communicator " + label(communicator) +
+                     " do not call the same, and wait for each other: in the same place, ";
+  bool is_first = true;
+  for (const match::Side& side :
+       match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
+    text += (is_first ? "" : ", ") + match::rank_list(side.ranks) + " called " + side.did;
+    is_first = false;
+  }
+  return text + "; " + waited(operation) + " in " + short_name_of(operation) + '.';
 }
 
 std::string HangText::difference(std::uint32_t operation) const {
@@ -191,7 +221,10 @@ std::string HangText::sentence(std::uint32_t operation) const {
   const std::string nothing_known = unknown.empty() ? "" : " Not known: " + unknown + '.';
   switch (cause_of(operation)) {
     case Cause::kMismatch:
-      return stuck.differs.empty() ? cycle_sentence() : difference(operation);
+      return stuck.differs.empty() || (stuck.differs == "function" && is_in_cycle(operation))
+                 ? cycle_sentence()
+             : stuck.differs == "function" ? other_functions(operation)
+                                           : difference(operation);
     case Cause::kDeadlock:
       return cycle_sentence();
     case Cause::kNotJoined: {

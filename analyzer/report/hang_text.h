@@ -53,6 +53,9 @@ class HangText {
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   std::string first_ended(std::uint32_t operation) const;
   std::string silent(std::uint32_t operation) const;
+  bool is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
+                        std::int64_t other_ns) const;
+  std::string other_functions(std::uint32_t operation) const;
   std::string difference(std::uint32_t operation) const;
   std::string disagreement() const;
   std::string evidence(std::uint32_t operation) const;

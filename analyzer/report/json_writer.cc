@@ -8,17 +8,24 @@ namespace ringside::report {
 void JsonWriter::append_quoted(std::string_view value) {
   constexpr std::string_view kHex = "0123456789abcdef";
   output_ += '"';
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
+  const auto escape = [&](unsigned char code) {
+    output_ += "\\u00";
+    output_ += kHex[code >> 4U];
+    output_ += kHex[code & 0xFU];
+  };
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(value[i]);
+    const auto next = static_cast<unsigned char>(i + 1 < value.size() ? value[i + 1] : 0);
+    if (byte == '"' || byte == '\\') {
       output_ += '\\';
-      output_ += c;
-    } else if (byte < 0x20) {
-      output_ += "\\u00";
-      output_ += kHex[byte >> 4U];
-      output_ += kHex[byte & 0xFU];
+      output_ += value[i];
+    } else if (byte < 0x20 || byte == 0x7F) {
+      escape(byte);
+    } else if (byte == 0xC2 && next >= 0x80 && next < 0xA0) {
+      escape(next);  // U+0080 to U+009F, which a terminal obeys too
+      ++i;
     } else {
-      output_ += c;
+      output_ += value[i];
     }
   }
   output_ += '"';

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
@@ -52,10 +53,11 @@ std::string joined(const std::vector<std::string>& words) {
 
 class MatchDocument {
  public:
-  MatchDocument(const model::Traces& traces, const match::Matches& matches, std::size_t cap)
+  MatchDocument(const model::Traces& traces, const match::Matches& matches,
+                const align::Alignment& alignment, std::size_t cap)
       : traces_(traces),
         matches_(matches),
-        judgements_(match::judge_all(traces, matches)),
+        judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))),
         findings_(match::find_findings(traces, matches, judgements_, cap)) {}
 
   Document make() {
@@ -175,6 +177,19 @@ class MatchDocument {
     }
   }
 
+  // Whether no rank has made a call that its trace may lack.
+  bool is_whole() const {
+    for (const match::Communicator& communicator : matches_.communicators) {
+      for (const match::Member& member : communicator.members) {
+        const model::TraceFile& file = traces_.files[member.file];
+        if (!member.is_lossless || !file.closed || file.torn || file.account.in_rings > 0) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
   std::string answer() const {
     std::uint64_t operations = 0;
     std::vector<std::string> parts;
@@ -188,8 +203,11 @@ class MatchDocument {
     const std::string of = counted(operations, "operation") + " of " +
                            counted(matches_.communicators.size(), "communicator");
     return operations == 0 ? "There is no operation to match."
-           : total_[0] == operations
+           : total_[0] == operations && is_whole()
                ? "All match: " + of + ", recorded on all ranks, and they agree."
+           : total_[0] == operations
+               ? "What is recorded matches: " + of + ", on all ranks, and they agree; not all is " +
+                     "recorded."
                : of + ": " + joined(parts) + '.';
   }
 
@@ -206,8 +224,8 @@ class MatchDocument {
 }  // namespace
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
-                        std::size_t cap) {
-  return MatchDocument(traces, matches, cap).make();
+                        const align::Alignment& alignment, std::size_t cap) {
+  return MatchDocument(traces, matches, alignment, cap).make();
 }
 
 }  // namespace ringside::report

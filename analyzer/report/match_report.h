@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/report/document.h"
 
@@ -14,7 +15,7 @@ namespace ringside::report {
 /// What does not match: a finding for each of the first `cap` operations of a communicator, a table
 /// `sides` with a row for each side of these, and a table `verdicts` with the counts.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
-                        std::size_t cap);
+                        const align::Alignment& alignment, std::size_t cap);
 
 /// A table `communicators`: members, hosts, and which is inside which.
 Document communicators_document(const model::Traces& traces, const match::Matches& matches);

@@ -38,17 +38,38 @@ class NetworkReport {
     add_findings();
     add_links();
     add_matrices();
+    add_classes();
     add_notes();
     return std::move(document_);
   }
 
  private:
-  struct Pair {
-    std::uint64_t bytes = 0;
-    double transfer_ns = 0;
-    double wait_ns = 0;
-  };
   using PairKey = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+
+  // "other hosts", and where links of one kind fell into several classes: "other hosts 2 of 2".
+  static std::string class_name(const metrics::LinkClass& found) {
+    std::string name = found.kind.is_same_host ? "same host" : "other hosts";
+    if (found.kind.seen_by == metrics::SeenBy::kBoth) {
+      name += " to arrival";
+    }
+    if (found.parts > 1) {
+      name += ' ' + std::to_string(found.part + 1) + " of " + std::to_string(found.parts);
+    }
+    return name;
+  }
+
+  static std::string seen_by(const metrics::Throughput& throughput) {
+    switch (throughput.seen_by) {
+      case metrics::SeenBy::kBoth:
+        return "both";
+      case metrics::SeenBy::kSender:
+        return "sender";
+      case metrics::SeenBy::kReceiver:
+        return "receiver";
+      default:
+        return "proxy";
+    }
+  }
 
   std::string label(const Link& link) const {
     return label_of(network_.communicators[link.communicator]);
@@ -77,14 +98,17 @@ class NetworkReport {
         continue;
       }
       const metrics::Slow& why = *link->slow;
+      const metrics::LinkClass& usual = network_.classes[why.link_class];
       std::string text =
           "Sends of rank " + number_text(link->rank) + " to rank " + number_text(link->peer) +
           " of communicator " + label(*link) + " on channel " + std::to_string(link->channel) +
           " reach " + fixed(why.own_gb_s, 2) + " GB/s, " + fixed(why.factor, 1) +
           " times less than usual (" + fixed(why.usual_gb_s, 2) +
-          " GB/s): " + counted(why.steps, "step") + " of at least " + human_bytes(why.class_bytes) +
-          ", " + fixed(std::min(why.deviations, 999.0), 0) + " deviations below " +
-          counted(why.siblings, "link");
+          " GB/s): " + counted(why.steps, "step") + " of at least " +
+          human_bytes(usual.kind.step_bytes) + ". Links of the class \"" + class_name(usual) +
+          "\" vary by " + fixed(std::max(usual.spread_percent, 2.0), 0) +
+          " %. The probability that chance makes one of all links so slow is " +
+          (why.chance < 1e-6 ? std::string("below 0.000001") : fixed(why.chance, 6));
       if (++slow <= kMostFindings) {
         document_.findings.push_back({Severity::kWarning, "slow_link", std::move(text)});
       }
@@ -102,10 +126,10 @@ class NetworkReport {
           "Only proxy operations are recorded, so waiting is in their times and no link is "
           "judged: set RINGSIDE_EVENTS=default,steps.");
     } else if (network_.judged == 0) {
-      sentences.push_back("No link is judged: there are no " +
-                          std::to_string(metrics::kLeastSiblings) +
-                          " links of a communicator with " + std::to_string(metrics::kLeastSteps) +
-                          " sends of one size each, of which bytes and times are told.");
+      sentences.push_back(
+          "No link is judged: there are no " + std::to_string(metrics::kLeastSiblings) +
+          " pairs of ranks of one class with " + std::to_string(metrics::kLeastSteps) +
+          " sends of one size each, of which bytes and times are told.");
     } else {
       const std::string among =
           counted(network_.judged, "sending link") + " that could be compared";
@@ -130,13 +154,16 @@ class NetworkReport {
                       Shown::kInteger},
                      {"bytes", "bytes", Shown::kBytes},
                      {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s"},
-                     {"step_median_gb_s", "median", Shown::kNumber, "GB/s"},
+                     {"step_median_ns", "step", Shown::kDuration, "", 0},
                      {"time_ns", "time", Shown::kDuration, "", 0},
                      {"gpu_wait_percent", "GPU", Shown::kNumber, "%", 1},
                      {"peer_wait_percent", "credit", Shown::kNumber, "%", 1},
                      {"transfer_percent", "network", Shown::kNumber, "%", 1},
                      {"flush_percent", "flush", Shown::kNumber, "%", 1},
-                     {"slow_factor", "slower", Shown::kNumber, "times", 1}};
+                     {"slow_factor", "slower", Shown::kNumber, "times", 1},
+                     {"throughput_least_gb_s", "", Shown::kNot},
+                     {"throughput_most_gb_s", "", Shown::kNot},
+                     {"seen_by", "", Shown::kNot}};
     for (const Link* link : ordered()) {
       if (top_ != 0 && table.rows.size() == top_) {
         table.left_out = network_.links.size() - top_;
@@ -149,31 +176,21 @@ class NetworkReport {
           {label(*link), number_cell(link->rank), traces_.files[link->file].process.host,
            std::string(link->is_send ? "send" : "receive"), number_cell(link->peer),
            std::uint64_t{link->channel}, link->transfers,
-           link->bytes > 0 ? Cell(link->bytes) : Cell(), cell_of(link->throughput_gb_s()),
-           cell_of(link->step_median_gb_s), link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(),
+           link->bytes > 0 ? Cell(link->bytes) : Cell(), cell_of(link->throughput.gb_s()),
+           cell_of(link->step_median_ns), link->total_ns() > 0 ? Cell(link->total_ns()) : Cell(),
            share(link->gpu_wait_ns), share(link->peer_wait_ns), share(link->transfer_ns),
-           share(link->flush_ns), link->slow ? Cell(link->slow->factor) : Cell()});
+           share(link->flush_ns), link->slow ? Cell(link->slow->factor) : Cell(),
+           cell_of(link->throughput.least_gb_s()), cell_of(link->throughput.most_gb_s()),
+           seen_by(link->throughput)});
     }
   }
 
-  static Cell throughput(const Pair& pair) {
-    return pair.bytes > 0 && pair.transfer_ns > 0
-               ? Cell(static_cast<double>(pair.bytes) / pair.transfer_ns)
-               : Cell();
-  }
-
   void add_matrices() {
-    std::map<PairKey, Pair> pairs;
+    std::map<PairKey, const metrics::Pair*> pairs;
     std::map<std::uint32_t, std::set<std::uint32_t>> ranks;  // by communicator
-    for (const Link& link : network_.links) {
-      if (!link.is_send || !link.rank || !link.peer) {
-        continue;
-      }
-      Pair& pair = pairs[{link.communicator, *link.rank, *link.peer}];
-      pair.bytes += std::min(link.bytes, ~std::uint64_t{0} - pair.bytes);
-      pair.transfer_ns += link.transfer_ns;
-      pair.wait_ns += link.gpu_wait_ns + link.peer_wait_ns;
-      ranks[link.communicator].insert({*link.rank, *link.peer});
+    for (const metrics::Pair& pair : network_.pairs) {
+      pairs[{pair.communicator, pair.rank, pair.peer}] = &pair;
+      ranks[pair.communicator].insert({pair.rank, pair.peer});
     }
     Table list;
     list.key = "matrix";
@@ -184,15 +201,20 @@ class NetworkReport {
                     {"peer", "to rank", Shown::kInteger},
                     {"bytes", "bytes", Shown::kBytes},
                     {"throughput_gb_s", "throughput", Shown::kNumber, "GB/s"},
-                    {"wait_ns", "waiting", Shown::kDuration, "", 0}};
-    for (const auto& [key, pair] : pairs) {
-      const auto [communicator, rank, peer] = key;
-      if (is_for_people_ && ranks[communicator].size() <= kMatrixRanks) {
+                    {"wait_ns", "waiting", Shown::kDuration, "", 0},
+                    {"throughput_least_gb_s", "", Shown::kNot},
+                    {"throughput_most_gb_s", "", Shown::kNot},
+                    {"seen_by", "", Shown::kNot}};
+    for (const metrics::Pair& pair : network_.pairs) {
+      if (is_for_people_ && ranks[pair.communicator].size() <= kMatrixRanks) {
         continue;
       }
-      list.rows.push_back({label_of(network_.communicators[communicator]), std::uint64_t{rank},
-                           std::uint64_t{peer}, pair.bytes > 0 ? Cell(pair.bytes) : Cell(),
-                           throughput(pair), network_.has_steps ? Cell(pair.wait_ns) : Cell()});
+      list.rows.push_back(
+          {label_of(network_.communicators[pair.communicator]), std::uint64_t{pair.rank},
+           std::uint64_t{pair.peer}, pair.bytes > 0 ? Cell(pair.bytes) : Cell(),
+           cell_of(pair.throughput.gb_s()), network_.has_steps ? Cell(pair.wait_ns) : Cell(),
+           cell_of(pair.throughput.least_gb_s()), cell_of(pair.throughput.most_gb_s()),
+           seen_by(pair.throughput)});
     }
     if (is_for_people_ && top_ != 0 && list.rows.size() > top_) {
       list.left_out = list.rows.size() - top_;
@@ -208,7 +230,7 @@ class NetworkReport {
 
   // Rows send, columns receive.
   void add_matrix(std::uint32_t communicator, const std::set<std::uint32_t>& ranks,
-                  const std::map<PairKey, Pair>& pairs) {
+                  const std::map<PairKey, const metrics::Pair*>& pairs) {
     Table& table = document_.tables.emplace_back();
     table.key = "matrix_of_" + std::to_string(communicator);
     table.is_whole = true;
@@ -224,14 +246,74 @@ class NetworkReport {
       std::vector<Cell> row = {std::uint64_t{rank}};
       for (const std::uint32_t peer : ranks) {
         const auto found = pairs.find({communicator, rank, peer});
-        row.push_back(found == pairs.end() ? Cell() : throughput(found->second));
+        row.push_back(found == pairs.end() ? Cell() : cell_of(found->second->throughput.gb_s()));
       }
       table.rows.push_back(std::move(row));
     }
   }
 
+  // What links were compared with.
+  void add_classes() {
+    Table& table = document_.tables.emplace_back();
+    table.key = "classes";
+    table.is_whole = true;
+    table.title = "Classes of sending links, by what is usual in them";
+    table.columns = {{"communicator", "communicator"},
+                     {"class", "class"},
+                     {"step_bytes", "steps of", Shown::kBytes},
+                     {"links", "links", Shown::kInteger},
+                     {"pairs", "pairs", Shown::kInteger},
+                     {"usual_gb_s", "usual", Shown::kNumber, "GB/s"},
+                     {"spread_percent", "spread", Shown::kNumber, "%", 1},
+                     {"judged", "judged"}};
+    for (const metrics::LinkClass& found : network_.classes) {
+      table.rows.push_back({label_of(network_.communicators[found.kind.communicator]),
+                            class_name(found), found.kind.step_bytes, std::uint64_t{found.links},
+                            std::uint64_t{found.pairs}, found.usual_gb_s, found.spread_percent,
+                            std::string(found.is_judged ? "yes" : "too few")});
+    }
+  }
+
+  // What is not known of the figures.
+  void add_doubts() {
+    std::uint64_t unknown = 0;
+    std::uint64_t one_sided = 0;
+    std::uint64_t wide = 0;
+    for (const metrics::Pair& pair : network_.pairs) {
+      const metrics::Throughput& throughput = pair.throughput;
+      if (throughput.seen_by == metrics::SeenBy::kProxy || throughput.bytes == 0) {
+        continue;
+      }
+      const bool is_known = throughput.gb_s().has_value();
+      unknown += is_known ? 0 : 1;
+      one_sided += is_known && throughput.seen_by == metrics::SeenBy::kSender ? 1 : 0;
+      wide += is_known && throughput.seen_by == metrics::SeenBy::kBoth && throughput.is_wide();
+    }
+    auto& notes = document_.notes;
+    if (unknown > 0) {
+      notes.push_back("Of " + counted(unknown, "pair of ranks", "pairs of ranks") +
+                      " the throughput is not known to a factor of two, so it is left out.");
+    }
+    if (wide > 0) {
+      notes.push_back("Of " + counted(wide, "pair of ranks", "pairs of ranks") +
+                      " the throughput is not known to a tenth: JSON and CSV have its bounds.");
+    }
+    if (one_sided > 0) {
+      notes.push_back("Of " + counted(one_sided, "pair of ranks", "pairs of ranks") +
+                      " only the sender tells: a send may complete into a buffer, so the "
+                      "throughput is the most that it can be.");
+    }
+  }
+
   void add_notes() {
     auto& notes = document_.notes;
+    add_doubts();
+    if (network_.foreign > 0) {
+      notes.push_back(counted(network_.foreign, "transfer") +
+                      " went through the proxy of another process (PXN). Of " +
+                      std::to_string(network_.foreign_known) +
+                      " the ranks are known, and they are counted here.");
+    }
     if (network_.without_place > 0) {
       notes.push_back(counted(network_.without_place, "transfer") +
                       " left out: NCCL named no communicator of the process that recorded them.");

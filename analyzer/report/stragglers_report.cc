@@ -2,6 +2,7 @@
 #include "analyzer/report/stragglers_report.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <utility>
 
 #include "analyzer/report/numbers.h"
@@ -10,11 +11,10 @@
 namespace ringside::report {
 namespace {
 
-// Less is not worth a person's time, however significant.
-constexpr double kLeastShare = 0.01;
-constexpr double kLeastShareOnce = 0.1;
+using metrics::Lateness;
+using metrics::Stragglers;
 
-std::string where(const metrics::Lateness& lateness, const match::Matches& matches) {
+std::string where(const Lateness& lateness, const match::Matches& matches) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> most;
   for (const auto& [communicator, times] : lateness.last_in) {
     most.emplace_back(times, communicator);
@@ -31,135 +31,216 @@ std::string where(const metrics::Lateness& lateness, const match::Matches& match
              : text;
 }
 
-bool is_finding(const metrics::Stragglers& all, const metrics::Lateness& one) {
-  return one.is_significant() && all.share_of(one) >= kLeastShare;
+std::string chance_of(double chance) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1g", chance);
+  return text;
 }
 
-// Where some could not be decided, a share of the others is no share of all.
-std::string sentence(const metrics::Stragglers& all, const metrics::Lateness& one, bool is_host) {
-  const bool are_all_decided = one.operations == one.took_part;
-  std::string text = is_host ? "host " + one.label : one.label + " (" + one.host + ")";
-  text +=
-      " came last in " + std::to_string(one.last) + " of " + (are_all_decided ? "" : "the ") +
-      std::to_string(one.operations) + " operations" +
-      (are_all_decided ? "" : " that could be decided, out of " + std::to_string(one.took_part)) +
-      " (" + fixed(one.expected, 0) + " by chance): the others waited " +
-      human_duration(one.caused_wait_ns) + " of GPU time for it, " +
-      fixed(all.share_of(one) * 100, 1) + " % of all" + (are_all_decided ? "" : " time in those");
-  if (one.since_ns) {
-    text += ", since " + time_of_day(*one.since_ns) + " UTC";
+std::string how_often(const Lateness& one) {
+  std::string text =
+      "late in " + std::to_string(one.times.times) + " of " + counted(one.took_part, "operation");
+  if (one.times.every_operations) {
+    text += " (one of " + std::to_string(*one.times.every_operations) + ", every " +
+            human_duration(*one.times.every_ns) + ")";
+  }
+  if (one.times.since_ns) {
+    text += ", since " + time_of_day(*one.times.since_ns) + " UTC";
   }
   return text;
 }
 
-Table table_of(const metrics::Stragglers& all, const std::vector<metrics::Lateness>& found,
+std::string sentence(const Stragglers& all, const Lateness& one) {
+  std::string text = name_of(one) + " costs " + cost_of(all, one) +
+                     " of all ranks' time: the others waited " + human_duration(one.cost_ns) +
+                     " of GPU time for it, " + how_often(one);
+  if (one.chance) {
+    text += "; the probability that chance does that is below " + chance_of(*one.chance);
+  }
+  return text;
+}
+
+std::string once_sentence(const Stragglers& all, const Lateness& one) {
+  return name_of(one) + " is not late as a rule, but one arrival, " +
+         human_duration(one.most_margin_ns) + " late at " + time_of_day(one.most_at_ns) +
+         " UTC, cost " + fixed(all.share(one.most_cost_ns) * 100, 1) +
+         " % of all ranks' time: the others waited " + human_duration(one.most_cost_ns) +
+         " of GPU time";
+}
+
+// The head of a chain, and those that only hand on what they waited for themselves.
+std::string chain_sentence(const Stragglers& all) {
+  std::int64_t passed_ns = 0;
+  std::vector<std::string> victims;
+  for (const Lateness& one : all.ranks) {
+    passed_ns += one.passed_on_ns;
+    if (one.passed_on_ns > one.caused_wait_ns / 2 && all.share(one.passed_on_ns) >= 0.005) {
+      victims.push_back(one.label);
+    }
+  }
+  if (victims.empty() || all.ranks.empty() || all.waited_ns <= 0) {
+    return {};
+  }
+  const Lateness& head = all.ranks.front();
+  constexpr std::size_t kNamed = 4;
+  std::string names = victims.front();
+  for (std::size_t i = 1; i < std::min(victims.size(), kNamed); ++i) {
+    names += ", " + victims[i];
+  }
+  if (victims.size() > kNamed) {
+    names += " and " + std::to_string(victims.size() - kNamed) + " more";
+  }
+  return name_of(head) + " is the origin of " +
+         fixed(100 * static_cast<double>(head.cost_ns) / static_cast<double>(all.waited_ns), 0) +
+         " % of the waiting. " + human_duration(passed_ns) +
+         " of GPU time were passed on: " + names + (victims.size() == 1 ? " is" : " are") +
+         " late only because of what " + (victims.size() == 1 ? "it" : "they") + " waited for.";
+}
+
+Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
                const match::Matches& matches, bool hosts) {
-  Table table{
-      hosts ? "hosts" : "ranks",
-      hosts ? "Hosts, by what others waited for them" : "Ranks, by what others waited for them",
-      {{hosts ? "host" : "rank", hosts ? "host" : "rank"}},
-      {}};
+  Table table{hosts ? "hosts" : "ranks",
+              hosts ? "Hosts, by what they cost the others" : "Ranks, by what they cost the others",
+              {{hosts ? "host" : "rank", hosts ? "host" : "rank"}},
+              {}};
   if (!hosts) {
     table.columns.insert(table.columns.end(), {{"host", "host"}, {"pid", "pid", Shown::kInteger}});
   }
-  const std::vector<CellColumn> rest = {{"took_part", "operations", Shown::kInteger},
-                                        {"operations", "decided", Shown::kInteger},
-                                        {"last", "last", Shown::kInteger},
-                                        {"expected", "by chance", Shown::kNumber, "", 1},
-                                        {"chance", "chance of that", Shown::kNumber, "", 9},
-                                        {"caused_wait_ns", "others waited", Shown::kDuration},
-                                        {"share_percent", "of all", Shown::kNumber, "%", 2},
-                                        {"delay_ns", "delayed by", Shown::kDuration},
-                                        {"median_margin_ns", "margin", Shown::kDuration, "median"},
-                                        {"most_margin_ns", "at most", Shown::kDuration},
-                                        {"waited_ns", "waited itself", Shown::kDuration},
-                                        {"since_ns", "since", Shown::kMoment, "UTC"},
-                                        {"communicators", "in"}};
+  const std::vector<CellColumn> rest = {
+      {"is_straggler", "late"},
+      {"share_percent", "costs", Shown::kNumber, "% of all"},
+      {"share_most_percent", "at most", Shown::kNumber, "% of all"},
+      {"chance", "chance", Shown::kNumber, "", 6},
+      {"cost_ns", "others waited", Shown::kDuration, "because of it"},
+      {"cost_most_ns", "cost at most", Shown::kNot},
+      {"expected_ns", "by chance", Shown::kDuration},
+      {"caused_wait_ns", "waited for it", Shown::kDuration},
+      {"passed_on_ns", "passed on", Shown::kDuration},
+      {"waited_ns", "waited itself", Shown::kDuration},
+      {"took_part", "operations", Shown::kInteger},
+      {"last", "last", Shown::kInteger},
+      {"delay_ns", "delayed by", Shown::kDuration},
+      {"median_margin_ns", "margin", Shown::kDuration, "median"},
+      {"most_margin_ns", "margin", Shown::kDuration, "at most"},
+      {"late_times", "late", Shown::kNot},
+      {"every_operations", "one of", Shown::kNot},
+      {"every_ns", "every", Shown::kNot},
+      {"since_ns", "since", Shown::kMoment, "UTC"},
+      {"communicators", "in"}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());
-  for (const metrics::Lateness& one : found) {
+  for (const Lateness& one : found) {
     std::vector<Cell> row = {one.label};
     if (!hosts) {
       row.insert(row.end(), {one.host, one.pid});
     }
-    row.insert(row.end(), {one.took_part, one.operations, one.last, one.expected, one.chance,
-                           one.caused_wait_ns, all.share_of(one) * 100, one.delay_ns,
-                           one.median_margin_ns, one.most_margin_ns});
-    row.push_back(hosts ? Cell() : Cell(one.waited_ns));
-    row.push_back(cell_of(one.since_ns));
-    row.emplace_back(where(one, matches));
+    const metrics::LateTimes& times = one.times;
+    row.insert(row.end(), {std::string(one.is_straggler ? "yes" : "no"),
+                           all.share_of(one) * 100,
+                           all.most_share_of(one) * 100,
+                           cell_of(one.chance),
+                           one.cost_ns,
+                           one.cost_most_ns,
+                           one.expected_ns,
+                           one.caused_wait_ns,
+                           hosts ? Cell() : Cell(one.passed_on_ns),
+                           hosts ? Cell() : Cell(one.waited_ns),
+                           one.took_part,
+                           one.last,
+                           one.delay_ns,
+                           one.median_margin_ns,
+                           one.most_margin_ns,
+                           one.is_straggler ? Cell(times.times) : Cell(),
+                           cell_of(times.every_operations),
+                           cell_of(times.every_ns),
+                           cell_of(times.since_ns),
+                           where(one, matches)});
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-}  // namespace
-
-std::string decided_of(const metrics::Stragglers& all) {
-  return std::to_string(all.decided) + " of " + counted(all.operations, "operation") +
-         " in which it is sure who came last";
+void add_findings(const Stragglers& stragglers, Document& document) {
+  for (const auto* const found : {&stragglers.ranks, &stragglers.hosts}) {
+    for (const Lateness& one : *found) {
+      if (one.is_straggler) {
+        document.findings.push_back({Severity::kWarning, "straggler", sentence(stragglers, one)});
+      }
+    }
+  }
+  for (const Lateness& rank : stragglers.ranks) {
+    if (rank.was_late_once) {
+      document.findings.push_back({Severity::kNote, "late-once", once_sentence(stragglers, rank)});
+    }
+  }
+  if (const Lateness* const open = stragglers.find_open()) {
+    document.findings.push_back(
+        {Severity::kNote, "late-unknown", open_sentence(stragglers, *open)});
+  }
 }
 
-Document stragglers_document(const metrics::Stragglers& stragglers, const match::Matches& matches) {
+}  // namespace
+
+std::string name_of(const Lateness& one) {
+  return one.label == one.host ? "host " + one.label : one.label + " (" + one.host + ")";
+}
+
+std::string cost_of(const Stragglers& all, const Lateness& one) {
+  const std::string least = fixed(all.share_of(one) * 100, 1);
+  const std::string most = fixed(all.most_share_of(one) * 100, 1);
+  return least == most ? least + " %" : least + " to " + most + " %";
+}
+
+std::string open_sentence(const Stragglers& all, const Lateness& one) {
+  return all.share_of(one) > metrics::kOpenShare
+             ? name_of(one) + " costs " + cost_of(all, one) +
+                   " of all ranks' time, in so few operations that it may be chance"
+             : name_of(one) + " may cost " + cost_of(all, one) +
+                   " of all ranks' time: the clocks leave it open";
+}
+
+Document stragglers_document(const Stragglers& stragglers, const match::Matches& matches) {
   Document document;
   document.command = "stragglers";
-  for (const metrics::Lateness& host : stragglers.hosts) {
-    if (is_finding(stragglers, host)) {
-      document.findings.push_back(
-          {Severity::kWarning, "straggler", sentence(stragglers, host, true)});
-    }
-  }
-  for (const metrics::Lateness& rank : stragglers.ranks) {
-    if (is_finding(stragglers, rank)) {
-      document.findings.push_back(
-          {Severity::kWarning, "straggler", sentence(stragglers, rank, false)});
-    }
-  }
-  for (const metrics::Lateness& rank : stragglers.ranks) {
-    if (!rank.is_significant() && stragglers.share_of(rank) >= kLeastShareOnce &&
-        2 * rank.most_margin_ns > rank.delay_ns) {
-      document.findings.push_back({Severity::kNote, "late-once",
-                                   rank.label + " (" + rank.host +
-                                       ") is not late as a rule, but was once by " +
-                                       human_duration(rank.most_margin_ns) + ", at " +
-                                       time_of_day(rank.most_at_ns) + " UTC"});
-    }
-  }
-  if (stragglers.operations == 0) {
+  add_findings(stragglers, document);
+  const std::uint64_t judged = stragglers.decided + stragglers.undecided;
+  if (judged == 0) {
     document.sentences.push_back(
-        "There is no AllReduce, AllGather, ReduceScatter or AlltoAll of several ranks here: nobody "
-        "waits for all others.");
-  } else if (stragglers.decided == 0) {
-    document.sentences.push_back("In none of " + counted(stragglers.operations, "operation") +
-                                 " can it be said who came last.");
-  } else if (std::none_of(document.findings.begin(), document.findings.end(),
-                          [](const Finding& one) { return one.kind == "straggler"; })) {
-    const std::string answer =
-        " rank is late more often than chance makes it, or so late that "
-        "it matters.";
-    document.sentences.push_back((stragglers.decided == stragglers.operations
-                                      ? "No"
-                                      : "In the " + decided_of(stragglers) + ", no") +
-                                 answer);
+        "There is no operation of several ranks here whose times are known for all of them: "
+        "nothing is known of who waits for whom.");
   } else {
     document.sentences.push_back(
-        "Ranks waited " + human_duration(stragglers.waited_ns) +
-        " of GPU time for each other, of " + human_duration(stragglers.rank_time_ns) + " in " +
-        (stragglers.decided == stragglers.operations ? "these operations."
-                                                     : "the " + decided_of(stragglers) + '.'));
+        "Ranks surely waited " + human_duration(stragglers.waited_ns) +
+        " of GPU time for each other, " + fixed(stragglers.share(stragglers.waited_ns) * 100, 1) +
+        " % of all ranks' time" +
+        (stragglers.share(stragglers.waited_most_ns - stragglers.waited_ns) < 0.001
+             ? "."
+             : "; at most " + fixed(stragglers.share(stragglers.waited_most_ns) * 100, 1) + " %."));
+    if (const std::string chain = chain_sentence(stragglers); !chain.empty()) {
+      document.sentences.push_back(chain);
+    }
+    if (std::none_of(document.findings.begin(), document.findings.end(),
+                     [](const Finding& one) { return one.severity != Severity::kNote; })) {
+      document.sentences.push_back(
+          stragglers.find_open() != nullptr
+              ? "No rank surely costs more than chance makes it, but some may."
+              : "No rank costs the others more than chance makes it, or so much that it matters.");
+    }
   }
   document.tables.push_back(table_of(stragglers, stragglers.ranks, matches, false));
   if (stragglers.hosts.size() > 1) {
     document.tables.push_back(table_of(stragglers, stragglers.hosts, matches, true));
   }
-  document.notes.push_back(
-      counted(stragglers.operations, "operation that synchronises", "operations that synchronise") +
-      ": " + std::to_string(stragglers.decided) + " with somebody surely last, " +
-      std::to_string(stragglers.undecided) + " too near to tell, " +
-      std::to_string(stragglers.partial) + " not recorded on all ranks, " +
-      std::to_string(stragglers.impossible) + " with times that contradict each other");
+  document.notes.push_back(counted(stragglers.operations, "operation") +
+                           " of several ranks: " + std::to_string(stragglers.decided) +
+                           " in which it is sure for whom the others waited, " +
+                           std::to_string(stragglers.undecided) + " in which it is not, " +
+                           std::to_string(stragglers.partial) + " not recorded on all ranks, " +
+                           std::to_string(stragglers.impossible) +
+                           " with times that contradict each other");
   if (stragglers.by_call > 0) {
     document.notes.push_back("of " + counted(stragglers.by_call, "operation") +
-                             " only the call is known: who called last need not have begun last");
+                             " only the call is known on some ranks: they are judged by it, though "
+                             "who called last need not have begun last");
   }
   return document;
 }

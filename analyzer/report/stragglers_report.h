@@ -2,15 +2,25 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_STRAGGLERS_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_STRAGGLERS_REPORT_H
 
+#include <string>
+
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/document.h"
 
 namespace ringside::report {
 
-/// "131 of 1000 operations in which it is sure who came last": what shares are of.
-std::string decided_of(const metrics::Stragglers& all);
+/// "rank 3 (node1)", "host node1".
+std::string name_of(const metrics::Lateness& one);
 
-/// Who is late. Only what is neither chance nor less than a hundredth of the time is a finding.
+/// "31.2 %", or "31.2 to 40.1 %" where the clocks leave that open: what it costs, of all ranks'
+/// time.
+std::string cost_of(const metrics::Stragglers& all, const metrics::Lateness& one);
+
+/// "rank 3 (node1) may cost 0.4 to 12.1 % of all ranks' time: the clocks leave it open".
+std::string open_sentence(const metrics::Stragglers& all, const metrics::Lateness& one);
+
+/// Who is late, and what that costs. Only what is no chance and at least a hundredth of all ranks'
+/// time is a warning.
 Document stragglers_document(const metrics::Stragglers& stragglers, const match::Matches& matches);
 
 }  // namespace ringside::report

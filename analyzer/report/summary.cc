@@ -123,16 +123,22 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
 
 }  // namespace
 
-Summary make_summary(const model::Traces& traces, const model::Problems& problems,
-                     const match::Matches& matches, const align::Alignment& alignment,
+std::optional<double> shown_wait_ns(const metrics::Row& row) {
+  return row.wait && row.wait_openness() <= 0.5 ? std::optional(row.wait->median.best)
+                                                : std::nullopt;
+}
+
+Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates, bool by_range) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
   Summary summary;
   summary.by_range = by_range;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(traces, matches, alignment, by_range);
+  summary.rows = metrics::make_rows(facts, by_range);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
-  summary.alignment = &alignment;
+  summary.alignment = &facts.alignment();
 
   for (const model::TraceFile& file : traces.files) {
     add_file(file, summary.inputs);

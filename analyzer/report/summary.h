@@ -52,7 +52,8 @@ struct InputFacts {
 
 struct Summary {
   InputFacts inputs;
-  bool by_range = false;  // rows are of one range of the application each
+  bool by_range = false;        // rows are of one range of the application each
+  bool with_intervals = false;  // tables show how much is left open, in place of one figure
   const model::Problems* problems = nullptr;
   const align::Alignment* alignment = nullptr;
   std::vector<match::Run> runs;
@@ -61,8 +62,7 @@ struct Summary {
 };
 
 /// Sums up what was loaded and matched. The summary refers to all that it is made of.
-Summary make_summary(const model::Traces& traces, const model::Problems& problems,
-                     const match::Matches& matches, const align::Alignment& alignment,
+Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates, bool by_range = false);
 
 std::uint64_t dropped_total(const InputFacts& inputs);
@@ -76,6 +76,9 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 
 /// The communicator's name, else its hash, else its place in the order of creation.
 std::string label_of(const match::Communicator& communicator);
+
+/// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
+std::optional<double> shown_wait_ns(const metrics::Row& row);
 
 /// The formats. Each gives the whole output; `with_clocks`: also what is known of each host's
 /// clock, which JSON always has.

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "analyzer/report/json_writer.h"
@@ -14,7 +17,7 @@ namespace {
 
 // Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
 // keys.
-constexpr std::uint64_t kSummaryVersion = 1;
+constexpr std::uint64_t kSummaryVersion = 2;
 
 template <typename Texts>
 void texts(JsonWriter& json, std::string_view key, const Texts& values) {
@@ -123,22 +126,51 @@ void optional_integer(JsonWriter& json, std::string_view key,
   }
 }
 
-void write_distribution(JsonWriter& json, std::string_view key,
-                        const std::optional<metrics::Distribution>& times) {
+using Which = std::optional<double> (*)(const metrics::Figure&);
+
+std::optional<double> shown(const metrics::Figure& figure) {
+  return figure.shown();
+}
+std::optional<double> best(const metrics::Figure& figure) {
+  return figure.best;
+}
+std::optional<double> unknown(const metrics::Figure& /*figure*/) {
+  return std::nullopt;
+}
+std::optional<double> least(const metrics::Figure& figure) {
+  return figure.least;
+}
+std::optional<double> most(const metrics::Figure& figure) {
+  return std::isfinite(figure.most) ? std::optional(figure.most) : std::nullopt;
+}
+
+void write_spread(JsonWriter& json, std::string_view key,
+                  const std::optional<metrics::Spread>& times, Which which) {
   if (!times) {
     json.null(key);
     return;
   }
-  const auto write = [&](std::string_view name, auto value_ns) {
-    json.number(name, static_cast<double>(value_ns) / 1000, 3);
+  const auto write = [&](std::string_view name, const metrics::Figure& time_ns) {
+    const auto value_ns = which(time_ns);
+    optional_number(json, name, value_ns ? std::optional(*value_ns / 1000) : std::nullopt, 3);
   };
   json.begin_object(key);
-  write("min_us", times->min_ns);
-  write("median_us", times->median_ns);
-  write("p90_us", times->p90_ns);
-  write("p99_us", times->p99_ns);
-  write("max_us", times->max_ns);
+  write("min_us", times->min);
+  write("median_us", times->median);
+  write("p90_us", times->p90);
+  write("p99_us", times->p99);
+  write("max_us", times->max);
   json.end_object();
+}
+
+void write_bandwidth(JsonWriter& json, const std::string& name,
+                     const std::optional<metrics::Figure>& gb_s, bool is_most_open) {
+  const auto write = [&](const char* suffix, Which which) {
+    optional_number(json, name + suffix, gb_s ? which(*gb_s) : std::nullopt, 6);
+  };
+  write("_gb_s", shown);
+  write("_least_gb_s", least);
+  write("_most_gb_s", is_most_open ? unknown : most);
 }
 
 void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
@@ -153,6 +185,8 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
   json.text("datatype", row.datatype);
   json.text("algorithm", row.algorithm);
   json.text("protocol", row.protocol);
+  json.boolean("is_group", row.is_group);
+  json.boolean("is_grouped", row.is_grouped);
   json.integer("count", row.count);
   if (row.is_sampled) {
     json.number("count_scaled", row.count_scaled, 0);
@@ -161,20 +195,27 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
   json.integer("ranks", row.ranks);
   json.integer("ranks_seen", row.ranks_seen);
   json.boolean("ranks_inferred", row.ranks_inferred);
-  const auto& busy = row.busy;
-  optional_number(json, "time_median_us",
-                  busy ? std::optional<double>(busy->median_ns / 1000) : std::nullopt, 3);
-  optional_number(
-      json, "time_p99_us",
-      busy ? std::optional<double>(static_cast<double>(busy->p99_ns) / 1000) : std::nullopt, 3);
-  write_distribution(json, "busy", row.busy);
-  write_distribution(json, "wall", row.wall);
-  write_distribution(json, "wait", row.wait);
-  json.integer("by_least", row.by_least);
+  const auto busy_us = [&](metrics::Figure metrics::Spread::*which) {
+    const auto time_ns = row.busy ? ((*row.busy).*which).shown() : std::nullopt;
+    return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
+  };
+  optional_number(json, "time_median_us", busy_us(&metrics::Spread::median), 3);
+  optional_number(json, "time_p99_us", busy_us(&metrics::Spread::p99), 3);
+  write_spread(json, "busy", row.busy, shown);
+  write_spread(json, "busy_least", row.busy, row.is_least_open() ? unknown : least);
+  write_spread(json, "busy_most", row.busy, most);
+  write_spread(json, "wall", row.wall, best);
+  write_spread(json, "wait_least", row.wait, least);
+  write_spread(json, "wait_most", row.wait, most);
+  const auto wait_ns = shown_wait_ns(row);
+  optional_number(json, "wait_median_us", wait_ns ? std::optional(*wait_ns / 1000) : std::nullopt,
+                  3);
+  json.integer("on_some_ranks", row.on_some_ranks);
+  json.integer("unbounded", row.unbounded);
   json.integer("excluded_impossible", row.excluded);
   json.integer("gpu_stamps_rejected", row.gpu_rejected);
-  optional_number(json, "algbw_gb_s", row.bandwidth.algbw_gb_s, 6);
-  optional_number(json, "busbw_gb_s", row.bandwidth.busbw_gb_s, 6);
+  write_bandwidth(json, "algbw", row.algbw_gb_s, row.is_least_open());
+  write_bandwidth(json, "busbw", row.busbw_gb_s, row.is_least_open());
   json.boolean("algbw_inferred", row.algbw_inferred);
   json.boolean("busbw_inferred", row.busbw_inferred);
   json.text("times_from", times_from_name(row.times_from));
@@ -188,11 +229,18 @@ void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
     json.text("host", host.host);
     json.boolean("is_reference", host.is_reference);
     json.boolean("is_bounded", host.is_bounded);
-    json.integer("offset_ns", host.offset_ns);
-    json.integer("at_ns", host.at_ns);
-    json.number("drift_ppb", host.drift_ppb, 0);
-    json.integer("uncertainty_ns", host.uncertainty_ns);
-    json.integer("most_uncertainty_ns", host.most_uncertainty_ns);
+    const auto if_bounded = [&](std::string_view key, std::int64_t value_ns) {
+      if (host.is_bounded || host.is_reference) {
+        json.integer(key, value_ns);
+      } else {
+        json.null(key);
+      }
+    };
+    if_bounded("offset_ns", host.offset_ns);
+    if_bounded("at_ns", host.at_ns);
+    optional_number(json, "drift_ppb", host.drift_ppb, 0);
+    if_bounded("uncertainty_ns", host.uncertainty_ns);
+    if_bounded("most_uncertainty_ns", host.most_uncertainty_ns);
     json.text("set_by", host.set_by);
     json.end_object();
   }

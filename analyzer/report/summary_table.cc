@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/printable.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/summary_text.h"
@@ -9,7 +10,7 @@ namespace {
 // Names come from the application and would otherwise be markup.
 std::string markdown_text(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : model::printable(text)) {
     if (c == '*' || c == '_' || c == '`' || c == '<' || c == '[' || c == '\\' || c == '#') {
       result += '\\';
     }
@@ -26,12 +27,13 @@ std::string summary_as_table(const Summary& summary, bool with_clocks, std::size
     text += wrapped(line, screen_columns);
   }
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    text += "\nCommunicator " + communicator_title(summary.communicators[i]) + '\n';
+    text += '\n' + wrapped("Communicator " + communicator_title(summary.communicators[i]), 0);
     for (const std::string& line : communicator_lines(summary.communicators[i], summary.rows[i])) {
       text += wrapped("  " + line, screen_columns);
     }
     if (!summary.rows[i].rows.empty()) {
-      text += make_table(summary.rows[i], summary.by_range).aligned(2, screen_columns);
+      text += make_table(summary.rows[i], summary.by_range, summary.with_intervals)
+                  .aligned(2, screen_columns);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
@@ -60,8 +62,8 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
       text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
     }
     if (!summary.rows[i].rows.empty()) {
-      text +=
-          (lines.empty() ? "" : "\n") + make_table(summary.rows[i], summary.by_range).markdown();
+      text += (lines.empty() ? "" : "\n") +
+              make_table(summary.rows[i], summary.by_range, summary.with_intervals).markdown();
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";

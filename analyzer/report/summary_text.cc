@@ -2,6 +2,7 @@
 #include "analyzer/report/summary_text.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string_view>
 
@@ -116,17 +117,51 @@ std::string count_cell(const metrics::Row& row) {
   return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
 }
 
-std::string number_cell(const std::optional<double>& value, int decimals,
-                        bool is_inferred = false) {
-  return value ? fixed(*value, decimals) + (is_inferred ? "?" : "") : "-";
+// "12.3"; "~12.3" where much is open, "-" where too much is. With intervals "11.8 to 12.9".
+// `is_least_open`: the least is not known (metrics::Row::is_least_open).
+std::string time_cell(const metrics::Figure& time_ns, bool with_intervals,
+                      bool is_least_open = false) {
+  const std::string least = fixed(time_ns.least / 1000, 1);
+  const std::string most = fixed(time_ns.most / 1000, 1);
+  if (with_intervals) {
+    return is_least_open ? "? to " + most : least == most ? least : least + " to " + most;
+  }
+  if (!time_ns.is_known()) {
+    return "-";
+  }
+  return (time_ns.is_vague() ? "~" : "") + fixed(time_ns.best / 1000, 1);
+}
+
+// A wait may be 0, so its interval is measured by the wall time.
+std::string wait_cell(const metrics::Row& row, bool with_intervals) {
+  if (row.wait && with_intervals) {
+    return time_cell(row.wait->median, true);
+  }
+  const auto wait_ns = shown_wait_ns(row);
+  return wait_ns ? (row.wait_openness() > 0.1 ? "~" : "") + fixed(*wait_ns / 1000, 1) : "-";
 }
 
 // A small bandwidth is not none.
-std::string bandwidth_cell(const std::optional<double>& value, bool is_inferred) {
-  if (value && *value > 0 && *value < 0.005) {
-    return std::string("<0.01") + (is_inferred ? "?" : "");
+std::string small_bandwidth(double gb_s) {
+  return gb_s > 0 && gb_s < 0.005 ? "<0.01" : fixed(gb_s, 2);
+}
+
+std::string bandwidth_cell(const std::optional<metrics::Figure>& gb_s, bool is_inferred,
+                           bool with_intervals, bool is_most_open) {
+  if (!gb_s) {
+    return "-";
   }
-  return number_cell(value, 2, is_inferred);
+  const std::string mark = is_inferred ? "?" : "";
+  if (with_intervals) {
+    const std::string least = small_bandwidth(gb_s->least);
+    const std::string most =
+        std::isfinite(gb_s->most) && !is_most_open ? small_bandwidth(gb_s->most) : "?";
+    return (least == most ? least : least + " to " + most) + mark;
+  }
+  if (!gb_s->is_known()) {
+    return "-";
+  }
+  return (gb_s->is_vague() ? "~" : "") + small_bandwidth(gb_s->best) + mark;
 }
 
 std::string size_cell(const metrics::Row& row) {
@@ -251,7 +286,7 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
   return lines;
 }
 
-TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range) {
+TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals) {
   std::vector<Column> columns = {
       {"function", "", false},  {"message", "per rank", true}, {"datatype", "", false},
       {"algorithm", "", false}, {"protocol", "", false},       {"count", "", true},
@@ -263,26 +298,25 @@ TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range) {
   }
   TextTable table(std::move(columns));
   for (const metrics::Row& row : rows.rows) {
-    const auto median_us = [](const std::optional<metrics::Distribution>& of) {
-      return of ? std::optional<double>(of->median_ns / 1000) : std::nullopt;
+    const auto time = [&](const std::optional<metrics::Spread>& of,
+                          metrics::Figure metrics::Spread::*which) {
+      const bool is_least_open = &of == &row.busy && row.is_least_open();
+      return of ? time_cell((*of).*which, with_intervals, is_least_open) : "-";
     };
-    const auto p99_us = row.busy
-                            ? std::optional<double>(static_cast<double>(row.busy->p99_ns) / 1000)
-                            : std::nullopt;
     std::vector<std::string> cells = {
-        row.function,
+        row.function + (row.is_grouped ? " +" : ""),
         size_cell(row),
         datatype_cell(row.datatype),
         word_cell(row.algorithm),
         word_cell(row.protocol),
         count_cell(row),
         ranks_cell(row),
-        number_cell(median_us(row.busy), 1) + (row.by_least > 0 ? "*" : ""),
-        number_cell(p99_us, 1),
-        number_cell(median_us(row.wall), 1),
-        number_cell(median_us(row.wait), 1),
-        bandwidth_cell(row.bandwidth.algbw_gb_s, row.algbw_inferred),
-        bandwidth_cell(row.bandwidth.busbw_gb_s, row.busbw_inferred),
+        time(row.busy, &metrics::Spread::median) + (row.on_some_ranks > 0 ? "*" : ""),
+        time(row.busy, &metrics::Spread::p99),
+        time(row.wall, &metrics::Spread::median),
+        wait_cell(row, with_intervals),
+        bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
+        bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
         times_from_name(row.times_from)};
     if (by_range) {
       cells.insert(cells.begin(), word_cell(row.range));
@@ -294,12 +328,14 @@ TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range) {
 
 std::vector<std::string> footer_lines(const Summary& summary) {
   std::vector<std::string> lines = {
-      "median, p99: from the last rank's start to the last end; wall: each rank's own start to its "
-      "own end; wait: for the last rank.",
+      "median, p99: of the time that the data took, from the moment at which all ranks were there "
+      "that it needed; wall: each rank's own start to its own end; wait: for the ranks it needed.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
-  bool has_least = false;
-  bool flatters = false;
+  bool is_vague = false;
+  std::uint64_t unknown = 0;  // rows
+  bool is_on_some = false;
+  bool has_groups = false;
   std::uint64_t excluded = 0;
   std::uint64_t rejected = 0;
   bool has_inferred = false;
@@ -309,8 +345,12 @@ std::vector<std::string> footer_lines(const Summary& summary) {
     for (const metrics::Row& row : communicator.rows) {
       has_inferred = has_inferred || row.ranks_inferred;
       has_partial = has_partial || row.partial > 0;
-      has_least = has_least || row.by_least > 0;
-      flatters = flatters || (row.by_least > 0 && metrics::least_flatters(row.function));
+      has_groups = has_groups || row.is_grouped;
+      is_on_some = is_on_some || row.on_some_ranks > 0;
+      const bool ran = row.wall.has_value();
+      const bool is_known = row.busy && row.busy->median.is_known();
+      unknown += ran && !is_known ? 1 : 0;
+      is_vague = is_vague || (is_known && row.busy->median.is_vague());
       excluded += row.excluded;
       rejected += row.gpu_rejected;
       has_no_bandwidth = has_no_bandwidth || row.times_from >= model::TimesFrom::kProxyQueue;
@@ -319,16 +359,26 @@ std::vector<std::string> footer_lines(const Summary& summary) {
   for (const std::string& note : clock_notes(*summary.alignment)) {
     lines.push_back("Clocks: " + note + '.');
   }
-  if (has_least) {
+  if (is_vague) {
     lines.emplace_back(
-        "*: of some operations the least of the ranks' own durations, since the clocks are not "
-        "known "
-        "well enough, or a rank was not recorded.");
+        "~: the clocks and stamps leave more than a tenth of it open. --intervals shows how much.");
   }
-  if (flatters) {
+  if (unknown > 0) {
+    lines.push_back("The time of " + counted(unknown, "row") +
+                    " is left out, since more than a factor of two of it is open: the clocks are "
+                    "not known well enough, or data may have lain in buffers before the last rank "
+                    "came. --intervals shows what is known.");
+  }
+  if (has_groups) {
     lines.emplace_back(
-        "*: of Broadcast, Reduce, Gather and Scatter that is too little: some ranks may be done at "
-        "once.");
+        "+: called together with others. NCCL runs such a group as one kernel, so its row has "
+        "their "
+        "time, and what all of them moved in it.");
+  }
+  if (is_on_some) {
+    lines.emplace_back(
+        "*: not every rank was seen to run some of these. The time is that of the others, and may "
+        "hold waiting for those ranks.");
   }
   if (excluded > 0) {
     lines.push_back(counted(excluded, "operation") +

@@ -22,7 +22,8 @@ std::string communicator_title(const match::Communicator& communicator);
 std::vector<std::string> communicator_lines(const match::Communicator& communicator,
                                             const metrics::CommunicatorRows& rows);
 
-TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range);
+/// `with_intervals`: what is known of each figure, and no figure is left out.
+TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals);
 
 /// What the figures mean: one line each.
 std::vector<std::string> footer_lines(const Summary& summary);

@@ -2,6 +2,9 @@
 #include "analyzer/report/text_table.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "analyzer/model/printable.h"
 
 namespace ringside::report {
 namespace {
@@ -79,6 +82,13 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
+void TextTable::add_row(std::vector<std::string> cells) {
+  for (std::string& cell : cells) {
+    cell = model::printable(cell);
+  }
+  rows_.push_back(std::move(cells));
+}
+
 std::string TextTable::aligned(std::size_t indent, std::size_t most_columns) const {
   std::vector<std::string> titles;
   std::vector<std::string> units;
@@ -137,7 +147,8 @@ std::string TextTable::markdown() const {
   return text;
 }
 
-std::string wrapped(const std::string& line, std::size_t most_columns) {
+std::string wrapped(const std::string& foreign, std::size_t most_columns) {
+  const std::string line = model::printable(foreign);
   const std::size_t indent = line.find_first_not_of(' ');
   if (most_columns == 0 || indent == std::string::npos || width_of(line) <= most_columns) {
     return line + '\n';

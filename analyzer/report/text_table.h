@@ -23,8 +23,8 @@ class TextTable {
  public:
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  /// One cell for each column.
-  void add_row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  /// One cell for each column, made printable.
+  void add_row(std::vector<std::string> cells);
 
   /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
   /// have a line of their own, if there are any. Where lines would be longer than `most_columns`
@@ -39,8 +39,8 @@ class TextTable {
 };
 
 /// Breaks a line between words where it is longer than `most_columns` (0: never); what follows is
-/// indented by two spaces more than the line is. Ends with a newline.
-std::string wrapped(const std::string& line, std::size_t most_columns);
+/// indented by two spaces more than the line is. Ends with a newline. The line is made printable.
+std::string wrapped(const std::string& foreign, std::size_t most_columns);
 
 }  // namespace ringside::report
 

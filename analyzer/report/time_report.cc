@@ -8,7 +8,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/rows.h"
-#include "analyzer/metrics/saturating.h"
+#include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -31,30 +31,29 @@ Table overlap_table(const metrics::Overlap& overlap) {
                {"busy_ns", "communicating", Shown::kDuration},
                {"busy_percent", "of that", Shown::kNumber, "%", 1},
                {"waiting_ns", "waiting", Shown::kDuration},
-               {"waiting_uncertainty_ns", "+-", Shown::kDuration},
+               {"waiting_least_ns", "at least", Shown::kDuration},
+               {"waiting_most_ns", "at most", Shown::kDuration},
                {"waiting_unknown", "not known", Shown::kInteger, "operations"},
                {"together_ns", "two at once", Shown::kDuration},
                {"summed_ns", "summed", Shown::kDuration},
                {"without_times", "no times", Shown::kInteger}},
               {}};
   for (const metrics::RankOverlap& rank : overlap.ranks) {
-    const bool is_known = rank.waiting_known > 0 || rank.waiting_unknown == 0;
-    table.rows.push_back(
-        {rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
-         percent(rank.busy_ns, rank.span_ns), is_known ? Cell(rank.waiting_ns) : Cell(),
-         is_known ? Cell(rank.waiting_uncertainty_ns) : Cell(), rank.waiting_unknown,
-         rank.together_ns, rank.summed_ns, rank.without_times});
+    table.rows.push_back({rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
+                          percent(rank.busy_ns, rank.span_ns),
+                          rank.knows_waiting() ? Cell(rank.waiting_ns) : Cell(),
+                          rank.waiting_least_ns, rank.waiting_most_ns, rank.waiting_unknown,
+                          rank.together_ns, rank.summed_ns, rank.without_times});
   }
   return table;
 }
 
 std::string waiting_text(const metrics::RankOverlap& all) {
-  if (all.waiting_known == 0) {
-    return all.waiting_unknown == 0 ? "none of them waits for all ranks"
-                                    : "how long they waited for other ranks is not known";
-  }
-  return "in " + human_duration(all.waiting_ns) + " (+- " +
-         human_duration(all.waiting_uncertainty_ns) + ") they waited for other ranks";
+  const std::string bounds =
+      human_duration(all.waiting_least_ns) + " to " + human_duration(all.waiting_most_ns);
+  return all.knows_waiting() ? "in " + human_duration(all.waiting_ns) + " (" + bounds +
+                                   ") they waited for other ranks"
+                             : "they waited for other ranks in " + bounds + " of it";
 }
 
 Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
@@ -115,7 +114,8 @@ Table parts_table(const metrics::CriticalPath& path, const model::Traces& traces
                {"operation", "operation"},
                {"communicator", "communicator"}},
               {}};
-  constexpr const char* kSpent[] = {"transfer", "launch", "before the call"};
+  constexpr const char* kSpent[] = {"transfer", "launch", "other work on the stream",
+                                    "before the call"};
   for (const metrics::PathPart* part : longest) {
     const match::MatchedOperation& operation = matches.operations[part->operation];
     table.rows.push_back({part->start_ns, part->end_ns - part->start_ns,
@@ -133,6 +133,7 @@ Table ranks_table(const metrics::CriticalPath& path) {
                {"host", "host"},
                {"arrivals", "last to come", Shown::kInteger},
                {"application_ns", "before its calls", Shown::kDuration},
+               {"stream_ns", "other work on the stream", Shown::kDuration},
                {"launch_ns", "launch", Shown::kDuration},
                {"transfer_ns", "transfer", Shown::kDuration},
                {"gain_ns", "gain without", Shown::kDuration},
@@ -141,8 +142,8 @@ Table ranks_table(const metrics::CriticalPath& path) {
   for (const metrics::RankOnPath& rank : path.ranks) {
     const auto spent = [&](Spent kind) { return rank.spent_ns[static_cast<std::size_t>(kind)]; };
     table.rows.push_back({rank.label, rank.host, rank.arrivals, spent(Spent::kApplication),
-                          spent(Spent::kLaunch), spent(Spent::kTransfer), rank.gain_ns,
-                          percent(rank.gain_ns, path.length_ns)});
+                          spent(Spent::kStream), spent(Spent::kLaunch), spent(Spent::kTransfer),
+                          rank.gain_ns, percent(rank.gain_ns, path.length_ns)});
   }
   return table;
 }
@@ -156,13 +157,12 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     all.operations += rank.operations;
     all.without_times += rank.without_times;
-    all.span_ns = metrics::add_saturating(all.span_ns, rank.span_ns);
-    all.busy_ns = metrics::add_saturating(all.busy_ns, rank.busy_ns);
-    all.together_ns = metrics::add_saturating(all.together_ns, rank.together_ns);
-    all.waiting_ns = metrics::add_saturating(all.waiting_ns, rank.waiting_ns);
-    all.waiting_uncertainty_ns =
-        metrics::add_saturating(all.waiting_uncertainty_ns, rank.waiting_uncertainty_ns);
-    all.waiting_known += rank.waiting_known;
+    all.span_ns = add_saturating(all.span_ns, rank.span_ns);
+    all.busy_ns = add_saturating(all.busy_ns, rank.busy_ns);
+    all.together_ns = add_saturating(all.together_ns, rank.together_ns);
+    all.waiting_ns = add_saturating(all.waiting_ns, rank.waiting_ns);
+    all.waiting_least_ns = add_saturating(all.waiting_least_ns, rank.waiting_least_ns);
+    all.waiting_most_ns = add_saturating(all.waiting_most_ns, rank.waiting_most_ns);
     all.waiting_unknown += rank.waiting_unknown;
   }
   if (all.busy_ns == 0) {
@@ -199,16 +199,15 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
       "what the GPU computes meanwhile is not in these traces: communication is exposed for at "
       "most "
       "the time that operations run");
-  if (all.waiting_known > 0) {
+  if (all.waiting_most_ns > 0) {
     document.notes.push_back(
-        "waiting is by the middle of what the clocks leave open; it is wrong by no more than what "
-        "stands behind +-, if the clocks of all operations err the same way, and stamps by 2 us");
+        "waiting is at least and at most what the clocks, the stamps and the buffers on the way "
+        "leave open; docs/metrics.md says who waits for whom in which function");
   }
   if (all.waiting_unknown > 0) {
     document.notes.push_back("in " + counted(all.waiting_unknown, "operation") +
-                             " of a rank how long it waited is not known, and in no figure: not "
-                             "recorded on all ranks, no times, "
-                             "clocks that are not known, or times that contradict each other");
+                             " of a rank the times contradict each other: how long it waited is in "
+                             "no figure");
   }
   if (all.without_times > 0) {
     document.notes.push_back("of " + counted(all.without_times, "operation") +
@@ -234,7 +233,8 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
   document.sentences.push_back("The longest chain takes " + human_duration(path.length_ns) +
                                " over " + counted(path.operations, "operation") + ": " +
                                part(Spent::kTransfer) + " transfer, " + part(Spent::kLaunch) +
-                               " from call to start, " + part(Spent::kApplication) +
+                               " from call to start, " + part(Spent::kStream) +
+                               " other work on the stream, " + part(Spent::kApplication) +
                                " before calls, in the application.");
   const auto top = std::max_element(path.ranks.begin(), path.ranks.end(),
                                     [](const metrics::RankOnPath& a, const metrics::RankOnPath& b) {
@@ -252,7 +252,7 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
   document.tables.push_back(parts_table(path, traces, matches));
   if (path.undecided > 0) {
     document.notes.push_back("in " + counted(path.undecided, "operation") +
-                             " of the path the clocks cannot tell who came last");
+                             " of the path it is not sure for which rank the others waited");
   }
   document.notes.push_back("a gain is an estimate: what comes later may hide a part of it");
   return document;

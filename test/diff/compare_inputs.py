@@ -18,8 +18,8 @@ def side(name, dur_us, act):
 def experts(name, scale, slower=1.0):
     """AlltoAllv of a mixture of experts, no two of one size: the time follows the bytes."""
     def calls(trace, rank):
-        for group in range(1, 15):
-            tokens = int(scale * (600 + group * 389 % 401))
+        for group in range(1, 25):
+            tokens = int(scale * (600 + group * 151 % 401))
             for peer in range(3):
                 for func, share in (("Send", rank + 2 * peer), ("Recv", peer + 2 * rank)):
                     if peer != rank:

@@ -187,7 +187,15 @@ def cases():
     result["lint-rules"] = ("lint --rules", {})
     result["lint-nothing"] = ("lint nowhere", {})
     result["lint-garbage"] = ("lint garbage.json", {"garbage.json": b"\x00\x01\xff\n]\n\x80"})
+    # A file that could not be read was not checked, whatever the others are.
+    result["lint-unreadable"] = ("lint good.json gone.json", {"good.json": text})
+    result["lint-hostile"] = ("lint bad.json", {"bad.json": changed(hostile)})
     return result
+
+
+def hostile(trace):
+    """The title of the terminal, red, and a clear screen, by the forms that terminals take."""
+    find(trace, "i", "step 1")["cat"] = "\x1b]0;title\x07\x1b[31m\u009b2J\x7f"
 
 
 assert encode({"a": Number(1)}) == '{"a":0.001}'

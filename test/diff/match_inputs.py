@@ -24,6 +24,65 @@ def odd_one(trace, rank):
     trace.operation("AllReduce", 1024, seq=2)
 
 
+def aborted(trace, rank):
+    for seq in range(3):
+        trace.operation("AllReduce", 1024, seq=seq)
+
+
+def half_finished(trace, rank):
+    """Rank 3 is still in the kernel when it is dumped, a second before the others finish. Its host's
+    clock is ten seconds ahead, so that its raw times are later than all of theirs."""
+    trace.events[0]["args"]["boot_id"] = f"b00t{rank // 2}"
+    for seq in range(40):
+        trace.operation("AllReduce", 1024, seq=seq, times_from="gpu")
+    hangs = rank == 3
+    trace.operation("AllReduce", 1024, seq=40, times_from="gpu", in_flight=hangs,
+                    state="started" if hangs else None, dur_us=2_000_000)
+    trace.time_ns += 1_000_000_000 if hangs else 3_000_000_000
+
+
+def on_its_clock(act, dump=True):
+    files = {}
+    for rank in range(4):
+        ahead_ns = 10**10 * (rank // 2)
+        trace = Trace(rank, host=f"node{rank // 2}", dump=dump, start_ns=1_000_000 + ahead_ns)
+        act(trace.communicator(nranks=4), rank)
+        files[f"traces/ringside.mix.node{rank // 2}.{100 + rank}.1.json"] = trace.text()
+    return files
+
+
+def overtaken(trace, rank):
+    """The end of rank 1's second operation was lost: it has finished the third."""
+    for seq in range(3):
+        is_lost = rank == 1 and seq == 1
+        trace.operation("AllReduce", 1024, seq=seq, times_from="gpu", in_flight=is_lost,
+                        state="started" if is_lost else None)
+
+
+def not_closed(trace, rank):
+    return trace.text(closed=False)
+
+
+def lost_one(trace, rank):
+    trace.account = {"Coll": {"produced": 8, "written": 3, "merged": 3, "dropped_ring_full": 2}}
+    return trace.text()
+
+
+def hostile():
+    """Names that would set the title of a terminal, colour it, clear it, and end a line."""
+    def act(trace, rank):
+        trace.communicator(2, comm="0xbad", name="\x1b]0;title\x07\x1b[31m\u009b2J\x7f\nnote: all is well")
+        trace.operation("All\u009b2JReduce", 512 + rank, context=2, seq=0, algo="\x1b[2J")
+    return ranks(2, act)
+
+
+def skipping_one(trace, rank):
+    """Rank 1 leaves out the last call; so it does where its lines are doubled, but then its trace is
+    damaged, and nothing can be said."""
+    for seq in range(3 - rank):
+        trace.operation("AllReduce", 1024 + seq, seq=seq)
+
+
 def tie(trace, rank):
     trace.operation("AllReduce", 512 if rank < 2 else 1024, seq=0)
 
@@ -39,6 +98,31 @@ def odd_function(trace, rank):
 def many(trace, rank):
     for i in range(30):
         trace.operation("AllReduce", 7 if rank == 1 else 8, seq=i)
+
+
+def swapped(group=None, kind="coll", in_flight=False):
+    """Rank 3 calls Broadcast and AllReduce the other way round; numbers are equal on all ranks."""
+    def act(trace, rank):
+        trace.operation("AllReduce", 1024, seq=0, group=1)
+        calls = [("AllReduce", 1), ("Broadcast", 0)]
+        for func, seq in calls if rank != 3 else reversed(calls):
+            is_api = func == "Broadcast" and kind == "api"
+            stays = in_flight and not is_api
+            trace.operation(func, 4096, seq=None if is_api else seq, kind=kind if is_api else "coll",
+                            root=0 if func == "Broadcast" else None, in_flight=stays,
+                            state="started" if stays else None,
+                            times_from="enqueue" if is_api else "proxy",
+                            group=None if is_api else group or 2 + trace.operations)
+        if not in_flight:
+            trace.operation("AllReduce", 1024, seq=2, group=9)
+    return act
+
+
+def one_blocks(trace, rank):
+    """Rank 1 calls AllGather where the others call AllReduce; nobody gets any further."""
+    trace.operation("AllReduce", 1024, seq=0)
+    func = ("AllGather", 0) if rank == 1 else ("AllReduce", 1)
+    trace.operation(func[0], 1024, seq=func[1], in_flight=True, state="started")
 
 
 def left_out_one(trace, rank):
@@ -103,6 +187,32 @@ def uneven(trace, rank):
                                     times_from="gpu", algo=None, proto=None, dur_us=900)
 
 
+def far_apart():
+    """Two runs of two hosts, 12 s apart; the clock of the second host is 30 s ahead."""
+    files = {}
+    for run in range(2):
+        for rank in range(2):
+            trace = Trace(rank, host=f"node{rank}", run=0xabc0 + 2 * run + rank,
+                          start_ns=10**9 + 12 * 10**9 * run + 30 * 10**9 * rank)
+            trace.events[0]["args"]["boot_id"] = f"b00t{rank}"
+            trace.communicator(nranks=2, comm=f"0xc0{run}")
+            for seq in range(3):
+                trace.operation("AllReduce", 1024, seq=seq)
+            files[f"traces/ringside.mix.node{rank}.{run}.json"] = trace.text()
+    return files
+
+
+def sparse(trace, rank):
+    """Three AlltoAllv as those of a mixture of experts: what is empty is not sent."""
+    for group in (1, 2, 3):
+        for peer in range(6):
+            for func, source, target in (("Send", rank, peer), ("Recv", peer, rank)):
+                size = (source * 7 + target * 5 + group) % 4
+                if size > 0:
+                    trace.operation(func, 100 * size, kind="p2p", peer=peer, group=group,
+                                    times_from="gpu", algo=None, proto=None, dur_us=900)
+
+
 def late_numbers(nccl, same_sizes=False):
     """Rank 1 is recorded from the tenth operation on only, and NCCL up to 2.25 counts from there."""
     files = {}
@@ -138,6 +248,10 @@ def cases():
         trace.time_ns += 5_000_000 if rank == 3 else 0
         return trace.text()
 
+    def later(trace, rank):
+        trace.time_ns += 31 * 10**9
+        return trace.text()
+
     def pair(act):
         return {f"traces/{rank}.json": text for rank, text in enumerate(
             texts({rank: act_on(act, rank) for rank in range(2)}).values())}
@@ -148,6 +262,12 @@ def cases():
             act(trace, rank, i)
         return trace
 
+    whole = ranks(2, skipping_one)
+    first, second = sorted(whole)
+    lines = whole[second].split("\n")
+    is_operation = ['"args":{"op"' in line for line in lines]
+    doubled = whole | {second: "\n".join(
+        line for line, twice in zip(lines, is_operation) for _ in range(1 + twice))}
     lossy = {f"traces/{name}": text for name, text in texts(with_drops(
         {f"{rank}.json": act_on(skipping, rank) for rank in range(2)})).items()}
     return {
@@ -162,6 +282,38 @@ def cases():
         "match-odd-one-markdown": ("match --format markdown traces", ranks(4, odd_one)),
         "match-tie": ("match traces", ranks(4, tie)),
         "match-odd-function": ("match traces", ranks(4, odd_function)),
+        "match-swapped": ("match traces", ranks(4, swapped())),
+        "match-swapped-json": ("match --format json traces", ranks(4, swapped())),
+        "match-swapped-in-group": ("match traces", ranks(4, swapped(group=2))),
+        "match-swapped-call": ("match traces", ranks(4, swapped(kind="api"))),
+        "match-swapped-stuck": ("match traces", ranks(4, swapped(kind="api", in_flight=True), dumped,
+                                                      dump=True)),
+        "hang-swapped-call": ("hang traces", ranks(4, swapped(kind="api", in_flight=True), later,
+                                                   dump=True)),
+        "match-one-blocks": ("match traces", ranks(3, one_blocks, later, dump=True)),
+        # Recorded with PyTorch and NCCL 2.29.7, which shows a single broadcast as a call only.
+        "hang-torch-other-order": ("hang traces", {}),
+        "match-torch-other-order": ("match ../hang-torch-other-order/traces", {}),
+        "summary-hostile": ("summary traces", hostile()),
+        "summary-hostile-markdown": ("summary --format markdown traces", hostile()),
+        "match-hostile": ("match traces", hostile()),
+        "match-hostile-json": ("match --format json traces", hostile()),
+        "match-state-clocks": ("match traces", on_its_clock(half_finished)),
+        "match-state-no-align": ("match --no-align traces", on_its_clock(half_finished)),
+        "match-overtaken": ("match traces", ranks(2, overtaken, dump=True)),
+        # Four ranks, each in two communicators.
+        "hang-nested": ("hang traces", job(4, nested)),
+        "match-alltoallv-sparse": ("match traces", ranks(6, sparse)),
+        "match-restarted-far-clocks": ("match traces", far_apart()),
+        "match-aborted": ("match traces", ranks(2, aborted, not_closed)),
+        "hang-aborted": ("hang traces", ranks(2, aborted, not_closed)),
+        "stragglers-aborted": ("stragglers traces", ranks(2, aborted, not_closed)),
+        "match-lossy": ("match traces", ranks(2, aborted, lost_one)),
+        "summary-fail-on-undecided": ("summary --format csv --fail-on mismatch traces",
+                                      late_numbers("2.25.1", same_sizes=True)),
+        "match-left-out-last": ("match traces", whole),
+        "match-doubled-lines": ("match traces", doubled),
+        "match-twice-in-one-file": ("match traces", whole | {first: whole[first] * 2}),
         "match-another-function": ("match traces", pair(calling_another)),
         "match-cap": ("match --mismatch-cap 2 traces", ranks(3, many)),
         "match-left-out-one": ("match traces", ranks(3, left_out_one)),

@@ -12,13 +12,14 @@ HOSTILE = "</script><script>alert(1)</script><!--"
 
 
 def hostile(name=HOSTILE, nranks=2, operations=2):
-    """All that a trace names is markup; the last rank is late."""
+    """All that a trace names is markup; the last rank is late, but for the first time, which shows
+    how soon after its call a kernel of it starts."""
     files = {}
     for rank in range(nranks):
         trace = Trace(rank, host="<b>node</b>", job="<i>job</i>")
         trace.communicator(nranks=nranks, name=name)
-        late_us = 300 if rank == nranks - 1 else 0
         for seq in range(operations):
+            late_us = 300 if rank == nranks - 1 and seq > 0 else 0
             trace.operation("AllReduce", 64 << (2 * seq % 16), seq=seq, times_from="gpu",
                             early_us=late_us, dur_us=500 - late_us, algo="<u>RING</u>")
         files[f"traces/ringside.{rank}.json"] = trace.text()

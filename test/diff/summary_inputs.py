@@ -37,6 +37,39 @@ def pairs(rank, nranks):
     return trace
 
 
+def coalesced(rank, nranks):
+    """Eight AllReduce of 1 MiB in one group, which NCCL runs as one kernel of 250 us: 8 x 1,048,576
+    bytes / 250 us are 33.55 GB/s, and each of them by itself would seem to have 4.19."""
+    trace = Trace(rank).communicator(nranks=nranks)
+    for i in range(3):
+        begin_ns = trace.time_ns
+        for k in range(8):
+            trace.time_ns = begin_ns
+            trace.operation("AllReduce", 262144, seq=8 * i + k, times_from="gpu", dur_us=250,
+                            group=i + 1)
+    return trace
+
+
+def late_leaf(rank, nranks):
+    """Broadcasts of 64 KiB; the last rank takes its part 10 ms later out of its buffer, in 4 us."""
+    trace = Trace(rank).communicator(nranks=nranks)
+    for i in range(4):
+        trace.time_ns = 20_000_000 * (i + 1) + (10_000_000 if rank == nranks - 1 else 0)
+        trace.operation("Broadcast", 65536, seq=i, datatype="ncclInt8", root=0, times_from="gpu",
+                        dur_us=4 if rank == nranks - 1 else 40)
+    return trace
+
+
+def late_fit(rank, nranks):
+    """All ranks start at once, but the fit of the last one's GPU clock is 6 us late: so are all of its
+    stamps, and no kernel of it seems to start sooner after its call."""
+    trace = Trace(rank).communicator(nranks=nranks)
+    for i in range(60):
+        trace.operation("AllReduce", 65536, seq=i, times_from="gpu",
+                        early_us=6 if rank == nranks - 1 else 0, dur_us=100)
+    return trace
+
+
 def sources(rank, nranks):
     """Enqueue only, a place in a queue, and ranks whose sources differ."""
     trace = Trace(rank).communicator(nranks=nranks)
@@ -260,9 +293,17 @@ def cases():
         "usage-lint-no-input": ("lint", {}),
         "summary-2-ranks": ("summary traces", two),
         "summary-4-ranks": ("summary traces", four),
+        "summary-coalesced": ("summary traces", job(2, coalesced)),
+        "stragglers-late-fit": ("stragglers traces", job(2, late_fit)),
+        "summary-late-leaf": ("summary traces", job(4, late_leaf)),
+        "summary-late-leaf-intervals": ("summary --intervals traces", job(4, late_leaf)),
         "summary-json": ("summary --format json traces", two),
         "summary-csv": ("summary --format csv traces", two),
         "summary-fail-on-met": ("summary --fail-on 'busbw<0.01,mismatch,missing,dropped' traces", two),
+        "summary-fail-on-absent-rank": (
+            "summary --intervals --fail-on 'busbw<200' traces",
+            {name: text for name, text in two.items() if ".101." not in name}),
+        "summary-fail-on-nothing": ("summary --comm nope --fail-on 'mismatch,missing' traces", two),
         "summary-fail-on-failed": ("summary --format csv --fail-on 'busbw<200,mismatch' traces", two),
         "summary-fail-on-unknown": (
             "summary --format csv --func Broadcast --fail-on 'busbw<1,straggler>5%' traces", two),

@@ -23,6 +23,8 @@ constexpr const char* kAbout =
 struct Words {  // what is given as text and read once all is known
   std::vector<std::string> pattern;
   std::vector<std::string> straggler;
+  std::vector<std::string> late_every;
+  std::vector<std::string> late_random;
   std::vector<std::string> slow_link;
   std::vector<std::string> mismatch;
   std::vector<std::string> missing;
@@ -58,9 +60,15 @@ void add_job(CLI::App& app, Options& o, Words& w) {
          "Scatter RingShift Neighbour")
       ->delimiter(',');
   app.add_option("--compute-us", w.compute_us, "computing time of an iteration")
-      ->check(CLI::Range(0, 10'000'000));
+      ->check(CLI::Range(0, 1'000'000'000));
   app.add_option("--jitter", o.jitter, "of the computing time, as a share of it")
       ->check(CLI::Range(0.0, 1.0));
+  app.add_option("--tails", o.tail_index,
+                 "heavy tails of the computing time: a Pareto law of this index on top of it")
+      ->check(CLI::Range(0.5, 10.0));
+  app.add_option("--persistence", o.persistence,
+                 "correlation of how slow a rank is from one iteration to the next")
+      ->check(CLI::Range(0.0, 0.99));
   app.add_option("--bandwidth", o.bandwidth_gb_s, "GB/s of every link")
       ->check(CLI::Range(0.001, 10'000.0));
   app.add_option("--channels", o.channels)->check(CLI::Range(1, 64));
@@ -80,7 +88,12 @@ void add_clocks(CLI::App& app, Words& w) {
 }
 
 void add_faults(CLI::App& app, Options& o, Words& w) {
-  app.add_option("--straggler", w.straggler, "RANK:DELAY_US[:FROM_ITERATION]");
+  app.add_option("--straggler", w.straggler, "RANK:DELAY_US[:FROM_ITERATION[:UNTIL[:GROWTH_US]]]");
+  app.add_option("--late-every", w.late_every,
+                 "RANK:DELAY_US:EVERY[:LENGTH[:FROM_ITERATION]]: late in so many of each so many "
+                 "iterations");
+  app.add_option("--late-random", w.late_random,
+                 "RANK:FACTOR:PERCENT of iterations in which it computes so much longer");
   app.add_option("--slow-link", w.slow_link, "FROM_RANK:TO_RANK:CHANNEL:FACTOR");
   app.add_option("--mismatch", w.mismatch,
                  "size|datatype|root|function:RANK:OPERATION; operations count from 0 through all "
@@ -124,6 +137,12 @@ void take_words(const Words& w, Options& o) {
     return [kind](const std::string& text) { return parse_at(kind, text); };
   };
   add(w.straggler, parse_straggler);
+  for (const auto& text : w.late_every) {
+    o.late_modes.push_back(parse_late_every(text));
+  }
+  for (const auto& text : w.late_random) {
+    o.late_modes.push_back(parse_late_random(text));
+  }
   add(w.slow_link, parse_slow_link);
   add(w.mismatch, parse_mismatch);
   add(w.missing, at(FaultKind::kMissing));
@@ -165,6 +184,9 @@ void check(const Options& o) {
     if (fault.kind == FaultKind::kSlowLink && fault.channel >= o.channels) {
       throw std::invalid_argument("there is no channel " + std::to_string(fault.channel));
     }
+  }
+  for (const LateMode& mode : o.late_modes) {
+    check_rank(mode.rank);
   }
   for (const int rank : o.truncate) {
     check_rank(rank);

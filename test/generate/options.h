@@ -45,11 +45,25 @@ struct Fault {
   /// Mismatch, missing: number of the operation from 0, all iterations counted through.
   /// Straggler, hang, start late: number of the iteration from 0.
   std::int64_t at = 0;
-  std::int64_t delay_ns = 0;  // straggler
-  int to_rank = 0;            // slow link
-  int channel = 0;            // slow link
-  double factor = 1;          // slow link; drop: share of the operations
-  std::string what;           // mismatch: size, datatype, root or function
+  std::int64_t delay_ns = 0;   // straggler
+  std::int64_t until = 0;      // straggler: the iteration from which on it is not late any more
+  std::int64_t growth_ns = 0;  // straggler: by how much the delay grows from iteration to iteration
+  int to_rank = 0;             // slow link
+  int channel = 0;             // slow link
+  double factor = 1;           // slow link; drop: share of the operations
+  std::string what;            // mismatch: size, datatype, root or function
+};
+
+/// When a rank computes longer: each so many iterations, for so many of them; or in a random
+/// percentage, by a factor.
+struct LateMode {
+  int rank = 0;
+  std::int64_t delay_ns = 0;
+  std::int64_t every = 1;
+  std::int64_t length = 1;
+  std::int64_t from = 0;
+  double factor = 1;
+  double percent = 0;
 };
 
 enum class Detail { kOperationsOnly, kNormal, kFull };
@@ -64,7 +78,9 @@ struct Options {
   int iterations = 10;
   std::vector<Step> pattern;
   std::int64_t compute_ns = 500'000;
-  double jitter = 0.2;  // of the computing time
+  double jitter = 0.2;     // of the computing time
+  double tail_index = 0;   // of a Pareto law on top of it; 0: none
+  double persistence = 0;  // correlation of a rank's slowness from one iteration to the next
   std::int64_t stamp_noise_ns = 2'000;
   double bandwidth_gb_s = 40;
   int channels = 2;
@@ -80,6 +96,7 @@ struct Options {
   Detail detail = Detail::kNormal;
   End end = End::kClosed;
   std::vector<Fault> faults;
+  std::vector<LateMode> late_modes;
   std::vector<int> truncate;  // ranks
   std::vector<int> lose;      // ranks
 

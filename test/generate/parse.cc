@@ -77,13 +77,35 @@ Step parse_step(std::string_view text) {
 }
 
 Fault parse_straggler(std::string_view text) {
-  const auto parts = parts_of(text, 2, 3);
+  const auto parts = parts_of(text, 2, 5);
   Fault fault;
   fault.kind = FaultKind::kStraggler;
   fault.rank = rank_of(parts[0]);
   fault.delay_ns = number_of(parts[1], kMost) * 1000;
-  fault.at = parts.size() == 3 ? number_of(parts[2], kMost) : 0;
+  fault.at = parts.size() > 2 ? number_of(parts[2], kMost) : 0;
+  fault.until = parts.size() > 3 ? number_of(parts[3], kMost) : kMost;
+  fault.growth_ns = parts.size() > 4 ? number_of(parts[4], kMost) * 1000 : 0;
   return fault;
+}
+
+LateMode parse_late_every(std::string_view text) {
+  const auto parts = parts_of(text, 3, 5);
+  LateMode mode;
+  mode.rank = rank_of(parts[0]);
+  mode.delay_ns = number_of(parts[1], kMost) * 1000;
+  mode.every = std::max<std::int64_t>(number_of(parts[2], kMost), 1);
+  mode.length = parts.size() > 3 ? number_of(parts[3], kMost) : 1;
+  mode.from = parts.size() > 4 ? number_of(parts[4], kMost) : 0;
+  return mode;
+}
+
+LateMode parse_late_random(std::string_view text) {
+  const auto parts = parts_of(text, 3, 3);
+  LateMode mode;
+  mode.rank = rank_of(parts[0]);
+  mode.factor = static_cast<double>(number_of(parts[1], kMost));
+  mode.percent = static_cast<double>(number_of(parts[2], 100));
+  return mode;
 }
 
 Fault parse_slow_link(std::string_view text) {

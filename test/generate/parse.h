@@ -14,7 +14,9 @@ namespace ringside::generate {
 /// as all functions here.
 Step parse_step(std::string_view text);
 
-Fault parse_straggler(std::string_view text);           // RANK:DELAY_US[:FROM_ITERATION]
+Fault parse_straggler(std::string_view text);           // RANK:DELAY_US[:FROM[:UNTIL[:GROWTH_US]]]
+LateMode parse_late_every(std::string_view text);       // RANK:DELAY_US:EVERY[:LENGTH[:FROM]]
+LateMode parse_late_random(std::string_view text);      // RANK:FACTOR:PERCENT
 Fault parse_slow_link(std::string_view text);           // FROM_RANK:TO_RANK:CHANNEL:FACTOR
 Fault parse_mismatch(std::string_view text);            // WHAT:RANK:OPERATION
 Fault parse_drop(std::string_view text);                // RANK:PERCENT

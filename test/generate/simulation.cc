@@ -8,7 +8,7 @@
 namespace ringside::generate {
 
 Simulation::Simulation(const Options& options, Sink sink)
-    : options_(options), sink_(std::move(sink)), random_(options.seed) {
+    : options_(options), sink_(std::move(sink)), random_(options.seed), lateness_(options) {
   ranks_.resize(static_cast<std::size_t>(options.ranks()));
   make_communicators();
 }
@@ -68,11 +68,13 @@ void Simulation::begin_iteration(std::int64_t iteration) {
     rank.cpu_ns = std::max(rank.cpu_ns, rank.gpu_free_ns);
     const double spread = 1 + options_.jitter * (2 * random_.unit() - 1);
     rank.cpu_ns += static_cast<std::int64_t>(static_cast<double>(options_.compute_ns) * spread);
+    rank.cpu_ns += lateness_.extra_ns(static_cast<int>(i), iteration);
   }
   for (const Fault& f : options_.faults) {
     Rank& rank = ranks_[static_cast<std::size_t>(f.rank)];
-    if (f.kind == FaultKind::kStraggler && iteration >= f.at && !rank.is_gone) {
-      rank.cpu_ns += f.delay_ns;
+    if (f.kind == FaultKind::kStraggler && iteration >= f.at && iteration < f.until &&
+        !rank.is_gone) {
+      rank.cpu_ns += f.delay_ns + f.growth_ns * (iteration - f.at);
     } else if (f.kind == FaultKind::kStartLate) {
       rank.is_recording = iteration >= f.at;
       if (iteration == f.at) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "test/generate/clock.h"
+#include "test/generate/lateness.h"
 #include "test/generate/operation.h"
 #include "test/generate/options.h"
 #include "test/generate/random.h"
@@ -69,6 +70,7 @@ class Simulation {
   const Options& options_;
   Sink sink_;
   Random random_;
+  Lateness lateness_;
   std::vector<Communicator> communicators_;
   std::vector<Rank> ranks_;
   std::int64_t number_ = 0;  // of the operation in the run

@@ -161,6 +161,34 @@ TEST_CASE("a trace that was cut off at any byte, by the plain loader") {
   }
 }
 
+// The operation's line with another id.
+std::string numbered(std::string line, std::uint64_t id) {
+  constexpr std::string_view kId = "\"op\":1";
+  return line.replace(line.find(kId), kId.size(), "\"op\":" + std::to_string(id));
+}
+
+TEST_CASE("an operation that is there twice is left out, and its line is bad") {
+  std::string once;
+  std::string text = std::string(kFirst) + '\n';
+  for (std::uint64_t id = 1; id <= 40; ++id) {
+    const std::string line = numbered(kLine, id * id);
+    once += line + '\n';
+    text += line + '\n' + (id % 8 == 0 ? line + '\n' : "");
+  }
+  const MemoryFile file(text + once + "]\n");
+  CHECK(compare_loaders({file.path()}, {load::kRangeBytes, 4096, 300}, 1) == "");
+  model::Problems problems;
+  const model::Traces traces = load::load_traces({file.path()}, problems, 1, 300);
+  REQUIRE(traces.files.size() == 1);
+  CHECK(traces.files[0].operations.size() == 40);
+  CHECK(traces.files[0].contexts.at(1).operations == 40);
+  CHECK(traces.files[0].bad_lines == 45);
+  CHECK(problems.bad_lines() == 45);
+  REQUIRE(problems.lines().size() == model::Problems::kLinesKept);
+  CHECK(problems.lines()[0].line == 10);  // behind the first line, and 8 operations
+  CHECK(problems.lines()[5].line == 47);  // the first of the second copy
+}
+
 TEST_CASE("a trace with any byte of a line replaced") {
   constexpr std::string_view kMembers = R"("id2":{"local":"0x1"},"pid":100,"tid":7,"ts":5.250,)";
   const std::string other =
@@ -176,7 +204,7 @@ TEST_CASE("a trace with any byte of a line replaced") {
       R"("enqueue_start_ns":200,"start_ns":2005000,"end_ns":210500000,"times_from":"proxy",)"
       R"("state":"completed","graph":true}},)";
   const std::string whole = std::string(kFirst) + '\n' + operation + '\n' + other + '\n' + end +
-                            '\n' + operation + "\n]\n";
+                            '\n' + numbered(operation, 2) + "\n]\n";
   REQUIRE(load_plainly({MemoryFile(whole).path()}).traces.files.at(0).operations.size() == 2);
   const std::size_t begin = std::string_view(kFirst).size() + 1;
   for (std::size_t at = begin; at < begin + operation.size() + other.size() + end.size() + 2;

@@ -120,6 +120,7 @@ std::optional<Event> event_of(std::string_view text) {
 }
 
 bool LineReader::read(const Event& event) {
+  has_repeated_ = false;
   const bool is_row = event.category == "proxy" || event.category == "step";
   if (is_row && event.phase == "e") {
     end_row(event);
@@ -196,9 +197,12 @@ bool LineReader::read_operation(const std::string& arguments) {
   if (!has_possible_times(operation)) {
     return false;
   }
-  file_.operations.push_back(operation);
+  has_repeated_ = !ids_.insert(operation.id).second;
   model::Context& known = file_.contexts[*context];
-  ++known.operations;
+  if (!has_repeated_) {
+    file_.operations.push_back(operation);
+    ++known.operations;
+  }
   if (!known.comm) known.comm = said.comm;
   if (!known.rank) known.rank = said.rank;
   if (!known.nranks) known.nranks = said.nranks;

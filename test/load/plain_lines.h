@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,8 @@ class LineReader {
 
   /// False if the line is bad; it has changed nothing then.
   bool read(const Event& event);
+  /// True if the line read last was an operation that the file has already.
+  bool has_repeated() const { return has_repeated_; }
   /// A line that could not be read may have begun or ended a row.
   void lose_row() { open_row_ = Row::kNone; }
 
@@ -43,6 +46,8 @@ class LineReader {
 
   model::NameTable& names_;
   model::TraceFile& file_;
+  std::set<std::uint64_t> ids_;  // of operations
+  bool has_repeated_ = false;
   Row open_row_ = Row::kNone;  // which the next "e" line of a row ends: the last of its kind
 };
 

@@ -76,7 +76,7 @@ class FileLoader {
     if (!is_good) {
       reader_.lose_row();
     }
-    return is_good;
+    return is_good && !reader_.has_repeated();
   }
 
   /// False if the file is no trace.

@@ -64,12 +64,12 @@ def check_large(generate, ringside, directory):
     assert rows[0]["label"] == "rank 77" and len(rows) <= 33
     for row in rows:
         assert sum(row["cells_ns"]) == row["caused_wait_ns"]
-    # What all caused together is what the command says of all ranks.
+    # The map has the best guess of what is in the bounds of the command.
     told = json.loads(subprocess.run([ringside, "stragglers", "--top", "0", "--format", "json", directory / "job"],
                                      check=True, capture_output=True, timeout=60).stdout)
-    causes = {row["rank"]: row["caused_wait_ns"] for row in told["tables"]["ranks"]["rows"]}
-    assert causes["rank 77"] == rows[0]["caused_wait_ns"]
-    assert sum(causes.values()) == sum(row["caused_wait_ns"] for row in rows)
+    (late,) = [row for row in told["tables"]["ranks"]["rows"] if row["is_straggler"] == "yes"]
+    assert late["rank"] == "rank 77"
+    assert late["caused_wait_ns"] <= rows[0]["caused_wait_ns"] <= late["cost_most_ns"], (late, rows[0])
     shares = data["tables"]["shares"]
     names = [column[0] for column in shares["columns"]]
     assert len(shares["rows"]) == 128

@@ -21,7 +21,7 @@ function lateRanks(data) {
   const table = data.tables.stragglers_ranks;
   if (!table) return new Set();
   return new Set(objects(table)
-                     .filter((one) => one.chance < 1e-6 && one.share_percent >= 1)
+                     .filter((one) => one.is_straggler === 'yes')
                      .map((one) => one.rank));
 }
 

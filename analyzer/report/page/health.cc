@@ -5,6 +5,7 @@
 
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/page/page_data.h"
+#include "analyzer/report/stragglers_report.h"
 
 namespace ringside::report {
 namespace {
@@ -40,9 +41,6 @@ class Judge {
   void take(const Document& document, const char* section) {
     std::size_t taken = 0;
     for (const Finding& finding : document.findings) {
-      if (finding.kind == "late-once" && !is_worth_a_note()) {
-        continue;
-      }
       if (taken++ < kFindingsOfOneKind) {
         health_.findings.push_back({finding, section});
       }
@@ -53,12 +51,6 @@ class Judge {
               document.command + "` lists them",
           section);
     }
-  }
-
-  // What was late once is told where ranks wait at all.
-  bool is_worth_a_note() const {
-    constexpr double kLeastShare = 0.01;
-    return static_cast<double>(data_.stragglers.waited_ns) >= kLeastShare * ranks_time_ns(data_);
   }
 
   void add(Severity severity, const char* kind, std::string text, const char* section) {
@@ -132,13 +124,17 @@ class Judge {
     } else if (data_.summary.inputs.operations == 0) {
       health_.status = "unknown";
       health_.headline = "No operation was recorded";
+    } else if (const metrics::Lateness* const open = data_.stragglers.find_open()) {
+      health_.status = "unknown";
+      health_.headline = open_sentence(data_.stragglers, *open);
     } else if (std::any_of(
                    health_.findings.begin(), health_.findings.end(),
                    [](const PageFinding& one) { return one.finding.kind != "late-once"; })) {
       health_.status = "unknown";
       health_.headline = "No trouble found in what was recorded, which is not all";
-    } else if (data_.stragglers.decided == 0) {
-      health_.status = "ok";
+    } else if (data_.stragglers.decided + data_.stragglers.undecided == 0 &&
+               data_.stragglers.operations > 0) {
+      health_.status = "unknown";
       health_.headline = "No trouble found; who came late cannot be told";
     } else {
       health_.status = "ok";
@@ -161,28 +157,22 @@ class Judge {
     return first.finding.text;
   }
 
-  // The rank rather than its host, as long as the others do not wait more for the host.
+  // The one that costs most.
   std::string late_headline() const {
     const metrics::Stragglers& all = data_.stragglers;
-    const auto pick = [](const std::vector<metrics::Lateness>& found) {
-      const auto late = std::find_if(found.begin(), found.end(),
-                                     [](const auto& one) { return one.is_significant(); });
-      return late == found.end() ? nullptr : &*late;
-    };
-    const metrics::Lateness* const rank = pick(all.ranks);
-    const metrics::Lateness* const host = pick(all.hosts);
-    const bool is_rank =
-        rank != nullptr && (host == nullptr || rank->caused_wait_ns >= host->caused_wait_ns / 2);
-    const metrics::Lateness* const late = is_rank ? rank : host;
+    const metrics::Lateness* late = nullptr;
+    for (const auto* const found : {&all.ranks, &all.hosts}) {
+      for (const metrics::Lateness& one : *found) {
+        if (one.is_straggler && (late == nullptr || one.cost_ns > late->cost_ns)) {
+          late = &one;
+        }
+      }
+    }
     if (late == nullptr) {
       return "A rank is late";
     }
-    const std::string who = is_rank ? late->label + " (" + late->host + ")" : "host " + late->label;
-    const auto waited_ns = static_cast<double>(late->caused_wait_ns);
-    const double all_ns = ranks_time_ns(data_);
-    return who + " is late: the others waited " + human_duration(waited_ns) + " for it" +
-           (waited_ns < all_ns ? ", " + fixed(100 * waited_ns / all_ns, 1) + " % of all ranks' time"
-                               : "");
+    return name_of(*late) + " is late: the others waited " + human_duration(late->cost_ns) +
+           " for it, " + cost_of(all, *late) + " of all ranks' time";
   }
 
   const PageData& data_;

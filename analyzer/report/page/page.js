@@ -158,7 +158,11 @@ function addNetwork(place, data) {
   if (matrices.length > 0) {
     const chart = element('div');
     let chosen = 0;
-    let figure = 'throughput';
+    // Where no throughput is known, there is something to see in the other figure.
+    const knowsThroughput = matrices[0].cells.some((cell) => cell[3] !== null);
+    const figures = matrices[0].has_steps && !knowsThroughput ? ['waiting', 'throughput'] :
+                                                                ['throughput', 'waiting'];
+    let figure = figures[0];
     const show = () => {
       chart.replaceChildren();
       drawMatrix(chart, matrices[chosen], figure);
@@ -173,9 +177,9 @@ function addNetwork(place, data) {
                   show();
                 }),
             matrices[0].has_steps ? chooser(
-                                        'Figure', ['throughput', 'waiting'],
+                                        'Figure', figures,
                                         (i) => {
-                                          figure = i ? 'waiting' : 'throughput';
+                                          figure = figures[i];
                                           show();
                                         }) :
                                     null,
@@ -202,6 +206,7 @@ function addNetwork(place, data) {
           place, [`${data.matrices_left_out} more communicators, with fewer bytes, are not drawn`]);
   }
   addTable(place, 'network_links', data.tables.network_links);
+  addTable(place, 'network_classes', data.tables.network_classes);
   addNotes(place, notes);
 }
 

@@ -17,25 +17,24 @@ constexpr std::size_t kMatrixSide = 48;
 // Sends between two blocks of ranks.
 struct Sends {
   std::uint64_t bytes = 0;
-  double transfer_ns = 0;
+  double rated_bytes = 0;  // of pairs whose throughput is known
+  double time_ns = 0;      // of these
   double wait_ns = 0;
 };
 
 struct Matrix {
   std::set<std::uint32_t> ranks;
-  std::vector<const metrics::Link*> links;
+  std::vector<const metrics::Pair*> pairs;
   double bytes = 0;
 };
 
 std::map<std::uint32_t, Matrix> by_communicator(const metrics::Network& network) {
   std::map<std::uint32_t, Matrix> matrices;
-  for (const metrics::Link& link : network.links) {
-    if (link.is_send && link.rank && link.peer) {
-      Matrix& matrix = matrices[link.communicator];
-      matrix.ranks.insert({*link.rank, *link.peer});
-      matrix.links.push_back(&link);
-      matrix.bytes += static_cast<double>(link.bytes);
-    }
+  for (const metrics::Pair& pair : network.pairs) {
+    Matrix& matrix = matrices[pair.communicator];
+    matrix.ranks.insert({pair.rank, pair.peer});
+    matrix.pairs.push_back(&pair);
+    matrix.bytes += static_cast<double>(pair.bytes);
   }
   return matrices;
 }
@@ -47,11 +46,15 @@ void write_cells(JsonWriter& json, const metrics::Network& network, const Matrix
     const auto at = std::lower_bound(ranks.begin(), ranks.end(), rank);
     return static_cast<std::size_t>(at - ranks.begin()) / per_block;
   };
-  for (const metrics::Link* const link : matrix.links) {
-    Sends& sends = cells[{block_of(*link->rank), block_of(*link->peer)}];
-    sends.bytes += std::min(link->bytes, std::numeric_limits<std::uint64_t>::max() - sends.bytes);
-    sends.transfer_ns += link->transfer_ns;
-    sends.wait_ns += link->gpu_wait_ns + link->peer_wait_ns;
+  for (const metrics::Pair* const pair : matrix.pairs) {
+    Sends& sends = cells[{block_of(pair->rank), block_of(pair->peer)}];
+    sends.bytes += std::min(pair->bytes, std::numeric_limits<std::uint64_t>::max() - sends.bytes);
+    sends.wait_ns += pair->wait_ns;
+    if (const auto gb_s = pair->throughput.gb_s()) {
+      const auto bytes = static_cast<double>(pair->throughput.bytes);
+      sends.rated_bytes += bytes;
+      sends.time_ns += bytes / *gb_s;
+    }
   }
   json.begin_array("cells");
   for (const auto& [place, sends] : cells) {
@@ -59,8 +62,8 @@ void write_cells(JsonWriter& json, const metrics::Network& network, const Matrix
     json.integer({}, place.first);
     json.integer({}, place.second);
     json.integer({}, sends.bytes);
-    if (sends.bytes > 0 && sends.transfer_ns > 0) {
-      json.number({}, static_cast<double>(sends.bytes) / sends.transfer_ns, 3);
+    if (sends.rated_bytes > 0 && sends.time_ns > 0) {
+      json.number({}, sends.rated_bytes / sends.time_ns, 3);
     } else {
       json.null({});
     }

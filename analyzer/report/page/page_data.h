@@ -40,8 +40,7 @@ struct PageData {
 };
 
 /// Measures all but `hang`.
-PageData make_page_data(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, const Summary& summary);
+PageData make_page_data(const facts::Facts& facts, const Summary& summary);
 
 /// The whole data of the page. docs/report.md describes it.
 std::string page_json(const PageData& data);

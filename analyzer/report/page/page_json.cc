@@ -55,6 +55,9 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   json.text("title", table.title);
   json.begin_array("columns");
   for (const CellColumn& column : table.columns) {
+    if (column.shown == Shown::kNot) {
+      continue;
+    }
     json.begin_row();
     json.text({}, column.key);
     json.text({}, column.title);
@@ -69,7 +72,9 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   for (std::size_t i = 0; i < count; ++i) {
     json.begin_row();
     for (std::size_t column = 0; column < table.rows[i].size(); ++column) {
-      write_cell(json, table.columns[column], table.rows[i][column]);
+      if (table.columns[column].shown != Shown::kNot) {
+        write_cell(json, table.columns[column], table.rows[i][column]);
+      }
     }
     json.end_row();
   }
@@ -126,8 +131,9 @@ void write_figures(JsonWriter& json, const PageData& data) {
   std::optional<double> best_gb_s;
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
-      if (row.bandwidth.busbw_gb_s && !row.busbw_inferred) {
-        best_gb_s = std::max(best_gb_s, row.bandwidth.busbw_gb_s);
+      const auto busbw_gb_s = row.busbw_gb_s ? row.busbw_gb_s->shown() : std::nullopt;
+      if (busbw_gb_s && !row.busbw_inferred) {
+        best_gb_s = std::max(best_gb_s, busbw_gb_s);
       }
     }
   }
@@ -206,7 +212,8 @@ std::string page_json(const PageData& data) {
   const Document stragglers = stragglers_document(data.stragglers, data.matches);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
-  const Document match = match_document(data.traces, data.matches, kMismatchesDescribed);
+  const Document match =
+      match_document(data.traces, data.matches, data.alignment, kMismatchesDescribed);
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document completeness = completeness_of(data);

@@ -15,16 +15,23 @@ std::int64_t to_ns(double value_ns) {
 
 // The bandwidth if it took that long instead of the median. Not of AlltoAllv, whose sizes differ:
 // there a time says nothing of a bandwidth.
-Cell busbw_at(const metrics::Row& row, std::int64_t time_ns) {
-  if (!row.bandwidth.busbw_gb_s || time_ns <= 0 || row.bytes_min != row.bytes_max) {
+Cell busbw_at(const metrics::Row& row, metrics::Figure metrics::Spread::*which) {
+  if (!row.busy || !row.busbw_gb_s || row.bytes_min != row.bytes_max) {
     return {};
   }
-  return *row.bandwidth.busbw_gb_s * row.busy->median_ns / static_cast<double>(time_ns);
+  const auto busbw_gb_s = row.busbw_gb_s->shown();
+  const auto time_ns = ((*row.busy).*which).shown();
+  return busbw_gb_s && time_ns && *time_ns > 0
+             ? Cell(*busbw_gb_s * row.busy->median.best / *time_ns)
+             : Cell();
 }
 
 std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& row) {
-  const auto median = [](const std::optional<metrics::Distribution>& times) {
-    return times ? Cell(to_ns(times->median_ns)) : Cell();
+  const auto duration = [](const std::optional<double>& time_ns) {
+    return time_ns ? Cell(to_ns(*time_ns)) : Cell();
+  };
+  const auto bandwidth = [](const std::optional<metrics::Figure>& figure) {
+    return figure ? cell_of(figure->shown()) : Cell();
   };
   return {label,
           row.function,
@@ -34,16 +41,16 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
           row.protocol,
           std::uint64_t{row.ranks},
           row.count,
-          median(row.busy),
-          row.busy ? Cell(row.busy->p99_ns) : Cell(),
-          median(row.wall),
-          median(row.wait),
-          cell_of(row.bandwidth.algbw_gb_s),
-          cell_of(row.bandwidth.busbw_gb_s),
-          row.busy ? busbw_at(row, row.busy->p90_ns) : Cell(),
-          row.busy ? busbw_at(row, row.busy->min_ns) : Cell(),
+          row.busy ? duration(row.busy->median.shown()) : Cell(),
+          row.busy ? duration(row.busy->p99.shown()) : Cell(),
+          row.wall ? duration(row.wall->median.best) : Cell(),
+          duration(shown_wait_ns(row)),
+          bandwidth(row.algbw_gb_s),
+          bandwidth(row.busbw_gb_s),
+          busbw_at(row, &metrics::Spread::p90),
+          busbw_at(row, &metrics::Spread::min),
           std::string(times_from_name(row.times_from)),
-          row.by_least,
+          row.on_some_ranks,
           std::string(row.busbw_inferred ? "yes" : "no")};
 }
 
@@ -66,14 +73,16 @@ std::vector<std::string> distinct_labels(const std::vector<match::Communicator>&
   return labels;
 }
 
-PageData make_page_data(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, const Summary& summary) {
+PageData make_page_data(const facts::Facts& facts, const Summary& summary) {
+  const model::Traces& traces = facts.traces();
+  const match::Matches& matches = facts.matches();
+  const align::Alignment& alignment = facts.alignment();
   PageData data{traces, matches, alignment, summary, {}, {}, {}, {}, {}, {}};
-  data.stragglers = metrics::find_stragglers(traces, matches, alignment);
-  data.iterations = metrics::find_iterations(traces, matches, alignment, 0);
-  data.shares = metrics::find_time_shares(traces, matches, alignment);
-  data.late_maps = metrics::find_late_maps(traces, matches, alignment, data.iterations);
-  data.network = metrics::find_network(traces);
+  data.stragglers = metrics::find_stragglers(facts);
+  data.iterations = metrics::find_iterations(facts, 0);
+  data.shares = metrics::find_time_shares(facts);
+  data.late_maps = metrics::find_late_maps(facts, data.iterations);
+  data.network = metrics::find_network(traces, alignment);
   return data;
 }
 
@@ -97,7 +106,7 @@ Table bandwidth_table(const Summary& summary) {
                   {"busbw_p90_gb_s", "busbw, slow", Shown::kNumber, "GB/s"},
                   {"busbw_best_gb_s", "busbw, best", Shown::kNumber, "GB/s"},
                   {"times_from", "times from"},
-                  {"by_least", "by least", Shown::kInteger},
+                  {"on_some_ranks", "on some ranks", Shown::kInteger},
                   {"ranks_inferred", "ranks inferred"}},
                  {}};
   const auto labels = distinct_labels(summary.communicators);

@@ -3,6 +3,7 @@
 // Jobs with known clocks: the true offset must always be within what is said of it.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <random>
 #include <string>
@@ -33,7 +34,11 @@ struct Job {
   int ranks_per_host = 2;
   int operations = 400;
   double pause_ns = 2e6;
-  std::uint32_t straggler = 1000;  // a rank that is always last
+  std::uint32_t straggler = 1000;  // a rank that is late
+  // By how much, by the number of the operation.
+  std::function<double(int)> late_ns = [](int) { return 1e6; };
+  bool same_clocks = false;
+  double spread_ns = 3e5;  // between the arrivals of ranks that are not late
   bool gpu = true;
   double gpu_late_ns = 0;  // of the GPU's stamps, the same for all
   std::string nccl = "2.29.7";
@@ -55,6 +60,10 @@ Made make(const Job& job, unsigned seed) {
   };
   Made made;
   for (int h = 0; h < job.hosts; ++h) {
+    if (job.same_clocks) {
+      made.clocks.emplace_back();
+      continue;
+    }
     made.clocks.push_back({uniform(-2e9, 2e9), uniform(-50e-6, 50e-6), uniform(0, 5e3), 1e10});
   }
   const int ranks = job.hosts * job.ranks_per_host;
@@ -70,6 +79,7 @@ Made make(const Job& job, unsigned seed) {
     context.rank = static_cast<std::uint32_t>(r);
     context.nranks = static_cast<std::uint32_t>(ranks);
     context.created_ns = 1;
+    context.operations = static_cast<std::uint64_t>(job.operations);
     file.windows[1] = {0, std::nullopt};
   }
   double now_ns = 0;
@@ -78,7 +88,7 @@ Made make(const Job& job, unsigned seed) {
     std::vector<double> starts;
     for (int r = 0; r < ranks; ++r) {
       const bool is_late = static_cast<std::uint32_t>(r) == job.straggler;
-      starts.push_back(now_ns + uniform(0, 3e5) + (is_late ? 1e6 : 0));
+      starts.push_back(now_ns + uniform(0, job.spread_ns) + (is_late ? job.late_ns(i) : 0));
     }
     const double last_ns = *std::max_element(starts.begin(), starts.end());
     for (int r = 0; r < ranks; ++r) {
@@ -152,6 +162,255 @@ TEST_CASE("the true offset is within the uncertainty, whatever the clocks do") {
       }
     }
   }
+}
+
+TEST_CASE("a host that is late is not taken for one whose clock is off") {
+  const std::vector<std::function<double(int)>> ways = {
+      [](int i) { return i < 3 ? 0.0 : 5e6; },                  // after a quick start
+      [](int i) { return i < 200 ? 0.0 : 5e6; },                // from the middle on
+      [](int i) { return i % 100 < 50 ? 0.0 : 3e6; },           // in phases
+      [](int i) { return i * 2e4; },                            // more and more
+      [](int i) { return i == 0 ? 0.0 : 1e6 + (i % 7) * 1e5; }  // but for the first
+  };
+  for (unsigned seed = 1; seed <= 40; ++seed) {
+    Job job;
+    job.hosts = 2 + static_cast<int>(seed % 3);
+    job.straggler = 0;
+    job.ranks_per_host = 1;
+    job.late_ns = ways[seed % ways.size()];
+    job.same_clocks = seed % 2 == 0;
+    job.pause_ns = seed % 3 == 0 ? 5e7 : 1e6;
+    const Made made = make(job, seed);
+    const auto alignment = align::Alignment::estimate(made.traces);
+    INFO("seed " << seed);
+    REQUIRE(alignment.is_aligned());
+    CHECK(worst(made, alignment, job.ranks_per_host) <= 1.0);
+  }
+}
+
+TEST_CASE("two hosts are known against each other better than by way of a third") {
+  Job job;
+  job.hosts = 4;
+  job.ranks_per_host = 1;
+  const Made made = make(job, 17);
+  const auto alignment = align::Alignment::estimate(made.traces);
+  const auto at_ns = alignment.to_common_ns(0, kBegin_ns + std::llround(made.clocks[0].own(4e8)));
+  for (std::uint32_t a = 0; a < 4; ++a) {
+    for (std::uint32_t b = 0; b < a; ++b) {
+      const auto sum_ns =
+          *alignment.own_uncertainty_ns(a, at_ns) + *alignment.own_uncertainty_ns(b, at_ns);
+      const bool has_reference =
+          alignment.hosts()[a].is_reference || alignment.hosts()[b].is_reference;
+      const auto pair_ns = static_cast<double>(*alignment.uncertainty_ns(a, b, at_ns));
+      CHECK(pair_ns <= static_cast<double>(sum_ns) * (has_reference ? 1.01 : 0.75));
+    }
+  }
+}
+
+TEST_CASE("a day is known as well as six minutes") {
+  std::vector<std::int64_t> uncertainties_ns;
+  for (const double seconds : {360.0, 86'400.0}) {
+    Job job;
+    job.hosts = 2;
+    job.ranks_per_host = 1;
+    job.operations = 3000;
+    job.pause_ns = seconds * 1e9 / job.operations;
+    job.same_clocks = true;
+    job.spread_ns = 1e4;
+    const Made made = make(job, 1);
+    const auto alignment = align::Alignment::estimate(made.traces);
+    CHECK(worst(made, alignment, job.ranks_per_host) <= 1.0);
+    for (const align::HostOffset& host : alignment.hosts()) {
+      uncertainties_ns.push_back(host.uncertainty_ns);
+    }
+  }
+  const auto most = [&](std::size_t first) {
+    return std::max(uncertainties_ns[first], uncertainties_ns[first + 1]);
+  };
+  CHECK(most(0) < 75'000);  // half of the way from the last start to an end, and the first start
+  CHECK(most(2) < 75'000);
+}
+
+TEST_CASE("the ranks of one process help the clocks as those of several do") {
+  Job job;
+  Made made = make(job, 11);
+  auto& files = made.traces.files;
+  for (std::size_t host = 0; host < 3; ++host) {
+    model::TraceFile& file = files[2 * host];
+    file.contexts[2] = files[2 * host + 1].contexts[1];
+    for (model::Operation operation : files[2 * host + 1].operations) {
+      operation.context = 2;
+      operation.id += 1000;
+      file.operations.push_back(operation);
+    }
+  }
+  files.erase(files.begin() + 5);
+  files.erase(files.begin() + 3);
+  files.erase(files.begin() + 1);
+  const auto alignment = align::Alignment::estimate(made.traces);
+  CHECK(alignment.points() == 400);
+  CHECK(worst(made, alignment, 1) <= 1.0);
+}
+
+TEST_CASE("a restarted job whose communicators have no hash is two of them") {
+  Job job;
+  job.ranks_per_host = 1;
+  Made made = make(job, 13);
+  for (std::size_t i = 0; i < 3; ++i) {
+    model::TraceFile& file = made.traces.files[i];
+    file.process.pid = 1;
+    file.contexts[1].comm.reset();
+    file.process.start_ns = 0;
+    model::TraceFile again = file;
+    file.last_ns = kBegin_ns + static_cast<std::int64_t>(made.true_end_ns) + 5'000'000'000;
+    again.process.start_ns = *file.last_ns + 1;
+    again.contexts[1].created_ns = *file.last_ns + 2;
+    again.windows[1].start_ns = *file.last_ns + 1;
+    again.operations = {};
+    for (model::Operation operation : file.operations) {
+      for (auto* time : {&operation.enqueue_start_ns, &operation.start_ns, &operation.end_ns}) {
+        // Drifts are far less than the wander that is assumed in this time.
+        *time = **time + 20'000'000'000;
+      }
+      again.operations.push_back(operation);
+    }
+    made.traces.files.push_back(again);
+  }
+  const auto alignment = align::Alignment::estimate(made.traces);
+  CHECK(alignment.points() == 800);
+  CHECK(alignment.notes().empty());
+  CHECK(alignment.hosts()[2].is_bounded);
+}
+
+namespace {
+
+// Hosts with one rank each and right clocks; what they call is added one by one.
+class Hosts {
+ public:
+  explicit Hosts(std::uint32_t count) : ids_(count) {
+    for (std::uint32_t h = 0; h < count; ++h) {
+      model::TraceFile& file = traces.files.emplace_back();
+      file.process.host = "node" + std::to_string(h);
+      file.process.boot_id = "boot" + std::to_string(h);
+      file.process.nccl_version = "2.29.7";
+      file.process.base_time_s = 1'790'857'026;
+      file.windows[1] = {0, std::nullopt};
+    }
+  }
+
+  void join(std::uint32_t host, std::uint32_t context, const std::string& comm, std::uint32_t rank,
+            std::uint32_t nranks) {
+    model::Context& made = traces.files[host].contexts[context];
+    made.comm = comm;
+    made.rank = rank;
+    made.nranks = nranks;
+    made.created_ns = 1;
+    made.operations = 1;
+  }
+
+  model::Operation call(std::uint32_t host, std::uint32_t context, const char* func,
+                        std::int64_t start_ns, std::int64_t end_ns) {
+    model::Operation operation;
+    operation.id = ++ids_[host];
+    operation.context = context;
+    operation.func = traces.names.id(func);
+    operation.bytes = 4096;
+    operation.state = model::State::kCompleted;
+    operation.times_from = model::TimesFrom::kGpu;
+    operation.enqueue_start_ns = start_ns;
+    operation.start_ns = start_ns;
+    operation.end_ns = end_ns;
+    return operation;
+  }
+
+  void add(std::uint32_t host, const model::Operation& operation) {
+    traces.files[host].operations.push_back(operation);
+  }
+
+  model::Traces traces;
+
+ private:
+  std::vector<std::uint64_t> ids_;
+};
+
+constexpr std::int64_t kMs = 1'000'000;
+
+}  // namespace
+
+TEST_CASE("a chain of many hosts is bounded to its end") {
+  constexpr std::uint32_t kHosts = 100;
+  Hosts job(kHosts);
+  for (std::uint32_t link = 0; link + 1 < kHosts; ++link) {
+    for (const std::uint32_t end : {0U, 1U}) {
+      const std::uint32_t context = 2 - end;
+      job.join(link + end, context, "0x" + std::to_string(link), end, 2);
+      for (int i = 0; i < 3; ++i) {
+        // Late links first, so that bounds do not pass the whole chain in one pass.
+        const std::int64_t start_ns = (10 + i * 1000 + (kHosts - link) * 2) * kMs;
+        auto operation = job.call(link + end, context, "AllReduce", start_ns, start_ns + kMs);
+        operation.seq = static_cast<std::uint64_t>(i);
+        job.add(link + end, operation);
+      }
+    }
+  }
+  const auto alignment = align::Alignment::estimate(job.traces);
+  CHECK(alignment.notes().empty());
+  for (const align::HostOffset& host : alignment.hosts()) {
+    CHECK(host.is_bounded);
+    CHECK(std::abs(host.offset_ns) <= host.uncertainty_ns);
+  }
+}
+
+TEST_CASE("a rank that sends nothing to another does not bound its clock") {
+  constexpr std::uint32_t kRanks = 3;
+  Hosts job(kRanks);
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    job.join(rank, 1, "0x1", rank, kRanks);
+    for (int i = 0; i < 20; ++i) {
+      // Rank 2 comes last, and rank 0 need not wait for it.
+      const std::int64_t begin_ns = (10 + i * 50) * kMs;
+      const std::int64_t start_ns = begin_ns + (rank == 2 ? 5 * kMs : 0);
+      const std::int64_t end_ns = begin_ns + (rank == 0 ? 1 : 6) * kMs;
+      for (std::uint32_t peer = 0; peer < kRanks; ++peer) {
+        for (const char* func : {"Send", "Recv"}) {
+          auto operation = job.call(rank, 1, func, start_ns, end_ns);
+          const bool sends = func[0] == 'S';
+          operation.peer = peer;
+          operation.group = static_cast<std::uint64_t>(i) + 1;
+          const auto [from, to] = sends ? std::pair(rank, peer) : std::pair(peer, rank);
+          operation.bytes = from == 2 && to == 0 ? 0 : 4096;
+          job.add(rank, operation);
+        }
+      }
+    }
+  }
+  const auto alignment = align::Alignment::estimate(job.traces);
+  CHECK(alignment.notes().empty());
+  for (const align::HostOffset& host : alignment.hosts()) {
+    CHECK(std::abs(host.offset_ns) <= host.uncertainty_ns);
+  }
+}
+
+TEST_CASE("pairs that are not counted from a common start say nothing of the clocks") {
+  Hosts job(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    job.join(rank, 1, "0x1", rank, 2);
+    // A period of 12.5 ms; rank 1 lacks the first call, and rank 0 the last.
+    for (int i = 0; i < 100; ++i) {
+      const std::int64_t start_ns = (10 + (i + static_cast<int>(rank))) * 12'500'000LL;
+      auto send = job.call(rank, 1, "Send", start_ns, start_ns + kMs);
+      send.peer = 1 - rank;
+      job.add(rank, send);
+      auto receive = job.call(rank, 1, "Recv", start_ns, start_ns + kMs);
+      receive.peer = 1 - rank;
+      job.add(rank, receive);
+    }
+  }
+  job.traces.files[0].closed = false;
+  job.traces.files[1].windows[1].start_ns = 77;
+  const auto alignment = align::Alignment::estimate(job.traces);
+  CHECK(alignment.points() == 0);
+  CHECK_FALSE(alignment.uncertainty_ns(0, 1, 0));
 }
 
 TEST_CASE("ranks of one host share a clock, exactly") {

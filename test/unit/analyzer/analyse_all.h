@@ -41,26 +41,24 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
   auto duplicates = match::remove_duplicate_files(traces);
   const auto alignment = align::Alignment::estimate(traces);
   const match::Matches matches = match::match_operations(traces);
-  const report::Summary summary =
-      report::make_summary(traces, problems, matches, alignment, std::move(duplicates));
+  const facts::Facts facts(traces, matches, alignment);
+  const report::Summary summary = report::make_summary(facts, problems, std::move(duplicates));
   bytes += report::summary_as_json(summary).size() + report::summary_as_csv(summary).size() +
            report::summary_as_markdown(summary, true).size() +
            report::summary_as_table(summary, true).size();
   for (const report::Document& document :
-       {report::stragglers_document(metrics::find_stragglers(traces, matches, alignment), matches),
-        report::overlap_document(metrics::find_overlap(traces, matches, alignment), matches),
-        report::critical_path_document(metrics::find_critical_path(traces, matches, alignment),
-                                       traces, matches),
-        report::iterations_document(metrics::find_iterations(traces, matches, alignment, 0), traces,
-                                    matches, true),
-        report::match_document(traces, matches, 10),
+       {report::stragglers_document(metrics::find_stragglers(facts), matches),
+        report::overlap_document(metrics::find_overlap(facts), matches),
+        report::critical_path_document(metrics::find_critical_path(facts), traces, matches),
+        report::iterations_document(metrics::find_iterations(facts, 0), traces, matches, true),
+        report::match_document(traces, matches, alignment, 10),
         report::communicators_document(traces, matches),
-        report::make_network_report(traces, metrics::find_network(traces), 0, true)}) {
+        report::make_network_report(traces, metrics::find_network(traces, alignment), 0, true)}) {
     for (const char* const format : report::kFormats) {
       bytes += report::render(document, format).size();
     }
   }
-  report::PageData page = report::make_page_data(traces, matches, alignment, summary);
+  report::PageData page = report::make_page_data(facts, summary);
   page.hang = *documents.begin();
   return bytes + report::page_json(page).size() + report::bandwidth_plot(summary, 0, true).size();
 }

@@ -74,6 +74,41 @@ TEST_CASE("grouped sends and receives are recognised") {
                 1000);
 }
 
+// As a mixture of experts has it: the sizes follow the data, and what is empty is not sent.
+TEST_CASE("an AlltoAllv without its empty sends is one") {
+  const auto sizes = [](std::uint32_t from, std::uint32_t to) {
+    return (from * 3 + to) % 4 == 1 ? std::nullopt
+                                    : std::optional<std::uint64_t>(1000 * (1 + from) + to);
+  };
+  std::size_t parts = 0;
+  std::uint64_t sent = 0;
+  for (std::uint32_t from = 0; from < 6; ++from) {
+    for (std::uint32_t to = 0; to < 6; ++to) {
+      parts += sizes(from, to) ? 2 : 0;
+      sent += from != to ? sizes(from, to).value_or(0) : 0;
+    }
+  }
+  CHECK(parts == 54);
+  check_pattern(grouped(6, sizes), Pattern::kAlltoAllv, parts, (sent + 3) / 6);
+}
+
+TEST_CASE("neighbours that exchange are no AlltoAllv") {
+  // A ring in both directions, and a pipeline.
+  const bool is_ring = GENERATE(true, false);
+  for (const std::uint32_t ranks : {4U, 5U, 6U, 8U}) {
+    TraceBuilder builder = grouped(ranks, links([is_ring, ranks](auto from, auto to) {
+                                     const std::uint32_t last = ranks - 1;
+                                     return to == from + 1 || from == to + 1 ||
+                                            (is_ring && from + to == last && from % last == 0);
+                                   }));
+    INFO(ranks);
+    const Matches matches = match_operations(builder.traces());
+    for (const MatchedOperation& operation : matches.operations) {
+      CHECK(operation.way == Way::kPair);
+    }
+  }
+}
+
 TEST_CASE("what is no pattern stays pairs") {
   TraceBuilder builder = grouped(4, links([](auto from, auto to) { return from != to; }));
   auto& operations = builder.operations(1);
@@ -106,15 +141,15 @@ TEST_CASE("what is no pattern stays pairs") {
 TEST_CASE("a group's time is a rank's from its first start to its last end") {
   TraceBuilder builder = grouped(2, links([](auto, auto) { return true; }));
   const Matches matches = match_operations(builder.traces());
-  const auto rows =
-      metrics::make_rows(builder.traces(), matches, align::Alignment::estimate(builder.traces()));
+  const align::Alignment alignment = align::Alignment::estimate(builder.traces());
+  const auto rows = metrics::make_rows(facts::Facts(builder.traces(), matches, alignment));
   REQUIRE(rows[0].rows.size() == 1);
   CHECK(rows[0].rows[0].function == "AlltoAll");
   // Four calls of 1000 ns, one begins as the one before ends.
-  CHECK(rows[0].rows[0].busy->median_ns == 4000);
+  CHECK(rows[0].rows[0].busy->median.best == 4000);
   // S = 2 x 1000 bytes in 4000 ns; half of it crosses the link.
-  CHECK(rows[0].rows[0].bandwidth.algbw_gb_s == 0.5);
-  CHECK(rows[0].rows[0].bandwidth.busbw_gb_s == 0.25);
+  CHECK(rows[0].rows[0].algbw_gb_s->best == 0.5);
+  CHECK(rows[0].rows[0].busbw_gb_s->best == 0.25);
 }
 
 TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
@@ -142,8 +177,8 @@ TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
   }
   const Matches matches = match_operations(builder.traces());
   REQUIRE(matches.operations.size() == 3);
-  const auto rows =
-      metrics::make_rows(builder.traces(), matches, align::Alignment::estimate(builder.traces()));
+  const align::Alignment alignment = align::Alignment::estimate(builder.traces());
+  const auto rows = metrics::make_rows(facts::Facts(builder.traces(), matches, alignment));
   REQUIRE(rows[0].rows.size() == 1);
   const metrics::Row& row = rows[0].rows[0];
   CHECK(row.function == "AlltoAllv");
@@ -154,8 +189,8 @@ TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
   CHECK(row.bytes_min == 2100U);
   CHECK(row.bytes_max == 10'100U);
   // 2100 / 1000 ns, 10,100 / 1000 ns, 2100 / 2000 ns: 2.1, 10.1 and 1.05 GB/s.
-  CHECK(*row.bandwidth.algbw_gb_s == approx(2.1));
-  CHECK(*row.bandwidth.busbw_gb_s == approx(2.1));
+  CHECK(row.algbw_gb_s->best == approx(2.1));
+  CHECK(row.busbw_gb_s->best == approx(2.1));
 }
 
 }  // namespace

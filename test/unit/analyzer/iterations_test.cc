@@ -78,8 +78,10 @@ class Job {
   }
 
   std::vector<metrics::RunIterations> find(std::size_t length = 0) {
-    return find_iterations(builder_.traces(), match::match_operations(builder_.traces()),
-                           align::Alignment::estimate(builder_.traces()), length);
+    const model::Traces& traces = builder_.traces();
+    const match::Matches matches = match::match_operations(traces);
+    const align::Alignment alignment = align::Alignment::estimate(traces);
+    return find_iterations(facts::Facts(traces, matches, alignment), length);
   }
   model::Traces& traces() { return builder_.traces(); }
 
@@ -126,6 +128,29 @@ TEST_CASE("iterations are found, measured, and the rank that is late in one is n
   CHECK_FALSE(run.iterations[19].duration_ns);
   CHECK(run.duration->median_ns == 100'000);
   CHECK(run.duration->max_ns == 150'000);
+}
+
+TEST_CASE("a short iteration with something more every tenth time is no loop of a long one") {
+  const bool has_layers = GENERATE(false, true);
+  Job job(2);
+  for (int i = 0; i < 200; ++i) {
+    // The other way round, ten layers are one iteration: only the first comes after a pause.
+    if (!has_layers || i % 10 == 0) {
+      job.pause();
+    }
+    job.call("AllGather", 1000);
+    job.call("AllReduce", 5000);
+    job.call("ReduceScatter", 1000);
+    if (i % 10 == 9) {
+      job.call("AllReduce", 8);
+      job.call("AllGather", 77);
+      job.call("AllReduce", 9);
+    }
+  }
+  const auto runs = job.find();
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].period.size() == (has_layers ? 33 : 3));
+  CHECK(runs[0].iterations.size() == (has_layers ? 20 : 200));
 }
 
 TEST_CASE("what comes between iterations is not in their time, what comes in one is counted") {

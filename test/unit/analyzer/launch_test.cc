@@ -163,7 +163,9 @@ TEST_CASE("text that a shell reads") {
   CHECK(shell_word("") == "''");
   CHECK(as_comment({"a", "b\nc"}) == "# a 'b\n# c'\n");
   CHECK(printable("a\x1b[2J\n\x7f\xc3\xa9") == "a?[2J??\xc3\xa9");
-  CHECK(printable("\xc3\xa9\xff") == "???");
+  CHECK(printable("\xc3\xa9\xff") == "\xc3\xa9?");
+  CHECK(printable("\xc2\x9b"
+                  "2J\xc2\xa0") == "?2J\xc2\xa0");
 }
 
 TEST_CASE("bytes that are UTF-8") {

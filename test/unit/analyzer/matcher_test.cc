@@ -86,6 +86,52 @@ TEST_CASE("sends and receives pair by source, destination and order") {
   }
 }
 
+TEST_CASE("a rank that began to record later does not shift the pairs") {
+  TraceBuilder builder;
+  builder.add_file(0);
+  for (int i = 0; i < 100; ++i) {
+    builder.add_transfer("Send", 1).tid = static_cast<std::uint32_t>(i);
+  }
+  // As many calls, but the first is not recorded, and the other's last one.
+  builder.add_file(1).windows[1].start_ns = 77;
+  for (int i = 1; i < 101; ++i) {
+    builder.add_transfer("Recv", 0).tid = static_cast<std::uint32_t>(i);
+  }
+  builder.traces().files[0].process.dump = true;
+  const Matches matches = match_operations(builder.traces());
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.part_count == 1);
+    CHECK(judge(builder.traces(), matches, operation).verdict != Verdict::kMatched);
+  }
+  CHECK(matches.communicators[0].unaligned_calls == 100);
+  CHECK(matches.communicators[0].notes.size() == 1);
+}
+
+TEST_CASE("pairs that cannot be counted from the start are counted from the end") {
+  TraceBuilder builder;
+  builder.add_file(0);
+  for (int i = 0; i < 100; ++i) {
+    model::Operation& send = builder.add_transfer("Send", 1);
+    send.tid = static_cast<std::uint32_t>(i);
+    send.window = 1;
+  }
+  builder.add_file(1).windows[1].start_ns = 77;
+  for (int i = 40; i < 100; ++i) {
+    model::Operation& receive = builder.add_transfer("Recv", 0);
+    receive.tid = static_cast<std::uint32_t>(i);
+    receive.window = 1;
+  }
+  const Matches matches = match_operations(builder.traces());
+  REQUIRE(matches.operations.size() == 100);
+  for (const MatchedOperation& operation : matches.operations) {
+    CHECK(operation.part_count == (operation.number < 40 ? 1 : 2));
+    for (const Part& part : parts_of(matches, operation)) {
+      CHECK(operation_of(builder.traces(), part).tid == operation.number);
+    }
+    CHECK(operation.is_aligned);
+  }
+}
+
 TEST_CASE("a pair needs to know the rank and the peer") {
   TraceBuilder builder;
   const bool has_rank = GENERATE(true, false);

@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "analyzer/metrics/timing.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -13,7 +12,8 @@ namespace {
 
 Overlap overlap_of(TraceBuilder& builder, const align::Alignment& alignment) {
   const model::Traces& traces = builder.traces();
-  return find_overlap(traces, match::match_operations(traces), alignment);
+  const match::Matches matches = match::match_operations(traces);
+  return find_overlap(facts::Facts(traces, matches, alignment));
 }
 
 Overlap overlap_of(TraceBuilder& builder) {
@@ -39,49 +39,49 @@ TraceBuilder late_by_five(std::uint32_t ranks, bool has_hosts) {
   return builder;
 }
 
-TEST_CASE("within a host waiting is as exact as its stamps") {
+// Each rank but the last waits 5 us in each of the eight, and is there for 20 us.
+constexpr std::int64_t kWaited_ns = 8 * 5'000;
+constexpr std::int64_t kRan_ns = 8 * 20'000;
+
+TEST_CASE("within a host the bounds of waiting hold what was waited") {
   TraceBuilder builder = late_by_five(3, false);
   const Overlap overlap = overlap_of(builder);
   REQUIRE(overlap.ranks.size() == 3);
-  CHECK(overlap.ranks[0].waiting_ns == 8 * 5'000);
+  CHECK(overlap.ranks[0].waiting_ns == kWaited_ns);
   CHECK(overlap.ranks[2].waiting_ns == 0);
   for (const RankOverlap& rank : overlap.ranks) {
-    CHECK(rank.waiting_uncertainty_ns == 8 * kStampNoise_ns);
-    CHECK(rank.waiting_known == 8);
+    const std::int64_t truth_ns = &rank == &overlap.ranks[2] ? 0 : kWaited_ns;
+    CHECK(rank.waiting_least_ns <= truth_ns);
+    CHECK(rank.waiting_most_ns >= truth_ns);
+    CHECK(rank.waiting_most_ns < kRan_ns);
     CHECK(rank.waiting_unknown == 0);
   }
 }
 
-TEST_CASE("between hosts waiting has the uncertainty of their clocks") {
+TEST_CASE("between hosts the bounds of waiting hold what was waited, too") {
   TraceBuilder builder = late_by_five(2, true);
   const auto alignment = align::Alignment::estimate(builder.traces());
-  const Overlap overlap = overlap_of(builder, alignment);
   const auto uncertainty_ns = alignment.uncertainty_ns(0, 1, alignment.to_common_ns(0, 1'000'000));
   REQUIRE(uncertainty_ns);
   REQUIRE(*uncertainty_ns > 5'000);
-  std::int64_t waited_ns = 0;
-  for (const RankOverlap& rank : overlap.ranks) {
-    waited_ns += rank.waiting_ns;
-    CHECK(rank.waiting_known == 8);
-    // One rank may have waited longer by all that the clocks leave open, or for the other one.
-    CHECK(rank.waiting_uncertainty_ns > 8 * kStampNoise_ns);
-    CHECK(rank.waiting_uncertainty_ns <= 8 * (kStampNoise_ns + 2 * *uncertainty_ns));
-  }
-  CHECK(overlap.ranks[0].waiting_ns + overlap.ranks[0].waiting_uncertainty_ns >= 8 * 5'000);
-  CHECK(waited_ns >= 0);
+  const Overlap overlap = overlap_of(builder, alignment);
+  CHECK(overlap.ranks[0].waiting_least_ns <= kWaited_ns);
+  CHECK(overlap.ranks[0].waiting_most_ns >= kWaited_ns);
+  CHECK(overlap.ranks[1].waiting_least_ns == 0);
 }
 
-TEST_CASE("where clocks or ranks are not known, waiting is not known") {
+TEST_CASE("where clocks or ranks are not known, all of the time may be waiting") {
   TraceBuilder builder = late_by_five(2, true);
   const auto no_clocks = overlap_of(builder, align::Alignment::none(builder.traces()));
-  for (const RankOverlap& rank : no_clocks.ranks) {
-    CHECK(rank.waiting_known == 0);
-    CHECK(rank.waiting_unknown == 8);
-    CHECK(rank.waiting_ns == 0);
-  }
   TraceBuilder absent = late_by_five(3, false);
   absent.traces().files.pop_back();
-  CHECK(overlap_of(absent).ranks[0].waiting_unknown == 8);
+  const auto no_trace = overlap_of(absent);
+  CHECK(no_clocks.ranks[0].waiting_most_ns == kRan_ns);
+  CHECK(no_trace.ranks[0].waiting_most_ns == kRan_ns);
+  for (const Overlap* const overlap : {&no_clocks, &no_trace}) {
+    CHECK(overlap->ranks[0].waiting_least_ns == 0);
+    CHECK_FALSE(overlap->ranks[0].knows_waiting());
+  }
 }
 
 TEST_CASE("absurd times of operations do not overflow their sums") {

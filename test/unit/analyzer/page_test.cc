@@ -18,16 +18,23 @@ struct Made {
       : traces(std::move(given)),
         alignment(align::Alignment::estimate(traces)),
         matches(match::match_operations(traces)),
-        summary(make_summary(traces, problems, matches, alignment, {})) {}
+        facts(traces, matches, alignment),
+        summary(make_summary(facts, problems, {})) {}
 
-  PageData page() const { return make_page_data(traces, matches, alignment, summary); }
+  PageData page() const { return make_page_data(facts, summary); }
 
   model::Traces traces;
   model::Problems problems;
   align::Alignment alignment;
   match::Matches matches;
+  facts::Facts facts;
   Summary summary;
 };
+
+// Each is called 2 us before it starts, so its stamps may be late by that.
+constexpr std::int64_t kLaunch_ns = 2'000;
+// What is open of a difference of two of their stamps.
+constexpr std::int64_t kOpen_ns = kLaunch_ns + align::kGpuStep_ns;
 
 model::Traces two_ranks(std::int64_t first_start_ns, std::int64_t second_start_ns,
                         std::int64_t end_ns, std::uint64_t operations = 1) {
@@ -37,9 +44,9 @@ model::Traces two_ranks(std::int64_t first_start_ns, std::int64_t second_start_n
     for (std::uint64_t seq = 0; seq < operations; ++seq) {
       const auto begin_ns = static_cast<std::int64_t>(100'000 * seq);
       model::Operation& one = builder.add("AllReduce", seq);
-      one.enqueue_start_ns = begin_ns + 1'000;
-      one.enqueue_end_ns = begin_ns + 1'500;
       one.start_ns = begin_ns + (rank == 0 ? first_start_ns : second_start_ns);
+      one.enqueue_start_ns = *one.start_ns - kLaunch_ns;
+      one.enqueue_end_ns = *one.start_ns - 1'500;
       one.end_ns = begin_ns + end_ns;
     }
   }
@@ -48,30 +55,32 @@ model::Traces two_ranks(std::int64_t first_start_ns, std::int64_t second_start_n
 
 TEST_CASE("every moment of a rank is transfer, waiting, enqueued or outside") {
   const Made made(two_ranks(3'000, 13'000, 20'000, 2));
-  const auto shares = metrics::find_time_shares(made.traces, made.matches, made.alignment);
+  const auto shares = metrics::find_time_shares(made.facts);
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].label == "rank 0");
   CHECK(shares[0].enqueued_ns == 2 * 2'000);
-  CHECK(shares[0].waiting_ns == 2 * 10'000);
-  CHECK(shares[0].transfer_ns == 2 * 7'000);
+  // It waited 10 us each time, and that is sure but for what the stamps leave open.
+  CHECK(shares[0].waiting_ns == 2 * (10'000 - kOpen_ns));
+  CHECK(shares[0].transfer_ns == 2 * (7'000 + kOpen_ns));
+  CHECK(shares[0].open_ns >= 2 * kOpen_ns);
   CHECK(shares[0].outside_ns == 100'000 + 1'000 - 20'000);
   CHECK(shares[0].span_ns == 100'000 + 20'000 - 1'000);
-  CHECK(shares[1].enqueued_ns == 2 * 12'000);
+  CHECK(shares[1].enqueued_ns == 2 * 2'000);
   CHECK(shares[1].waiting_ns == 0);
   CHECK(shares[1].transfer_ns == 2 * 7'000);
 }
 
-TEST_CASE("where an absent rank may have been the last, waiting is not told") {
+TEST_CASE("where an absent rank may have been the last, only a part of the waiting is sure") {
   model::Traces traces = two_ranks(3'000, 13'000, 20'000);
   for (model::TraceFile& file : traces.files) {
     file.contexts[1].nranks = 3;
   }
   const Made made(std::move(traces));
-  const auto shares = metrics::find_time_shares(made.traces, made.matches, made.alignment);
+  const auto shares = metrics::find_time_shares(made.facts);
   REQUIRE(shares.size() == 2);
   CHECK(shares[0].undivided == 1);
-  CHECK(shares[0].waiting_ns == 0);
-  CHECK(shares[0].transfer_ns == 17'000);
+  CHECK(shares[0].waiting_ns == 10'000 - kOpen_ns);
+  CHECK(shares[0].waiting_ns + shares[0].open_ns == 17'000);
 }
 
 TEST_CASE("the map of late ranks holds all that others waited, by iteration or by time") {
@@ -99,7 +108,14 @@ TEST_CASE("the map of late ranks holds all that others waited, by iteration or b
 }
 
 TEST_CASE("a late rank is the headline; nothing is healthy of which little is known") {
-  const Made late(two_ranks(3'000, 13'000, 20'000, 40));
+  model::Traces behind = two_ranks(3'000, 13'000, 20'000, 40);
+  for (std::size_t i = 0; i < behind.files[1].operations.size(); ++i) {
+    // It calls late: else its GPU's stamps could be as late as they are behind its calls.
+    model::Operation one = behind.files[1].operations[i];
+    one.enqueue_start_ns = *one.start_ns - 1'000;
+    behind.files[1].operations.set(i, one);
+  }
+  const Made late(std::move(behind));
   const std::string json = page_json(late.page());
   CHECK(json.find("\"headline\": \"rank 1 (") != std::string::npos);
   CHECK(json.find("\"status\": \"warning\"") != std::string::npos);
@@ -129,7 +145,7 @@ TEST_CASE("bars are to scale, to an eighth of a column") {
     metrics::Row& row = rows.rows.emplace_back();
     row.function = "AllReduce";
     row.bytes = 1024;
-    row.bandwidth.busbw_gb_s = busbw_gb_s;
+    row.busbw_gb_s = metrics::Figure{busbw_gb_s, busbw_gb_s, busbw_gb_s};
   }
   const std::string plot = bandwidth_plot(summary, 48, true);
   const auto blocks = [](std::size_t count) {

@@ -88,16 +88,16 @@ TEST_CASE("a moment is when the first process came to it") {
     traces.files[file].marks[2] = range(traces, "step", 7, 300 - late_ns, 400 - late_ns);
   }
   traces.files[1].marks[3] = range(traces, "step", 7, 900, std::nullopt);
-  const auto alignment = align::Alignment::none(traces);
+  const match::CommonClock clock = match::realtime_clock(traces);
   const auto find = [&](const char* from, const char* to) {
     match::Selection selection;
     selection.from_mark = *match::parse_moment(from);
     selection.to_mark = *match::parse_moment(to);
-    const std::string trouble = match::find_moments(traces, alignment, selection);
+    const std::string trouble = match::find_moments(traces, clock, selection);
     CHECK(trouble.empty());
     return selection;
   };
-  const auto zero_ns = alignment.to_common_ns(0, 0);
+  const auto zero_ns = clock.to_common_ns(0, 0);
   CHECK(find("mark:step", "mark:step").from_ns == zero_ns + 100);
   CHECK(find("mark:step", "mark:step").to_ns == zero_ns + 200);
   CHECK(find("mark:step#2", "mark:step#2").from_ns == zero_ns + 290);
@@ -105,9 +105,9 @@ TEST_CASE("a moment is when the first process came to it") {
   CHECK_FALSE(find("mark:step#3", "mark:step#3").to_ns);  // it has not ended
   match::Selection selection;
   selection.to_mark = *match::parse_moment("mark:step#4");
-  CHECK(match::find_moments(traces, alignment, selection) ==
+  CHECK(match::find_moments(traces, clock, selection) ==
         "no process has more than 3 marks or ranges named 'step'");
   selection.to_mark = *match::parse_moment("mark:other");
-  CHECK(match::find_moments(traces, alignment, selection) ==
+  CHECK(match::find_moments(traces, clock, selection) ==
         "no trace has a mark or range named 'other'");
 }

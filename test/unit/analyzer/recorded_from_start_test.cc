@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/align/recorded_from_start.h"
+#include "analyzer/match/recorded_from_start.h"
 
 #include "test/unit/catch.h"
 
-namespace ringside::align {
+namespace ringside::match {
 namespace {
 
 model::TraceFile trace(std::int64_t window_ns, std::int64_t created_ns) {
@@ -58,4 +58,4 @@ TEST_CASE("the first communicator of an older plugin is created before the windo
 }
 
 }  // namespace
-}  // namespace ringside::align
+}  // namespace ringside::match

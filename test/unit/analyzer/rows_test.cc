@@ -9,8 +9,14 @@
 namespace ringside::metrics {
 namespace {
 
+std::vector<CommunicatorRows> rows_of(const model::Traces& traces,
+                                      const align::Alignment& alignment) {
+  const match::Matches matches = match::match_operations(traces);
+  return make_rows(facts::Facts(traces, matches, alignment));
+}
+
 std::vector<CommunicatorRows> rows_of(const model::Traces& traces) {
-  return make_rows(traces, match::match_operations(traces), align::Alignment::estimate(traces));
+  return rows_of(traces, align::Alignment::estimate(traces));
 }
 
 TEST_CASE("the time of an operation is from the last start to the last end") {
@@ -25,27 +31,31 @@ TEST_CASE("the time of an operation is from the last start to the last end") {
   const Row& row = rows[0].rows[0];
   CHECK(row.count == 2);
   // Rank 1 starts 2 us after rank 0, so these are its own times.
-  CHECK(row.busy->median_ns == approx(800));
-  CHECK(row.busy->p99_ns == 1100);
-  CHECK(row.wall->min_ns == 500);
-  CHECK(row.wall->max_ns == 1100);
-  CHECK(row.wait->max_ns == 2000);
-  CHECK(row.by_least == 0);
-  CHECK(*row.bandwidth.algbw_gb_s == approx(1000.0 / 800));
+  CHECK(row.busy->median.best == approx(800));
+  CHECK(row.busy->p99.best == 1100);
+  CHECK(row.wall->min.best == 500);
+  CHECK(row.wall->max.best == 1100);
+  // Rank 0 was there for 900 ns and no longer, so it waited no longer.
+  CHECK(row.wait->max.best == 900);
+  CHECK(row.on_some_ranks == 0);
+  CHECK(row.algbw_gb_s->best == approx(1000.0 / 800));
 }
 
-TEST_CASE("without known clocks the time of an operation is the least of its ranks'") {
+TEST_CASE("without known clocks the time is between those of the shortest and the longest rank") {
   TraceBuilder builder;
   for (std::uint32_t rank = 0; rank < 2; ++rank) {
     builder.add_file(rank).process.host = "node" + std::to_string(rank);
-    builder.add("AllReduce", 0, rank == 0 ? 900 : 500);
+    builder.add("AllReduce", 0, rank == 0 ? 900'000 : 500'000);
   }
-  const auto rows = make_rows(builder.traces(), match::match_operations(builder.traces()),
-                              align::Alignment::none(builder.traces()));
+  const auto rows = rows_of(builder.traces(), align::Alignment::none(builder.traces()));
   const Row& row = rows[0].rows[0];
-  CHECK(row.busy->median_ns == approx(500));
-  CHECK(row.by_least == 1);
-  CHECK_FALSE(row.wait);
+  CHECK(row.busy->median.least == 500'000);
+  CHECK(row.busy->median.most == 900'000);
+  CHECK(row.busy->median.is_known());
+  CHECK(row.busy->median.is_vague());
+  // Each may have waited for the other all the time.
+  CHECK(row.wait->max.most == 900'000);
+  CHECK(row.wait->max.least == 0);
 }
 
 TEST_CASE("absurd times do not overflow") {
@@ -55,9 +65,9 @@ TEST_CASE("absurd times do not overflow") {
     const auto rows = rows_of(builder.traces());
     REQUIRE(rows[0].rows.size() == 1);
     const Row& row = rows[0].rows[0];
-    REQUIRE(row.busy);
-    CHECK(row.busy->max_ns == kMost);
-    CHECK(row.busy->min_ns == kMost);
+    REQUIRE(row.wall);
+    CHECK(row.wall->max.best == static_cast<double>(kMost));
+    CHECK((!row.busy || row.busy->max.most <= static_cast<double>(kMost)));
   };
   TraceBuilder builder;
   SECTION("of a rank by itself") {
@@ -94,19 +104,39 @@ TEST_CASE("what contradicts itself is in no time, and counted") {
   const auto rows = rows_of(builder.traces());
   CHECK(rows[0].rows[0].count == 2);
   CHECK(rows[0].rows[0].excluded == 1);
-  CHECK(rows[0].rows[0].busy->max_ns == 700);
+  CHECK(rows[0].rows[0].busy->max.best == 700);
 }
 
-TEST_CASE("the weakest source decides, and gives no bandwidth unless the execution was seen") {
+TEST_CASE("a row rests on the ranks that were seen to run, and says so") {
   TraceBuilder builder;
-  builder.add_file(0);
-  builder.add("AllReduce", 0);
-  builder.add_file(1);
-  builder.add("AllReduce", 0).times_from = model::TimesFrom::kProxyQueue;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    builder.add_file(rank, "0x1", 3);
+    model::Operation& one = builder.add("AllReduce", 0, 100'000);
+    if (rank == 1) {
+      one.times_from = model::TimesFrom::kEnqueue;
+      one.state = model::State::kEnqueued;
+    }
+  }
+  const auto rows = rows_of(builder.traces());
+  const Row& row = rows[0].rows[0];
+  CHECK(row.times_from == model::TimesFrom::kGpu);
+  CHECK(row.on_some_ranks == 1);
+  REQUIRE(row.busbw_gb_s);
+  // 1000 bytes in 100 us, times 4/3; one rank came 2 us before the other.
+  CHECK(row.busbw_gb_s->least <= 1000.0 / 100'000 * 4 / 3);
+  CHECK(row.busbw_gb_s->most >= approx(1000.0 / 100'000 * 4 / 3));
+}
+
+TEST_CASE("a place in a queue gives a time, but no bandwidth") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    builder.add_file(rank);
+    builder.add("AllReduce", 0).times_from = model::TimesFrom::kProxyQueue;
+  }
   const auto rows = rows_of(builder.traces());
   CHECK(rows[0].rows[0].times_from == model::TimesFrom::kProxyQueue);
   CHECK(rows[0].rows[0].busy);
-  CHECK_FALSE(rows[0].rows[0].bandwidth.algbw_gb_s);
+  CHECK_FALSE(rows[0].rows[0].algbw_gb_s);
 }
 
 TEST_CASE("only what finished, and on which the ranks agree, is in a row") {

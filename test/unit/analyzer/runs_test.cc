@@ -52,6 +52,62 @@ TEST_CASE("containers with the same host and pid at one time are one run") {
   CHECK(find_runs(builder.traces()).runs.size() == 2);
 }
 
+// Two runs of two ranks, each on a host of its own. The second host's clock is `ahead_s` ahead.
+TraceBuilder two_runs(std::int64_t ahead_s) {
+  TraceBuilder builder;
+  for (const std::int64_t start_s : {100, 112}) {
+    for (const std::uint32_t rank : {0U, 1U}) {
+      model::TraceFile& file = add_process(builder, rank, start_s + (rank == 1 ? ahead_s : 0));
+      file.process.host = file.process.boot_id = "host" + std::to_string(rank);
+    }
+  }
+  return builder;
+}
+
+TEST_CASE("two runs stay two, however far the clocks of their hosts are apart") {
+  const std::int64_t ahead_s = GENERATE(-30, -11, -1, 0, 1, 11, 13, 30, 90);
+  TraceBuilder builder = two_runs(ahead_s);
+  INFO(ahead_s);
+  const Runs runs = find_runs(builder.traces());
+  REQUIRE(runs.runs.size() == 2);
+  CHECK(runs.of_file == std::vector<std::uint32_t>{0, 0, 1, 1});
+}
+
+TEST_CASE("a host that was only in the second run and one that was only in the first two") {
+  // Hashes tell that the second run of one host is the first of the other.
+  TraceBuilder builder;
+  for (const std::uint32_t rank : {0U, 1U}) {
+    for (const std::uint32_t life : {0U, 1U}) {
+      model::TraceFile& file = add_process(builder, rank, 20 * std::int64_t{rank + life});
+      file.process.host = file.process.boot_id = "host" + std::to_string(rank);
+      file.contexts[1].comm = "0x" + std::to_string(rank + life);
+    }
+  }
+  const Runs runs = find_runs(builder.traces());
+  CHECK(runs.runs.size() == 3);
+  CHECK(runs.of_file[1] == runs.of_file[2]);
+}
+
+TEST_CASE("communicators without a hash are of one run, also where no launcher gave ranks") {
+  TraceBuilder builder;
+  for (const std::int64_t start_s : {0, 60}) {
+    for (const std::uint32_t rank : {0U, 1U}) {
+      model::TraceFile& file = add_process(builder, rank, start_s);
+      file.process.launcher_rank.reset();
+      file.process.pid = static_cast<std::int64_t>(1000 + 10 * start_s + rank);
+      file.contexts[1].comm.reset();
+    }
+  }
+  const Matches matches = match_operations(builder.traces());
+  CHECK(matches.runs.runs.size() == 2);
+  REQUIRE(matches.communicators.size() == 2);
+  for (const Communicator& communicator : matches.communicators) {
+    CHECK(communicator.identity == Identity::kOrder);
+    CHECK(communicator.members.size() == 2);
+  }
+  CHECK(matches.operations.size() == 2);
+}
+
 TEST_CASE("jobs are runs of their own") {
   TraceBuilder builder;
   add_process(builder, 0, 0).process.job = "b";

@@ -113,7 +113,7 @@ TEST_CASE("what is aligned is the same call, whatever was lost and whenever reco
     }
     for (const MatchedOperation& matched : matches.operations) {
       const auto parts = parts_of(matches, matched);
-      share.placed += matched.way == Way::kAligned ? matched.part_count : 0;
+      share.placed += matched.is_aligned ? matched.part_count : 0;
       for (const Part& part : parts) {
         REQUIRE(operation_of(builder.traces(), part).channels ==
                 operation_of(builder.traces(), parts.front()).channels);
@@ -123,6 +123,74 @@ TEST_CASE("what is aligned is the same call, whatever was lost and whenever reco
   share.all += share.placed;
   INFO(share.placed << " of " << share.all);
   CHECK(share.placed > share.all / 2);
+}
+
+// Rank 0 sends to rank 1. Both record when they like, and may lose records.
+TraceBuilder random_sends(std::mt19937_64& random) {
+  const auto pick = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  constexpr std::int64_t kCalls = 60;
+  struct Truth {
+    std::int64_t bytes = 0;
+    std::int64_t start_ns[2] = {};
+    std::int64_t end_ns[2] = {};
+  };
+  std::vector<Truth> calls;
+  const std::int64_t sizes = pick(0, 2) * 20 + 1;
+  std::int64_t now_ns = 10'000'000;
+  for (std::int64_t i = 0; i < kCalls; ++i) {
+    Truth call;
+    call.bytes = pick(1, sizes);
+    call.start_ns[0] = now_ns + pick(0, 900'000);
+    call.start_ns[1] = now_ns + pick(0, 900'000);
+    // What fits into the buffers does not wait for its receiver.
+    call.end_ns[0] = call.start_ns[0] + pick(1, 400'000);
+    call.end_ns[1] = std::max(call.start_ns[0], call.start_ns[1]) + pick(1, 400'000);
+    now_ns = std::max(call.end_ns[0], call.end_ns[1]) + pick(0, 9'000'000);
+    calls.push_back(call);
+  }
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank);
+    file.process.boot_id = "b00t";
+    const std::int64_t first = pick(0, 1) == 0 ? pick(1, 30) : 0;
+    const std::int64_t last = pick(0, 1) == 0 ? kCalls : pick(first, kCalls);
+    file.windows[1].start_ns = first > 0 ? 10 : 0;
+    file.closed = last == kCalls;
+    const double lost_share = pick(0, 2) == 0 ? 0.15 : 0;
+    for (std::int64_t i = first; i < last; ++i) {
+      const Truth& call = calls[static_cast<std::size_t>(i)];
+      if (std::uniform_real_distribution<double>(0, 1)(random) < lost_share) {
+        file.account.dropped["P2p dropped_ring_full"] = 1;
+        continue;
+      }
+      model::Operation& operation = builder.add_transfer(rank == 0 ? "Send" : "Recv", 1 - rank);
+      operation.bytes = static_cast<std::uint64_t>(call.bytes);
+      operation.window = 1;
+      operation.channels = static_cast<std::uint32_t>(i);
+      operation.enqueue_start_ns = call.start_ns[rank];
+      operation.start_ns = call.start_ns[rank];
+      operation.end_ns = call.end_ns[rank];
+    }
+  }
+  return builder;
+}
+
+TEST_CASE("a send and its receive are the same transfer, whatever was lost") {
+  std::mt19937_64 random(20261123);
+  std::uint64_t pairs = 0;
+  for (int round = 0; round < 2000; ++round) {
+    TraceBuilder builder = random_sends(random);
+    const Matches matches = match_operations(builder.traces());
+    for (const MatchedOperation& matched : matches.operations) {
+      const auto parts = parts_of(matches, matched);
+      pairs += parts.size() == 2 && matched.is_aligned ? 1 : 0;
+      REQUIRE(operation_of(builder.traces(), parts.back()).channels ==
+              operation_of(builder.traces(), parts.front()).channels);
+    }
+  }
+  CHECK(pairs > 10'000);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/match/verdict.h"
 
+#include <limits>
+#include <utility>
+
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "test/unit/analyzer/trace_builder.h"
@@ -119,26 +122,74 @@ TEST_CASE("ranks that disagree have a verdict by what they disagree in") {
   CHECK(last_verdict(builder) == expected);
 }
 
+// What a clock says of times of two files: the second one is `ahead_ns` ahead of the first.
+CommonClock clock_with(std::int64_t ahead_ns, std::int64_t uncertainty_ns) {
+  return {[ahead_ns](std::uint32_t file, std::int64_t time_ns) {
+            return time_ns - (file == 1 ? ahead_ns : 0);
+          },
+          [uncertainty_ns](std::uint32_t, std::uint32_t) { return uncertainty_ns; }};
+}
+
 // Rank 0 finishes at 2000, the trace of rank 1 says that it was in flight until `last_ns`.
-Verdict state_verdict(std::int64_t last_ns, bool is_dump) {
+TraceBuilder half_finished(std::int64_t last_ns) {
   TraceBuilder builder;
   builder.add_file(0);
   builder.add("AllReduce", 0);
   model::TraceFile& file = builder.add_file(1);
-  file.process.dump = is_dump;
+  file.process.dump = true;
   file.last_ns = last_ns;
   model::Operation& other = builder.add("AllReduce", 0);
   other.in_flight = true;
   other.state = model::State::kStarted;
   other.end_ns.reset();
-  return last_verdict(builder);
+  return builder;
+}
+
+Verdict state_verdict(TraceBuilder builder, const CommonClock& clock) {
+  const Matches matches = match_operations(builder.traces());
+  return judge_all(builder.traces(), matches, clock).front().verdict;
 }
 
 TEST_CASE(
     "finished here and in flight there is a state mismatch where the trace goes on after that") {
-  CHECK(state_verdict(5000, true) == Verdict::kStateMismatch);
-  CHECK(state_verdict(1500, true) == Verdict::kMatched);
-  CHECK(state_verdict(5000, false) == Verdict::kMatched);
+  const CommonClock exact = clock_with(0, 0);
+  CHECK(state_verdict(half_finished(5000), exact) == Verdict::kStateMismatch);
+  CHECK(state_verdict(half_finished(1500), exact) == Verdict::kMatched);
+  TraceBuilder closed = half_finished(5000);
+  closed.traces().files[1].process.dump = false;
+  CHECK(state_verdict(std::move(closed), exact) == Verdict::kMatched);
+}
+
+TEST_CASE("a state mismatch is told by the common clock, and beyond its uncertainty") {
+  CHECK(state_verdict(half_finished(5000), clock_with(0, 2999)) == Verdict::kStateMismatch);
+  CHECK(state_verdict(half_finished(5000), clock_with(0, 3000)) == Verdict::kMatched);
+  // What rank 1 calls 5000 was 1000.
+  CHECK(state_verdict(half_finished(5000), clock_with(4000, 0)) == Verdict::kMatched);
+  CHECK(
+      state_verdict(half_finished(5000), clock_with(0, std::numeric_limits<std::int64_t>::max())) ==
+      Verdict::kMatched);
+}
+
+TEST_CASE("what a later operation has overtaken is not in flight") {
+  TraceBuilder builder = half_finished(5000);
+  builder.add("AllGather", 0);
+  Verdict expected = Verdict::kMatched;
+  SECTION("a later call") {}
+  SECTION("one of the same group, which runs with it") {
+    builder.operations(1)[0].group = builder.operations(1)[1].group = 7;
+    expected = Verdict::kStateMismatch;
+  }
+  SECTION("an earlier call") {
+    builder.operations(1)[1].enqueue_start_ns = 1;
+    expected = Verdict::kStateMismatch;
+  }
+  const Matches matches = match_operations(builder.traces());
+  const auto judgements = judge_all(builder.traces(), matches, clock_with(0, 0));
+  for (std::size_t i = 0; i < judgements.size(); ++i) {
+    if (builder.traces().names.text(matches.operations[i].func) == "AllReduce") {
+      CHECK(judgements[i].verdict == expected);
+    }
+  }
 }
 
 TEST_CASE("the smaller side is the minority, and a tie says so") {

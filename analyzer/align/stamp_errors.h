@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How far the time in a trace may be from the moment that it stands for. This is the one model of
+// it; docs/metrics.md states it. It is about stamps on their own host's clock. How well that clock
+// is known against other hosts' is said by Alignment.
+#ifndef RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H
+#define RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/trace.h"
+
+namespace ringside::align {
+
+/// The moment is in [stamp - late_ns, stamp + early_ns].
+struct StampError {
+  std::int64_t early_ns = 0;
+  std::int64_t late_ns = 0;
+};
+
+/// A thread reads the host's clock before or after the moment itself, and may be interrupted there.
+inline constexpr StampError kCallError{0, 2'000};
+/// NCCL's proxy thread looks in turn at all that it progresses, so its callbacks come late.
+inline constexpr StampError kProxyError{0, 20'000};
+/// The step of a GPU's global timer.
+inline constexpr std::int64_t kGpuStep_ns = 1'000;
+/// Lateness of GPU stamps where no call bounds it: of a clock's fit with few callbacks behind it.
+inline constexpr std::int64_t kUnknownFit_ns = 100'000;
+
+/// Thread-safe once made.
+class StampErrors {
+ public:
+  StampErrors() = default;
+  /// Reads all operations once.
+  explicit StampErrors(const model::Traces& traces);
+
+  /// The error of start_ns and end_ns. Stamps of a GPU are put on the host's clock by a lower
+  /// envelope of late callbacks, so they are late by the least delay of a callback. No kernel
+  /// starts before its call, so the least time from a call to its kernel bounds that. Two stamps of
+  /// one communicator's context have the same error, so their difference has none.
+  /// `Times`: model::Operation or model::Execution.
+  template <typename Times>
+  StampError of(std::uint32_t file, const Times& operation) const {
+    return of(file, operation.context, operation.times_from, operation.gpu_polled);
+  }
+
+ private:
+  StampError of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,
+                bool gpu_polled) const;
+
+  // By file: of each context the least time from a call to its kernel.
+  std::vector<std::map<std::uint32_t, std::int64_t>> gpu_late_ns_;
+};
+
+}  // namespace ringside::align
+
+#endif  // RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H

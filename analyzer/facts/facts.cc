@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/facts/facts.h"
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <tuple>
+
+#include "analyzer/facts/operation_times.h"
+#include "analyzer/match/function_mismatch.h"
+
+namespace ringside::facts {
+namespace {
+
+// One thread takes so many operations at a time.
+constexpr std::size_t kPortion = 1024;
+
+// Joins an operation of the rank to its earlier ones: a group comes with its first and goes with
+// its last.
+void join(RankTimes& rank, const RankTimes& next) {
+  rank.has_execution = rank.has_execution && next.has_execution;
+  rank.arrival_ns = std::min(rank.arrival_ns, next.arrival_ns);
+  rank.end_ns = std::max(rank.end_ns, next.end_ns);
+}
+
+void sort_by_arrival(std::vector<RankTimes>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const RankTimes& a, const RankTimes& b) {
+    return std::tie(a.arrival_ns, a.member) < std::tie(b.arrival_ns, b.member);
+  });
+}
+
+}  // namespace
+
+Facts::Facts(const model::Traces& traces, const match::Matches& matches,
+             const align::Alignment& alignment)
+    : traces_(traces),
+      matches_(matches),
+      alignment_(alignment),
+      errors_(traces),
+      judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))),
+      operations_(matches.operations.size()) {
+  compute_operations();
+}
+
+// Each thread writes elements of its own. join() orders that before the constructor's end.
+void Facts::compute_operations() {
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    std::vector<RankTimes> rows;
+    for (std::size_t begin = next.fetch_add(kPortion); begin < operations_.size();
+         begin = next.fetch_add(kPortion)) {
+      const std::size_t end = std::min(begin + kPortion, operations_.size());
+      for (std::size_t i = begin; i < end; ++i) {
+        read_ranks(matches_.operations[i], rows);
+        operations_[i] = make(matches_.operations[i], flow_of(i, rows), rows);
+      }
+    }
+  };
+  const std::size_t portions = operations_.size() / kPortion + 1;
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  std::vector<std::thread> others;
+  for (std::size_t i = 1; i < std::min(cores, portions); ++i) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& other : others) {
+    other.join();
+  }
+}
+
+void Facts::read_ranks(const match::MatchedOperation& operation,
+                       std::vector<RankTimes>& rows) const {
+  rows.clear();
+  const match::Communicator& communicator = matches_.communicators[operation.communicator];
+  const std::size_t end = operation.first_part + operation.part_count;
+  for (std::size_t i = operation.first_part; i < end; ++i) {
+    const match::Part& part = matches_.parts[i];
+    const model::Execution one = match::execution_of(traces_, part);
+    RankTimes rank;
+    rank.member = part.member;
+    rank.file = part.file;
+    rank.host = alignment_.host_of(part.file);
+    rank.part = static_cast<std::uint32_t>(i);
+    rank.has_execution = ran_to_its_end(one);
+    // What a rank sends to itself is a copy, of which NCCL tells the call only.
+    const bool is_to_self = operation.way == match::Way::kGroup && one.peer &&
+                            communicator.members[part.member].rank == *one.peer;
+    if (is_to_self && !rank.has_execution && communicator.members.size() > 1) {
+      continue;
+    }
+    const auto& start_ns = rank.has_execution ? one.start_ns : one.enqueue_start_ns;
+    const bool is_next = !rows.empty() && rows.back().member == rank.member;
+    if (!start_ns) {
+      if (is_next) {
+        rows.back().has_execution = false;
+      }
+      continue;
+    }
+    const auto& end_ns = rank.has_execution ? one.end_ns : one.enqueue_end_ns;
+    rank.error = rank.has_execution ? errors_.of(part.file, one) : align::kCallError;
+    rank.arrival_ns = alignment_.to_common_ns(part.file, *start_ns);
+    // A duration is that of the host's own clock, whatever the drift of that clock is.
+    rank.end_ns = add_saturating(
+        rank.arrival_ns,
+        std::max<std::int64_t>(subtract_saturating(end_ns.value_or(*start_ns), *start_ns), 0));
+    if (is_next) {
+      join(rows.back(), rank);
+    } else {
+      // Ranks of one host follow each other, and its clock is as well known for all of them.
+      rank.clock_ns = !rows.empty() && rows.back().host == rank.host
+                          ? rows.back().clock_ns
+                          : alignment_.own_uncertainty_ns(part.file, rank.arrival_ns)
+                                .value_or(kUnknownClock_ns);
+      rows.push_back(rank);
+    }
+  }
+  sort_by_arrival(rows);
+}
+
+bool Facts::has_all_ranks(const match::MatchedOperation& operation,
+                          const std::vector<RankTimes>& rows) const {
+  return rows.size() >= match::ranks_expected(matches_, operation);
+}
+
+FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTimes>& rows) const {
+  return facts::flow_of(traces_, matches_, matches_.operations[operation], rows);
+}
+
+void Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
+  const match::MatchedOperation& matched = matches_.operations[operation];
+  read_ranks(matched, rows);
+  find_times(flow_of(operation, rows), has_all_ranks(matched, rows), rows);
+}
+
+OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,
+                               std::vector<RankTimes>& rows) const {
+  std::vector<RankTimes> all;
+  FlowOfOperation flow{Flow::kAll, RankTimes::kNobody, {}};
+  for (const std::uint32_t operation : operations) {
+    read_ranks(matches_.operations[operation], rows);
+    all.insert(all.end(), rows.begin(), rows.end());
+    const Flow own = flow_of(operation, rows).flow;
+    flow.flow = own == flow.flow ? own : Flow::kUnknown;
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const RankTimes& a, const RankTimes& b) { return a.member < b.member; });
+  rows.clear();
+  for (const RankTimes& rank : all) {
+    if (!rows.empty() && rows.back().member == rank.member) {
+      join(rows.back(), rank);
+    } else {
+      rows.push_back(rank);
+    }
+  }
+  sort_by_arrival(rows);
+  return make(matches_.operations[operations.front()], flow, rows);
+}
+
+OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
+                           std::vector<RankTimes>& rows) const {
+  OperationFacts made;
+  if (rows.empty()) {
+    return made;
+  }
+  made.has_all_ranks = has_all_ranks(operation, rows);
+  made.first_arrival_ns = rows.front().arrival_ns;
+  made.last_arrival_ns = rows.back().arrival_ns;
+  made.last_end_ns = rows.front().arrival_ns;
+  for (const RankTimes& rank : rows) {
+    if (rank.has_execution) {
+      ++made.ranks_timed;
+      made.last_end_ns = std::max(made.last_end_ns, rank.end_ns);
+    }
+  }
+  made.basis = made.ranks_timed == 0            ? Basis::kCall
+               : made.ranks_timed < rows.size() ? Basis::kSome
+                                                : Basis::kExecution;
+  const OperationTimes times = find_times(flow, made.has_all_ranks, rows);
+  made.is_impossible = times.is_impossible;
+  made.busy = times.busy;
+  made.best_busy_ns = times.best_busy_ns;
+  return made;
+}
+
+}  // namespace ringside::facts

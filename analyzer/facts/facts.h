@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What happened in each matched operation: who took part, who came when, how long it took, who
+// waited for whom, and how well all that is known. It is computed once, and every command reads it.
+// docs/metrics.md defines the figures.
+#ifndef RINGSIDE_ANALYZER_FACTS_FACTS_H
+#define RINGSIDE_ANALYZER_FACTS_FACTS_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/align/stamp_errors.h"
+#include "analyzer/facts/flow.h"
+#include "analyzer/facts/interval.h"
+#include "analyzer/facts/rank_times.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/match/verdict.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::facts {
+
+/// What the times of an operation rest on.
+enum class Basis : std::uint8_t {
+  kNothing,    // no rank has a time
+  kCall,       // only calls are known
+  kSome,       // some ranks were seen to run it, and of the others only the calls are known
+  kExecution,  // every rank that recorded it was seen to run it, from start to end
+};
+
+/// One matched operation. Times are on the common clock.
+struct OperationFacts {
+  Basis basis = Basis::kNothing;
+  bool has_all_ranks = false;     // every rank that takes part has a time
+  bool is_impossible = false;     // its times contradict each other: they are in no figure
+  std::uint32_t ranks_timed = 0;  // ranks that were seen to run it
+  std::int64_t first_arrival_ns = 0;
+  std::int64_t last_arrival_ns = 0;
+  std::int64_t last_end_ns = 0;  // of the ranks that were seen to run it
+  /// How long the data took: from the moment at which all that was needed for it was there, to the
+  /// last end. Absent where nothing bounds it.
+  std::optional<Interval> busy;
+  std::int64_t best_busy_ns = 0;  // the best guess, if busy is there
+};
+
+/// Whether it was seen to run, from start to end: on the GPU, or by what the network moved.
+/// `Times`: model::Operation or model::Execution.
+template <typename Times>
+bool ran_to_its_end(const Times& operation) {
+  const bool told = operation.times_from == model::TimesFrom::kGpu ||
+                    operation.times_from == model::TimesFrom::kProxy;
+  return told && operation.start_ns && operation.end_ns && !operation.in_flight &&
+         operation.state == model::State::kCompleted;
+}
+
+/// Thread-safe once made. Traces, matches and alignment must outlive it.
+class Facts {
+ public:
+  Facts(const model::Traces& traces, const match::Matches& matches,
+        const align::Alignment& alignment);
+
+  /// By index of Matches::operations.
+  const std::vector<OperationFacts>& operations() const { return operations_; }
+  const std::vector<match::Judgement>& judgements() const { return judgements_; }
+
+  /// Fills `rows` with the ranks of one operation that have a time, by arrival, and by member where
+  /// that is equal. They are computed anew each time, because they would take more memory than the
+  /// traces.
+  void ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const;
+
+  /// Likewise of operations that were called together as one: each rank comes with its first and
+  /// goes with its last. Returns what is known of them together. `rows` is for its memory.
+  OperationFacts of_group(const std::vector<std::uint32_t>& operations,
+                          std::vector<RankTimes>& rows) const;
+
+  /// Returns who needs whom in an operation whose ranks are `rows`.
+  FlowOfOperation flow_of(std::size_t operation, const std::vector<RankTimes>& rows) const;
+
+  const model::Traces& traces() const { return traces_; }
+  const match::Matches& matches() const { return matches_; }
+  const align::Alignment& alignment() const { return alignment_; }
+
+ private:
+  OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
+                      std::vector<RankTimes>& rows) const;
+  bool has_all_ranks(const match::MatchedOperation& operation,
+                     const std::vector<RankTimes>& rows) const;
+  /// Fills in all but what they waited.
+  void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
+  void compute_operations();
+
+  const model::Traces& traces_;
+  const match::Matches& matches_;
+  const align::Alignment& alignment_;
+  const align::StampErrors errors_;
+  const std::vector<match::Judgement> judgements_;
+  std::vector<OperationFacts> operations_;
+};
+
+}  // namespace ringside::facts
+
+#endif  // RINGSIDE_ANALYZER_FACTS_FACTS_H

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which rank of an operation needs which other before its data can flow.
+#ifndef RINGSIDE_ANALYZER_FACTS_FLOW_H
+#define RINGSIDE_ANALYZER_FACTS_FLOW_H
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analyzer/facts/rank_times.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::facts {
+
+/// It is certain only of these that a rank waits for another. Whatever else may hold a rank up,
+/// such as a rank that passes data on in a ring or tree, or a full buffer, is possible in all of
+/// them.
+enum class Flow : std::uint8_t {
+  kAll,       // every rank needs every other: AllReduce, AllGather, ReduceScatter, AlltoAll
+  kFromRoot,  // every rank needs the root: Broadcast, Scatter
+  kToRoot,    // the root needs every other rank: Reduce, Gather
+  kLinks,     // a rank needs those that send to it: sends and receives
+  kUnknown,   // a function that this program does not know
+};
+
+/// A rank that sends bytes, and the rank that receives them, as indices into rows.
+struct Link {
+  std::uint32_t source = 0;
+  std::uint32_t destination = 0;
+};
+
+struct FlowOfOperation {
+  Flow flow = Flow::kUnknown;
+  std::uint32_t root = RankTimes::kNobody;  // index into rows; kNobody: none, or it has no time
+  std::vector<Link> links;                  // of kLinks
+};
+
+/// `rows` are the ranks of that operation that have a time.
+FlowOfOperation flow_of(const model::Traces& traces, const match::Matches& matches,
+                        const match::MatchedOperation& operation, std::span<const RankTimes> rows);
+
+}  // namespace ringside::facts
+
+#endif  // RINGSIDE_ANALYZER_FACTS_FLOW_H

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/facts/latest.h"
+
+namespace ringside::facts {
+
+std::int64_t Latest::key_of(std::uint32_t host) const {
+  const OfHost& there = hosts_[host];
+  if (there.clock_ns == kUnknownClock_ns) {
+    return bound_ == Bound::kLeast ? kNever : kUnknown;
+  }
+  return bound_ == Bound::kLeast ? subtract_saturating(there.last.time_ns, there.clock_ns)
+                                 : add_saturating(there.last.time_ns, there.clock_ns);
+}
+
+void Latest::add(std::span<const RankTimes> rows, std::uint32_t row) {
+  const RankTimes& times = rows[row];
+  const std::int64_t time_ns = bound_ == Bound::kLeast
+                                   ? subtract_saturating(times.arrival_ns, times.error.late_ns)
+                                   : add_saturating(times.arrival_ns, times.error.early_ns);
+  if (times.host >= hosts_.size()) {
+    hosts_.resize(std::size_t{times.host} + 1);
+  }
+  OfHost& host = hosts_[times.host];
+  host.clock_ns = times.clock_ns;
+  if (host.last.row == RankTimes::kNobody || time_ns > host.last.time_ns) {
+    host.before = host.last;
+    host.last = {time_ns, row};
+  } else if (host.before.row == RankTimes::kNobody || time_ns > host.before.time_ns) {
+    host.before = {time_ns, row};
+  }
+  // Keys only grow, so the two greatest are found as they come.
+  if (times.host == first_) {
+    return;
+  }
+  if (first_ == RankTimes::kNobody || key_of(times.host) > key_of(first_)) {
+    second_ = first_;
+    first_ = times.host;
+  } else if (times.host != second_ &&
+             (second_ == RankTimes::kNobody || key_of(times.host) > key_of(second_))) {
+    second_ = times.host;
+  }
+}
+
+Latest::Moment Latest::seen_from(std::span<const RankTimes> rows, std::uint32_t row) const {
+  const RankTimes& times = rows[row];
+  Moment found;
+  if (times.host < hosts_.size()) {
+    const OfHost& own = hosts_[times.host];
+    found = own.last.row == row ? own.before : own.last;
+  }
+  const std::uint32_t other = first_ == times.host ? second_ : first_;
+  if (other == RankTimes::kNobody) {
+    return found;
+  }
+  const std::int64_t key_ns = key_of(other);
+  const bool is_unknown =
+      times.clock_ns == kUnknownClock_ns || hosts_[other].clock_ns == kUnknownClock_ns;
+  if (is_unknown) {
+    return bound_ == Bound::kLeast ? found : Moment{kUnknown, hosts_[other].last.row};
+  }
+  const std::int64_t time_ns = bound_ == Bound::kLeast ? subtract_saturating(key_ns, times.clock_ns)
+                                                       : add_saturating(key_ns, times.clock_ns);
+  return found.row == RankTimes::kNobody || time_ns > found.time_ns
+             ? Moment{time_ns, hosts_[other].last.row}
+             : found;
+}
+
+}  // namespace ringside::facts

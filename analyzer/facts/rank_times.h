@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When one rank came to an operation and left it, and how well that is known.
+#ifndef RINGSIDE_ANALYZER_FACTS_RANK_TIMES_H
+#define RINGSIDE_ANALYZER_FACTS_RANK_TIMES_H
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include "analyzer/align/stamp_errors.h"
+#include "analyzer/facts/interval.h"
+
+namespace ringside::facts {
+
+/// The uncertainty of a host's clock where nothing bounds it.
+inline constexpr std::int64_t kUnknownClock_ns = std::numeric_limits<std::int64_t>::max();
+
+/// One rank in one operation. Times are on the common clock.
+struct RankTimes {
+  static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
+
+  std::uint32_t member = 0;     // index into Communicator::members
+  std::uint32_t file = 0;       // index into Traces::files
+  std::uint32_t host = 0;       // index into Alignment::hosts()
+  std::uint32_t part = 0;       // index into Matches::parts; of several of this rank the first
+  bool has_execution = false;   // else arrival_ns and end_ns are those of the call
+  std::int64_t arrival_ns = 0;  // the start of its execution
+  std::int64_t end_ns = 0;      // not before arrival_ns
+  align::StampError error;      // of both, on the rank's own host
+  std::int64_t clock_ns = 0;    // the uncertainty of that host's clock against the reference
+  /// What it waited within its own execution for ranks that it needs: surely least_ns, and not more
+  /// than most_ns. A rank that was not seen to run has 0 and 0.
+  Interval wait;
+  /// Within wait: what the stamps show of the waiting for ranks that it surely needs.
+  std::int64_t best_wait_ns = 0;
+  /// The rank for which it surely waited wait.least_ns, as an index into the operation's rows;
+  /// kNobody if that is 0.
+  std::uint32_t waits_for = kNobody;
+
+  std::int64_t wall_ns() const { return subtract_saturating(end_ns, arrival_ns); }
+};
+
+/// How far the difference of two stamps of different ranks may be from the truth because of their
+/// hosts' clocks: 0 within a host, kUnknownClock_ns where one of them is not bounded.
+std::int64_t clock_error_ns(const RankTimes& a, const RankTimes& b);
+
+/// Bounds the arrival of `later` less the arrival of `earlier`; nothing if their clocks are not
+/// known.
+std::optional<Interval> arrival_difference(const RankTimes& earlier, const RankTimes& later);
+
+/// Bounds by how much the last of the rows came after all others; `rows` are by arrival. It is
+/// surely the last if the least is above 0. Nothing of fewer than two rows, or if a clock is not
+/// known.
+std::optional<Interval> margin_of_last(std::span<const RankTimes> rows);
+
+}  // namespace ringside::facts
+
+#endif  // RINGSIDE_ANALYZER_FACTS_RANK_TIMES_H

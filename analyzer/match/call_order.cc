@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/call_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+namespace ringside::match {
+namespace {
+
+bool is_comparable(const Matches& matches, const MatchedOperation& operation) {
+  const auto& members = matches.communicators[operation.communicator].members;
+  const bool is_of_all = operation.part_count == members.size() && operation.occurrence == 0;
+  if (operation.way != Way::kOrder) {
+    return is_of_all && operation.way == Way::kSequence;
+  }
+  // The number of such a call is its place in the order, which a lost record would shift.
+  return is_of_all && std::all_of(members.begin(), members.end(),
+                                  [](const Member& member) { return member.is_complete_so_far; });
+}
+
+// The comparable operations in the order in which one member called them.
+struct Order {
+  std::vector<std::size_t> operations;  // indices into Matches::operations
+  std::vector<std::size_t> blocks;      // equal numbers: calls of one group, which have no order
+};
+
+Order order_of(const std::vector<SignedCall>& calls, const std::vector<bool>& is_compared,
+               std::size_t first) {
+  Order order;
+  std::uint64_t group = 0;
+  for (const SignedCall& call : calls) {
+    if (!is_compared[call.operation - first]) {
+      continue;
+    }
+    const bool is_same_block = !order.blocks.empty() && call.group != 0 && call.group == group;
+    const std::size_t block = order.blocks.empty() ? 0 : order.blocks.back() + 1;
+    order.blocks.push_back(is_same_block ? order.blocks.back() : block);
+    order.operations.push_back(call.operation);
+    group = call.group;
+  }
+  return order;
+}
+
+class OrderJudge {
+ public:
+  OrderJudge(const Matches& matches, const SignedCalls& calls, std::vector<Judgement>& judgements)
+      : judgements_(judgements) {
+    find_compared(matches, calls);
+    for (const auto& of_member : calls) {
+      orders_.push_back(order_of(of_member, is_compared_, first_));
+    }
+    // A member that called more of them outside of groups knows more about the order.
+    const auto reference = std::max_element(
+        orders_.begin(), orders_.end(),
+        [](const Order& a, const Order& b) { return blocks_in(a) < blocks_in(b); });
+    reference_ = static_cast<std::size_t>(reference - orders_.begin());
+    place_.resize(is_compared_.size());
+    const Order& usual = orders_[reference_];
+    for (std::size_t i = 0; i < usual.operations.size(); ++i) {
+      place_[usual.operations[i] - first_] = i;
+    }
+    for (Order& order : orders_) {
+      sort_blocks(order);
+    }
+  }
+
+  // A stretch of calls is closed where all members have made the same calls up to there.
+  bool judge() {
+    const std::size_t count = orders_[reference_].operations.size();
+    bool has_found = false;
+    std::size_t begin = 0;
+    std::size_t end = 0;  // one more than the latest place that any member has reached
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const Order& order : orders_) {
+        end = std::max(end, place_[order.operations[i] - first_] + 1);
+      }
+      if (end == i + 1) {
+        has_found = (end - begin > 1 && judge(begin, end)) || has_found;
+        begin = end;
+      }
+    }
+    return has_found;
+  }
+
+ private:
+  static std::size_t blocks_in(const Order& order) {
+    return order.blocks.empty() ? 0 : order.blocks.back() + 1;
+  }
+
+  void find_compared(const Matches& matches, const SignedCalls& calls) {
+    std::size_t last = 0;
+    first_ = matches.operations.size();
+    for (const auto& of_member : calls) {
+      for (const SignedCall& call : of_member) {
+        first_ = std::min(first_, call.operation);
+        last = std::max(last, call.operation + 1);
+      }
+    }
+    is_compared_.resize(last > first_ ? last - first_ : 0);
+    for (std::size_t i = 0; i < is_compared_.size(); ++i) {
+      is_compared_[i] = is_comparable(matches, matches.operations[first_ + i]);
+    }
+    for (const auto& of_member : calls) {
+      for (const SignedCall& call : of_member) {
+        if (!call.has_order) {
+          is_compared_[call.operation - first_] = false;
+        }
+      }
+    }
+  }
+
+  // Puts the calls of each group into the reference's order, since they have none of their own.
+  void sort_blocks(Order& order) const {
+    for (std::size_t begin = 0; begin < order.blocks.size();) {
+      std::size_t end = begin + 1;
+      while (end < order.blocks.size() && order.blocks[end] == order.blocks[begin]) {
+        ++end;
+      }
+      std::sort(
+          order.operations.begin() + static_cast<std::ptrdiff_t>(begin),
+          order.operations.begin() + static_cast<std::ptrdiff_t>(end),
+          [&](std::size_t a, std::size_t b) { return place_[a - first_] < place_[b - first_]; });
+      begin = end;
+    }
+  }
+
+  // True if a member called two of these surely in another order than the reference did.
+  bool is_reordered(const Order& order, std::size_t begin, std::size_t end) const {
+    const Order& usual = orders_[reference_];
+    std::size_t latest = 0;       // latest place in the reference among the earlier blocks
+    std::size_t latest_here = 0;  // and among the calls of this block
+    for (std::size_t i = begin; i < end; ++i) {
+      if (i == begin || order.blocks[i] != order.blocks[i - 1]) {
+        latest = std::max(latest, latest_here);
+      }
+      const std::size_t place = place_[order.operations[i] - first_];
+      if (i > begin && place < latest && usual.blocks[place] < usual.blocks[latest]) {
+        return true;
+      }
+      latest_here = std::max(latest_here, place);
+    }
+    return false;
+  }
+
+  bool judge(std::size_t begin, std::size_t end) {
+    const std::size_t usual = orders_[reference_].operations[begin];
+    std::map<std::size_t, std::vector<std::uint32_t>> callers;  // by operation
+    for (std::uint32_t member = 0; member < orders_.size(); ++member) {
+      const bool differs = is_reordered(orders_[member], begin, end);
+      callers[differs ? orders_[member].operations[begin] : usual].push_back(member);
+    }
+    if (callers.size() < 2) {
+      return false;
+    }
+    const auto& all = orders_[reference_].operations;
+    for (std::size_t i = begin; i < end; ++i) {
+      Judgement judgement{Verdict::kFunctionMismatch, Difference::kFunction,
+                          all[i + 1 < end ? i + 1 : begin]};
+      judgement.is_another_order = true;
+      judgement.callers = std::move(callers[all[i]]);
+      judgements_[all[i]] = std::move(judgement);
+    }
+    return true;
+  }
+
+  std::vector<Judgement>& judgements_;
+  std::size_t first_ = 0;           // the communicator's first collective
+  std::vector<bool> is_compared_;   // by operation, from first_ on
+  std::vector<std::size_t> place_;  // in the reference's order, likewise
+  std::vector<Order> orders_;       // by member
+  std::size_t reference_ = 0;
+};
+
+}  // namespace
+
+bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
+                         std::size_t last) {
+  const auto& members = matches.communicators[matches.operations[first].communicator].members;
+  const auto time_and_id = [&](const Part& part) {
+    const model::Operations& operations = traces.files[part.file].operations;
+    return std::pair(operations.call_ns(part.operation), operations.id(part.operation));
+  };
+  using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
+  std::vector<std::pair<TimeAndId, std::size_t>> usual;
+  for (std::size_t i = first; members.size() > 1 && i < last; ++i) {
+    if (is_comparable(matches, matches.operations[i])) {
+      usual.emplace_back(time_and_id(parts_of(matches, matches.operations[i]).front()), i);
+    }
+  }
+  std::sort(usual.begin(), usual.end());
+  std::vector<TimeAndId> latest(members.size());
+  std::vector<std::uint32_t> latest_operation(members.size());
+  for (const auto& [call, i] : usual) {
+    for (const Part& part : parts_of(matches, matches.operations[i])) {
+      const TimeAndId here = time_and_id(part);
+      if (i != usual.front().second && here < latest[part.member]) {
+        const model::Operations& operations = traces.files[part.file].operations;
+        const auto group = operations[part.operation].group.value_or(0);
+        if (group == 0 || group != operations[latest_operation[part.member]].group.value_or(0)) {
+          return true;
+        }
+        continue;
+      }
+      latest[part.member] = here;
+      latest_operation[part.member] = part.operation;
+    }
+  }
+  return false;
+}
+
+bool judge_order(const Matches& matches, const SignedCalls& calls,
+                 std::vector<Judgement>& judgements) {
+  return OrderJudge(matches, calls, judgements).judge();
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each rank is charged, by communicator and block of time, for the tests of chance.
+#ifndef RINGSIDE_ANALYZER_METRICS_CHARGE_BLOCKS_H
+#define RINGSIDE_ANALYZER_METRICS_CHARGE_BLOCKS_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/metrics/exchange_test.h"
+#include "analyzer/metrics/global_ranks.h"
+
+namespace ringside::metrics {
+
+/// Waiting, as surely caused and as possibly caused; the part of it within the rank's own host.
+struct BlockCharge {
+  double least = 0;
+  double least_in_host = 0;
+  double most = 0;
+  double most_in_host = 0;
+};
+
+class ChargeBlocks {
+ public:
+  /// Among whom the charges are handed round.
+  enum class Among : std::uint8_t { kRanks, kRanksOfHost, kHosts };
+  static constexpr std::array kAmong = {Among::kRanks, Among::kRanksOfHost, Among::kHosts};
+
+  ChargeBlocks(const match::Matches& matches, const align::Alignment& alignment,
+               const GlobalRanks& who);
+
+  /// Begins the next operation of that communicator. Each has kBlocks blocks of equally many.
+  void begin(std::uint32_t communicator);
+  /// What a member is charged in that operation, of those that are alike.
+  void add(std::uint32_t member, const BlockCharge& charge);
+  /// What a root is charged in it, and would be if it changed places with the others.
+  void add_root(std::uint32_t member, const BlockCharge& charge, double mirrored);
+
+  /// Communicators are of one family if no rank is in two of them, or if they have the same ranks:
+  /// so one test does for all. What one event costs in two families is tested apart.
+  std::uint32_t families() const { return families_; }
+  ExchangeInput input(std::uint32_t family, Among among,
+                      const std::vector<bool>& is_left_out) const;
+
+ private:
+  static constexpr std::size_t kBlocks = 32;
+
+  struct Cell : BlockCharge {
+    double root_least = 0;
+    double root_most = 0;
+    double root_mirrored = 0;
+  };
+  struct OfCommunicator {
+    std::uint32_t family = 0;
+    std::uint64_t operations = 0;
+    std::uint64_t begun = 0;
+    std::size_t block = 0;
+    std::vector<std::uint32_t> ranks;   // by member
+    std::vector<std::uint32_t> hosts;   // by member
+    std::vector<Cell> cells;            // by block and member; empty until one is charged
+    std::vector<std::uint64_t> rooted;  // by member: operations whose root it was
+  };
+
+  Cell& cell(std::uint32_t member);
+  std::vector<bool> find_unlike(const OfCommunicator& one,
+                                const std::vector<bool>& is_left_out) const;
+  void find_families();
+  // `unlike`, by member: who is not compared with the others.
+  void add_ranks(const OfCommunicator& one, std::uint32_t group, const std::vector<bool>& unlike,
+                 const std::vector<bool>& is_left_out, ExchangeInput& input) const;
+  void add_ranks_of_hosts(const OfCommunicator& one, std::uint32_t& group,
+                          const std::vector<bool>& unlike, ExchangeInput& input) const;
+  void add_hosts(const OfCommunicator& one, std::uint32_t group, const std::vector<bool>& unlike,
+                 ExchangeInput& input) const;
+
+  std::vector<OfCommunicator> communicators_;
+  std::uint32_t ranks_ = 0;
+  std::uint32_t hosts_ = 0;
+  std::uint32_t families_ = 0;
+  std::uint32_t current_ = 0;
+};
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_CHARGE_BLOCKS_H

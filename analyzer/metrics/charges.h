@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// For whom the ranks of one operation waited: what is sure, and what the clocks leave possible.
+// docs/metrics.md defines it.
+#ifndef RINGSIDE_ANALYZER_METRICS_CHARGES_H
+#define RINGSIDE_ANALYZER_METRICS_CHARGES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+
+namespace ringside::metrics {
+
+/// How the ranks of an operation compare, if they were all alike.
+enum class Likeness : std::uint8_t {
+  kAlike,   // each of them is charged as easily as any other
+  kRooted,  // only the root can be charged
+  kNone,    // they have different work, so that nothing says what an average rank would cause
+};
+
+/// One rank surely waited for another. Ranks are indices into the rows of the operation.
+struct Charge {
+  std::uint32_t waiter = 0;
+  std::uint32_t charged = 0;
+  std::int64_t waited_ns = 0;
+};
+
+/// All that others may have waited for one rank.
+struct PossibleCharge {
+  std::uint32_t charged = 0;
+  std::int64_t most_ns = 0;
+  std::int64_t most_in_host_ns = 0;  // of that, by ranks of its own host
+  /// Of a root: what it would have waited for the others, had it needed them.
+  std::int64_t mirrored_ns = 0;
+};
+
+struct OperationCharges {
+  Likeness likeness = Likeness::kNone;
+  std::vector<Charge> surely;
+  std::vector<PossibleCharge> possibly;  // at most one for each rank
+};
+
+/// Finds them. It keeps its memory from one operation to the next.
+class ChargeFinder {
+ public:
+  explicit ChargeFinder(const facts::Facts& facts) : facts_(facts) {}
+
+  /// `rows` are the ranks of that operation. The result is valid until the next call.
+  const OperationCharges& find(std::size_t operation, const std::vector<facts::RankTimes>& rows);
+
+ private:
+  // The ranks of one host; times are since the first arrival.
+  struct HostRows {
+    std::uint32_t host = 0;
+    bool is_known = false;  // its clock is bounded
+    std::int64_t ranks = 0;
+    std::int64_t sum_ns = 0;   // of the arrivals, as early as they may have been
+    std::int64_t wall_ns = 0;  // of all its ranks
+    std::int64_t last_ns = 0;  // the last of these arrivals, and the one before it
+    std::int64_t before_ns = 0;
+    std::uint32_t last = facts::RankTimes::kNobody;
+    std::uint32_t before = facts::RankTimes::kNobody;
+  };
+
+  void leave_open(const std::vector<facts::RankTimes>& rows);
+  void find_all(const std::vector<facts::RankTimes>& rows);
+  void collect_hosts(const std::vector<facts::RankTimes>& rows);
+  void add_sure(const std::vector<facts::RankTimes>& rows);
+  void add_possible(const std::vector<facts::RankTimes>& rows);
+  void find_from_root(const std::vector<facts::RankTimes>& rows, std::uint32_t root);
+  void find_by_facts(const std::vector<facts::RankTimes>& rows, const facts::FlowOfOperation& flow);
+  HostRows& host_of(const facts::RankTimes& row) { return hosts_[slots_[row.host]]; }
+
+  const facts::Facts& facts_;
+  OperationCharges found_;
+  std::vector<std::uint32_t> slots_;   // by host: index into hosts_
+  std::vector<HostRows> hosts_;        // of this operation
+  std::vector<std::int64_t> most_ns_;  // by row
+  std::int64_t margin_ns_ = 0;         // between any two hosts of the operation
+};
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_CHARGES_H

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether the times of two sides differ by more than chance and than what is not known of the times
+// themselves. docs/metrics.md derives it.
+#ifndef RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
+#define RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace ringside::metrics {
+
+/// A time that lies between two others. Both are above 0, in any unit.
+struct BoundedTime {
+  double least = 0;
+  double most = 0;
+};
+
+/// The times of one run, in their order.
+using TimesOfRun = std::vector<BoundedTime>;
+
+/// What was taken for independent of each other.
+enum class JudgedBy : std::uint8_t {
+  kNothing,  // there is too little to judge by
+  kBlocks,   // stretches of a run that are longer than its times are correlated
+  kRuns,     // runs: several of at least one side
+};
+
+struct Difference {
+  JudgedBy judged_by = JudgedBy::kNothing;
+  std::size_t units_a = 0;  // runs or blocks
+  std::size_t units_b = 0;
+  /// The two-sided probability of such a difference, beyond what is not known of the times, where
+  /// there is none. Meaningful if it was judged.
+  double chance = 1;
+};
+
+/// Least number of times of a run for it to be judged, and of blocks.
+inline constexpr std::size_t kLeastToJudge = 8;
+inline constexpr std::size_t kLeastBlocks = 4;
+
+/// How a run is cut into stretches that are longer than its times are correlated.
+struct Blocks {
+  std::size_t count = 0;  // fewer than kLeastBlocks are too few to judge
+  /// What is left of the correlation makes the spread of blocks too small by that factor.
+  double inflation = 1;
+};
+
+/// At most 20, of two times or more.
+Blocks independent_blocks(const TimesOfRun& times);
+
+/// Compares the sides. `rows`: how many comparisons are corrected for together, which says how
+/// small a probability must be resolved. Runs with fewer than kLeastToJudge times do not count. The
+/// same input gives the same result.
+Difference difference_of(const std::vector<TimesOfRun>& a, const std::vector<TimesOfRun>& b,
+                         std::size_t rows);
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_DIFFERENCE_H

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/transfer_times.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "analyzer/align/stamp_errors.h"
+#include "analyzer/model/saturating.h"
+
+namespace ringside::metrics {
+namespace {
+
+constexpr std::int64_t kLate_ns = align::kProxyError.late_ns;
+// A figure that is known less well than that is not printed, or marked.
+constexpr double kMostFactor = 2;
+constexpr double kWideShare = 0.1;
+// Both ends are used if the arrival of this share of the bytes is known.
+constexpr double kMatchedShare = 0.9;
+// Fewer arrivals of an operation say too little of how long its first step took.
+constexpr std::size_t kLeastArrivals = 8;
+
+std::uint64_t add_bytes(std::uint64_t sum, std::uint64_t bytes) {
+  return sum + std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
+}
+
+// Which steps count, and whether their arrival does.
+bool use_both(const std::vector<Moved>& steps) {
+  double all = 0;
+  double matched = 0;
+  for (const Moved& step : steps) {
+    all += static_cast<double>(step.bytes);
+    matched += step.arrived_ns ? static_cast<double>(step.bytes) : 0;
+  }
+  return matched > 0 && matched >= kMatchedShare * all;
+}
+
+// By the receiver's clock alone: a link is busy with the steps of an operation from some moment
+// before the first arrival to the last. That moment is taken to be no longer before than twice the
+// longest time between two arrivals.
+std::optional<std::int64_t> most_by_arrivals(const std::vector<Moved>& steps) {
+  std::map<std::uint64_t, std::vector<std::int64_t>> of_group;
+  for (const Moved& step : steps) {
+    if (step.arrived_ns) {
+      of_group[step.group].push_back(*step.arrived_ns);
+    }
+  }
+  std::int64_t most_ns = 0;
+  for (auto& [group, arrivals_ns] : of_group) {
+    if (arrivals_ns.size() < kLeastArrivals) {
+      return std::nullopt;
+    }
+    std::sort(arrivals_ns.begin(), arrivals_ns.end());
+    std::int64_t longest_ns = 0;
+    for (std::size_t i = 1; i < arrivals_ns.size(); ++i) {
+      longest_ns = std::max(longest_ns, subtract_saturating(arrivals_ns[i], arrivals_ns[i - 1]));
+    }
+    most_ns = add_saturating(most_ns, subtract_saturating(arrivals_ns.back(), arrivals_ns.front()));
+    most_ns = add_saturating(most_ns, multiply_saturating(longest_ns, 2));
+    most_ns = add_saturating(most_ns, kLate_ns);
+  }
+  return most_ns;
+}
+
+std::optional<double> rate(std::uint64_t bytes, std::int64_t time_ns) {
+  return bytes > 0 && time_ns > 0
+             ? std::optional(static_cast<double>(bytes) / static_cast<double>(time_ns))
+             : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<double> Throughput::gb_s() const {
+  if (seen_by == SeenBy::kReceiver) {
+    return std::nullopt;
+  }
+  const bool is_bounded = most_ns && least_ns > 0;
+  const bool is_known =
+      is_bounded && static_cast<double>(*most_ns) <= kMostFactor * static_cast<double>(least_ns);
+  return is_known || seen_by == SeenBy::kProxy ? rate(bytes, likely_ns) : std::nullopt;
+}
+
+std::optional<double> Throughput::least_gb_s() const {
+  // What a sender alone saw may have gone into a buffer, and the link may be as slow as it likes.
+  return most_ns && seen_by != SeenBy::kSender ? rate(bytes, *most_ns) : std::nullopt;
+}
+
+std::optional<double> Throughput::most_gb_s() const {
+  return seen_by == SeenBy::kReceiver || seen_by == SeenBy::kProxy ? std::nullopt
+                                                                   : rate(bytes, least_ns);
+}
+
+bool Throughput::is_wide() const {
+  return seen_by != SeenBy::kBoth || !most_ns ||
+         static_cast<double>(*most_ns) - static_cast<double>(least_ns) >
+             kWideShare * static_cast<double>(likely_ns);
+}
+
+std::int64_t union_ns(std::vector<std::pair<std::int64_t, std::int64_t>>& spans) {
+  std::sort(spans.begin(), spans.end());
+  std::int64_t total_ns = 0;
+  std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [start_ns, end_ns] : spans) {
+    const std::int64_t from_ns = std::max(start_ns, until_ns);
+    if (end_ns > from_ns) {
+      total_ns = add_saturating(total_ns, subtract_saturating(end_ns, from_ns));
+      until_ns = end_ns;
+    }
+  }
+  return total_ns;
+}
+
+Throughput throughput_of(const std::vector<Moved>& steps) {
+  const bool is_both = use_both(steps);
+  Throughput found;
+  found.seen_by = is_both ? SeenBy::kBoth : SeenBy::kSender;
+  std::vector<std::pair<std::int64_t, std::int64_t>> least;
+  std::vector<std::pair<std::int64_t, std::int64_t>> likely;
+  std::vector<std::pair<std::int64_t, std::int64_t>> most;
+  bool is_known = true;
+  for (const Moved& step : steps) {
+    if (is_both && !step.arrived_ns) {
+      continue;
+    }
+    found.bytes = add_bytes(found.bytes, step.bytes);
+    const std::int64_t uncertainty_ns = is_both ? step.uncertainty_ns.value_or(0) : 0;
+    const std::int64_t end_ns = is_both ? step.end_ns() : step.sent_ns;
+    // Where the clocks are not known, no more is sure than what the sender saw.
+    const std::int64_t early_ns =
+        is_both && step.uncertainty_ns
+            ? std::max(step.sent_ns, subtract_saturating(end_ns, uncertainty_ns))
+            : step.sent_ns;
+    is_known = is_known && (!is_both || step.uncertainty_ns);
+    // Callbacks of the proxy thread come late, never early.
+    least.emplace_back(step.start_ns, subtract_saturating(early_ns, kLate_ns));
+    likely.emplace_back(step.start_ns, end_ns);
+    most.emplace_back(subtract_saturating(step.start_ns, kLate_ns),
+                      add_saturating(end_ns, uncertainty_ns));
+  }
+  found.least_ns = union_ns(least);
+  found.likely_ns = union_ns(likely);
+  if (is_known) {
+    found.most_ns = union_ns(most);
+  }
+  if (is_both) {
+    if (const auto by_arrivals_ns = most_by_arrivals(steps)) {
+      found.most_ns = std::min(found.most_ns.value_or(*by_arrivals_ns), *by_arrivals_ns);
+    }
+  }
+  if (found.most_ns) {
+    found.most_ns = std::max(*found.most_ns, found.least_ns);
+    found.likely_ns = std::min(found.likely_ns, *found.most_ns);
+  }
+  found.likely_ns = std::max(found.likely_ns, found.least_ns);
+  return found;
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs whose clocks are known, with hosts that are late in many ways: the offset that --align-report
+prints is never further from the truth than it says, and neither is any start on the common clock.
+
+usage: check_clocks.py GENERATE RINGSIDE [--seeds N] [--first N] [--way WAY]
+"""
+import argparse
+import collections
+import concurrent.futures
+import csv
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+from check_truth import BASE_S, own_ns, true_ns
+
+# How a host is late: FROM:UNTIL:GROWTH_US of each straggler, of N iterations.
+WAYS = {
+    "never": lambda n: [],
+    "always": lambda n: ["0"],
+    "after a quick start": lambda n: ["3"],
+    "from the middle on": lambda n: [str(n // 2)],
+    "until the middle": lambda n: [f"0:{n // 2}"],
+    "in phases": lambda n: [f"{i * n // 5}:{i * n // 5 + n // 10}" for i in range(5)],
+    "more and more": lambda n: [f"0:{n}:growth"],
+    "once": lambda n: [f"{n // 3}:{n // 3 + 1}"],
+}
+PATTERNS = {
+    "collectives": "AllReduce:1048576,AllGather:65536",
+    "an AllReduce": "AllReduce:4194304",
+    "all": "AllReduce:4194304,AllGather:1048576,Broadcast:65536,Reduce:262144,AlltoAllv:131072,"
+           "Gather:16384,Scatter:16384,RingShift:131072",
+    "pairs": "RingShift:131072,Neighbour:65536",
+    "rooted": "Broadcast:65536,Reduce:262144,Gather:16384,Scatter:16384",
+    "exchange": "AlltoAll:65536,AlltoAllv:131072",
+}
+# Iterations, and microseconds of computing in each: 0.2 s to a day.
+LENGTHS = ((200, 1_000), (60, 2_000), (300, 10_000), (100, 3_600_000), (96, 900_000_000))
+
+
+class Job:
+    def __init__(self, seed, options):
+        self.random = random.Random(seed)
+        self.way = options.way or self.random.choice(sorted(WAYS))
+        self.pattern = self.random.choice(sorted(PATTERNS))
+        self.hosts = self.random.randint(2, 8)
+        per_host = self.random.choice((1, 1, 2))
+        iterations, compute_us = self.random.choice(LENGTHS)
+        same = self.random.random() < 0.3
+        self.arguments = ["--seed", seed, "--hosts", self.hosts, "--ranks-per-host", per_host,
+                          "--iterations", iterations, "--compute-us", compute_us,
+                          "--jitter", self.random.choice((0, 0.01, 0.2)),
+                          "--offset-ms", 0 if same else self.random.choice((0, 3, 5000)),
+                          "--drift-ppm", 0 if same else self.random.choice((0, 10, 50)),
+                          "--wander-us", 0 if same else self.random.choice((0, 30)),
+                          "--wander-period-s", max(60, iterations * compute_us // 3_000_000),
+                          "--times", self.random.choice(("gpu", "gpu", "proxy")),
+                          "--pattern", PATTERNS[self.pattern]]
+        delay_us = self.random.choice((200, 1_000, 5_000))
+        host = self.random.randrange(self.hosts)
+        for late in WAYS[self.way](iterations):
+            late = late.replace("growth", str(self.random.choice((5, 20, 100))))
+            for rank in range(host * per_host, (host + 1) * per_host):
+                self.arguments += ["--straggler", f"{rank}:{delay_us}:{late}"]
+        if self.random.random() < 0.2:
+            rank = self.random.randrange(self.hosts * per_host)
+            self.arguments += ["--start-late", f"{rank}:{iterations // 4}"]
+
+    def __str__(self):
+        return " ".join(map(str, self.arguments))
+
+
+def run(*command):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120,
+                          check=False)
+    if done.returncode:
+        raise RuntimeError(f"{command} returned {done.returncode}: {done.stderr[:500]}")
+    return done.stdout
+
+
+def check_report(found, truth, hosts):
+    """What is wrong with the printed offsets, and how well they are known."""
+    rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
+    reference = next((hosts[name] for name, row in rows.items()
+                      if row["set_by"] == "the reference"), None)
+    wrong = []
+    widths = []
+    for name, row in rows.items():
+        if row["uncertainty_ns"] is None or hosts[name] is reference:
+            continue
+        shown_ns = row["at_ns"] - BASE_S * 1_000_000_000
+        at_ns = true_ns(truth, hosts[name], shown_ns)
+        error_ns = abs(own_ns(truth, reference, at_ns) - shown_ns - row["offset_ns"])
+        widths.append(row["uncertainty_ns"])
+        # The generator's stamps and this arithmetic are rounded to a nanosecond each.
+        if error_ns > row["uncertainty_ns"] + 5:
+            wrong.append(f"the clock of {name} is off by {error_ns:.0f} ns, and said to be off by "
+                         f"{row['uncertainty_ns']} at most")
+    return wrong, widths, reference
+
+
+def check_calls(directory, found, truth, hosts, reference):
+    """Every call's time on the common clock is the reference's clock at its true time, to within
+    the greatest uncertainty of its host."""
+    rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
+    base_ns = BASE_S * 1_000_000_000
+
+    def table(name):
+        with open(directory / "tables" / f"{name}.csv", encoding="utf-8", newline="") as file:
+            yield from csv.DictReader(file)
+
+    names = {row["id"]: row["host"] for row in table("hosts")}
+    host_of = {row["id"]: names[row["host_id"]] for row in table("processes")}
+    path_of = {row["id"]: pathlib.Path(row["path"]).name for row in table("processes")}
+    process_of = {row["id"]: row["process_id"] for row in table("memberships")}
+    raw = {}
+    for path in (directory / "traces").glob("ringside.*"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if '"op":' in line and '"enqueue_start_ns":' in line:
+                args = json.loads(line.strip("[,]"))["args"]
+                raw[(path.name, str(args["op"]))] = args["enqueue_start_ns"]
+    for call in table("calls"):
+        process = process_of[call["membership_id"]]
+        name = host_of[process]
+        own = raw.get((path_of[process], call["op"]))
+        if own is None or rows[name]["uncertainty_ns"] is None or hosts[name] is reference:
+            continue
+        truth_ns = own_ns(truth, reference, true_ns(truth, hosts[name], own))
+        error_ns = abs(int(call["enqueue_start_ns"]) - base_ns - truth_ns)
+        if error_ns > rows[name]["most_uncertainty_ns"] + 5:
+            return [f"a call of {name} is {error_ns:.0f} ns off, and its clock at most "
+                    f"{rows[name]['most_uncertainty_ns']}"]
+    return []
+
+
+def check(seed, options):
+    job = Job(seed, options)
+    with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as name:
+        directory = pathlib.Path(name)
+        run(options.generate, directory / "traces", *job.arguments)
+        truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+        hosts = {host["host"]: host for host in truth["hosts"]}
+        found = json.loads(run(options.ringside, "stragglers", "--align-report", "--format", "json",
+                               directory / "traces"))
+        wrong, widths, reference = check_report(found, truth, hosts)
+        wrong += [note for note in found["notes"] if "operations contradict" in note]
+        if not wrong and options.calls:
+            run(options.ringside, "export", "--csv", directory / "tables", directory / "traces")
+            wrong += check_calls(directory, found, truth, hosts, reference)
+        return job, wrong, widths
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("generate")
+    parser.add_argument("ringside")
+    parser.add_argument("--seeds", type=int, default=24, help="jobs")
+    parser.add_argument("--first", type=int, default=1, help="first seed")
+    parser.add_argument("--way", choices=WAYS, help="how a host is late, in all jobs")
+    parser.add_argument("--calls", action="store_true", help="also look at every call's time")
+    options = parser.parse_args()
+    jobs = collections.Counter()
+    failed = collections.Counter()
+    known = collections.defaultdict(list)
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        seeds = range(options.first, options.first + options.seeds)
+        for seed, (job, wrong, widths) in zip(seeds, pool.map(lambda s: check(s, options), seeds)):
+            jobs[job.way] += 1
+            failed[job.way] += bool(wrong)
+            known[job.way] += widths
+            for text in wrong:
+                print(f"seed {seed}, {job.way} late, {job.pattern}: {text}\n"
+                      f"  ringside_generate DIR {job}")
+    for way in sorted(jobs):
+        widths = sorted(known[way])
+        middle = f"{widths[len(widths) // 2] / 1000:.0f} us" if widths else "-"
+        print(f"{way:20s} {jobs[way] - failed[way]:4d} of {jobs[way]:4d} hold the truth; "
+              f"uncertainty in the middle {middle}")
+    return 1 if sum(failed.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

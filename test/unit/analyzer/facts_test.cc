@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Intervals of the facts against jobs whose truth is known by construction: when each rank came,
+// how long the data took, and how far each rank's stamps are from the moments they stand for.
+#include "analyzer/facts/facts.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::facts {
+namespace {
+
+// A small job: one operation, in true time. A rank's stamps are late by one constant, as those of a
+// GPU whose clock is fitted to late callbacks; its call is as much before it at least.
+struct Job {
+  std::string function;
+  std::uint32_t root = 0;
+  std::int64_t data_ns = 0;  // that the data take once all is there that they need
+  bool is_buffered = false;  // a message that fits into the buffers on the way
+  std::vector<std::int64_t> arrivals_ns;
+  std::vector<std::int64_t> ends_ns;
+  std::vector<std::int64_t> late_ns;
+  std::vector<std::int64_t> waits_ns;  // the truth
+
+  std::size_t ranks() const { return arrivals_ns.size(); }
+  std::int64_t last_ns() const { return *std::max_element(arrivals_ns.begin(), arrivals_ns.end()); }
+};
+
+constexpr std::int64_t kCopy_ns = 3'000;  // out of a buffer that is full already
+
+// The rules of NCCL as docs/metrics.md has them, played forwards.
+void run(Job& job) {
+  const bool from_root = job.function == "Broadcast";
+  const bool to_root = job.function == "Reduce";
+  const std::int64_t root_ns = job.arrivals_ns[job.root];
+  for (std::size_t i = 0; i < job.ranks(); ++i) {
+    const std::int64_t own_ns = job.arrivals_ns[i];
+    std::int64_t ready_ns = job.last_ns();
+    if (job.is_buffered && from_root) {
+      // The data were sent when the root came, and lie there since.
+      ready_ns = i == job.root ? own_ns : root_ns;
+    } else if (job.is_buffered && to_root) {
+      ready_ns = own_ns;
+      for (std::size_t k = 0; i == job.root && k < job.ranks(); ++k) {
+        ready_ns = k == job.root ? ready_ns : std::max(ready_ns, job.arrivals_ns[k]);
+      }
+      if (i == job.root) {
+        ready_ns = 0;
+        for (std::size_t k = 0; k < job.ranks(); ++k) {
+          ready_ns = k == job.root ? ready_ns : std::max(ready_ns, job.arrivals_ns[k]);
+        }
+      }
+    }
+    job.ends_ns.push_back(std::max(ready_ns + job.data_ns, own_ns + kCopy_ns));
+    job.waits_ns.push_back(
+        std::clamp<std::int64_t>(ready_ns - own_ns, 0, job.ends_ns.back() - own_ns));
+  }
+}
+
+model::Traces& traces_of(const Job& job, bool on_one_host, TraceBuilder& builder) {
+  const auto ranks = static_cast<std::uint32_t>(job.ranks());
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", ranks);
+    file.process.host = on_one_host ? "node" : "node" + std::to_string(rank);
+    file.process.boot_id = file.process.host;
+    model::Operation& one = builder.add(job.function, 0);
+    one.root = job.function == "AllReduce" ? std::nullopt : std::optional(job.root);
+    one.enqueue_start_ns = job.arrivals_ns[rank] - 1'000;
+    one.enqueue_end_ns = job.arrivals_ns[rank];
+    one.start_ns = job.arrivals_ns[rank] + job.late_ns[rank];
+    one.end_ns = job.ends_ns[rank] + job.late_ns[rank];
+  }
+  return builder.traces();
+}
+
+Job draw(const std::string& function, std::mt19937_64& random) {
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  Job job;
+  job.function = function;
+  const auto ranks = static_cast<std::size_t>(between(2, 6));
+  job.root = static_cast<std::uint32_t>(between(0, static_cast<std::int64_t>(ranks) - 1));
+  job.data_ns = between(5'000, 500'000);
+  job.is_buffered = function != "AllReduce" && between(0, 1) == 1;
+  const std::int64_t spread_ns = between(0, 1) == 1 ? 300'000 : 20'000;
+  for (std::size_t i = 0; i < ranks; ++i) {
+    job.arrivals_ns.push_back(1'000'000 + between(0, spread_ns));
+    job.late_ns.push_back(between(0, 10'000));
+  }
+  run(job);
+  return job;
+}
+
+TEST_CASE("the interval of the time holds how long the data took") {
+  std::mt19937_64 random(1);
+  std::size_t told = 0;
+  std::size_t narrow = 0;
+  for (const char* const function : {"AllReduce", "Broadcast", "Reduce"}) {
+    for (int i = 0; i < 2'000; ++i) {
+      const Job job = draw(function, random);
+      const bool on_one_host = i % 2 == 0;
+      TraceBuilder builder;
+      const model::Traces& traces = traces_of(job, on_one_host, builder);
+      const match::Matches matches = match::match_operations(traces);
+      const auto alignment = align::Alignment::none(traces);
+      const Facts facts(traces, matches, alignment);
+      REQUIRE(facts.operations().size() == 1);
+      const OperationFacts& operation = facts.operations()[0];
+      INFO(function << " " << i);
+      CHECK_FALSE(operation.is_impossible);
+      CHECK(operation.busy.has_value() == (on_one_host || job.function == "AllReduce"));
+      if (operation.busy) {
+        ++told;
+        narrow += operation.busy->most_ns <= 2 * operation.busy->least_ns ? 1 : 0;
+        CHECK(operation.busy->least_ns <= std::max(job.data_ns, kCopy_ns));
+        CHECK(operation.busy->most_ns >= job.data_ns);
+        CHECK(operation.best_busy_ns >= operation.busy->least_ns);
+        CHECK(operation.best_busy_ns <= operation.busy->most_ns);
+      }
+      std::vector<RankTimes> rows;
+      facts.ranks_of(0, rows);
+      for (const RankTimes& rank : rows) {
+        CHECK(rank.wait.least_ns <= job.waits_ns[rank.member]);
+        CHECK(rank.wait.most_ns >= job.waits_ns[rank.member]);
+        CHECK(rank.wait.most_ns <= rank.wall_ns());
+      }
+    }
+  }
+  // They are of use, too.
+  CHECK(told > 3'000);
+  CHECK(narrow > 1'500);
+}
+
+TEST_CASE("a leaf that comes late is no transfer and has nobody wait for it") {
+  // Rank 0 broadcasts 64 KiB at once; rank 1 comes 10 ms later and finds it in its buffer.
+  Job job;
+  job.function = "Broadcast";
+  job.is_buffered = true;
+  job.data_ns = 20'000;
+  job.arrivals_ns = {1'000'000, 11'000'000};
+  job.late_ns = {0, 0};
+  run(job);
+  TraceBuilder builder;
+  const model::Traces& traces = traces_of(job, true, builder);
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::none(traces);
+  const Facts facts(traces, matches, alignment);
+  const OperationFacts& operation = facts.operations()[0];
+  REQUIRE(operation.busy);
+  CHECK(operation.busy->least_ns <= 20'000);
+  CHECK(operation.busy->most_ns >= 10'000'000);
+  std::vector<RankTimes> rows;
+  facts.ranks_of(0, rows);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].wait.least_ns == 0);
+  CHECK(rows[0].wait.most_ns <= rows[0].wall_ns());
+  CHECK(rows[1].wait.least_ns == 0);
+}
+
+TEST_CASE("a receive waits for its send, and a send surely for nobody") {
+  TraceBuilder builder;
+  builder.add_file(0);
+  model::Operation& send = builder.add_transfer("Send", 1);
+  send.enqueue_start_ns = send.start_ns = 5'000'000;
+  send.end_ns = 5'100'000;
+  builder.add_file(1);
+  model::Operation& receive = builder.add_transfer("Recv", 0);
+  receive.enqueue_start_ns = receive.start_ns = 1'000'000;
+  receive.end_ns = 5'101'000;
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::none(traces);
+  const Facts facts(traces, matches, alignment);
+  std::vector<RankTimes> rows;
+  facts.ranks_of(0, rows);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].wait.least_ns <= 4'000'000);
+  CHECK(rows[0].wait.least_ns > 3'990'000);
+  CHECK(rows[0].waits_for == 1U);
+  CHECK(rows[1].wait.least_ns == 0);
+  CHECK(rows[1].waits_for == RankTimes::kNobody);
+  REQUIRE(facts.operations()[0].busy);
+  CHECK(facts.operations()[0].best_busy_ns == 101'000);
+}
+
+TEST_CASE("nothing is known between hosts whose clocks are not known") {
+  // Both are there 1 ms, and their clocks are 3 ms apart.
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    model::TraceFile& file = builder.add_file(rank);
+    file.process.host = file.process.boot_id = "node" + std::to_string(rank);
+    model::Operation& one = builder.add("AllReduce", 0);
+    one.enqueue_start_ns = one.start_ns = 10'000'000 + rank * 3'000'000;
+    one.end_ns = *one.start_ns + 1'000'000;
+  }
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::none(traces);
+  const Facts facts(traces, matches, alignment);
+  CHECK_FALSE(facts.operations()[0].is_impossible);
+  REQUIRE(facts.operations()[0].busy);
+  CHECK(facts.operations()[0].busy->least_ns == 1'000'000);
+  CHECK(facts.operations()[0].busy->most_ns == 1'000'000);
+  std::vector<RankTimes> rows;
+  facts.ranks_of(0, rows);
+  CHECK_FALSE(arrival_difference(rows[0], rows[1]));
+}
+
+}  // namespace
+}  // namespace ringside::facts

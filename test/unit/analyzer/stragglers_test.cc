@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What lateness costs, whom it is charged to, and what is chance. Times are made by hand, so the
+// truth is in each test.
+#include "analyzer/metrics/stragglers.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/metrics/exchange_test.h"
+#include "test/unit/analyzer/trace_builder.h"
+#include "test/unit/catch.h"
+
+namespace ringside::metrics {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+
+// An AllReduce of all ranks of one host; `late_ns` says by how much each rank starts after the
+// others, by operation.
+model::Traces all_reduces(std::uint32_t ranks,
+                          const std::vector<std::vector<std::int64_t>>& late_ns,
+                          std::int64_t period_ns) {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    builder.add_file(rank, "0x1", ranks);
+    std::int64_t at_ns = kMs;
+    for (std::uint64_t seq = 0; seq < late_ns.size(); ++seq) {
+      std::int64_t last_ns = 0;
+      for (const std::int64_t late : late_ns[seq]) {
+        last_ns = std::max(last_ns, late);
+      }
+      model::Operation& one = builder.add("AllReduce", seq);
+      one.start_ns = at_ns + late_ns[seq][rank];
+      one.enqueue_start_ns = *one.start_ns;  // so the stamps of the GPU have no error
+      one.enqueue_end_ns = *one.start_ns;
+      one.end_ns = at_ns + last_ns + kMs / 10;
+      at_ns += last_ns + period_ns;
+    }
+  }
+  return std::move(builder.traces());
+}
+
+Stragglers find(const model::Traces& traces) {
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::estimate(traces);
+  return find_stragglers(facts::Facts(traces, matches, alignment));
+}
+
+const Lateness& of(const Stragglers& found, const std::string& label) {
+  for (const Lateness& one : found.ranks) {
+    if (one.label == label) {
+      return one;
+    }
+  }
+  FAIL("no " << label);
+  return found.ranks.front();
+}
+
+TEST_CASE("what now and then costs half of all time is a finding, however rare") {
+  std::vector<std::vector<std::int64_t>> late_ns;
+  for (int i = 0; i < 200; ++i) {
+    late_ns.push_back({0, 0, i % 10 == 3 ? 20 * kMs : 0, 0});
+  }
+  const Stragglers found = find(all_reduces(4, late_ns, kMs));
+  // 20 times three ranks wait 20 ms. The job takes 199 + 400 ms and the last tenth of one.
+  const double truth = 20.0 * 3 * 20 / (4 * (199 + 400 + 0.1));
+  const Lateness& rank = of(found, "rank 2");
+  CHECK(rank.is_straggler);
+  CHECK(found.share_of(rank) == Approx(truth).epsilon(0.01));
+  CHECK(found.share_of(rank) <= truth);
+  CHECK(found.most_share_of(rank) >= truth);
+  CHECK(rank.times.times == 20);
+  CHECK(rank.times.every_operations == 10);
+  CHECK(rank.times.every_ns == 30 * kMs);
+  for (const char* const other : {"rank 0", "rank 1", "rank 3"}) {
+    CHECK_FALSE(of(found, other).is_straggler);
+  }
+}
+
+TEST_CASE("one late arrival is a note with its cost") {
+  std::vector<std::vector<std::int64_t>> late_ns(100, {0, 0, 0, 0});
+  late_ns[40][1] = 20 * kMs;
+  const Stragglers found = find(all_reduces(4, late_ns, kMs));
+  const Lateness& rank = of(found, "rank 1");
+  CHECK_FALSE(rank.is_straggler);
+  CHECK(rank.was_late_once);
+  CHECK(found.share(rank.most_cost_ns) == Approx(20.0 * 3 / (4 * (99 + 20 + 0.1))).epsilon(0.01));
+}
+
+TEST_CASE("charges go round: who is late by turns is no straggler") {
+  std::vector<std::vector<std::int64_t>> late_ns;
+  std::uint32_t random = 1;  // of the generator of Numerical Recipes
+  for (int i = 0; i < 200; ++i) {
+    random = random * 1664525 + 1013904223;
+    std::vector<std::int64_t> late(4);
+    late[random >> 30U] = kMs;
+    late_ns.push_back(late);
+  }
+  const Stragglers found = find(all_reduces(4, late_ns, kMs));
+  for (const Lateness& one : found.ranks) {
+    INFO(one.label);
+    CHECK_FALSE(one.is_straggler);
+    CHECK_FALSE(one.was_late_once);
+  }
+}
+
+// Ranks 0 and 1 are one communicator, ranks 1 and 2 another one. Rank 0 comes late to the first, so
+// rank 1 comes late to the second.
+model::Traces cascade(std::int64_t own_ns) {
+  TraceBuilder builder;
+  constexpr std::int64_t kPeriod_ns = 10 * kMs;
+  const auto add = [&](std::uint32_t context, std::uint64_t seq, std::int64_t start_ns,
+                       std::int64_t end_ns) {
+    model::Operation& one = builder.add("AllReduce", seq);
+    one.context = context;
+    one.tid = 7;
+    one.start_ns = start_ns;
+    one.enqueue_start_ns = start_ns;
+    one.enqueue_end_ns = start_ns;
+    one.end_ns = end_ns;
+  };
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", 2);
+    file.process.launcher_rank = rank;
+    model::Context context = file.contexts.begin()->second;
+    context.rank = rank == 0 ? 0 : 1;
+    file.contexts.begin()->second.rank = context.rank;
+    if (rank == 1) {
+      context.comm = "0x2";
+      context.rank = 0;
+      file.contexts[2] = context;
+    } else if (rank == 2) {
+      file.contexts.begin()->second.comm = "0x2";
+    }
+    for (std::uint64_t seq = 0; seq < 100; ++seq) {
+      const std::int64_t at_ns = kMs + kPeriod_ns * static_cast<std::int64_t>(seq);
+      const std::int64_t joined_ns = at_ns + 2 * kMs + kMs / 10;
+      if (rank < 2) {
+        add(1, seq, rank == 0 ? at_ns + 2 * kMs : at_ns, joined_ns);
+      }
+      const std::int64_t late_ns = joined_ns + kMs / 10 + own_ns;
+      if (rank > 0) {
+        add(rank == 1 ? 2 : 1, seq, rank == 1 ? late_ns : at_ns, late_ns + kMs / 10);
+      }
+    }
+  }
+  return std::move(builder.traces());
+}
+
+TEST_CASE("a victim of a cascade passes its lateness on, and the charges sum to all waiting") {
+  const model::Traces traces = cascade(0);
+  const Stragglers found = find(traces);
+  REQUIRE(found.ranks.size() == 3);
+  CHECK(found.ranks.front().label == "rank 0");
+  const Lateness& victim = of(found, "rank 1");
+  // Rank 2 waits 2.2 ms for rank 1, which had waited 2 ms for rank 0.
+  CHECK(victim.caused_wait_ns == Approx(220 * kMs).epsilon(0.01));
+  CHECK(victim.passed_on_ns == Approx(200 * kMs).epsilon(0.01));
+  CHECK(victim.cost_ns == Approx(20 * kMs).epsilon(0.1));
+  CHECK(of(found, "rank 0").cost_ns == Approx(400 * kMs).epsilon(0.01));
+  std::int64_t sum_ns = 0;
+  for (const Lateness& one : found.ranks) {
+    sum_ns += one.cost_ns;
+  }
+  CHECK(sum_ns == found.waited_ns);
+}
+
+TEST_CASE("what a victim adds by itself stays its own") {
+  const Stragglers found = find(cascade(3 * kMs));
+  const Lateness& rank = of(found, "rank 1");
+  CHECK(rank.passed_on_ns == Approx(200 * kMs).epsilon(0.01));
+  CHECK(rank.cost_ns == Approx(320 * kMs).epsilon(0.01));
+}
+
+// Charges of 8 subjects in 32 blocks: one event in each of so many blocks, of a subject that a rule
+// chooses.
+template <typename Choose>
+ExchangeResult test(int events, Choose choose) {
+  ExchangeInput input;
+  input.subjects = 8;
+  for (int b = 0; b < 32; ++b) {
+    ExchangeBlock block;
+    for (std::uint32_t subject = 0; subject < 8; ++subject) {
+      const double charge = b < events && choose(b) == subject ? 100 : 0;
+      block.members.push_back({subject, charge, charge});
+    }
+    input.blocks.push_back(block);
+  }
+  return test_exchange(input, std::vector<bool>(8, true), 0.003);
+}
+
+TEST_CASE("the exchange knows a rank from chance") {
+  const auto always = [](int) { return 5U; };
+  CHECK(test(32, always).subject == 5);
+  CHECK(test(32, always).chance < 0.003);
+  CHECK(test(10, always).chance < 0.003);  // 8 to the minus 9
+  CHECK(test(1, always).chance > 0.5);     // some rank has to be the one
+  CHECK(test(2, always).chance > 0.03);    // an eighth
+  CHECK(test(32, [](int b) { return static_cast<std::uint32_t>(b * 5 % 8); }).chance > 0.1);
+}
+
+}  // namespace
+}  // namespace ringside::metrics
