@@ -11,9 +11,9 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/live/ctl_report.h"
-#include "analyzer/live/moment.h"
-#include "analyzer/live/request.h"
+#include "live/ctl_report.h"
+#include "live/moment.h"
+#include "live/request.h"
 
 namespace ringside::cli {
 namespace {

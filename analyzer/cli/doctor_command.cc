@@ -6,7 +6,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/launch/doctor.h"
+#include "launch/doctor.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
 

@@ -11,8 +11,8 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/live/exporter.h"
-#include "analyzer/live/metrics_server.h"
+#include "live/exporter.h"
+#include "live/metrics_server.h"
 
 namespace ringside::cli {
 namespace {

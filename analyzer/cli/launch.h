@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/launch/plan.h"
+#include "launch/plan.h"
 
 namespace CLI {
 class App;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyzer/cli/exit_status.h"
-#include "analyzer/live/choose.h"
+#include "live/choose.h"
 
 namespace CLI {
 class App;

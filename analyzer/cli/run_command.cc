@@ -16,9 +16,9 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
-#include "analyzer/launch/files.h"
-#include "analyzer/launch/job.h"
-#include "analyzer/launch/job_rings.h"
+#include "launch/files.h"
+#include "launch/job.h"
+#include "launch/job_rings.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 

@@ -14,8 +14,8 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/live/moment.h"
-#include "analyzer/live/top_report.h"
+#include "live/moment.h"
+#include "live/top_report.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::cli {

@@ -3,10 +3,10 @@
 #include <map>
 #include <string>
 
-#include "analyzer/launch/doctor.h"
-#include "analyzer/launch/files.h"
-#include "analyzer/launch/plan.h"
-#include "analyzer/launch/text.h"
+#include "launch/doctor.h"
+#include "launch/files.h"
+#include "launch/plan.h"
+#include "launch/text.h"
 #include "test/unit/catch.h"
 
 namespace ringside::launch {

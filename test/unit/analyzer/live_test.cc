@@ -4,9 +4,9 @@
 #include <random>
 #include <string>
 
-#include "analyzer/live/live_sample.h"
-#include "analyzer/live/request.h"
-#include "analyzer/live/top_report.h"
+#include "live/live_sample.h"
+#include "live/request.h"
+#include "live/top_report.h"
 #include "test/unit/catch.h"
 
 using namespace ringside::live;

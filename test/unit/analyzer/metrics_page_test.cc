@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/live/metrics_page.h"
+#include "live/metrics_page.h"
 
 #include "test/unit/catch.h"
 

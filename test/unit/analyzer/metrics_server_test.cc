@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Metrics by HTTP.
-#include "analyzer/live/metrics_server.h"
+#include "live/metrics_server.h"
 
 #include <arpa/inet.h>
 #include <atomic>

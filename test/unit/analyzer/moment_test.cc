@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "analyzer/live/moment.h"
+#include "live/moment.h"
 
 #include <cstdlib>
 #include <ctime>

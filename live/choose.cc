@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/choose.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "launch/text.h"
+#include "live/request.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::live {
+namespace {
+
+bool is_named(const Choice& choice, const Endpoint& endpoint) {
+  return std::find(choice.pids.begin(), choice.pids.end(), endpoint.pid) != choice.pids.end();
+}
+
+std::string places_of(const Choice& choice) {
+  std::string text;
+  for (const std::string& parent : choice.parents()) {
+    text += (text.empty() ? "" : " or ") + parent;
+  }
+  return text;
+}
+
+// "/a/b" and "/a/b/" are the same; a relative path was made absolute by the command.
+bool is_same_directory(std::string_view a, std::string_view b) {
+  const auto without_slash = [](std::string_view path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+      path.remove_suffix(1);
+    }
+    return path;
+  };
+  return without_slash(a) == without_slash(b);
+}
+
+bool is_meant(const Choice& choice, const ProcessStatus& status) {
+  return (choice.directory.empty() || is_same_directory(choice.directory, status.directory)) &&
+         (choice.job.empty() || choice.job == status.job);
+}
+
+// "train" of ringside.train.node1.4711.1790857026123; the plugin leaves no dot in it.
+std::string_view job_in(std::string_view stem) {
+  const std::size_t begin = std::min(stem.find('.'), stem.size() - 1) + 1;
+  return stem.substr(begin, stem.find('.', begin) - begin);
+}
+
+// Who lives and says nothing has failed, if the job is that of others who are meant: a window that
+// opens without it is not the job's. What has died, or has no socket, may be of any run.
+void place_silent(std::vector<Reply> silent, Chosen& chosen) {
+  std::vector<std::string_view> jobs;
+  for (const Reply& reply : chosen.replies) {
+    jobs.push_back(job_in(reply.endpoint.stem));
+  }
+  std::vector<Reply> failed;
+  for (Reply& reply : silent) {
+    const bool is_of_any_run =
+        reply.silence == Silence::kDead || reply.silence == Silence::kNoSocket;
+    if (!is_of_any_run &&
+        std::find(jobs.begin(), jobs.end(), job_in(reply.endpoint.stem)) != jobs.end()) {
+      failed.push_back(std::move(reply));
+    } else {
+      chosen.notes.push_back(reply.endpoint.path + ": " + reply.error);
+    }
+  }
+  std::move(failed.begin(), failed.end(), std::back_inserter(chosen.replies));
+}
+
+// Where nothing says which: one job in one directory, or a note for each, and what to give.
+bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
+                std::vector<std::string>& notes) {
+  std::map<std::pair<std::string, std::string>, std::uint64_t> jobs;
+  for (const Reply& reply : replies) {
+    if (reply.status) {
+      ++jobs[{reply.status->directory, reply.status->job}];
+    }
+  }
+  if (jobs.size() <= 1 || choice.all || !choice.pids.empty()) {
+    return true;
+  }
+  const bool in_one_directory = jobs.begin()->first.first == jobs.rbegin()->first.first;
+  notes.push_back(in_one_directory
+                      ? "several jobs write into this directory: give --job NAME, --pid P or --all"
+                      : "there are several jobs: give --dir D, --job NAME, --pid P or --all");
+  for (const auto& [job, processes] : jobs) {
+    notes.push_back("  " + report::counted(processes, "process", "processes") + " of job " +
+                    job.second + " with --dir " + launch::shell_word(job.first));
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<std::string> Choice::parents() const {
+  std::vector<std::string> parents;
+  if (ring_directory != "none") {
+    parents.push_back(ring_directory);
+  }
+  if (!control_parent.empty() && control_parent != ring_directory) {
+    parents.push_back(control_parent);
+  }
+  return parents;
+}
+
+void sort_replies(std::vector<Reply>& replies) {
+  const auto key = [](const Reply& reply) {
+    constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+    static const ProcessStatus none;
+    const ProcessStatus& status = reply.status ? *reply.status : none;
+    return std::tuple(!reply.status, std::string_view(status.directory),
+                      std::string_view(status.job), status.rank.value_or(kLast),
+                      std::string_view(status.host), reply.endpoint.pid,
+                      std::string_view(reply.endpoint.path));
+  };
+  std::sort(replies.begin(), replies.end(),
+            [&](const Reply& a, const Reply& b) { return key(a) < key(b); });
+}
+
+Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::string_view verb) {
+  Chosen chosen;
+  std::vector<Exchange> exchanges;
+  for (const std::string& parent : choice.parents()) {
+    std::string error;
+    for (Endpoint& endpoint : find_endpoints(parent, error)) {
+      if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
+        Exchange& exchange = exchanges.emplace_back();
+        exchange.endpoint = std::move(endpoint);
+        exchange.request = Request(verb).line();
+      }
+    }
+    if (!error.empty()) {
+      chosen.notes.push_back(std::string(parent).append(": ").append(error));
+    }
+  }
+  for (const std::int64_t pid : choice.pids) {
+    const bool is_there = std::any_of(exchanges.begin(), exchanges.end(),
+                                      [&](const Exchange& of) { return of.endpoint.pid == pid; });
+    if (!is_there) {
+      Reply missing;
+      missing.endpoint.pid = pid;
+      missing.silence = Silence::kNoSocket;
+      missing.error = "process " + std::to_string(pid) + " has no rings in " + places_of(choice) +
+                      ": NCCL has not loaded the plugin there, or they are " +
+                      "in another directory (--ring-dir)";
+      chosen.replies.push_back(std::move(missing));
+    }
+  }
+  ask_all(exchanges, timeout);
+  std::vector<Reply> silent;
+  for (const Exchange& exchange : exchanges) {
+    Reply reply = read_reply(exchange);
+    if (!reply.status && choice.pids.empty()) {
+      silent.push_back(std::move(reply));
+    } else if (!reply.status || is_meant(choice, *reply.status)) {
+      chosen.replies.push_back(std::move(reply));
+    }
+  }
+  place_silent(std::move(silent), chosen);
+  if (chosen.replies.empty()) {
+    chosen.notes.push_back("no process " +
+                           std::string(choice.directory.empty() && choice.job.empty() && !choice.all
+                                           ? "of yours"
+                                           : "that is meant") +
+                           " answers in " + places_of(choice) +
+                           ": a process has its socket from its first communicator on");
+    return chosen;
+  }
+  sort_replies(chosen.replies);
+  chosen.how = is_one_job(choice, chosen.replies, chosen.notes) ? Chosen::How::kFound
+                                                                : Chosen::How::kAmbiguous;
+  return chosen;
+}
+
+}  // namespace ringside::live

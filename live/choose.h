@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which of the processes that answer are meant.
+#ifndef RINGSIDE_ANALYZER_LIVE_CHOOSE_H
+#define RINGSIDE_ANALYZER_LIVE_CHOOSE_H
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/process_status.h"
+
+namespace ringside::live {
+
+struct Choice {
+  std::string ring_directory;  ///< "none": such processes have none
+  std::string control_parent;  ///< has the sockets of processes without one; empty: is not asked
+  std::vector<std::int64_t> pids;
+  std::string directory;  ///< of the traces; empty: any
+  std::string job;        ///< empty: any
+  bool all = false;
+
+  /// The directories in which the processes have their sockets.
+  std::vector<std::string> parents() const;
+};
+
+struct Chosen {
+  enum class How { kFound, kNobody, kAmbiguous };
+  How how = How::kNobody;
+  std::vector<Reply> replies;      ///< of the chosen, sorted; also such that failed
+  std::vector<std::string> notes;  ///< for people: who was passed over, what to give instead
+};
+
+/// Asks all processes of this user for their status, and with pids those of others too; `verb` may
+/// be another that changes nothing. Without any choice the processes must be of one job in one
+/// directory.
+Chosen choose(const Choice& choice, std::chrono::milliseconds timeout,
+              std::string_view verb = "status");
+
+/// By directory, job, rank, host and process; those without a status last.
+void sort_replies(std::vector<Reply>& replies);
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_ANALYZER_LIVE_CHOOSE_H

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/ctl_report.h"
+
+#include <algorithm>
+
+#include "launch/text.h"
+#include "live/moment.h"
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/text_table.h"
+
+namespace ringside::live {
+namespace {
+
+std::string seconds_text(std::int64_t ns) {
+  return report::fixed(static_cast<double>(ns) / 1e9, 1) + " s";
+}
+
+// What is to come: of the window that runs first.
+std::string next_text(const ProcessStatus& status) {
+  std::string text;
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (status.mask_changed) {
+    add("NCCL's mask was changed by somebody else");
+  }
+  if (status.left_ns) {
+    add("ends in " + seconds_text(*status.left_ns));
+  }
+  if (status.left_operations) {
+    add("ends after " + report::counted(*status.left_operations, "operation"));
+  }
+  if (status.start_at_realtime_ns) {
+    std::string start = *status.start_at_realtime_ns == 0
+                            ? "starts now"
+                            : "starts at " + moment_text(*status.start_at_realtime_ns);
+    if (status.start_duration_ns) {
+      start += " for " + seconds_text(*status.start_duration_ns);
+    }
+    if (status.start_operations) {
+      start += " for " + report::counted(*status.start_operations, "operation");
+    }
+    add(start);
+  }
+  if (status.stop_at_realtime_ns) {
+    add("stops at " + moment_text(*status.stop_at_realtime_ns));
+  }
+  return text.empty() ? "-" : text;
+}
+
+std::string file_cell(const std::string& path) {
+  return path.empty() ? "-" : launch::printable(path);
+}
+
+void add_optional(report::JsonWriter& json, std::string_view key, const auto& number) {
+  if (number) {
+    json.integer(key, *number);
+  } else {
+    json.null(key);
+  }
+}
+
+// Text of the other side; what is not UTF-8 would spoil the document.
+void add_text(report::JsonWriter& json, std::string_view key, const std::string& text) {
+  json.text(key, launch::is_utf8(text) ? text : launch::printable(text));
+}
+
+void add_status(report::JsonWriter& json, const ProcessStatus& status) {
+  add_text(json, "host", status.host);
+  add_text(json, "job", status.job);
+  add_optional(json, "rank", status.rank);
+  add_text(json, "state", status.state);
+  json.integer("windows", status.windows);
+  json.integer("communicators", status.communicators);
+  json.integer("operations", status.operations);
+  json.integer("dropped", status.dropped);
+  json.boolean("trouble", status.trouble);
+  json.boolean("mask_changed", status.mask_changed);
+  add_text(json, "directory", status.directory);
+  add_text(json, "trace_path", status.trace_path);
+  if (!status.dump_path.empty()) {
+    add_text(json, "dump_path", status.dump_path);
+  }
+  add_optional(json, "start_at_realtime_ns", status.start_at_realtime_ns);
+  add_optional(json, "start_duration_ns", status.start_duration_ns);
+  add_optional(json, "start_operations", status.start_operations);
+  add_optional(json, "stop_at_realtime_ns", status.stop_at_realtime_ns);
+  add_optional(json, "left_ns", status.left_ns);
+  add_optional(json, "left_operations", status.left_operations);
+}
+
+}  // namespace
+
+std::size_t count_failed(const std::vector<Reply>& replies) {
+  return static_cast<std::size_t>(std::count_if(
+      replies.begin(), replies.end(), [](const Reply& reply) { return !reply.error.empty(); }));
+}
+
+std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps) {
+  report::TextTable table({{"rank", "", true},
+                           {"host", "", false},
+                           {"pid", "", true},
+                           {"state", "", false},
+                           {"window", "", true},
+                           {"next", "", false},
+                           {"operations", "", true},
+                           {"dropped", "", true},
+                           {with_dumps ? "dump" : "trace", "", false}});
+  for (const Reply& reply : replies) {
+    if (!reply.status) {
+      table.add_row(
+          {"-", "-", std::to_string(reply.endpoint.pid), "failed", "-", "-", "-", "-", "-"});
+      continue;
+    }
+    const ProcessStatus& status = *reply.status;
+    table.add_row({status.rank ? std::to_string(*status.rank) : "-", launch::printable(status.host),
+                   std::to_string(status.pid),
+                   reply.error.empty() ? launch::printable(status.state) : "failed",
+                   std::to_string(status.windows), next_text(status),
+                   std::to_string(status.operations), std::to_string(status.dropped),
+                   file_cell(with_dumps ? status.dump_path : status.trace_path)});
+  }
+  return table.aligned(0);
+}
+
+std::string replies_as_json(std::string_view verb, const std::vector<Reply>& replies) {
+  report::JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", 1);
+  json.text("verb", verb);
+  json.integer("failed", count_failed(replies));
+  json.begin_array("processes");
+  for (const Reply& reply : replies) {
+    json.begin_object();
+    json.boolean("ok", reply.error.empty());
+    json.integer("pid", reply.endpoint.pid);
+    if (!reply.error.empty()) {
+      add_text(json, "error", reply.error);
+    }
+    if (reply.status) {
+      add_status(json, *reply.status);
+    }
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace ringside::live

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/top_report.h"
+
+#include "launch/text.h"
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/text_table.h"
+
+namespace ringside::live {
+namespace {
+
+constexpr double kGiga = 1e9;
+constexpr char kNotKnown[] = "-";
+
+std::string number_cell(const std::optional<double>& number, double unit, int decimals) {
+  return number ? report::fixed(*number / unit, decimals) : kNotKnown;
+}
+
+std::string communicator_text(const LiveCommunicator& communicator) {
+  const std::string comm = communicator.comm.empty()
+                               ? "context " + std::to_string(communicator.context)
+                               : communicator.comm;
+  return launch::printable(communicator.name.empty() ? comm : communicator.name + " " + comm);
+}
+
+std::string oldest_text(const LiveCommunicator& communicator) {
+  if (communicator.oldest_func.empty()) {
+    return kNotKnown;
+  }
+  return launch::printable(communicator.oldest_func) +
+         (communicator.oldest_seq ? " seq " + std::to_string(*communicator.oldest_seq) : "");
+}
+
+std::string seconds_cell(const std::optional<std::int64_t>& ns) {
+  constexpr int kDecimals = 3;
+  return ns ? report::fixed(static_cast<double>(*ns) / kGiga, kDecimals) : kNotKnown;
+}
+
+void add_number(report::JsonWriter& json, std::string_view key,
+                const std::optional<double>& number) {
+  constexpr int kDecimals = 3;
+  if (number) {
+    json.number(key, *number, kDecimals);
+  } else {
+    json.null(key);
+  }
+}
+
+void add_integer(report::JsonWriter& json, std::string_view key, const auto& number) {
+  if (number) {
+    json.integer(key, *number);
+  } else {
+    json.null(key);
+  }
+}
+
+}  // namespace
+
+std::string top_as_table(const std::vector<LiveRow>& rows) {
+  report::TextTable table({{"communicator", "", false},
+                           {"rank", "", true},
+                           {"host", "", false},
+                           {"pid", "", true},
+                           {"state", "", false},
+                           {"operations", "1/s", true},
+                           {"busbw", "GB/s", true},
+                           {"in flight", "", true},
+                           {"in flight", "bytes", true},
+                           {"oldest", "s", true},
+                           {"which", "", false},
+                           {"dropped", "", true}});
+  for (const LiveRow& row : rows) {
+    const Reply& reply = row.process->reply;
+    const ProcessStatus none;
+    const ProcessStatus& status = reply.status ? *reply.status : none;
+    const LiveCommunicator* const of = row.communicator;
+    const bool has_failed = !reply.error.empty();
+    const std::optional<std::int64_t> rank = of != nullptr ? of->rank : status.rank;
+    table.add_row({of != nullptr ? communicator_text(*of) : kNotKnown,
+                   rank ? std::to_string(*rank) : kNotKnown,
+                   status.host.empty() ? kNotKnown : launch::printable(status.host),
+                   std::to_string(reply.endpoint.pid),
+                   has_failed ? "failed" : launch::printable(status.state),
+                   number_cell(row.operations_per_s, 1, 1),
+                   number_cell(row.busbw_bytes_per_s, kGiga, 3),
+                   of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
+                   of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
+                   of != nullptr ? seconds_cell(of->oldest_age_ns) : kNotKnown,
+                   of != nullptr ? oldest_text(*of) : kNotKnown,
+                   row.dropped ? std::to_string(*row.dropped) : kNotKnown});
+  }
+  return table.aligned(0);
+}
+
+std::string top_as_json(const std::vector<LiveRow>& rows) {
+  report::JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", 1);
+  json.begin_array("rows");
+  for (const LiveRow& row : rows) {
+    const Reply& reply = row.process->reply;
+    json.begin_object();
+    json.boolean("ok", reply.error.empty());
+    json.integer("pid", reply.endpoint.pid);
+    if (!reply.error.empty()) {
+      json.text("error", launch::printable(reply.error));
+    }
+    if (reply.status) {
+      json.text("host", launch::printable(reply.status->host));
+      json.text("job", launch::printable(reply.status->job));
+      json.text("state", launch::printable(reply.status->state));
+      json.integer("dropped_total", reply.status->dropped);
+    }
+    add_integer(json, "dropped", row.dropped);
+    if (const LiveCommunicator* const of = row.communicator; of != nullptr) {
+      constexpr int kDecimals = 6;
+      json.text("communicator", launch::printable(of->comm));
+      json.text("name", launch::printable(of->name));
+      json.integer("context", of->context);
+      add_integer(json, "rank", of->rank);
+      json.number("interval_s", row.interval_s, kDecimals);
+      add_number(json, "operations_per_s", row.operations_per_s);
+      add_number(json, "message_bytes_per_s", row.message_bytes_per_s);
+      add_number(json, "busbw_bytes_per_s", row.busbw_bytes_per_s);
+      json.integer("operations", of->operations);
+      json.integer("in_flight_operations", of->in_flight_operations);
+      json.integer("in_flight_bytes", of->in_flight_bytes);
+      add_integer(json, "oldest_age_ns", of->oldest_age_ns);
+      if (!of->oldest_func.empty()) {
+        json.text("oldest_func", launch::printable(of->oldest_func));
+        add_integer(json, "oldest_seq", of->oldest_seq);
+      }
+    }
+    json.end_object();
+  }
+  json.end_array();
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace ringside::live
