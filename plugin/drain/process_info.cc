@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
@@ -97,10 +98,13 @@ std::string absolute_path(const std::string& path) {
 std::string trace_name(const Config& config, const exporting::ProcessFacts& facts) {
   timespec now{};
   clock_gettime(CLOCK_REALTIME, &now);
-  // Containers may have equal host names and process ids, and begin in the same millisecond.
+  // Containers may have equal host names and process ids, and begin in the same microsecond. Only a
+  // part of the random run id keeps their names apart.
   const auto start_us = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
+  std::array<char, 9> random{};
+  snprintf(random.data(), random.size(), "%08x", static_cast<unsigned>(facts.run_id));
   return "ringside." + name_part(config.job) + "." + name_part(facts.host) + "." +
-         std::to_string(facts.pid) + "." + std::to_string(start_us) + ".json";
+         std::to_string(facts.pid) + "." + std::to_string(start_us) + "-" + random.data() + ".json";
 }
 
 }  // namespace ringside::control

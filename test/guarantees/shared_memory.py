@@ -71,7 +71,9 @@ def equal_pids(options):
         processes = [house.begin("copies", "/dev/null/", house.root / "until") for _ in range(2)]
         for process in processes:
             require(process.stdout.readline() == "recording\n", house.said())
-        pids = {path.name.split(".")[3] for path in house.rings.iterdir()}
+        made = [path.name for path in house.rings.iterdir()]
+        require(len(made) == 2, f"one process has taken the other's name: {made}")
+        pids = {name.split(".")[3] for name in made}
         require(len(pids) == 1, f"pids {pids}: the test tests nothing")
         recover_beside(house, 2)
         for process in processes:
