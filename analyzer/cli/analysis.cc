@@ -2,6 +2,7 @@
 #include "analyzer/cli/analysis.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
@@ -30,10 +31,12 @@ void add_moment(CLI::App& command, const char* name, const char* help, const cha
             double number = 0;
             if (const auto moment = match::parse_moment(text)) {
               mark = *moment;
-            } else if (CLI::detail::lexical_cast(text, number)) {
+            } else if (CLI::detail::lexical_cast(text, number) && number >= 0 &&
+                       std::isfinite(number)) {
               seconds = number;
             } else {
-              throw CLI::ValidationError(name, text + " is neither a number nor mark:TEXT");
+              throw CLI::ValidationError(
+                  name, text + " is neither a number of seconds from 0 on nor mark:TEXT");
             }
           },
           help)
@@ -63,6 +66,11 @@ void add_selection(CLI::App& command, match::Selection& selection) {
       ->group(kGroup);
   command
       .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
+      ->transform(CLI::Validator(
+          [](std::string& text) {
+            return text.starts_with('-') ? "there are no messages of " + text + " bytes" : "";
+          },
+          "", "not negative"))
       ->transform(CLI::AsSizeValue(false))
       ->group(kGroup);
   add_moment(command, "--from",
@@ -173,6 +181,25 @@ bool is_one_of(const std::string& path, const model::Traces& traces) {
   });
 }
 
+ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,
+                         ExitStatus status) {
+  std::string known;
+  bool is_known = options.csv_table.empty();
+  for (const report::Table& table : document.tables) {
+    known += ' ' + table.key;
+    is_known = is_known || table.key == options.csv_table;
+  }
+  if (!is_known) {
+    tell("ringside " + document.command + ": --table: there is no table \"" + options.csv_table +
+         "\" here; there are:" + known);
+    return kExitUsage;
+  }
+  return show(report::render(document, options.format, options.csv_table, screen_columns()),
+              options.format)
+             ? status
+             : kExitInternal;
+}
+
 ExitStatus print_document(report::Document document, const Analysis& analysis,
                           const AnalysisOptions& options, ExitStatus status) {
   for (report::Table& table : document.tables) {
@@ -193,10 +220,7 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }
-  return show(report::render(document, options.format, options.csv_table, screen_columns()),
-              options.format)
-             ? status
-             : kExitInternal;
+  return show_document(document, options, status);
 }
 
 }  // namespace ringside::cli

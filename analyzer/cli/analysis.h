@@ -79,7 +79,12 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
 /// Whether that file is one of the traces, by whatever name: it must not be written over.
 bool is_one_of(const std::string& path, const model::Traces& traces);
 
-/// Adds what limits every analysis, and prints the document.
+/// Prints the document in the format that was asked for. kExitUsage, after a message on stderr, if
+/// there is no such table for CSV; else `status`.
+ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,
+                         ExitStatus status);
+
+/// Adds what limits every analysis, and prints the document likewise.
 ExitStatus print_document(report::Document document, const Analysis& analysis,
                           const AnalysisOptions& options, ExitStatus status);
 

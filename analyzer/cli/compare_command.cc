@@ -67,14 +67,10 @@ ExitStatus run_compare(const CompareOptions& options) {
     table.rows.resize(options.top);
   }
   document.notes.insert(document.notes.end(), notes.begin(), notes.end());
-  if (!show(report::render(document, options.format, options.csv_table, screen_columns()),
-            options.format)) {
-    return kExitInternal;
-  }
   const bool is_slower = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
     return report::got_slower(change, threshold_percent);
   });
-  return is_slower ? kExitFindings : kExitOk;
+  return show_document(document, options, is_slower ? kExitFindings : kExitOk);
 }
 
 }  // namespace

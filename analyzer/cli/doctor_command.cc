@@ -6,9 +6,9 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
-#include "launch/doctor.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
+#include "launch/doctor.h"
 
 namespace ringside::cli {
 namespace {

@@ -10,7 +10,7 @@ enum ExitStatus : int {
   kExitFindings = 1,    // something was found that should not be
   kExitUsage = 2,       // the command line is wrong
   kExitNoInput = 3,     // nothing that was named could be read
-  kExitIncomplete = 4,  // with --strict: something could not be read or was dropped
+  kExitIncomplete = 4,  // too little could be read for an answer (--strict, --fail-on, hang)
   kExitInternal = 70,   // a bug of ringside
   // run: the command was not started; else run has its status, which is any. env: no plugin.
   kExitNotStarted = 125,
@@ -25,7 +25,8 @@ inline constexpr char kExitStatuses[] =
     "  2   the command line is wrong\n"
     "  3   nothing that was named could be read\n"
     "  4   summary --strict: something could not be read, or events were dropped; --fail-on: a\n"
-    "      condition cannot be judged\n"
+    "      condition cannot be judged; hang: nothing is seen to be stuck, and something could not\n"
+    "      be read\n"
     "  70  a bug in ringside, or the output cannot be written\n";
 
 }  // namespace ringside::cli

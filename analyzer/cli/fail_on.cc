@@ -59,7 +59,8 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
   const auto [end, failure] =
       std::from_chars(number.data(), number.data() + number.size(), condition.limit);
   if (at == text.size() || text[at] != word->comparison || failure != std::errc() ||
-      end != number.data() + number.size() || !(condition.limit >= 0)) {
+      end != number.data() + number.size() || !(condition.limit >= 0) ||
+      !std::isfinite(condition.limit)) {
     error = "\"" + std::string(text) + "\" is not of the form " + std::string(name) +
             word->comparison + (word->is_percent ? "5%" : "200");
     return std::nullopt;
@@ -119,8 +120,7 @@ class Judge {
       }
       case FailOn::kDropped: {
         const std::uint64_t dropped = report::dropped_total(summary_.inputs);
-        const std::uint64_t bad =
-            analysis_.problems.bad_lines() + analysis_.problems.files().size();
+        const std::uint64_t bad = unread();
         if (dropped + bad > 0) {
           fail(condition, report::counted(dropped, "callback") + " dropped, " +
                               report::counted(bad, "line or file", "lines or files") + " not read");
@@ -152,7 +152,17 @@ class Judge {
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
     if (count > 0) {
       fail(condition, report::counted(count, "operation") + ' ' + which);
+    } else if (const std::uint64_t bad = unread(); bad > 0) {
+      verdicts_.unknown.push_back(condition.text + ": none is seen, but " +
+                                  report::counted(bad, "line or file", "lines or files") +
+                                  " could not be read or is missing");
     }
+  }
+
+  // Lines and files that hold what is not known here.
+  std::uint64_t unread() const {
+    return analysis_.problems.bad_lines() + analysis_.problems.files().size() +
+           summary_.inputs.lines_lost + summary_.inputs.segments_missing.size();
   }
 
   void judge_bandwidth(const Condition& condition) {

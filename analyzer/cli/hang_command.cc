@@ -25,7 +25,8 @@ constexpr char kHangExample[] =
     "  ringside hang --comm world traces/        what is stuck there, and what that waits for\n"
     "  ringside hang --format json traces/ | jq '.sentences[]'\n"
     "\n"
-    "Exit status 1: something is stuck; 0: nothing is seen to be.\n"
+    "Exit status 1: something is stuck; 0: nothing is seen to be; 4: nothing is seen to be, but\n"
+    "something could not be read.\n"
     "\n";
 
 ExitStatus run_hang(const HangOptions& options) {
@@ -47,8 +48,14 @@ ExitStatus run_hang(const HangOptions& options) {
   report::Document document =
       report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  const bool is_whole = analysis.problems.files().empty() && analysis.problems.bad_lines() == 0;
+  if (hang.operations.empty() && !is_whole) {
+    document.sentences.emplace_back(
+        "Some lines or files could not be read: what they hold may be stuck.");
+  }
+  const ExitStatus nothing_stuck = is_whole ? kExitOk : kExitIncomplete;
   return print_document(std::move(document), analysis, options,
-                        hang.operations.empty() ? kExitOk : kExitFindings);
+                        hang.operations.empty() ? nothing_stuck : kExitFindings);
 }
 
 }  // namespace

@@ -21,8 +21,10 @@ ExitStatus status_of(live::Chosen::How how) {
 }
 
 void add_live_options(CLI::App& command, LiveOptions& options) {
+  constexpr std::int64_t kMostPid = std::int64_t{1} << 22;  // PID_MAX_LIMIT of the kernel
   command.add_option("--pid", options.choice.pids, "These processes; may be given several times")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, kMostPid).description(""))
+      ->type_name("PID")
       ->allow_extra_args(false);
   command.add_option("--dir", options.choice.directory,
                      "The processes that write their traces into this directory");

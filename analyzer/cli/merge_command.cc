@@ -286,7 +286,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--top-slowest", options->top_slowest,
                    "Only so many operations, those that took longest")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40).description("POSITIVE"))
       ->group(kGroup);
   command
       ->add_option("--around", options->around,

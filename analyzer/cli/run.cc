@@ -2,6 +2,7 @@
 #include "analyzer/cli/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <string_view>
@@ -55,6 +56,33 @@ std::vector<std::string> take_command(int& argc, char** argv) {
   return marker == end ? std::vector<std::string>() : std::vector<std::string>(marker + 1, end);
 }
 
+// The library takes "-5" for a count of 2^64 - 5, and "nan" passes any range.
+void refuse_wrapped_numbers(CLI::App& app) {
+  const CLI::Validator whole(
+      [](std::string& text) {
+        return text.find('-') != std::string::npos ? text + " is below 0" : std::string();
+      },
+      "");
+  const CLI::Validator ordered(
+      [](std::string& text) {
+        double number = 0;
+        return CLI::detail::lexical_cast(text, number) && std::isnan(number)
+                   ? text + " is no number"
+                   : std::string();
+      },
+      "");
+  for (CLI::App* const command : app.get_subcommands({})) {
+    for (CLI::Option* const option : command->get_options()) {
+      const std::string type = option->get_type_name();
+      if (type.starts_with("UINT")) {
+        option->check(whole);
+      } else if (type.starts_with("FLOAT")) {
+        option->check(ordered);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 ExitStatus run(int argc, char** argv) {
@@ -92,6 +120,7 @@ ExitStatus run(int argc, char** argv) {
              kExitStatuses +
              "`ringside run` has the status of its command, `ringside doctor` 1 for a problem.\n");
   app.failure_message(usage_error);
+  refuse_wrapped_numbers(app);
   if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
     std::fprintf(stderr,
                  "ringside: there is no command \"%s\"; the commands are %s.\n"

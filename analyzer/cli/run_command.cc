@@ -16,11 +16,11 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
 #include "launch/files.h"
 #include "launch/job.h"
 #include "launch/job_rings.h"
-#include "analyzer/report/numbers.h"
-#include "analyzer/report/summary.h"
 
 namespace ringside::cli {
 namespace {

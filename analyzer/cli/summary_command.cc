@@ -119,6 +119,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   }
   const model::Problems& problems = analysis->problems;
   const bool is_whole = problems.files().empty() && problems.bad_lines() == 0 &&
+                        summary.inputs.lines_lost == 0 && summary.inputs.segments_missing.empty() &&
                         report::dropped_total(summary.inputs) == 0;
   return options.is_strict && !is_whole ? kExitIncomplete : kExitOk;
 }
@@ -137,8 +138,9 @@ void add_summary(CLI::App& app, Chosen& chosen) {
                    "range: rows also by the application's range (ringside_push) they were called "
                    "in")
       ->check(CLI::IsMember({"range"}));
-  command->add_flag("--strict", options->is_strict,
-                    "Exit with 4 if a line or file could not be read, or events were dropped");
+  command->add_flag(
+      "--strict", options->is_strict,
+      "Exit with 4 if a line or file could not be read or is missing, or events were dropped");
   command->add_flag("--intervals", options->with_intervals,
                     "Show how much of each time and bandwidth the clocks and stamps leave open");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");

@@ -14,9 +14,9 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/report/numbers.h"
 #include "live/moment.h"
 #include "live/top_report.h"
-#include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
 namespace {

@@ -87,6 +87,8 @@ Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& p
     const fs::file_status status = fs::status(argument, error);
     if (fs::is_directory(status)) {
       add_directory(argument, inputs, problems);
+    } else if (fs::is_block_file(status) || fs::is_character_file(status)) {
+      problems.add_file(argument, "is a device; name a trace, or a directory of traces");
     } else if (fs::exists(status)) {
       inputs.paths.push_back(argument);
     } else {

@@ -291,6 +291,13 @@ def cases():
         "usage-bad-format": ("summary --format xml traces", {}),
         "usage-no-input": ("summary", {}),
         "usage-lint-no-input": ("lint", {}),
+        "usage-from-nan": ("summary --from nan traces", {}),
+        "usage-min-bytes-negative": ("summary --min-bytes -5 traces", {}),
+        "usage-top-negative": ("stragglers --top -1 traces", {}),
+        "usage-min-age-nan": ("hang --min-age nan traces", {}),
+        "usage-ctl-pid": ("ctl status --pid x", {}),
+        "usage-table": ("stragglers --format csv --table nope traces", two),
+        "usage-device": ("summary /dev/null", {}),
         "summary-2-ranks": ("summary traces", two),
         "summary-4-ranks": ("summary traces", four),
         "summary-coalesced": ("summary traces", job(2, coalesced)),
@@ -309,6 +316,10 @@ def cases():
             "summary --format csv --func Broadcast --fail-on 'busbw<1,straggler>5%' traces", two),
         "summary-fail-on-filtered": (
             "summary --format csv --min-bytes 1mb --func AllReduce --fail-on 'busbw<10' traces", two),
+        "summary-fail-on-unread": (
+            "summary --format csv --fail-on 'mismatch,missing' gone.json traces", two),
+        "summary-fail-on-infinite": ("summary --fail-on 'busbw<inf' traces", {}),
+        "hang-unread": ("hang gone.json traces", two),
         "usage-fail-on": ("summary --fail-on 'busbw>200' traces", two),
         "stragglers-2-ranks": ("stragglers traces", two),
         "stragglers-json": ("stragglers --align-report --format json traces", two),
@@ -343,6 +354,8 @@ def cases():
         "summary-segments": ("summary --strict traces", segments(0) | segments(1)),
         "summary-segments-json": ("summary --format json traces", segments(0) | segments(1)),
         "summary-segments-missing": ("summary traces", without(
+            segments(0) | segments(1), "100.1.s000003", "101.1.s000004")),
+        "summary-segments-missing-strict": ("summary --format csv --strict traces", without(
             segments(0) | segments(1), "100.1.s000003", "101.1.s000004")),
         "summary-segment-alone": ("summary traces", without(segments(0), "s000002", "s000004")),
         "lint-segments": ("lint traces", segments(0)),
