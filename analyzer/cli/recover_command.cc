@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdio>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <sys/stat.h>
 #include <vector>
@@ -44,49 +46,61 @@ std::string directory_of(const std::string& file) {
   return slash == std::string::npos ? "." : file.substr(0, slash);
 }
 
-ExitStatus run_recover(const RecoverOptions& options) {
-  recover::Options how;
-  how.output_directory = options.output_directory;
-  how.also_running = options.also_running;
-  how.keep = options.keep;
-  std::size_t found = 0;
-  std::size_t running = 0;
-  bool failed = false;
-  bool missing = false;
-  for (std::string input : options.inputs) {
+// A directory that `recover` must look at, and whether the user has named it or something in it.
+using Directories = std::map<std::string, bool>;
+
+// All are found before the first is recovered and removed: a shell names a directory and what is in
+// it at once. False, after a message on stderr, if something is not there.
+bool find_all(const std::vector<std::string>& inputs, Directories& found) {
+  bool are_there = true;
+  for (std::string input : inputs) {
     struct stat about {};
     if (stat(input.c_str(), &about) == 0 && S_ISREG(about.st_mode)) {
       input = directory_of(input);  // a ring's file, or the journal, stands for all of them
     }
     if (stat(input.c_str(), &about) != 0 || !S_ISDIR(about.st_mode)) {
       tell("ringside recover: " + input + ": there is no such directory");
-      missing = true;
+      are_there = false;
       continue;
     }
-    const std::vector<std::string> directories = recover::find_directories(input);
-    for (const std::string& directory : directories) {
-      ++found;
-      const recover::Outcome outcome = recover::recover(directory, how);
-      for (const std::string& note : outcome.notes) {
-        std::string line = "ringside recover: ";
-        line.append(directory).append(": ").append(note);
-        tell(line);
+    for (const std::string& directory : recover::find_directories(input)) {
+      const std::string path = std::filesystem::path(directory).lexically_normal();
+      found[path] = found[path] || directory == input;
+    }
+  }
+  return are_there;
+}
+
+ExitStatus run_recover(const RecoverOptions& options) {
+  recover::Options how;
+  how.output_directory = options.output_directory;
+  how.also_running = options.also_running;
+  how.keep = options.keep;
+  Directories found;
+  const bool are_there = find_all(options.inputs, found);
+  std::size_t running = 0;
+  bool failed = false;
+  for (const auto& [directory, is_named] : found) {
+    const recover::Outcome outcome = recover::recover(directory, how);
+    for (const std::string& note : outcome.notes) {
+      std::string line = "ringside recover: ";
+      line.append(directory).append(": ").append(note);
+      tell(line);
+    }
+    // Of a process that lives it may be one that is being made.
+    failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
+    if (outcome.result.is_ok()) {
+      if (!print(recovery_text(directory, outcome))) {
+        return kExitInternal;
       }
-      // Of a process that lives it may be one that is being made.
-      failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
-      if (outcome.result.is_ok()) {
-        if (!print(recovery_text(directory, outcome))) {
-          return kExitInternal;
-        }
-        continue;
-      }
-      // Found by looking around: somebody's healthy job is no failure of ours.
-      const bool harmless = outcome.is_running && !how.also_running && directory != input;
-      running += harmless ? 1 : 0;
-      failed = failed || !harmless;
-      if (!harmless) {
-        tell("ringside recover: " + directory + ": " + outcome.result.text());
-      }
+      continue;
+    }
+    // Found by looking around: somebody's healthy job is no failure of ours.
+    const bool harmless = outcome.is_running && !how.also_running && !is_named;
+    running += harmless ? 1 : 0;
+    failed = failed || !harmless;
+    if (!harmless) {
+      tell("ringside recover: " + directory + ": " + outcome.result.text());
     }
   }
   if (running != 0) {
@@ -94,7 +108,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
                  report::counted(running, "process", "processes").c_str(),
                  running == 1 ? "it is" : "they are");
   }
-  if (found == 0 && !missing) {
+  if (found.empty() && are_there) {
     for (const std::string& input : options.inputs) {
       tell("ringside recover: " + input + ": no process has left rings there");
     }
@@ -102,7 +116,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
   if (failed) {
     return kExitFindings;
   }
-  return missing ? kExitNoInput : kExitOk;
+  return are_there ? kExitOk : kExitNoInput;
 }
 
 }  // namespace

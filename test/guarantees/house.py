@@ -182,7 +182,9 @@ class House:
                               capture_output=True, text=True, timeout=60, check=False)
 
     def recover(self):
-        done = subprocess.run([self.options.ringside, "recover", str(self.rings)],
+        # As a shell does it that is asked for the directory and for all that is in it.
+        done = subprocess.run([self.options.ringside, "recover", str(self.rings),
+                               *map(str, sorted(self.rings.iterdir()))],
                               capture_output=True, text=True, timeout=90, check=False)
         require(done.returncode == 0, f"recover: {done.stdout}{done.stderr}")
         require(not list(self.rings.iterdir()), "recover leaves rings")
