@@ -2,12 +2,11 @@
 #include "analyzer/facts/facts.h"
 
 #include <algorithm>
-#include <atomic>
-#include <thread>
 #include <tuple>
 
 #include "analyzer/facts/operation_times.h"
 #include "analyzer/match/function_mismatch.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::facts {
 namespace {
@@ -23,10 +22,27 @@ void join(RankTimes& rank, const RankTimes& next) {
   rank.end_ns = std::max(rank.end_ns, next.end_ns);
 }
 
+// Rows are large, so what they are sorted by is sorted apart from them.
 void sort_by_arrival(std::vector<RankTimes>& rows) {
-  std::sort(rows.begin(), rows.end(), [](const RankTimes& a, const RankTimes& b) {
+  struct Place {
+    std::int64_t arrival_ns;
+    std::uint32_t member;
+    std::uint32_t row;
+  };
+  std::vector<Place> places;
+  places.reserve(rows.size());
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    places.push_back({rows[i].arrival_ns, rows[i].member, i});
+  }
+  std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
     return std::tie(a.arrival_ns, a.member) < std::tie(b.arrival_ns, b.member);
   });
+  std::vector<RankTimes> sorted;
+  sorted.reserve(rows.size());
+  for (const Place& place : places) {
+    sorted.push_back(rows[place.row]);
+  }
+  rows.swap(sorted);
 }
 
 }  // namespace
@@ -42,30 +58,17 @@ Facts::Facts(const model::Traces& traces, const match::Matches& matches,
   compute_operations();
 }
 
-// Each thread writes elements of its own. join() orders that before the constructor's end.
+// Each thread writes elements of its own.
 void Facts::compute_operations() {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    std::vector<RankTimes> rows;
-    for (std::size_t begin = next.fetch_add(kPortion); begin < operations_.size();
-         begin = next.fetch_add(kPortion)) {
-      const std::size_t end = std::min(begin + kPortion, operations_.size());
-      for (std::size_t i = begin; i < end; ++i) {
-        read_ranks(matches_.operations[i], rows);
-        operations_[i] = make(matches_.operations[i], flow_of(i, rows), rows);
-      }
+  std::vector<std::vector<RankTimes>> rows_of_thread(core_count());
+  for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t thread, std::size_t index) {
+    std::vector<RankTimes>& rows = rows_of_thread[thread];
+    const std::size_t end = std::min((index + 1) * kPortion, operations_.size());
+    for (std::size_t i = index * kPortion; i < end; ++i) {
+      read_ranks(matches_.operations[i], rows);
+      operations_[i] = make(matches_.operations[i], flow_of(i, rows), rows);
     }
-  };
-  const std::size_t portions = operations_.size() / kPortion + 1;
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < std::min(cores, portions); ++i) {
-    others.emplace_back(work);
-  }
-  work();
-  for (std::thread& other : others) {
-    other.join();
-  }
+  });
 }
 
 void Facts::read_ranks(const match::MatchedOperation& operation,

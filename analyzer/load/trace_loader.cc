@@ -7,14 +7,13 @@
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <system_error>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "analyzer/load/part_loader.h"
 #include "analyzer/load/range_reader.h"
 #include "analyzer/load/segments.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::load {
 namespace {
@@ -177,9 +176,10 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   }
   std::vector<Part> parts(file_of_part.size());
   // Workers share nothing but the number of the next part: each part, and the plan of a file that
-  // is one part, is written by the one thread that took it. join() orders that before the joining.
+  // is one part, is written by the one thread that took it. run_on_threads() orders that before the
+  // joining.
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
+  const auto work = [&](std::size_t) {
     TextBuffer buffer;
     for (;;) {
       const std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
@@ -198,20 +198,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
       }
     }
   };
-  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
-  const std::size_t workers = std::min(threads == 0 ? cores : threads, parts.size());
-  std::vector<std::thread> others;
-  for (std::size_t i = 1; i < workers; ++i) {
-    try {
-      others.emplace_back(work);
-    } catch (const std::system_error&) {
-      break;  // as many as the system gives
-    }
-  }
-  work();
-  for (std::thread& other : others) {
-    other.join();
-  }
+  run_on_threads(std::min(threads == 0 ? core_count() : threads, parts.size()), work);
   model::Traces traces;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     join_parts(paths[i], plans[i], parts, traces, problems);

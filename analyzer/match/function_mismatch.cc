@@ -11,6 +11,7 @@
 #include "analyzer/match/call_order.h"
 #include "analyzer/match/left_out.h"
 #include "analyzer/match/signed_calls.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::match {
 namespace {
@@ -18,6 +19,8 @@ namespace {
 // This many later calls decide whether a member called another function, or made one call more or
 // less.
 constexpr std::size_t kCallsAfter = 8;
+// One thread judges so many operations at a time.
+constexpr std::size_t kPortion = 1024;
 
 // True if both made the same calls for a while from these two places on. False if there are too few
 // calls.
@@ -152,9 +155,8 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches,
                                  const CommonClock& clock) {
-  StateMismatch states(traces, clock);
-  std::vector<Judgement> judgements;
-  judgements.reserve(matches.operations.size());
+  std::vector<StateMismatch> states(core_count(), StateMismatch(traces, clock));  // by thread
+  std::vector<Judgement> judgements(matches.operations.size());
   const auto& operations = matches.operations;
   for (std::size_t first = 0; first < operations.size();) {
     std::size_t last = first;
@@ -165,8 +167,13 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
     const CutOff cut_off(traces, matches, first, last);
     bool has_doubtful = cut_off.lacks_any();  // the reason cannot be told by numbers alone
     bool has_missing = false;
+    for_each_on_cores((last - first) / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
+      const std::size_t begin = first + portion * kPortion;
+      for (std::size_t i = begin; i < std::min(begin + kPortion, last); ++i) {
+        judgements[i] = judge(traces, matches, operations[i], cut_off, states[thread]);
+      }
+    });
     for (std::size_t i = first; i < last; ++i) {
-      judgements.push_back(judge(traces, matches, operations[i], cut_off, states));
       has_doubtful = has_doubtful || is_doubtful(operations[i], judgements[i]);
       has_missing = has_missing || judgements[i].verdict == Verdict::kMissing;
     }

@@ -15,6 +15,15 @@ bool has(const std::vector<T>& chosen, const U& value) {
   return chosen.empty() || std::find(chosen.begin(), chosen.end(), value) != chosen.end();
 }
 
+// True if some operation was. Reading a file from start to end is quick.
+bool is_any_sampled_out(const model::Traces& traces) {
+  return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
+    const auto& operations = file.operations;
+    return std::any_of(operations.begin(), operations.end(),
+                       [](const model::Operation& one) { return one.sampled_out; });
+  });
+}
+
 // True if an operation was sampled out and is in the trace only because it was in flight.
 bool is_sampled_out(const model::Traces& traces, const Matches& matches,
                     const MatchedOperation& operation) {
@@ -28,8 +37,7 @@ std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   for (std::uint32_t i = 0; i < operation.part_count; ++i) {
     const Part& part = matches.parts[operation.first_part + i];
-    const model::Operation& one = operation_of(traces, part);
-    const std::int64_t time_ns = one.enqueue_start_ns.value_or(one.start_ns.value_or(0));
+    const std::int64_t time_ns = traces.files[part.file].operations.call_ns(part.operation);
     first_ns = std::min(first_ns, clock.to_common_ns(part.file, time_ns));
   }
   return first_ns;
@@ -80,14 +88,15 @@ void select_operations(const Selection& selection, const model::Traces& traces,
       zero_ns = std::min(zero_ns, called.back());
     }
   }
+  const bool has_sampled_out = is_any_sampled_out(traces);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
     const MatchedOperation& operation = matches.operations[i];
     const Communicator& communicator = matches.communicators[operation.communicator];
     const auto bytes = operation_of(traces, matches.parts[operation.first_part]).bytes.value_or(0);
     const double at_s = has_times ? static_cast<double>(called[i] - zero_ns) / 1e9 : 0;
-    if (is_sampled_out(traces, matches, operation) || !is_chosen(selection, communicator) ||
-        !is_chosen_function(selection, traces, operation)) {
+    if ((has_sampled_out && is_sampled_out(traces, matches, operation)) ||
+        !is_chosen(selection, communicator) || !is_chosen_function(selection, traces, operation)) {
       continue;
     }
     if (bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&

@@ -24,6 +24,9 @@ StateMismatch::StateMismatch(const model::Traces& traces, CommonClock clock)
 bool StateMismatch::is_there(std::span<const Part> parts) {
   std::vector<Moment> in_flight;
   for (const Part& part : parts) {
+    if (!execution_of(traces_, part).in_flight) {
+      continue;  // nearly all: the others are not read as a whole
+    }
     const model::TraceFile& file = traces_.files[part.file];
     const model::Operation operation = operation_of(traces_, part);
     if (is_cut_off_in_flight(file, operation) && file.last_ns &&

@@ -165,11 +165,12 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
                                   : Judgement{};
   }
   const Part& first = parts.front();
+  const model::Operation called = operation_of(traces, first);
   for (const Part& part : parts.subspan(1)) {
     const bool same_interface =
         traces.files[first.file].process.abi == traces.files[part.file].process.abi;
-    const Difference what = difference(operation_of(traces, first), operation_of(traces, part),
-                                       same_interface, operation.way);
+    const Difference what =
+        difference(called, operation_of(traces, part), same_interface, operation.way);
     if (what != Difference::kNone) {
       const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
                                records_may_be_lost(matches, operation);

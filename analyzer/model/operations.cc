@@ -213,37 +213,35 @@ Execution Operations::execution(std::size_t index) const {
 Operation Operations::operator[](std::size_t index) const {
   const Row& row = this->row(index);
   const Shape& shape = shapes_[row.shape];
-  Operation operation;
-  operation.id = row.id;
-  operation.context = shape.context;
-  operation.kind = shape.kind;
-  operation.times_from = shape.times_from;
-  operation.state = shape.state;
-  operation.in_flight = shape.in_flight;
-  operation.func = shape.func;
-  operation.datatype = shape.datatype;
-  operation.algo = shape.algo;
-  operation.proto = shape.proto;
-  operation.seq = unpack(row.seq);
-  operation.count = unpack(shape.count);
-  operation.bytes = unpack(shape.bytes);
-  operation.root = unpack(shape.root);
-  operation.peer = unpack(shape.peer);
-  operation.group = unpack(row.group);
-  operation.window = shape.window;
-  operation.channels = shape.channels;
-  operation.graph = shape.graph;
-  operation.gpu_polled = shape.gpu_polled;
-  operation.sample_of = shape.sample_of;
-  operation.sampled_out = shape.sampled_out;
-  operation.gpu_rejected = shape.gpu_rejected;
-  operation.stream = shape.stream;
-  operation.tid = shape.tid;
-  operation.enqueue_start_ns = unpack(row.enqueue_start_ns);
-  operation.enqueue_end_ns = enqueue_end_ns(index);
-  operation.start_ns = unpack(row.start_ns);
-  operation.end_ns = unpack(row.end_ns);
-  return operation;
+  return {.id = row.id,
+          .context = shape.context,
+          .kind = shape.kind,
+          .times_from = shape.times_from,
+          .state = shape.state,
+          .in_flight = shape.in_flight,
+          .func = shape.func,
+          .datatype = shape.datatype,
+          .algo = shape.algo,
+          .proto = shape.proto,
+          .seq = unpack(row.seq),
+          .count = unpack(shape.count),
+          .bytes = unpack(shape.bytes),
+          .root = unpack(shape.root),
+          .peer = unpack(shape.peer),
+          .group = unpack(row.group),
+          .window = shape.window,
+          .channels = shape.channels,
+          .graph = shape.graph,
+          .gpu_polled = shape.gpu_polled,
+          .gpu_rejected = shape.gpu_rejected,
+          .stream = shape.stream,
+          .sample_of = shape.sample_of,
+          .sampled_out = shape.sampled_out,
+          .tid = shape.tid,
+          .enqueue_start_ns = unpack(row.enqueue_start_ns),
+          .enqueue_end_ns = enqueue_end_ns(index),
+          .start_ns = unpack(row.start_ns),
+          .end_ns = unpack(row.end_ns)};
 }
 
 }  // namespace ringside::model
