@@ -103,11 +103,14 @@ std::size_t screen_columns() {
 }
 
 bool show(const std::string& text, std::string_view format) {
-  if (format != "table" || isatty(STDOUT_FILENO) == 0) {
+  if (isatty(STDOUT_FILENO) == 0) {
     return print(text);
   }
-  const bool has_colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   const std::string safe = model::printable_lines(text);
+  if (format != "table") {
+    return print(safe);
+  }
+  const bool has_colour = variable("NO_COLOR").empty() && variable("TERM") != "dumb";
   const std::string shown = has_colour ? coloured(safe) : safe;
   return (!fits(safe) && page(shown)) || print(shown);
 }

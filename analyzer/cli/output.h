@@ -20,9 +20,10 @@ void tell(const std::string& line);
 /// Columns of the terminal that stdout is; 0 if it is none.
 std::size_t screen_columns();
 
-/// The same; a `format` of "table" is for a person. On a terminal the first words of findings have
-/// a colour (NO_COLOR: none), and what is longer or wider than the screen goes through $PAGER (by
-/// default less, with lines cut rather than wrapped; empty or "cat": none).
+/// The same. A terminal gets the text made printable; files and pipes get it as it is. A `format`
+/// of "table" is for a person: on a terminal the first words of findings have a colour (NO_COLOR:
+/// none), and what is longer or wider than the screen goes through $PAGER (by default less, with
+/// lines cut rather than wrapped; empty or "cat": none).
 bool show(const std::string& text, std::string_view format);
 
 /// Writes notes and what could not be read to stderr, a line each.

@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include <utility>
 
+#include "analyzer/model/printable.h"
+
 namespace ringside::merge {
 namespace {
 
@@ -20,6 +22,7 @@ OutputFile::OutputFile(std::string path, bool replace)
   if (path_ == "-") {
     path_ = "stdout";
     descriptor_ = STDOUT_FILENO;
+    is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
     return;
   }
   partial_path_ = path_ + ".partial";
@@ -57,12 +60,16 @@ void OutputFile::write(std::string_view bytes) {
   bytes_ += bytes.size();
   buffer_ += bytes;
   if (buffer_.size() >= kBuffer_bytes) {
-    flush();
+    flush(buffer_.rfind('\n') + 1);
   }
 }
 
-void OutputFile::flush() {
-  std::string_view rest = buffer_;
+void OutputFile::flush(std::size_t size) {
+  // Whole lines, where there are any: a character in two parts would not be printable.
+  size = size == 0 ? buffer_.size() : size;
+  const std::string safe =
+      is_terminal_ ? model::printable_lines(std::string_view(buffer_).substr(0, size)) : "";
+  std::string_view rest = is_terminal_ ? safe : std::string_view(buffer_).substr(0, size);
   while (!rest.empty() && error_.empty()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno != EINTR) {
@@ -70,11 +77,11 @@ void OutputFile::flush() {
     }
     rest.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
   }
-  buffer_.clear();
+  buffer_.erase(0, size);
 }
 
 bool OutputFile::finish() {
-  flush();
+  flush(buffer_.size());
   if (!error_.empty()) {
     return false;
   }

@@ -14,8 +14,7 @@ namespace ringside::merge {
 class OutputFile {
  public:
   /// Begins PATH.partial, private to the user. Where PATH exists that is an error, unless
-  /// `replace`.
-  /// "-" is stdout.
+  /// `replace`. "-" is stdout; a terminal there gets the bytes made printable.
   OutputFile(std::string path, bool replace);
   /// Removes what was not finished.
   ~OutputFile();
@@ -32,12 +31,13 @@ class OutputFile {
 
  private:
   void fail(const std::string& what);
-  void flush();
+  void flush(std::size_t size);
 
   std::string path_;
   std::string partial_path_;  // empty: stdout
   int descriptor_ = -1;
   bool replaces_;
+  bool is_terminal_ = false;
   std::string buffer_;
   std::uint64_t bytes_ = 0;
   std::string error_;

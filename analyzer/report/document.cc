@@ -11,10 +11,6 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
 
-#ifndef RINGSIDE_VERSION
-#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
-#endif
-
 namespace ringside::report {
 namespace {
 
@@ -161,41 +157,11 @@ std::string as_markdown(const Document& document) {
   return text;
 }
 
-std::string quoted(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    return std::string(text);
-  }
-  std::string result = "\"";
-  for (const char c : text) {
-    result += c == '"' ? "\"\"" : std::string(1, c);
-  }
-  return result + '"';
-}
-
 std::string as_csv(const Document& document, std::string_view key) {
   const auto found =
       std::find_if(document.tables.begin(), document.tables.end(),
                    [&](const Table& table) { return key.empty() || table.key == key; });
-  if (found == document.tables.end()) {
-    return {};
-  }
-  std::string text;
-  for (std::size_t i = 0; i < found->columns.size(); ++i) {
-    text += (i == 0 ? "" : ",") + quoted(found->columns[i].key);
-  }
-  text += '\n';
-  for (const auto& row : found->rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      text += i == 0 ? "" : ",";
-      if (const auto* cell = std::get_if<std::string>(&row[i])) {
-        text += quoted(*cell);
-      } else if (is_number(row[i])) {
-        text += plain(found->columns[i], row[i]);
-      }
-    }
-    text += '\n';
-  }
-  return text;
+  return found == document.tables.end() ? std::string() : render_csv(*found);
 }
 
 void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
@@ -212,24 +178,10 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
   }
 }
 
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.begin_array(key);
-  for (const std::string& text : texts) {
-    json.text({}, text);
-  }
-  json.end_array();
-}
-
 std::string as_json(const Document& document) {
   JsonWriter json;
-  json.begin_object();
-  json.integer("schema_version", kDocumentVersion);
-  json.begin_object("tool");
-  json.text("name", "ringside");
-  json.text("version", RINGSIDE_VERSION);
-  json.text("command", document.command);
-  json.end_object();
-  write_texts(json, "sentences", document.sentences);
+  json.begin_output(kDocumentVersion, document.command);
+  json.texts("sentences", document.sentences);
   json.begin_array("findings");
   for (const Finding& finding : document.findings) {
     json.begin_object();
@@ -255,7 +207,7 @@ std::string as_json(const Document& document) {
     json.end_object();
   }
   json.end_object();
-  write_texts(json, "notes", document.notes);
+  json.texts("notes", document.notes);
   json.end_object();
   return json.finish();
 }
@@ -265,12 +217,32 @@ std::string as_json(const Document& document) {
 std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns) {
   const std::string left_out = left_out_text(table);
   if (as_markdown) {
-    return "## " + printable(table.title) + "\n\n" + text_table(table).markdown() +
-           (left_out.empty() ? "" : "\n" + left_out + '\n');
+    return (table.title.empty() ? "" : "## " + printable(table.title) + "\n\n") +
+           text_table(table).markdown() + (left_out.empty() ? "" : "\n" + left_out + '\n');
   }
-  return wrapped(printable(table.title), screen_columns) +
+  return (table.title.empty() ? "" : wrapped(table.title, screen_columns)) +
          text_table(table).aligned(2, screen_columns) +
          (left_out.empty() ? "" : "  " + left_out + '\n');
+}
+
+std::string render_csv(const Table& table) {
+  std::string text;
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    append_csv(text += i == 0 ? "" : ",", table.columns[i].key);
+  }
+  text += '\n';
+  for (const auto& row : table.rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      text += i == 0 ? "" : ",";
+      if (const auto* cell = std::get_if<std::string>(&row[i])) {
+        append_csv(text, *cell);
+      } else if (is_number(row[i])) {
+        text += plain(table.columns[i], row[i]);
+      }
+    }
+    text += '\n';
+  }
+  return text;
 }
 
 std::string_view severity_name(Severity severity) {

@@ -5,10 +5,12 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
 #define RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
 #include <vector>
 
@@ -26,8 +28,8 @@ enum class Shown : std::uint8_t {
 };
 
 struct CellColumn {
-  std::string key;    // in JSON and CSV, with its unit: "wait_ns"
-  std::string title;  // in tables
+  std::string key;         // in JSON and CSV, with its unit: "wait_ns"
+  std::string title = {};  // in tables
   Shown shown = Shown::kText;
   std::string unit = {};  // below the title, where the cells do not say it themselves
   int decimals = 2;       // of kNumber, in every format
@@ -36,9 +38,21 @@ struct CellColumn {
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double>;
 
+/// Of a text, a number, a cell, or an optional one of these.
 template <typename T>
-Cell cell_of(const std::optional<T>& value) {
-  return value ? Cell(*value) : Cell();
+Cell cell_of(const T& value) {
+  if constexpr (requires { value.has_value(); }) {
+    return value ? cell_of(*value) : Cell();
+  } else if constexpr (std::is_convertible_v<T, std::string_view>) {
+    return std::string(std::string_view(value));
+  } else if constexpr (std::is_same_v<T, Cell> || std::floating_point<T>) {
+    return value;
+  } else if constexpr (std::unsigned_integral<T>) {
+    static_assert(!std::is_same_v<T, bool>, "a table says what true means");
+    return std::uint64_t{value};
+  } else {
+    return std::int64_t{value};
+  }
 }
 
 struct Table {
@@ -78,8 +92,12 @@ inline constexpr const char* kFormats[] = {"table", "json", "csv", "markdown"};
 std::string render(const Document& document, std::string_view format,
                    std::string_view csv_table = {}, std::size_t screen_columns = 0);
 
-/// A table by itself, with its title: for people, in the format `table` or `markdown`.
+/// A table by itself, below its title if it has one: for people, in the format `table` or
+/// `markdown`.
 std::string render_table(const Table& table, bool as_markdown, std::size_t screen_columns = 0);
+
+/// The same as CSV, for programs.
+std::string render_csv(const Table& table);
 
 /// A duration in ns as people read it: "850 ns", "12.3 us", "4.56 ms", "1.20 s".
 std::string human_duration(double duration_ns);

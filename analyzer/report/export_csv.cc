@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "analyzer/report/export_sink.h"
+#include "analyzer/report/text_table.h"
 
 namespace ringside::report {
 namespace {
@@ -27,15 +28,7 @@ void append(std::string& line, const ExportValue& value) {
   } else if (const auto* number = std::get_if<double>(&value)) {
     append_number(line, *number);
   } else if (const auto* text = std::get_if<std::string_view>(&value)) {
-    if (text->find_first_of(",\"\r\n") == std::string_view::npos) {
-      line += *text;
-      return;
-    }
-    line += '"';
-    for (const char c : *text) {
-      line += c == '"' ? "\"\"" : std::string_view(&c, 1);
-    }
-    line += '"';
+    append_csv(line, *text);
   }
 }
 

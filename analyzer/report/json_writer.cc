@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/json_writer.h"
 
+#include <cmath>
+
 #include "analyzer/report/numbers.h"
+
+#ifndef RINGSIDE_VERSION
+#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
+#endif
 
 namespace ringside::report {
 
@@ -82,6 +88,24 @@ void JsonWriter::text(std::string_view key, std::string_view value) {
 
 void JsonWriter::number(std::string_view key, double value, int decimals) {
   raw(key, fixed(value, decimals));
+}
+
+void JsonWriter::number(std::string_view key, const std::optional<double>& value, int decimals) {
+  raw(key, value && std::isfinite(*value) ? fixed(*value, decimals) : "null");
+}
+
+void JsonWriter::integer(std::string_view key, const std::optional<std::uint64_t>& value) {
+  raw(key, value ? std::to_string(*value) : "null");
+}
+
+void JsonWriter::begin_output(std::uint64_t schema_version, std::string_view command) {
+  begin_object();
+  integer("schema_version", schema_version);
+  begin_object("tool");
+  text("name", "ringside");
+  text("version", RINGSIDE_VERSION);
+  text("command", command);
+  end_object();
 }
 
 }  // namespace ringside::report

@@ -5,6 +5,8 @@
 #define RINGSIDE_ANALYZER_REPORT_JSON_WRITER_H
 
 #include <concepts>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +14,8 @@ namespace ringside::report {
 
 class JsonWriter {
  public:
+  /// Opens what a command prints: its version, then what made it.
+  void begin_output(std::uint64_t schema_version, std::string_view command);
   /// Opens an object or array; `key` is empty within an array and at the top.
   void begin_object(std::string_view key = {}) { begin(key, '{'); }
   void end_object() { end('}'); }
@@ -30,6 +34,18 @@ class JsonWriter {
   void null(std::string_view key) { raw(key, "null"); }
   /// With exactly that many decimals.
   void number(std::string_view key, double value, int decimals);
+  /// null where it is not known, or not finite.
+  void number(std::string_view key, const std::optional<double>& value, int decimals);
+  void integer(std::string_view key, const std::optional<std::uint64_t>& value);
+  /// An array of them.
+  template <typename Texts>
+  void texts(std::string_view key, const Texts& values) {
+    begin_array(key);
+    for (const auto& value : values) {
+      text({}, value);
+    }
+    end_array();
+  }
 
   /// What was written, with a newline at the end.
   std::string finish() { return output_ + '\n'; }

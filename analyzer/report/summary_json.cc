@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,25 +7,12 @@
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
-#ifndef RINGSIDE_VERSION
-#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
-#endif
-
 namespace ringside::report {
 namespace {
 
 // Raised when a reader of the older output would misread the newer; docs/analyzer.md lists the
 // keys.
 constexpr std::uint64_t kSummaryVersion = 2;
-
-template <typename Texts>
-void texts(JsonWriter& json, std::string_view key, const Texts& values) {
-  json.begin_array(key);
-  for (const auto& value : values) {
-    json.text({}, value);
-  }
-  json.end_array();
-}
 
 void write_inputs(JsonWriter& json, const Summary& summary) {
   const InputFacts& inputs = summary.inputs;
@@ -59,9 +45,9 @@ void write_inputs(JsonWriter& json, const Summary& summary) {
     json.end_object();
   }
   json.end_array();
-  texts(json, "hosts", inputs.hosts);
-  texts(json, "jobs", inputs.jobs);
-  texts(json, "nccl_versions", inputs.nccl_versions);
+  json.texts("hosts", inputs.hosts);
+  json.texts("jobs", inputs.jobs);
+  json.texts("nccl_versions", inputs.nccl_versions);
   json.begin_array("profiler_interfaces");
   for (const std::int64_t interface : inputs.interfaces) {
     json.integer({}, static_cast<std::uint64_t>(interface));
@@ -85,18 +71,18 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   if (inputs.rotated > 0) {
     json.text("kept_from", utc_time(inputs.rotated_kept_from_s));
   }
-  texts(json, "segments_missing", inputs.segments_missing);
-  texts(json, "files_not_closed", inputs.not_closed);
-  texts(json, "files_recovered", inputs.recovered);
-  texts(json, "files_losses_not_known", inputs.losses_not_known);
-  texts(json, "files_with_torn_last_line", inputs.torn);
+  json.texts("segments_missing", inputs.segments_missing);
+  json.texts("files_not_closed", inputs.not_closed);
+  json.texts("files_recovered", inputs.recovered);
+  json.texts("files_losses_not_known", inputs.losses_not_known);
+  json.texts("files_with_torn_last_line", inputs.torn);
   json.integer("bad_lines", summary.problems->bad_lines());
   json.integer("operations_lost", inputs.lines_lost);
   json.integer("marks_lost", inputs.marks_lost);
   json.integer("ranges_lost", inputs.ranges_lost);
   json.integer("events_given_up", inputs.given_up);
   json.integer("operations_unpaired", inputs.unpaired);
-  texts(json, "duplicates_left_out", inputs.duplicates);
+  json.texts("duplicates_left_out", inputs.duplicates);
   json.begin_array("unreadable");
   for (const model::Problem& problem : summary.problems->files()) {
     json.begin_object();
@@ -106,24 +92,6 @@ void write_completeness(JsonWriter& json, const Summary& summary) {
   }
   json.end_array();
   json.end_object();
-}
-
-void optional_number(JsonWriter& json, std::string_view key, const std::optional<double>& value,
-                     int decimals) {
-  if (value) {
-    json.number(key, *value, decimals);
-  } else {
-    json.null(key);
-  }
-}
-
-void optional_integer(JsonWriter& json, std::string_view key,
-                      const std::optional<std::uint64_t>& value) {
-  if (value) {
-    json.integer(key, *value);
-  } else {
-    json.null(key);
-  }
 }
 
 using Which = std::optional<double> (*)(const metrics::Figure&);
@@ -141,7 +109,7 @@ std::optional<double> least(const metrics::Figure& figure) {
   return figure.least;
 }
 std::optional<double> most(const metrics::Figure& figure) {
-  return std::isfinite(figure.most) ? std::optional(figure.most) : std::nullopt;
+  return figure.most;
 }
 
 void write_spread(JsonWriter& json, std::string_view key,
@@ -152,7 +120,7 @@ void write_spread(JsonWriter& json, std::string_view key,
   }
   const auto write = [&](std::string_view name, const metrics::Figure& time_ns) {
     const auto value_ns = which(time_ns);
-    optional_number(json, name, value_ns ? std::optional(*value_ns / 1000) : std::nullopt, 3);
+    json.number(name, value_ns ? std::optional(*value_ns / 1000) : std::nullopt, 3);
   };
   json.begin_object(key);
   write("min_us", times->min);
@@ -166,7 +134,7 @@ void write_spread(JsonWriter& json, std::string_view key,
 void write_bandwidth(JsonWriter& json, const std::string& name,
                      const std::optional<metrics::Figure>& gb_s, bool is_most_open) {
   const auto write = [&](const char* suffix, Which which) {
-    optional_number(json, name + suffix, gb_s ? which(*gb_s) : std::nullopt, 6);
+    json.number(name + suffix, gb_s ? which(*gb_s) : std::nullopt, 6);
   };
   write("_gb_s", shown);
   write("_least_gb_s", least);
@@ -179,9 +147,9 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
     json.text("range", row.range);
   }
   json.text("function", row.function);
-  optional_integer(json, "bytes", row.bytes);
-  optional_integer(json, "bytes_min", row.bytes_min);
-  optional_integer(json, "bytes_max", row.bytes_max);
+  json.integer("bytes", row.bytes);
+  json.integer("bytes_min", row.bytes_min);
+  json.integer("bytes_max", row.bytes_max);
   json.text("datatype", row.datatype);
   json.text("algorithm", row.algorithm);
   json.text("protocol", row.protocol);
@@ -199,8 +167,8 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
     const auto time_ns = row.busy ? ((*row.busy).*which).shown() : std::nullopt;
     return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
   };
-  optional_number(json, "time_median_us", busy_us(&metrics::Spread::median), 3);
-  optional_number(json, "time_p99_us", busy_us(&metrics::Spread::p99), 3);
+  json.number("time_median_us", busy_us(&metrics::Spread::median), 3);
+  json.number("time_p99_us", busy_us(&metrics::Spread::p99), 3);
   write_spread(json, "busy", row.busy, shown);
   write_spread(json, "busy_least", row.busy, row.is_least_open() ? unknown : least);
   write_spread(json, "busy_most", row.busy, most);
@@ -208,8 +176,7 @@ void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
   write_spread(json, "wait_least", row.wait, least);
   write_spread(json, "wait_most", row.wait, most);
   const auto wait_ns = shown_wait_ns(row);
-  optional_number(json, "wait_median_us", wait_ns ? std::optional(*wait_ns / 1000) : std::nullopt,
-                  3);
+  json.number("wait_median_us", wait_ns ? std::optional(*wait_ns / 1000) : std::nullopt, 3);
   json.integer("on_some_ranks", row.on_some_ranks);
   json.integer("unbounded", row.unbounded);
   json.integer("excluded_impossible", row.excluded);
@@ -238,7 +205,7 @@ void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
     };
     if_bounded("offset_ns", host.offset_ns);
     if_bounded("at_ns", host.at_ns);
-    optional_number(json, "drift_ppb", host.drift_ppb, 0);
+    json.number("drift_ppb", host.drift_ppb, 0);
     if_bounded("uncertainty_ns", host.uncertainty_ns);
     if_bounded("most_uncertainty_ns", host.most_uncertainty_ns);
     json.text("set_by", host.set_by);
@@ -278,7 +245,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
   json.integer("operations", rows.operations);
   json.integer("repeated_sequence_numbers", rows.repeated);
   json.integer("operations_not_aligned", communicator.unaligned_calls);
-  texts(json, "matching_notes", communicator.notes);
+  json.texts("matching_notes", communicator.notes);
   json.begin_object("verdicts");
   for (std::size_t i = 0; i < rows.verdicts.size(); ++i) {
     std::string key = match::verdict_name(static_cast<match::Verdict>(i));
@@ -293,7 +260,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
     json.integer(state_name(static_cast<model::State>(i)), rows.unfinished[i]);
   }
   json.end_object();
-  texts(json, "examples", rows.examples);
+  json.texts("examples", rows.examples);
   json.begin_array("rows");
   for (const metrics::Row& row : rows.rows) {
     write_row(json, row, by_range);
@@ -306,13 +273,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
 
 std::string summary_as_json(const Summary& summary) {
   JsonWriter json;
-  json.begin_object();
-  json.integer("schema_version", kSummaryVersion);
-  json.begin_object("tool");
-  json.text("name", "ringside");
-  json.text("version", RINGSIDE_VERSION);
-  json.text("command", "summary");
-  json.end_object();
+  json.begin_output(kSummaryVersion, "summary");
   write_inputs(json, summary);
   write_completeness(json, summary);
   write_clocks(json, *summary.alignment);

@@ -32,8 +32,8 @@ std::string summary_as_table(const Summary& summary, bool with_clocks, std::size
       text += wrapped("  " + line, screen_columns);
     }
     if (!summary.rows[i].rows.empty()) {
-      text += make_table(summary.rows[i], summary.by_range, summary.with_intervals)
-                  .aligned(2, screen_columns);
+      text += render_table(rows_table(summary.rows[i], summary.by_range, summary.with_intervals),
+                           false, screen_columns);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
@@ -62,8 +62,9 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
       text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
     }
     if (!summary.rows[i].rows.empty()) {
-      text += (lines.empty() ? "" : "\n") +
-              make_table(summary.rows[i], summary.by_range, summary.with_intervals).markdown();
+      text +=
+          (lines.empty() ? "" : "\n") +
+          render_table(rows_table(summary.rows[i], summary.by_range, summary.with_intervals), true);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";

@@ -2,8 +2,6 @@
 #include "analyzer/report/summary_text.h"
 
 #include <algorithm>
-#include <cmath>
-#include <optional>
 #include <string_view>
 
 #include "analyzer/report/align_report.h"
@@ -108,83 +106,6 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   return lines;
 }
 
-std::string ranks_cell(const metrics::Row& row) {
-  const std::string ranks = std::to_string(row.ranks) + (row.ranks_inferred ? "?" : "");
-  return row.ranks_seen < row.ranks ? std::to_string(row.ranks_seen) + '/' + ranks : ranks;
-}
-
-std::string count_cell(const metrics::Row& row) {
-  return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
-}
-
-// "12.3"; "~12.3" where much is open, "-" where too much is. With intervals "11.8 to 12.9".
-// `is_least_open`: the least is not known (metrics::Row::is_least_open).
-std::string time_cell(const metrics::Figure& time_ns, bool with_intervals,
-                      bool is_least_open = false) {
-  const std::string least = fixed(time_ns.least / 1000, 1);
-  const std::string most = fixed(time_ns.most / 1000, 1);
-  if (with_intervals) {
-    return is_least_open ? "? to " + most : least == most ? least : least + " to " + most;
-  }
-  if (!time_ns.is_known()) {
-    return "-";
-  }
-  return (time_ns.is_vague() ? "~" : "") + fixed(time_ns.best / 1000, 1);
-}
-
-// A wait may be 0, so its interval is measured by the wall time.
-std::string wait_cell(const metrics::Row& row, bool with_intervals) {
-  if (row.wait && with_intervals) {
-    return time_cell(row.wait->median, true);
-  }
-  const auto wait_ns = shown_wait_ns(row);
-  return wait_ns ? (row.wait_openness() > 0.1 ? "~" : "") + fixed(*wait_ns / 1000, 1) : "-";
-}
-
-// A small bandwidth is not none.
-std::string small_bandwidth(double gb_s) {
-  return gb_s > 0 && gb_s < 0.005 ? "<0.01" : fixed(gb_s, 2);
-}
-
-std::string bandwidth_cell(const std::optional<metrics::Figure>& gb_s, bool is_inferred,
-                           bool with_intervals, bool is_most_open) {
-  if (!gb_s) {
-    return "-";
-  }
-  const std::string mark = is_inferred ? "?" : "";
-  if (with_intervals) {
-    const std::string least = small_bandwidth(gb_s->least);
-    const std::string most =
-        std::isfinite(gb_s->most) && !is_most_open ? small_bandwidth(gb_s->most) : "?";
-    return (least == most ? least : least + " to " + most) + mark;
-  }
-  if (!gb_s->is_known()) {
-    return "-";
-  }
-  return (gb_s->is_vague() ? "~" : "") + small_bandwidth(gb_s->best) + mark;
-}
-
-std::string size_cell(const metrics::Row& row) {
-  if (!row.bytes) {
-    return "-";
-  }
-  return row.bytes_min == row.bytes_max
-             ? human_bytes(*row.bytes)
-             : human_bytes(*row.bytes_min) + " to " + human_bytes(*row.bytes_max);
-}
-
-std::string word_cell(std::string_view word) {
-  return word.empty() ? "-" : std::string(word);
-}
-
-std::string datatype_cell(std::string_view datatype) {
-  constexpr std::string_view kPrefix = "nccl";
-  if (datatype.starts_with(kPrefix)) {
-    datatype.remove_prefix(kPrefix.size());
-  }
-  return word_cell(datatype);
-}
-
 }  // namespace
 
 std::vector<std::string> input_lines(const Summary& summary) {
@@ -284,46 +205,6 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
                     " with repeated sequence numbers (replays of CUDA graphs repeat them)");
   }
   return lines;
-}
-
-TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals) {
-  std::vector<Column> columns = {
-      {"function", "", false},  {"message", "per rank", true}, {"datatype", "", false},
-      {"algorithm", "", false}, {"protocol", "", false},       {"count", "", true},
-      {"ranks", "", true},      {"median", "us", true},        {"p99", "us", true},
-      {"wall", "us", true},     {"wait", "us", true},          {"algbw", "GB/s", true},
-      {"busbw", "GB/s", true},  {"times", "from", false}};
-  if (by_range) {
-    columns.insert(columns.begin(), {"range", "", false});
-  }
-  TextTable table(std::move(columns));
-  for (const metrics::Row& row : rows.rows) {
-    const auto time = [&](const std::optional<metrics::Spread>& of,
-                          metrics::Figure metrics::Spread::*which) {
-      const bool is_least_open = &of == &row.busy && row.is_least_open();
-      return of ? time_cell((*of).*which, with_intervals, is_least_open) : "-";
-    };
-    std::vector<std::string> cells = {
-        row.function + (row.is_grouped ? " +" : ""),
-        size_cell(row),
-        datatype_cell(row.datatype),
-        word_cell(row.algorithm),
-        word_cell(row.protocol),
-        count_cell(row),
-        ranks_cell(row),
-        time(row.busy, &metrics::Spread::median) + (row.on_some_ranks > 0 ? "*" : ""),
-        time(row.busy, &metrics::Spread::p99),
-        time(row.wall, &metrics::Spread::median),
-        wait_cell(row, with_intervals),
-        bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
-        bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
-        times_from_name(row.times_from)};
-    if (by_range) {
-      cells.insert(cells.begin(), word_cell(row.range));
-    }
-    table.add_row(std::move(cells));
-  }
-  return table;
 }
 
 std::vector<std::string> footer_lines(const Summary& summary) {

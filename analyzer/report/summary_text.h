@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/report/document.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/text_table.h"
 
@@ -23,7 +24,7 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
                                             const metrics::CommunicatorRows& rows);
 
 /// `with_intervals`: what is known of each figure, and no figure is left out.
-TextTable make_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals);
+Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals);
 
 /// What the figures mean: one line each.
 std::vector<std::string> footer_lines(const Summary& summary);

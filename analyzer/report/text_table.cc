@@ -82,6 +82,18 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
+void append_csv(std::string& line, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    line += field;
+    return;
+  }
+  line += '"';
+  for (const char c : field) {
+    line.append(c == '"' ? 2 : 1, c);
+  }
+  line += '"';
+}
+
 void TextTable::add_row(std::vector<std::string> cells) {
   for (std::string& cell : cells) {
     cell = model::printable(cell);

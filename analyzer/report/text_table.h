@@ -13,6 +13,9 @@ namespace ringside::report {
 /// Of a text on a terminal, in columns.
 std::size_t width_of(std::string_view text);
 
+/// A field of a line of CSV, in quotes where it needs them (RFC 4180).
+void append_csv(std::string& line, std::string_view field);
+
 struct Column {
   std::string title;
   std::string unit;  // shown below the title; may be empty

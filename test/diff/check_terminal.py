@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ringside shows on a terminal: lines that fit, colour for findings only, and a pager for what
-does not fit.
+"""What ringside shows on a terminal: lines that fit, colour for findings only, a pager for what
+does not fit, and nothing that a name in a trace could tell the terminal to do.
 
 usage: check_terminal.py RINGSIDE_GENERATE RINGSIDE
 """
@@ -9,6 +9,7 @@ import fcntl
 import os
 import pathlib
 import pty
+import re
 import struct
 import subprocess
 import sys
@@ -73,6 +74,21 @@ def main():
         # Who leaves the pager is not told of a broken pipe.
         assert on_terminal(3, 60, *command, PAGER="head -n 1") == narrow.splitlines(True)[0]
         assert "\x1b" not in on_terminal(*large, *command, "--format", "json")
+
+        # Names of traces have control characters here: raw where JSON allows it, or escaped.
+        for path in traces.rglob("*.json"):
+            hostile = "ho\x7f\x9b31m\\\\u001b[31mst".encode()
+            path.write_bytes(re.sub(rb"host(?=\d)", hostile, path.read_bytes()))
+        raw = "ho\x7f\x9b31m\x1b[31mst"
+        shown = "ho??31m?[31mst"
+        for *command, of_file in ((ringside, "communicators", traces, "--format", "csv", raw),
+                                  (ringside, "merge", traces, "-o", "-", raw[:7])):
+            plain = subprocess.run(command, capture_output=True, check=True).stdout.decode()
+            assert of_file in plain, plain[:500]
+            on_screen = on_terminal(*large, *command)
+            assert not set(on_screen) & set("\x7f\x9b\x1b"), on_screen[:500]
+            assert shown[:7] in on_screen, on_screen[:500]
+            assert len(on_screen) == len(plain), (len(on_screen), len(plain))
     print("ok")
 
 

@@ -12,10 +12,6 @@
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary_text.h"
 
-#ifndef RINGSIDE_VERSION
-#error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
-#endif
-
 namespace ringside::report {
 namespace {
 
@@ -83,14 +79,6 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   json.end_object();
 }
 
-void write_texts(JsonWriter& json, std::string_view key, const std::vector<std::string>& texts) {
-  json.begin_array(key);
-  for (const std::string& text : texts) {
-    json.text({}, text);
-  }
-  json.end_array();
-}
-
 void write_health(JsonWriter& json, const Health& health) {
   json.begin_object("health");
   json.text("status", health.status);
@@ -106,14 +94,6 @@ void write_health(JsonWriter& json, const Health& health) {
   }
   json.end_array();
   json.end_object();
-}
-
-void write_figure(JsonWriter& json, std::string_view key, const std::optional<double>& value) {
-  if (value && std::isfinite(*value)) {
-    json.number(key, *value, 3);
-  } else {
-    json.null(key);
-  }
 }
 
 // What the page shows in large.
@@ -141,14 +121,14 @@ void write_figures(JsonWriter& json, const PageData& data) {
   json.integer("ranks", inputs.ranks);
   json.integer("hosts", inputs.hosts.size());
   json.integer("operations", inputs.operations);
-  write_figure(json, "span_ns",
-               span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt);
-  write_figure(
-      json, "waiting_percent",
-      all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt);
-  write_figure(json, "best_busbw_gb_s", best_gb_s);
+  json.number("span_ns", span_ns > 0 ? std::optional(static_cast<double>(span_ns)) : std::nullopt,
+              3);
+  json.number("waiting_percent",
+              all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
+              3);
+  json.number("best_busbw_gb_s", best_gb_s, 3);
   json.end_object();
-  write_texts(json, "jobs", {inputs.jobs.begin(), inputs.jobs.end()});
+  json.texts("jobs", inputs.jobs);
 }
 
 struct Section {
@@ -160,8 +140,8 @@ void write_sections(JsonWriter& json, const std::vector<Section>& sections) {
   json.begin_object("sections");
   for (const auto& [id, document] : sections) {
     json.begin_object(id);
-    write_texts(json, "sentences", document->sentences);
-    write_texts(json, "notes", document->notes);
+    json.texts("sentences", document->sentences);
+    json.texts("notes", document->notes);
     json.end_object();
   }
   json.end_object();
@@ -227,13 +207,7 @@ std::string page_json(const PageData& data) {
     sections.push_back({"stuck", &*data.hang});
   }
   JsonWriter json;
-  json.begin_object();
-  json.integer("schema_version", kPageVersion);
-  json.begin_object("tool");
-  json.text("name", "ringside");
-  json.text("version", RINGSIDE_VERSION);
-  json.text("command", "report");
-  json.end_object();
+  json.begin_output(kPageVersion, "report");
   write_health(json, judge_health(data, stragglers, network, match));
   write_figures(json, data);
   write_sections(json, sections);

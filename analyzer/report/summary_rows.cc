@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of a summary: a table of each communicator for people, one of all for programs.
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "analyzer/report/document.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/summary_text.h"
+
+namespace ringside::report {
+namespace {
+
+std::string ranks_cell(const metrics::Row& row) {
+  const std::string ranks = std::to_string(row.ranks) + (row.ranks_inferred ? "?" : "");
+  return row.ranks_seen < row.ranks ? std::to_string(row.ranks_seen) + '/' + ranks : ranks;
+}
+
+std::string count_cell(const metrics::Row& row) {
+  return row.is_sampled ? '~' + fixed(row.count_scaled, 0) : std::to_string(row.count);
+}
+
+// "12.3"; "~12.3" where much is open, "-" where too much is. With intervals "11.8 to 12.9".
+// `is_least_open`: the least is not known (metrics::Row::is_least_open).
+std::string time_cell(const metrics::Figure& time_ns, bool with_intervals,
+                      bool is_least_open = false) {
+  const std::string least = fixed(time_ns.least / 1000, 1);
+  const std::string most = fixed(time_ns.most / 1000, 1);
+  if (with_intervals) {
+    return is_least_open ? "? to " + most : least == most ? least : least + " to " + most;
+  }
+  if (!time_ns.is_known()) {
+    return "-";
+  }
+  return (time_ns.is_vague() ? "~" : "") + fixed(time_ns.best / 1000, 1);
+}
+
+// A wait may be 0, so its interval is measured by the wall time.
+std::string wait_cell(const metrics::Row& row, bool with_intervals) {
+  if (row.wait && with_intervals) {
+    return time_cell(row.wait->median, true);
+  }
+  const auto wait_ns = shown_wait_ns(row);
+  return wait_ns ? (row.wait_openness() > 0.1 ? "~" : "") + fixed(*wait_ns / 1000, 1) : "-";
+}
+
+// A small bandwidth is not none.
+std::string small_bandwidth(double gb_s) {
+  return gb_s > 0 && gb_s < 0.005 ? "<0.01" : fixed(gb_s, 2);
+}
+
+std::string bandwidth_cell(const std::optional<metrics::Figure>& gb_s, bool is_inferred,
+                           bool with_intervals, bool is_most_open) {
+  if (!gb_s) {
+    return "-";
+  }
+  const std::string mark = is_inferred ? "?" : "";
+  if (with_intervals) {
+    const std::string least = small_bandwidth(gb_s->least);
+    const std::string most =
+        std::isfinite(gb_s->most) && !is_most_open ? small_bandwidth(gb_s->most) : "?";
+    return (least == most ? least : least + " to " + most) + mark;
+  }
+  if (!gb_s->is_known()) {
+    return "-";
+  }
+  return (gb_s->is_vague() ? "~" : "") + small_bandwidth(gb_s->best) + mark;
+}
+
+std::string size_cell(const metrics::Row& row) {
+  if (!row.bytes) {
+    return "-";
+  }
+  return row.bytes_min == row.bytes_max
+             ? human_bytes(*row.bytes)
+             : human_bytes(*row.bytes_min) + " to " + human_bytes(*row.bytes_max);
+}
+
+std::string word_cell(std::string_view word) {
+  return word.empty() ? "-" : std::string(word);
+}
+
+std::string datatype_cell(std::string_view datatype) {
+  constexpr std::string_view kPrefix = "nccl";
+  if (datatype.starts_with(kPrefix)) {
+    datatype.remove_prefix(kPrefix.size());
+  }
+  return word_cell(datatype);
+}
+
+std::optional<double> in_us(const std::optional<double>& time_ns) {
+  return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
+}
+
+std::optional<double> shown_of(const std::optional<metrics::Figure>& figure) {
+  return figure ? figure->shown() : std::nullopt;
+}
+
+}  // namespace
+
+Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals) {
+  // The cells are text: they say what is open, too.
+  Table table{"rows",
+              "",
+              {{"", "function"},
+               {"", "message", Shown::kInteger, "per rank"},
+               {"", "datatype"},
+               {"", "algorithm"},
+               {"", "protocol"},
+               {"", "count", Shown::kInteger},
+               {"", "ranks", Shown::kInteger},
+               {"", "median", Shown::kInteger, "us"},
+               {"", "p99", Shown::kInteger, "us"},
+               {"", "wall", Shown::kInteger, "us"},
+               {"", "wait", Shown::kInteger, "us"},
+               {"", "algbw", Shown::kInteger, "GB/s"},
+               {"", "busbw", Shown::kInteger, "GB/s"},
+               {"", "times", Shown::kText, "from"}},
+              {}};
+  if (by_range) {
+    table.columns.insert(table.columns.begin(), {"", "range"});
+  }
+  for (const metrics::Row& row : rows.rows) {
+    const auto time = [&](const std::optional<metrics::Spread>& of,
+                          metrics::Figure metrics::Spread::*which) {
+      const bool is_least_open = &of == &row.busy && row.is_least_open();
+      return of ? time_cell((*of).*which, with_intervals, is_least_open) : "-";
+    };
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    if (by_range) {
+      cells.emplace_back(word_cell(row.range));
+    }
+    cells.insert(
+        cells.end(),
+        {row.function + (row.is_grouped ? " +" : ""), size_cell(row), datatype_cell(row.datatype),
+         word_cell(row.algorithm), word_cell(row.protocol), count_cell(row), ranks_cell(row),
+         time(row.busy, &metrics::Spread::median) + (row.on_some_ranks > 0 ? "*" : ""),
+         time(row.busy, &metrics::Spread::p99), time(row.wall, &metrics::Spread::median),
+         wait_cell(row, with_intervals),
+         bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
+         bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
+         times_from_name(row.times_from)});
+  }
+  return table;
+}
+
+std::string summary_as_csv(const Summary& summary) {
+  Table table{"rows", "", {}, {}};
+  const auto add = [&](std::initializer_list<const char*> keys, int decimals = 0) {
+    for (const char* const key : keys) {
+      table.columns.push_back({key, "", Shown::kNot, "", decimals});
+    }
+  };
+  add({"communicator", "name", "nranks", "nranks_inferred", "function", "bytes", "datatype",
+       "algorithm", "protocol", "count", "partial", "ranks", "ranks_seen"});
+  add({"time_median_us", "time_p99_us"}, 3);
+  add({"algbw_gb_s", "busbw_gb_s"}, 6);
+  add({"times_from"});
+  add({"wall_median_us", "wait_median_us"}, 3);
+  add({"on_some_ranks", "excluded", "bytes_min", "bytes_max"});
+  add({"time_least_us", "time_most_us"}, 3);
+  add({"busbw_least_gb_s", "busbw_most_gb_s"}, 6);
+  const bool is_sampled = !summary.inputs.samplings.empty();
+  if (is_sampled) {
+    add({"count_scaled"});
+  }
+  if (summary.by_range) {
+    add({"range"});
+  }
+  for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
+    const match::Communicator& communicator = summary.communicators[i];
+    const std::string id = communicator.hash.empty() ? label_of(communicator)
+                           : communicator.instance > 0
+                               ? communicator.hash + '#' + std::to_string(communicator.instance + 1)
+                               : communicator.hash;
+    for (const metrics::Row& row : summary.rows[i].rows) {
+      const auto busy_us = [&](metrics::Figure metrics::Spread::*which) {
+        return row.busy ? cell_of(in_us(((*row.busy).*which).shown())) : Cell();
+      };
+      const bool is_closed = !row.is_least_open();
+      std::vector<Cell>& cells = table.rows.emplace_back();
+      cells = {id,
+               communicator.name,
+               cell_of(communicator.nranks),
+               communicator.nranks_inferred ? "true" : "false",
+               row.function,
+               cell_of(row.bytes),
+               row.datatype,
+               row.algorithm,
+               row.protocol,
+               row.count,
+               row.partial,
+               cell_of(row.ranks),
+               cell_of(row.ranks_seen),
+               busy_us(&metrics::Spread::median),
+               busy_us(&metrics::Spread::p99),
+               cell_of(shown_of(row.algbw_gb_s)),
+               cell_of(shown_of(row.busbw_gb_s)),
+               times_from_name(row.times_from),
+               row.wall ? cell_of(in_us(row.wall->median.best)) : Cell(),
+               cell_of(in_us(shown_wait_ns(row))),
+               row.on_some_ranks,
+               row.excluded,
+               cell_of(row.bytes_min),
+               cell_of(row.bytes_max),
+               row.busy && is_closed ? cell_of(in_us(row.busy->median.least)) : Cell(),
+               row.busy ? cell_of(in_us(row.busy->median.most)) : Cell(),
+               row.busbw_gb_s ? Cell(row.busbw_gb_s->least) : Cell(),
+               row.busbw_gb_s && is_closed && std::isfinite(row.busbw_gb_s->most)
+                   ? Cell(row.busbw_gb_s->most)
+                   : Cell()};
+      if (is_sampled) {
+        cells.emplace_back(row.count_scaled);
+      }
+      if (summary.by_range) {
+        cells.emplace_back(row.range);
+      }
+    }
+  }
+  return render_csv(table);
+}
+
+}  // namespace ringside::report
