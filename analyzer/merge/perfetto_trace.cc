@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "analyzer/load/dom_value.h"
 #include "analyzer/merge/line.h"
@@ -14,7 +15,6 @@ using namespace perfetto;
 
 namespace {
 
-constexpr std::size_t kMostInternedText_bytes = 64;
 // Its metadata lines are about no process, and are in the name of one.
 constexpr std::string_view kOfTheFile = "ringside_merged";
 
@@ -32,7 +32,7 @@ std::optional<std::uint64_t> time_of(const simdjson::dom::object& line, std::str
 }  // namespace
 
 PerfettoTrace::PerfettoTrace(const Plan& plan, std::function<void(std::string_view)> write)
-    : write_(std::move(write)) {
+    : packets_(std::move(write)) {
   for (const ProcessPlan& process : plan.processes) {
     for (const ArrowEnd& end : process.arrow_ends) {
       arrow_ends_.resize(std::max<std::size_t>(arrow_ends_.size(), end.arrow + 1));
@@ -40,12 +40,9 @@ PerfettoTrace::PerfettoTrace(const Plan& plan, std::function<void(std::string_vi
     }
   }
   arrows_bound_.resize(arrow_ends_.size());
-  Message first;
-  first.integer(packet_field::kFlags, kStateCleared).integer(packet_field::kFirst, 1);
-  packet(first);
   Message root;
   root.integer(track_field::kUuid, 0).integer(track_field::kProcessOrdering, 1);  // explicit
-  describe(root);
+  packets_.describe(root);
 }
 
 void PerfettoTrace::take(std::string_view lines) {
@@ -99,9 +96,10 @@ void PerfettoTrace::take_line(std::string_view json) {
     take_counter(line, at_ns);
   } else if (phase == "i") {
     const bool is_of_thread = load::text_at(line, "s") == "t";
-    put(at_ns, event_of(line, kInstant,
-                        is_of_thread ? thread_track(load::integer_at(line, "tid").value_or(0))
-                                     : process_track_));
+    packets_.put(at_ns, packets_.event_of(
+                            line, kInstant,
+                            is_of_thread ? thread_track(load::integer_at(line, "tid").value_or(0))
+                                         : process_track_));
   } else {
     take_async(line, phase, at_ns);
   }
@@ -133,12 +131,10 @@ void PerfettoTrace::take_slice(const Object& line, std::uint64_t begin_ns) {
   if (line["flow_out"].get_bool().get(leaves) == simdjson::SUCCESS && leaves) {
     slice.flow_out = hex_number(load::text_at(line, "bind_id")).value_or(0);
   }
-  const Message event = event_of(line, kSliceBegin, thread_track(slice.tid));
+  const Message event = packets_.event_of(line, kSliceBegin, thread_track(slice.tid));
   slice.event = std::string(event.text());
   // What it names for the first time is known from here on, and the slice is written later.
-  if (!new_interned_.empty()) {
-    packet({});
-  }
+  packets_.put_names();
   slices_.push_back(std::move(slice));
 }
 
@@ -156,19 +152,19 @@ void PerfettoTrace::take_counter(const Object& line, std::uint64_t at_ns) {
     name.append(" (").append(value.key).append(")");
     std::uint64_t& track = counter_tracks_[name];
     if (track == 0) {
-      track = ++tracks_;
+      track = packets_.new_track();
       Message made;
       made.integer(track_field::kUuid, track)
           .integer(track_field::kParent, process_track_)
           .bytes(track_field::kName, name)
           .message(track_field::kCounter, {});
-      describe(made);
+      packets_.describe(made);
     }
     Message event;
     event.integer(event_field::kType, kCounter)
         .integer(event_field::kTrack, track)
         .real(event_field::kDoubleCounter, number);
-    put(at_ns, event);
+    packets_.put(at_ns, event);
   }
 }
 
@@ -177,39 +173,12 @@ void PerfettoTrace::take_async(const Object& line, std::string_view phase, std::
   if (phase == "e") {
     Message event;
     event.integer(event_field::kType, kSliceEnd).integer(event_field::kTrack, track);
-    put(at_ns, event);
+    packets_.put(at_ns, event);
   } else if (phase == "b" || phase == "n") {
-    Message event = event_of(line, phase == "b" ? kSliceBegin : kInstant, track);
+    Message event = packets_.event_of(line, phase == "b" ? kSliceBegin : kInstant, track);
     add_flow(line, event);
-    put(at_ns, event);
+    packets_.put(at_ns, event);
   }
-}
-
-Message PerfettoTrace::event_of(const Object& line, std::uint64_t type, std::uint64_t track) {
-  Message event;
-  event.integer(event_field::kType, type).integer(event_field::kTrack, track);
-  const auto named = [&](InternTable& table, std::uint32_t in, std::uint32_t number,
-                         std::uint32_t text, std::string_view value) {
-    if (value.empty()) {
-      return;
-    }
-    if (const std::uint64_t found = interned(table, in, value); found != 0) {
-      event.integer(number, found);
-    } else {
-      event.bytes(text, value);
-    }
-  };
-  named(categories_, interned_field::kCategories, event_field::kCategory,
-        event_field::kCategoryText, load::text_at(line, "cat"));
-  named(names_, interned_field::kNames, event_field::kName, event_field::kNameText,
-        load::text_at(line, "name"));
-  Object arguments;
-  if (line["args"].get_object().get(arguments) == simdjson::SUCCESS) {
-    for (const auto argument : arguments) {
-      add_argument(event_field::kArgument, argument.key, argument.value, event);
-    }
-  }
-  return event;
 }
 
 void PerfettoTrace::add_flow(const Object& line, Message& event) {
@@ -238,64 +207,121 @@ void PerfettoTrace::add_flow(const Object& line, Message& event) {
   }
 }
 
-void PerfettoTrace::add_argument(std::uint32_t field, std::optional<std::string_view> key,
-                                 const Element& value, Message& event) {
-  Message annotation;
-  if (key) {
-    if (const std::uint64_t found = interned(keys_, interned_field::kKeys, *key); found != 0) {
-      annotation.integer(argument_field::kKey, found);
-    } else {
-      annotation.bytes(argument_field::kKeyText, *key);
-    }
-  }
-  add_value(value, annotation);
-  event.message(field, annotation);
+void PerfettoTrace::begin_process(std::int64_t pid) {
+  pid_ = pid;
+  process_track_ = packets_.new_track();
 }
 
-void PerfettoTrace::add_value(const Element& value, Message& annotation) {
-  using simdjson::dom::element_type;
-  switch (value.type()) {
-    case element_type::STRING: {
-      const std::string_view text = value.get_string().value_unsafe();
-      const std::uint64_t found = text.size() <= kMostInternedText_bytes
-                                      ? interned(texts_, interned_field::kTexts, text)
-                                      : 0;
-      if (found != 0) {
-        annotation.integer(argument_field::kInternedText, found);
-      } else {
-        annotation.bytes(argument_field::kText, text);
-      }
-      break;
+std::uint64_t PerfettoTrace::thread_track(std::int64_t tid) {
+  std::uint64_t& track = threads_[tid].first;
+  if (track == 0) {
+    track = packets_.new_track();
+  }
+  return track;
+}
+
+std::uint64_t PerfettoTrace::async_track(const Object& line, std::string_view name) {
+  std::string_view local;
+  std::string_view category;
+  if (line["id2"]["local"].get_string().get(local) != simdjson::SUCCESS ||
+      line["cat"].get_string().get(category) != simdjson::SUCCESS) {
+    return process_track_;
+  }
+  std::uint64_t& track = async_tracks_[std::string(category).append(1, '\n').append(local)];
+  if (track == 0) {
+    track = packets_.new_track();
+    Message made;
+    made.integer(track_field::kUuid, track)
+        .integer(track_field::kParent, process_track_)
+        .bytes(track_field::kName, name);
+    packets_.describe(made);
+  }
+  return track;
+}
+
+void PerfettoTrace::end_process() {
+  if (process_track_ == 0) {
+    return;
+  }
+  const auto pid = static_cast<std::uint64_t>(pid_);
+  Message process;
+  process.integer(process_field::kPid, pid).bytes(process_field::kName, process_name_);
+  Message made;
+  made.integer(track_field::kUuid, process_track_)
+      .integer(track_field::kOrder, static_cast<std::uint64_t>(sort_index_))
+      .message(track_field::kProcess, process);
+  packets_.describe(made);
+  for (const auto& [tid, track] : threads_) {
+    Message thread;
+    thread.integer(thread_field::kPid, pid)
+        .integer(thread_field::kTid, static_cast<std::uint64_t>(tid))
+        .bytes(thread_field::kName, track.second);
+    made.clear();
+    made.integer(track_field::kUuid, track.first)
+        .integer(track_field::kParent, process_track_)
+        .message(track_field::kThread, thread);
+    packets_.describe(made);
+  }
+  write_slices();
+  threads_.clear();
+  async_tracks_.clear();
+  counter_tracks_.clear();
+  flow_ends_.clear();
+  process_name_.clear();
+  process_track_ = 0;
+}
+
+// An end closes the slice of its track that began last: what began earlier, or ends later, goes
+// first.
+void PerfettoTrace::write_slices() {
+  std::stable_sort(slices_.begin(), slices_.end(), [](const Slice& a, const Slice& b) {
+    return std::tuple(a.tid, a.begin_ns, b.end_ns) < std::tuple(b.tid, b.begin_ns, a.end_ns);
+  });
+  std::vector<const Slice*> open;
+  const auto end_until = [&](std::int64_t tid, std::uint64_t time_ns) {
+    while (!open.empty() && (open.back()->tid != tid || open.back()->end_ns <= time_ns)) {
+      Message event;
+      event.integer(event_field::kType, kSliceEnd)
+          .integer(event_field::kTrack, threads_[open.back()->tid].first);
+      packets_.put(open.back()->end_ns, event);
+      open.pop_back();
     }
-    case element_type::INT64:
-      annotation.integer(argument_field::kSigned,
-                         static_cast<std::uint64_t>(value.get_int64().value_unsafe()));
-      break;
-    case element_type::UINT64:
-      annotation.integer(argument_field::kUnsigned, value.get_uint64().value_unsafe());
-      break;
-    case element_type::DOUBLE:
-      annotation.real(argument_field::kDouble, value.get_double().value_unsafe());
-      break;
-    case element_type::BOOL:
-      annotation.integer(argument_field::kBool, value.get_bool().value_unsafe() ? 1 : 0);
-      break;
-    case element_type::OBJECT: {
-      const Object members = value.get_object().value_unsafe();
-      for (const auto member : members) {
-        add_argument(argument_field::kEntry, member.key, member.value, annotation);
+  };
+  for (const Slice& slice : slices_) {
+    end_until(slice.tid, slice.begin_ns);
+    Message event;
+    event.raw(slice.event);
+    if (slice.flow_out != 0) {
+      const auto ends = flow_ends_.find(slice.flow_out);
+      for (std::uint32_t end = 0; ends != flow_ends_.end() && end < ends->second; ++end) {
+        event.fixed64(event_field::kFlow, flow_id(slice.flow_out, end));
       }
-      break;
     }
-    case element_type::ARRAY: {
-      const simdjson::dom::array items = value.get_array().value_unsafe();
-      for (const Element item : items) {
-        add_argument(argument_field::kItem, std::nullopt, item, annotation);
+    packets_.put(slice.begin_ns, event);
+    open.push_back(&slice);
+  }
+  end_until(0, UINT64_MAX);
+  slices_.clear();
+}
+
+void PerfettoTrace::finish() {
+  end_process();
+  const std::uint64_t track = packets_.new_track();
+  Message made;
+  made.integer(track_field::kUuid, track).bytes(track_field::kName, "Ringside");
+  packets_.describe(made);
+  for (const auto& [name, arguments] : notes_) {
+    Message event;
+    event.integer(event_field::kType, kInstant)
+        .integer(event_field::kTrack, track)
+        .bytes(event_field::kNameText, name);
+    Object parsed;
+    if (parser_.parse(arguments).get_object().get(parsed) == simdjson::SUCCESS) {
+      for (const auto argument : parsed) {
+        packets_.add_argument(event_field::kArgument, argument.key, argument.value, event);
       }
-      break;
     }
-    case element_type::NULL_VALUE:
-      break;
+    packets_.put(first_ns_ == UINT64_MAX ? 0 : first_ns_, event);
   }
 }
 

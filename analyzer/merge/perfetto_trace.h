@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <simdjson.h>
 #include <string>
 #include <string_view>
@@ -27,9 +26,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/merge/intern_table.h"
+#include "analyzer/merge/perfetto_packets.h"
 #include "analyzer/merge/plan.h"
-#include "analyzer/merge/protobuf.h"
 
 namespace ringside::merge {
 
@@ -50,7 +48,6 @@ class PerfettoTrace {
     std::string event;           // a TrackEvent without flows
   };
   using Object = simdjson::dom::object;
-  using Element = simdjson::dom::element;
 
   void take_line(std::string_view json);
   void take_metadata(const Object& line, std::string_view name);
@@ -61,28 +58,16 @@ class PerfettoTrace {
   void end_process();
   void write_slices();
 
-  Message event_of(const Object& line, std::uint64_t type, std::uint64_t track);
   void add_flow(const Object& line, Message& event);
-  void add_argument(std::uint32_t field, std::optional<std::string_view> key, const Element& value,
-                    Message& event);
-  void add_value(const Element& value, Message& annotation);
-  std::uint64_t interned(InternTable& table, std::uint32_t field, std::string_view text);
-
   std::uint64_t thread_track(std::int64_t tid);
   std::uint64_t async_track(const Object& line, std::string_view name);
-  void describe(const Message& track);
-  void put(std::uint64_t at_ns, const Message& event);
-  void packet(const Message& message);
 
-  const std::function<void(std::string_view)> write_;
+  PerfettoPackets packets_;
   std::vector<std::uint32_t> arrow_ends_;    // in the plan, by arrow
   std::vector<std::uint32_t> arrows_bound_;  // ends met, by arrow
   simdjson::dom::parser parser_;
   std::string line_;
-  InternTable categories_, names_, keys_, texts_;
-  Message new_interned_;  // of the packet to come
   std::uint64_t first_ns_ = UINT64_MAX;
-  std::uint64_t tracks_ = 0;
   std::vector<std::pair<std::string, std::string>> notes_;  // name, JSON of its arguments
 
   // Of one process.

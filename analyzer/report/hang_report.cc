@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyzer/report/align_report.h"
-#include "analyzer/report/hang_text.h"
+#include "analyzer/report/hang_sentences.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -33,7 +33,8 @@ class HangReport {
         hang_(hang),
         top_(top),
         transfers_(find_open_transfers(traces, hang)),
-        text_(traces, alignment, hang, transfers_) {}
+        text_(traces, hang),
+        sentences_(traces, alignment, hang, transfers_) {}
 
   Document make() {
     document_.command = "hang";
@@ -117,7 +118,7 @@ class HangReport {
                      [&](auto a, auto b) { return weight(a) < weight(b); });
     std::size_t left_out = 0;
     for (const std::uint32_t i : order) {
-      std::string sentence = text_.sentence(i);
+      std::string sentence = sentences_.sentence(i);
       if (hang_.operations[i].is_doubtful) {
         sentence += " All these ranks have lost records, so it may have finished.";
       }
@@ -134,7 +135,7 @@ class HangReport {
       sentences.push_back(counted(left_out, "more operation") + " of the table below " +
                           (left_out == 1 ? "is" : "are") + " stuck too.");
     }
-    if (const std::string first = text_.first_stopped(); !first.empty()) {
+    if (const std::string first = sentences_.first_stopped(); !first.empty()) {
       sentences.push_back(first);
     }
   }
@@ -350,6 +351,7 @@ class HangReport {
   const std::size_t top_;
   const std::vector<metrics::OpenTransfers> transfers_;
   const HangText text_;
+  const HangSentences sentences_;
   Document document_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-//
-// The sentences of `ringside hang`.
+#include "analyzer/report/hang_sentences.h"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -9,10 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "analyzer/align/alignment.h"
 #include "analyzer/match/describe.h"
 #include "analyzer/report/document.h"
-#include "analyzer/report/hang_text.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -31,22 +29,15 @@ std::string capitalised(std::string text) {
 
 }  // namespace
 
-std::string HangText::waited(std::uint32_t operation) const {
-  const StuckOperation& stuck = hang_.operations[operation];
-  return counted(stuck.waiting.size(), "rank") + ' ' +
-         (stuck.waiting.size() == 1 ? "has" : "have") + " waited for " +
-         human_duration(stuck.waited_ns);
-}
-
 // Whether one moment was before the other, whatever the clocks leave open.
-bool HangText::is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
-                                std::int64_t other_ns) const {
+bool HangSentences::is_surely_before(std::uint32_t file, std::int64_t time_ns,
+                                     std::uint32_t other_file, std::int64_t other_ns) const {
   const auto uncertainty_ns = alignment_.uncertainty_ns(file, other_file, time_ns);
   return metrics::elapsed_ns(time_ns, other_ns) > uncertainty_ns.value_or(align::kUnboundClocks_ns);
 }
 
 // What became of a rank that has not joined: its last sign of life.
-std::string HangText::fate(std::uint32_t position, const StuckOperation& of) const {
+std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of) const {
   const metrics::Position& at = hang_.positions[position];
   const model::TraceFile& file = traces_.files[at.file];
   const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
@@ -54,7 +45,7 @@ std::string HangText::fate(std::uint32_t position, const StuckOperation& of) con
   std::string text;
   if (at.last_finished) {
     const model::Operation& last = file.operations[*at.last_finished];
-    text += rank + " finished " + name_of(last) + " there last, at " +
+    text += rank + " finished " + text_.name_of(last) + " there last, at " +
             time_of_day(alignment_.to_common_ns(at.file, last.end_ns.value_or(0))) + " UTC.";
   } else {
     text += rank + " has finished nothing there.";
@@ -71,7 +62,7 @@ std::string HangText::fate(std::uint32_t position, const StuckOperation& of) con
 }
 
 // A rank whose process was killed may have joined before: then only its trace tells.
-std::string HangText::first_ended(std::uint32_t operation) const {
+std::string HangSentences::first_ended(std::uint32_t operation) const {
   const auto communicator =
       hang_.matches.operations[hang_.operations[operation].matched].communicator;
   std::optional<std::uint32_t> first;
@@ -102,13 +93,13 @@ std::string HangText::first_ended(std::uint32_t operation) const {
       !is_surely_before(hang_.positions[*first].file, first_ns, other_file, others_ns)) {
     return {};
   }
-  return " The trace of rank " + place(*first) + " was recovered, and ends before the others, at " +
-         time_of_day(first_ns) + " UTC.";
+  return " The trace of rank " + text_.place(*first) +
+         " was recovered, and ends before the others, at " + time_of_day(first_ns) + " UTC.";
 }
 
 // A process that was stopped may have joined before, too. That its drain thread says nothing tells:
 // while it runs, it does so about once a second (RINGSIDE_DRAIN_MS is a second at most).
-std::string HangText::silent(std::uint32_t operation) const {
+std::string HangSentences::silent(std::uint32_t operation) const {
   constexpr std::int64_t kTooLong_ns = 2'000'000'000;
   const auto communicator =
       hang_.matches.operations[hang_.operations[operation].matched].communicator;
@@ -118,7 +109,7 @@ std::string HangText::silent(std::uint32_t operation) const {
     const metrics::Position& at = hang_.positions[i];
     const std::int64_t silent_ns = traces_.files[at.file].silent_ns.value_or(0);
     if (at.communicator == communicator && silent_ns >= kTooLong_ns) {
-      places.push_back(place(i));
+      places.push_back(text_.place(i));
       longest_ns = std::max(longest_ns, silent_ns);
     }
   }
@@ -134,10 +125,10 @@ std::string HangText::silent(std::uint32_t operation) const {
 
 // What the ranks called in the place of this operation. Some of these calls may not be stuck, since
 // NCCL shows no more of them than the call.
-std::string HangText::other_functions(std::uint32_t operation) const {
+std::string HangSentences::other_functions(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto communicator = hang_.matches.operations[stuck.matched].communicator;
-  std::string text = "The ranks of communicator " + label(communicator) +
+  std::string text = "The ranks of communicator " + text_.label(communicator) +
                      " do not call the same, and wait for each other: in the same place, ";
   bool is_first = true;
   for (const match::Side& side :
@@ -145,10 +136,10 @@ std::string HangText::other_functions(std::uint32_t operation) const {
     text += (is_first ? "" : ", ") + match::rank_list(side.ranks) + " called " + side.did;
     is_first = false;
   }
-  return text + "; " + waited(operation) + " in " + short_name_of(operation) + '.';
+  return text + "; " + text_.waited(operation) + " in " + text_.short_name_of(operation) + '.';
 }
 
-std::string HangText::difference(std::uint32_t operation) const {
+std::string HangSentences::difference(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto& matched = hang_.matches.operations[stuck.matched];
   std::map<std::string, std::vector<std::uint32_t>> said;
@@ -167,12 +158,12 @@ std::string HangText::difference(std::uint32_t operation) const {
   for (const auto& [what, ranks] : said) {
     text += (text.empty() ? "" : ", ") + what + " on " + rank_ranges(ranks);
   }
-  return "The ranks disagree in the " + stuck.differs + " of " + name_of(operation) + ": " + text +
-         "; " + waited(operation) + '.';
+  return "The ranks disagree in the " + stuck.differs + " of " + text_.name_of(operation) + ": " +
+         text + "; " + text_.waited(operation) + '.';
 }
 
 // The transfers that tell most: what is in the network, before what waits for a peer's credit.
-std::string HangText::evidence(std::uint32_t operation) const {
+std::string HangSentences::evidence(std::uint32_t operation) const {
   const auto& waiting = hang_.operations[operation].waiting;
   std::map<std::uint32_t, std::set<WaitsFor>> of_rank;
   bool any = false;
@@ -194,7 +185,7 @@ std::string HangText::evidence(std::uint32_t operation) const {
     return " Nothing of the network is seen in flight.";
   }
   if (best != nullptr) {
-    return " Rank " + place(best->position) +
+    return " Rank " + text_.place(best->position) +
            (best->waits_for == WaitsFor::kNetwork ? " has sent data that the network has not "
                                                     "delivered to rank "
                                                   : " waits for the credit of rank ") +
@@ -203,7 +194,7 @@ std::string HangText::evidence(std::uint32_t operation) const {
   }
   for (const auto& [position, waits_for] : of_rank) {
     if (waits_for == std::set<WaitsFor>{WaitsFor::kGpu} && of_rank.size() > 1) {
-      return " Rank " + place(position) + " waits for its GPU alone, not for data.";
+      return " Rank " + text_.place(position) + " waits for its GPU alone, not for data.";
     }
   }
   const bool is_told = std::any_of(of_rank.begin(), of_rank.end(), [](const auto& entry) {
@@ -214,14 +205,14 @@ std::string HangText::evidence(std::uint32_t operation) const {
                    "it).";
 }
 
-std::string HangText::sentence(std::uint32_t operation) const {
+std::string HangSentences::sentence(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
-  const std::string name = name_of(operation);
-  const std::string unknown = unknown_ranks(operation);
+  const std::string name = text_.name_of(operation);
+  const std::string unknown = text_.unknown_ranks(operation);
   const std::string nothing_known = unknown.empty() ? "" : " Not known: " + unknown + '.';
-  switch (cause_of(operation)) {
+  switch (text_.cause_of(operation)) {
     case Cause::kMismatch:
-      return stuck.differs.empty() || (stuck.differs == "function" && is_in_cycle(operation))
+      return stuck.differs.empty() || (stuck.differs == "function" && text_.is_in_cycle(operation))
                  ? cycle_sentence()
              : stuck.differs == "function" ? other_functions(operation)
                                            : difference(operation);
@@ -230,19 +221,19 @@ std::string HangText::sentence(std::uint32_t operation) const {
     case Cause::kNotJoined: {
       const auto one = std::find_if(stuck.blockers.begin(), stuck.blockers.end(),
                                     [](auto& b) { return b.why == Blocker::Why::kNotJoined; });
-      return blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name + "; " +
-             waited(operation) + '.' + fate(one->position, stuck) + silent(operation) +
+      return text_.blockers_text(operation, Blocker::Why::kNotJoined) + " not joined " + name +
+             "; " + text_.waited(operation) + '.' + fate(one->position, stuck) + silent(operation) +
              nothing_known;
     }
     case Cause::kNotBegun:
-      return blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +
-             ", but the kernel has not begun there; " + waited(operation) + '.' +
+      return text_.blockers_text(operation, Blocker::Why::kNotBegun) + " called " + name +
+             ", but the kernel has not begun there; " + text_.waited(operation) + '.' +
              silent(operation) + nothing_known;
     case Cause::kWaits:
       for (const Blocker& blocker : stuck.blockers) {
         if (blocker.stuck_in) {
-          return capitalised(name) + " waits for rank " + place(blocker.position) +
-                 ", which is stuck in " + name_of(*blocker.stuck_in) + '.';
+          return capitalised(name) + " waits for rank " + text_.place(blocker.position) +
+                 ", which is stuck in " + text_.name_of(*blocker.stuck_in) + '.';
         }
       }
       return {};
@@ -253,26 +244,26 @@ std::string HangText::sentence(std::uint32_t operation) const {
     case Cause::kAllJoined:
       break;
   }
-  return "All ranks have joined " + name + "; " + waited(operation) + '.' + evidence(operation) +
-         first_ended(operation) + silent(operation);
+  return "All ranks have joined " + name + "; " + text_.waited(operation) + '.' +
+         evidence(operation) + first_ended(operation) + silent(operation);
 }
 
-std::string HangText::disagreement() const {
+std::string HangSentences::disagreement() const {
   const auto& first = hang_.matches.operations[hang_.operations[hang_.cycle.front()].matched];
-  std::string text = "The ranks of communicator " + label(first.communicator) +
+  std::string text = "The ranks of communicator " + text_.label(first.communicator) +
                      " do not call the same, and wait for each other: ";
   for (std::size_t i = 0; i < hang_.cycle.size(); ++i) {
     const std::uint32_t operation = hang_.cycle[i];
     const bool is_one = hang_.operations[operation].waiting.size() == 1;
     text += (i == 0 ? "" : "; ") + std::string(is_one ? "rank " : "ranks ") +
-            waiting_ranks(operation) + (is_one ? " is" : " are") + " stuck in " +
-            short_name_of(operation);
+            text_.waiting_ranks(operation) + (is_one ? " is" : " are") + " stuck in " +
+            text_.short_name_of(operation);
   }
-  return text + "; " + waited(hang_.cycle.front()) + '.';
+  return text + "; " + text_.waited(hang_.cycle.front()) + '.';
 }
 
-std::string HangText::cycle_sentence() const {
-  if (is_cycle_of_one_communicator()) {
+std::string HangSentences::cycle_sentence() const {
+  if (text_.is_cycle_of_one_communicator()) {
     return disagreement();
   }
   const auto& cycle = hang_.cycle;
@@ -285,15 +276,15 @@ std::string HangText::cycle_sentence() const {
                                     [&](const Blocker& b) { return b.stuck_in == next; });
     is_sure = is_sure && found->why != Blocker::Why::kNotBegun;
     text += (i == 0 ? "" : ", which waits for ") +
-            (i == 0 ? name_of(cycle[i]) + " waits for rank " : std::string("rank ")) +
-            place(found->position) + ", stuck in " + name_of(next);
+            (i == 0 ? text_.name_of(cycle[i]) + " waits for rank " : std::string("rank ")) +
+            text_.place(found->position) + ", stuck in " + text_.name_of(next);
   }
   // Where a kernel was not seen to begin, its GPU may be busy with the other one.
   return (is_sure ? "Deadlock: " : "Deadlock, as far as can be seen: ") + text +
          ". The ranks have entered these in different orders.";
 }
 
-std::string HangText::first_stopped() const {
+std::string HangSentences::first_stopped() const {
   std::map<std::uint32_t, std::uint32_t> first;  // by communicator: its first stuck operation
   for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
     first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
@@ -310,7 +301,7 @@ std::string HangText::first_stopped() const {
   const StuckOperation& one = hang_.operations[order[0]];
   const StuckOperation& other = hang_.operations[order[1]];
   const auto name = [&](const StuckOperation& of) {
-    return label(hang_.matches.operations[of.matched].communicator);
+    return text_.label(hang_.matches.operations[of.matched].communicator);
   };
   const auto uncertainty_ns =
       alignment_.uncertainty_ns(one.since_file, other.since_file, one.since_ns);

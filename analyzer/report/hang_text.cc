@@ -5,6 +5,8 @@
 #include <array>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
@@ -165,6 +167,13 @@ std::string HangText::unknown_ranks(std::uint32_t operation) const {
     }
   }
   return text;
+}
+
+std::string HangText::waited(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  return counted(stuck.waiting.size(), "rank") + ' ' +
+         (stuck.waiting.size() == 1 ? "has" : "have") + " waited for " +
+         human_duration(stuck.waited_ns);
 }
 
 std::string HangText::blockers_text(std::uint32_t operation, Blocker::Why why) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The words of `ringside hang`.
+// The words of `ringside hang`, of which its sentences and tables are made.
 #ifndef RINGSIDE_ANALYZER_REPORT_HANG_TEXT_H
 #define RINGSIDE_ANALYZER_REPORT_HANG_TEXT_H
 
@@ -22,11 +22,10 @@ enum class Cause : std::uint8_t {
   kAllJoined,  // all are in it
 };
 
+/// Names, lists of ranks, and the cause of each stuck operation.
 class HangText {
  public:
-  HangText(const model::Traces& traces, const align::Alignment& alignment,
-           const metrics::Hang& hang, const std::vector<metrics::OpenTransfers>& transfers)
-      : traces_(traces), alignment_(alignment), hang_(hang), transfers_(transfers) {}
+  HangText(const model::Traces& traces, const metrics::Hang& hang) : traces_(traces), hang_(hang) {}
 
   Cause cause_of(std::uint32_t operation) const;
   /// "AllReduce seq 7 of communicator world".
@@ -35,38 +34,24 @@ class HangText {
   std::string short_name_of(std::uint32_t operation) const;
   /// The same of one rank's record, without the communicator.
   std::string name_of(const model::Operation& operation) const;
-  /// What to say of one operation, by its cause; a complete sentence or more.
-  std::string sentence(std::uint32_t operation) const;
-  /// The ring of Hang::cycle.
-  std::string cycle_sentence() const;
-  /// Which communicator stopped first; empty if only one has stopped.
-  std::string first_stopped() const;
   std::string waiting_ranks(std::uint32_t operation) const;
   std::string not_joined_ranks(std::uint32_t operation) const;
   /// Ranks of which nothing can be said, with the reasons; empty if there are none.
   std::string unknown_ranks(std::uint32_t operation) const;
   std::string label(std::uint32_t communicator) const;
 
- private:
+  /// "5 (host a, pid 17)".
   std::string place(std::uint32_t position) const;
+  /// "Ranks 1 (host a, pid 17), 2 (host a, pid 18) have": those that block it so.
   std::string blockers_text(std::uint32_t operation, metrics::Blocker::Why why) const;
-  std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
-  std::string first_ended(std::uint32_t operation) const;
-  std::string silent(std::uint32_t operation) const;
-  bool is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
-                        std::int64_t other_ns) const;
-  std::string other_functions(std::uint32_t operation) const;
-  std::string difference(std::uint32_t operation) const;
-  std::string disagreement() const;
-  std::string evidence(std::uint32_t operation) const;
+  /// "3 ranks have waited for 1.20 s".
   std::string waited(std::uint32_t operation) const;
   bool is_in_cycle(std::uint32_t operation) const;
   bool is_cycle_of_one_communicator() const;
 
+ private:
   const model::Traces& traces_;
-  const align::Alignment& alignment_;
   const metrics::Hang& hang_;
-  const std::vector<metrics::OpenTransfers>& transfers_;
 };
 
 /// "rank 5", "ranks 0-3, 7".

@@ -76,9 +76,8 @@ LONG_LINES = 400
 MAX_LINES = 600
 MAY_BE_LONGER = []
 
-# Classes whose methods are still defined in several source files. The list may only get shorter.
-STILL_CUT = {"plugin": [], "launch": [], "live": [],
-             "analyzer": ["HangText", "PerfettoTrace"]}
+# Where a class has its methods in one source file.
+CLASSES_IN = ["plugin", "launch", "live", "analyzer"]
 METHOD = re.compile(r"^(?! )[A-Za-z_:<>*& ]*?\b([A-Z][A-Za-z]+)::~?[A-Za-z_]+\(", re.MULTILINE)
 
 TOPS = ("include", "plugin", "analyzer", "launch", "live", "test", "examples", "cmake", "scripts")
@@ -156,19 +155,15 @@ def sources(root):
 
 
 def troubles_with_classes(root, paths):
-    for part, still_cut in STILL_CUT.items():
+    for part in CLASSES_IN:
         files_of = {}
         for path in paths:
             if is_in(path, part) and path.endswith(".cc"):
                 for name in METHOD.findall((root / path).read_text(encoding="utf-8")):
                     files_of.setdefault(name, set()).add(path)
-        cut = {name: files for name, files in files_of.items() if len(files) > 1}
-        for name, files in sorted(cut.items()):
-            if name not in still_cut:
+        for name, files in sorted(files_of.items()):
+            if len(files) > 1:
                 yield f"{part}: the methods of {name} are cut over {', '.join(sorted(files))}"
-        for name in still_cut:
-            if name not in cut:
-                yield f"{part}: {name} is no longer cut over files: take it off STILL_CUT"
 
 
 def main():
