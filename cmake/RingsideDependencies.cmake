@@ -16,14 +16,19 @@ find_package(benchmark QUIET)
 find_path(RINGSIDE_MICROHTTPD_INCLUDE microhttpd.h)
 mark_as_advanced(RINGSIDE_MICROHTTPD_INCLUDE)
 
-# Charts of the report's page, inlined with their licence.
+# Charts of the report's page, inlined with their licence. The page is written for this version, and
+# tested with it, whatever version the distribution has: -DRINGSIDE_D3=FILE names one of another place.
+set(RINGSIDE_D3_VERSION 5.16.0)
 find_file(RINGSIDE_D3 d3.min.js PATHS /usr/share PATH_SUFFIXES nodejs/d3/dist javascript/d3)
 find_file(RINGSIDE_D3_LICENCE copyright PATHS /usr/share/doc PATH_SUFFIXES node-d3)
 mark_as_advanced(RINGSIDE_D3 RINGSIDE_D3_LICENCE)
+set(RINGSIDE_HAVE_D3 OFF)
 if(RINGSIDE_D3 AND RINGSIDE_D3_LICENCE)
-  set(RINGSIDE_HAVE_D3 ON)
-else()
-  set(RINGSIDE_HAVE_D3 OFF)
+  file(STRINGS "${RINGSIDE_D3}" head LIMIT_INPUT 64 LIMIT_COUNT 1)
+  string(FIND "${head}" "https://d3js.org v${RINGSIDE_D3_VERSION} " place)
+  if(NOT place EQUAL -1)
+    set(RINGSIDE_HAVE_D3 ON)
+  endif()
 endif()
 
 # The toolkit's headers are enough for NVTX; the GPU example needs nvcc and NCCL too.
@@ -74,9 +79,10 @@ function(ringside_print_summary)
     message(STATUS "  metrics by HTTP     : missing (libmicrohttpd-dev); no `ringside exporter`")
   endif()
   if(RINGSIDE_HAVE_D3)
-    message(STATUS "  D3                  : ${RINGSIDE_D3}")
+    message(STATUS "  D3                  : ${RINGSIDE_D3_VERSION}, ${RINGSIDE_D3}")
   else()
-    message(STATUS "  D3                  : missing (node-d3); no `ringside report`")
+    message(STATUS "  D3                  : ${RINGSIDE_D3_VERSION} is missing (node-d3 of Debian 12, or "
+                   "-DRINGSIDE_D3=FILE); no `ringside report`")
   endif()
   if(RINGSIDE_NVTX_INCLUDE)
     message(STATUS "  NVTX3 headers       : ${RINGSIDE_NVTX_INCLUDE}")

@@ -188,6 +188,16 @@ def check_hostile(page):
     assert "<b>node</b>" in page.text("h1")
 
 
+def check_guard(page):
+    """The data of one section are spoilt: it says so, the others are drawn."""
+    failed = page.run("return [...document.querySelectorAll('.failed')].map((p) => [p.parentNode.id, p.textContent])")
+    assert [place for place, _ in failed] == ["late"], failed
+    assert all(text.startswith("This part of the page could not be drawn: ") for _, text in failed), failed
+    for section in ("time", "bandwidth", "network"):
+        assert page.count(f"#{section} svg.chart .mark") > 0, section
+    assert page.count("#completeness table") == 2 and page.text("#made").startswith("Made by ringside")
+
+
 def check_quiet(driver, path):
     """No error, no dialog, and of all that was loaded only the page itself."""
     assert driver.get_log("browser") == []
@@ -221,6 +231,13 @@ def main():
                 check(page)
             check_download(page, directory)
             check_quiet(driver, late)
+            spoilt = directory / "spoilt.html"
+            text = late.read_text(encoding="utf-8")
+            assert text.count('"late_maps": ') == 1
+            spoilt.write_text(text.replace('"late_maps": ', '"no_maps": '), encoding="utf-8")
+            check_guard(Page(driver, spoilt))
+            for log in ("browser", "performance"):
+                driver.get_log(log)  # they tell of it
             for path, text in report_inputs.hostile(operations=30).items():
                 (directory / "traces").mkdir(exist_ok=True)
                 (directory / path).write_text(text, encoding="utf-8")

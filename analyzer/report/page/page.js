@@ -15,9 +15,7 @@ const kTitles = {
   glossary: 'What the figures mean'
 };
 
-function sectionOf(id) {
-  return document.getElementById(id);
-}
+function sectionOf(id) { return document.getElementById(id); }
 
 function addLead(place, texts) {
   for (const text of texts) place.append(element('p', {class: 'lead'}, prose(text)));
@@ -247,33 +245,56 @@ function addTheme() {
   });
 }
 
+const documentOf = (id, tables, otherwise) => (place, data) =>
+    addDocument(place, data, id, tables, otherwise);
+
+const kSections = [
+  ['sections', (place, data) => orderSections(data)], ['health', (place, data) => addHealth(data)],
+  ['late', addLate], ['time', addTime], ['bandwidth', addBandwidth], ['network', addNetwork],
+  [
+    'iterations',
+    documentOf(
+        'iterations', ['iterations_distribution', 'iterations_iterations', 'iterations_period'],
+        'No iterations were looked for: there are no operations.')
+  ],
+  [
+    'stuck',
+    documentOf(
+        'stuck', ['hang_stuck', 'hang_waits', 'hang_network', 'hang_ranks'],
+        'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
+            'tell what a job is stuck in.')
+  ],
+  [
+    'mismatches',
+    documentOf('mismatches', ['match_sides', 'match_verdicts'], 'All operations match.')
+  ],
+  [
+    'communicators',
+    documentOf('communicators', ['communicators_communicators'], 'There is no communicator.')
+  ],
+  ['completeness', documentOf('completeness', ['clocks', 'traces'], '')]
+];
+
+// One that fails says so in its place, and leaves the others as they are.
+function addSection(id, add, data) {
+  const place = sectionOf(id);
+  try {
+    add(place, data);
+  } catch (error) {
+    console.error(error);
+    place.append(element(
+        'p', {class: 'failed', role: 'alert'},
+        `This part of the page could not be drawn: ${error.message}`));
+  }
+}
+
 function main() {
   const data = JSON.parse(sectionOf('data').textContent);
   sectionOf('job').textContent = data.jobs.filter((job) => job).join(', ');
   document.title = `${data.jobs.filter((job) => job).join(', ') || 'Ringside'} – report`;
   sectionOf('made').textContent = `Made by ${data.tool.name} ${data.tool.version}.`;
   addTheme();
-  orderSections(data);
-  addHealth(data);
-  addLate(sectionOf('late'), data);
-  addTime(sectionOf('time'), data);
-  addBandwidth(sectionOf('bandwidth'), data);
-  addNetwork(sectionOf('network'), data);
-  addDocument(
-      sectionOf('iterations'), data, 'iterations',
-      ['iterations_distribution', 'iterations_iterations', 'iterations_period'],
-      'No iterations were looked for: there are no operations.');
-  addDocument(
-      sectionOf('stuck'), data, 'stuck', ['hang_stuck', 'hang_waits', 'hang_network', 'hang_ranks'],
-      'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
-          'tell what a job is stuck in.');
-  addDocument(
-      sectionOf('mismatches'), data, 'mismatches', ['match_sides', 'match_verdicts'],
-      'All operations match.');
-  addDocument(
-      sectionOf('communicators'), data, 'communicators', ['communicators_communicators'],
-      'There is no communicator.');
-  addDocument(sectionOf('completeness'), data, 'completeness', ['clocks', 'traces'], '');
+  for (const [id, add] of kSections) addSection(id, add, data);
 }
 
 main();
