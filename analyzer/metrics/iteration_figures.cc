@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <tuple>
+#include <utility>
 
+#include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/model/saturating.h"
 
@@ -17,34 +18,6 @@ struct Charge {
   std::int64_t waited_ns = 0;
   std::int64_t delay_ns = 0;
 };
-
-// An execution, on the rank's own time line.
-struct Interval {
-  std::uint32_t rank = 0;
-  std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-};
-
-std::optional<std::int64_t> busy_of(std::vector<Interval>& intervals) {
-  std::sort(intervals.begin(), intervals.end(), [](const Interval& a, const Interval& b) {
-    return std::tie(a.rank, a.start_ns, a.end_ns) < std::tie(b.rank, b.start_ns, b.end_ns);
-  });
-  std::vector<std::int64_t> busy_ns;
-  for (auto at = intervals.begin(); at != intervals.end();) {
-    const std::uint32_t rank = at->rank;
-    std::int64_t covered_ns = at->start_ns;  // all before is counted
-    std::int64_t sum_ns = 0;
-    for (; at != intervals.end() && at->rank == rank; ++at) {
-      const std::int64_t from_ns = std::max(at->start_ns, covered_ns);
-      if (at->end_ns > from_ns) {
-        sum_ns = add_saturating(sum_ns, subtract_saturating(at->end_ns, from_ns));
-        covered_ns = at->end_ns;
-      }
-    }
-    busy_ns.push_back(sum_ns);
-  }
-  return median_over_ranks(busy_ns);
-}
 
 class Measurer {
  public:
@@ -60,15 +33,19 @@ class Measurer {
     for (const match::Part& part : match::parts_of(matches_, operation)) {
       const model::Operation& one = match::operation_of(traces_, part);
       if (facts::ran_to_its_end(one)) {
-        intervals_.push_back(
-            {who_.of(operation.communicator, part.member), *one.start_ns, *one.end_ns});
+        intervals_[who_.of(operation.communicator, part.member)].emplace_back(*one.start_ns,
+                                                                              *one.end_ns);
       }
     }
     charge(index, operation);
   }
 
   void finish() {
-    iteration_.busy_ns = busy_of(intervals_);
+    std::vector<std::int64_t> busy_ns;
+    for (auto& [rank, intervals] : intervals_) {
+      busy_ns.push_back(union_ns(intervals));
+    }
+    iteration_.busy_ns = median_over_ranks(busy_ns);
     for (const auto& [rank, charge] : charges_) {
       iteration_.waited_for.push_back({rank, charge.waited_ns});
     }
@@ -123,7 +100,8 @@ class Measurer {
   const match::Matches& matches_;
   const GlobalRanks& who_;
   Iteration& iteration_;
-  std::vector<Interval> intervals_;
+  // Executions by rank, on its own time line.
+  std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> intervals_;
   std::map<std::uint32_t, Charge> charges_;  // by rank
   std::vector<facts::RankTimes> rows_;       // of one operation
 };

@@ -2,13 +2,13 @@
 #include "analyzer/metrics/network.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
 
 #include "analyzer/metrics/foreign_transfers.h"
+#include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/model/saturating.h"
 
@@ -31,10 +31,6 @@ struct LinkSteps {
   std::vector<Seen> seen;
   std::vector<Moved> moved;  // of a sending link: with what its receiver saw
 };
-
-void add_bytes(std::uint64_t& sum, std::uint64_t bytes) {
-  sum += std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
-}
 
 bool has_groups(const std::vector<Seen>& steps) {
   return std::all_of(steps.begin(), steps.end(), [](const Seen& step) { return step.group != 0; });
@@ -145,7 +141,7 @@ class Collector {
       link.is_send = row.is_send;
     }
     ++link.transfers;
-    add_bytes(link.bytes, row.bytes);
+    link.bytes = add_bytes(link.bytes, row.bytes);
     return &at->second;
   }
 
@@ -259,7 +255,7 @@ class Collector {
     found.seen_by = SeenBy::kProxy;
     std::vector<std::pair<std::int64_t, std::int64_t>> spans;
     for (const Seen& one : seen) {
-      add_bytes(found.bytes, one.bytes);
+      found.bytes = add_bytes(found.bytes, one.bytes);
       spans.emplace_back(one.start_ns, one.end_ns);
     }
     found.likely_ns = union_ns(spans);
@@ -318,7 +314,7 @@ class Collector {
       std::vector<Moved> moved;
       std::vector<Seen> seen;
       for (const LinkSteps* const collected : links) {
-        add_bytes(pair.bytes, collected->link.bytes);
+        pair.bytes = add_bytes(pair.bytes, collected->link.bytes);
         pair.wait_ns += collected->link.gpu_wait_ns + collected->link.peer_wait_ns;
         moved.insert(moved.end(), collected->moved.begin(), collected->moved.end());
         seen.insert(seen.end(), collected->seen.begin(), collected->seen.end());

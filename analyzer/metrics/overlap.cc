@@ -3,20 +3,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
-
-// Where an operation of a communicator begins or ends on a rank.
-struct Edge {
-  std::int64_t time_ns = 0;
-  int change = 0;  // +1 begins, -1 ends
-  std::uint32_t communicator = 0;
-};
 
 bool has_execution(const model::Operation& operation) {
   const bool told = operation.times_from == model::TimesFrom::kGpu ||
@@ -26,20 +19,12 @@ bool has_execution(const model::Operation& operation) {
 
 using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
 
-// Sweeps over one rank's edges in order of time.
-void sweep(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& pairs) {
-  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
-    return std::tie(a.time_ns, a.change, a.communicator) <
-           std::tie(b.time_ns, b.change, b.communicator);
-  });
-  std::map<std::uint32_t, int> running;  // operations by communicator; only those that run
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    const Edge& edge = edges[i];
-    const std::int64_t since_ns =
-        i == 0 ? 0 : subtract_saturating(edge.time_ns, edges[i - 1].time_ns);
+// Of one rank; the kind of an edge is its communicator.
+void add_overlap(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& pairs) {
+  rank.span_ns = sweep(edges, [&](std::int64_t since_ns, const auto& running) {
     rank.busy_ns = add_saturating(rank.busy_ns, running.empty() ? 0 : since_ns);
     rank.together_ns = add_saturating(rank.together_ns, running.size() > 1 ? since_ns : 0);
-    for (auto one = running.begin(); one != running.end() && since_ns > 0; ++one) {
+    for (auto one = running.begin(); one != running.end(); ++one) {
       std::int64_t& sum_ns = result.of_communicator[one->first];
       sum_ns = add_saturating(sum_ns, since_ns);
       for (auto other = std::next(one); other != running.end(); ++other) {
@@ -47,13 +32,7 @@ void sweep(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& 
         together_ns = add_saturating(together_ns, since_ns);
       }
     }
-    if ((running[edge.communicator] += edge.change) == 0) {
-      running.erase(edge.communicator);
-    }
-  }
-  if (!edges.empty()) {
-    rank.span_ns = subtract_saturating(edges.back().time_ns, edges.front().time_ns);
-  }
+  });
 }
 
 void add_waiting(const facts::RankTimes& row, RankOverlap& rank) {
@@ -91,8 +70,8 @@ Overlap find_overlap(const facts::Facts& facts) {
       const std::int64_t duration_ns =
           std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0);
       rank.summed_ns = add_saturating(rank.summed_ns, duration_ns);
-      edges[number].push_back({start_ns, 1, operation.communicator});
-      edges[number].push_back({add_saturating(start_ns, duration_ns), -1, operation.communicator});
+      add_edges(edges[number], operation.communicator, start_ns,
+                add_saturating(start_ns, duration_ns));
     }
     facts.ranks_of(i, rows);
     for (const facts::RankTimes& row : rows) {
@@ -106,8 +85,7 @@ Overlap find_overlap(const facts::Facts& facts) {
   }
   Pairs pairs;
   for (std::size_t i = 0; i < edges.size(); ++i) {
-    // An end before its start at one moment: zero-length operations count nothing either way.
-    sweep(edges[i], result.ranks[i], result, pairs);
+    add_overlap(edges[i], result.ranks[i], result, pairs);
   }
   for (const auto& [pair, together_ns] : pairs) {
     result.pairs.push_back({pair.first, pair.second, together_ns});

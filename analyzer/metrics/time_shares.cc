@@ -2,68 +2,24 @@
 #include "analyzer/metrics/time_shares.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 #include <string_view>
-#include <tuple>
 
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/own_calls.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
 
-// One operation on one rank; call <= start <= complete <= end.
-struct Stages {
-  std::int64_t call_ns = 0;
-  std::int64_t start_ns = 0;
-  std::int64_t complete_ns = 0;  // it surely waited until then
-  std::int64_t end_ns = 0;
-};
-
 // What a rank does at a moment, the one that counts first.
-enum Doing : std::uint8_t { kTransfer, kWaiting, kEnqueued, kDoings };
+enum Doing : std::uint8_t { kTransfer, kWaiting, kEnqueued };
 
-struct DoingEdge {
-  std::int64_t time_ns = 0;
-  Doing doing = kTransfer;
-  int change = 0;
-};
-
-void add_edges(std::vector<DoingEdge>& edges, Doing doing, std::int64_t from_ns,
-               std::int64_t to_ns) {
+void add_doing(std::vector<Edge>& edges, Doing doing, std::int64_t from_ns, std::int64_t to_ns) {
   if (from_ns < to_ns) {
-    edges.push_back({from_ns, doing, 1});
-    edges.push_back({to_ns, doing, -1});
-  }
-}
-
-void sweep(const std::vector<Stages>& operations, RankShares& rank) {
-  std::vector<DoingEdge> edges;
-  edges.reserve(6 * operations.size());
-  for (const Stages& one : operations) {
-    add_edges(edges, kEnqueued, one.call_ns, one.start_ns);
-    add_edges(edges, kWaiting, one.start_ns, one.complete_ns);
-    add_edges(edges, kTransfer, one.complete_ns, one.end_ns);
-  }
-  std::sort(edges.begin(), edges.end(),
-            [](const DoingEdge& a, const DoingEdge& b) { return a.time_ns < b.time_ns; });
-  std::array<std::int64_t, kDoings> running{};
-  for (std::size_t i = 0; i < edges.size(); ++i) {
-    if (i > 0) {
-      const std::int64_t since_ns = subtract_saturating(edges[i].time_ns, edges[i - 1].time_ns);
-      std::int64_t& sum_ns = running[kTransfer] > 0   ? rank.transfer_ns
-                             : running[kWaiting] > 0  ? rank.waiting_ns
-                             : running[kEnqueued] > 0 ? rank.enqueued_ns
-                                                      : rank.outside_ns;
-      sum_ns = add_saturating(sum_ns, since_ns);
-    }
-    running[edges[i].doing] += edges[i].change;
-  }
-  if (!edges.empty()) {
-    rank.span_ns = subtract_saturating(edges.back().time_ns, edges.front().time_ns);
+    add_edges(edges, doing, from_ns, to_ns);
   }
 }
 
@@ -84,7 +40,7 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
   const GlobalRanks who(traces, matches);
   std::vector<RankShares> ranks(who.all().size());
-  std::vector<std::vector<Stages>> stages(ranks.size());
+  std::vector<std::vector<Edge>> edges(ranks.size());
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     ranks[i].label = who.all()[i].label;
     ranks[i].host = traces.files[who.all()[i].file].process.host;
@@ -117,14 +73,26 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
       rank.open_ns = add_saturating(rank.open_ns, open_ns);
       const model::Operation one = match::operation_of(traces, matches.parts[row.part]);
       const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
-      stages[number].push_back(
-          {subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0)),
-           row.arrival_ns, add_saturating(row.arrival_ns, row.wait.least_ns), row.end_ns});
+      const std::int64_t call_ns =
+          subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
+      const std::int64_t complete_ns = add_saturating(row.arrival_ns, row.wait.least_ns);
+      add_doing(edges[number], kEnqueued, call_ns, row.arrival_ns);
+      add_doing(edges[number], kWaiting, row.arrival_ns, complete_ns);  // surely
+      add_doing(edges[number], kTransfer, complete_ns, row.end_ns);
     }
   }
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    sweep(stages[i], ranks[i]);
-    stages[i] = {};
+    RankShares& rank = ranks[i];
+    // The kinds are in the order in which they count.
+    rank.span_ns = sweep(edges[i], [&](std::int64_t since_ns, const auto& running) {
+      const std::uint32_t first = running.empty() ? kEnqueued + 1 : running.begin()->first;
+      std::int64_t& sum_ns = first == kTransfer   ? rank.transfer_ns
+                             : first == kWaiting  ? rank.waiting_ns
+                             : first == kEnqueued ? rank.enqueued_ns
+                                                  : rank.outside_ns;
+      sum_ns = add_saturating(sum_ns, since_ns);
+    });
+    edges[i] = {};
   }
   std::erase_if(ranks, [](const RankShares& rank) { return rank.operations == 0; });
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankShares& a, const RankShares& b) {

@@ -2,10 +2,10 @@
 #include "analyzer/metrics/transfer_times.h"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 
 #include "analyzer/align/stamp_errors.h"
+#include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -19,10 +19,6 @@ constexpr double kWideShare = 0.1;
 constexpr double kMatchedShare = 0.9;
 // Fewer arrivals of an operation say too little of how long its first step took.
 constexpr std::size_t kLeastArrivals = 8;
-
-std::uint64_t add_bytes(std::uint64_t sum, std::uint64_t bytes) {
-  return sum + std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
-}
 
 // Which steps count, and whether their arrival does.
 bool use_both(const std::vector<Moved>& steps) {
@@ -94,20 +90,6 @@ bool Throughput::is_wide() const {
   return seen_by != SeenBy::kBoth || !most_ns ||
          static_cast<double>(*most_ns) - static_cast<double>(least_ns) >
              kWideShare * static_cast<double>(likely_ns);
-}
-
-std::int64_t union_ns(std::vector<std::pair<std::int64_t, std::int64_t>>& spans) {
-  std::sort(spans.begin(), spans.end());
-  std::int64_t total_ns = 0;
-  std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
-  for (const auto& [start_ns, end_ns] : spans) {
-    const std::int64_t from_ns = std::max(start_ns, until_ns);
-    if (end_ns > from_ns) {
-      total_ns = add_saturating(total_ns, subtract_saturating(end_ns, from_ns));
-      until_ns = end_ns;
-    }
-  }
-  return total_ns;
 }
 
 Throughput throughput_of(const std::vector<Moved>& steps) {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -52,8 +53,10 @@ struct Throughput {
   bool is_wide() const;
 };
 
-/// The time that is in at least one of the spans. Sorts them.
-std::int64_t union_ns(std::vector<std::pair<std::int64_t, std::int64_t>>& spans);
+/// The sum, or the greatest number: counts of bytes in a file may be absurd.
+inline std::uint64_t add_bytes(std::uint64_t sum, std::uint64_t bytes) {
+  return sum + std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
+}
 
 /// Of the steps of one link or pair of ranks. Both ends count if the arrival of nearly all bytes is
 /// known; else the sends alone.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -48,7 +47,7 @@ void write_cells(JsonWriter& json, const metrics::Network& network, const Matrix
   };
   for (const metrics::Pair* const pair : matrix.pairs) {
     Sends& sends = cells[{block_of(pair->rank), block_of(pair->peer)}];
-    sends.bytes += std::min(pair->bytes, std::numeric_limits<std::uint64_t>::max() - sends.bytes);
+    sends.bytes = metrics::add_bytes(sends.bytes, pair->bytes);
     sends.wait_ns += pair->wait_ns;
     if (const auto gb_s = pair->throughput.gb_s()) {
       const auto bytes = static_cast<double>(pair->throughput.bytes);

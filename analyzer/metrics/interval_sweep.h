@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What runs at which time, of intervals that may overlap.
+#ifndef RINGSIDE_ANALYZER_METRICS_INTERVAL_SWEEP_H
+#define RINGSIDE_ANALYZER_METRICS_INTERVAL_SWEEP_H
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analyzer/model/saturating.h"
+
+namespace ringside::metrics {
+
+/// Where an interval of some kind begins or ends.
+struct Edge {
+  std::int64_t time_ns = 0;
+  int change = 0;  // +1 begins, -1 ends
+  std::uint32_t kind = 0;
+};
+
+inline void add_edges(std::vector<Edge>& edges, std::uint32_t kind, std::int64_t start_ns,
+                      std::int64_t end_ns) {
+  edges.push_back({start_ns, 1, kind});
+  edges.push_back({end_ns, -1, kind});
+}
+
+/// Calls `between(duration_ns, running)` for the time between each edge and the next; `running` has
+/// the kinds that run there, and how many intervals of each. Returns the time from the first edge
+/// to the last. Intervals without length change nothing but that.
+template <typename Between>
+std::int64_t sweep(std::vector<Edge>& edges, Between between) {
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
+    return std::tie(a.time_ns, a.change, a.kind) < std::tie(b.time_ns, b.change, b.kind);
+  });
+  std::map<std::uint32_t, int> running;
+  for (std::size_t i = 0; i < edges.size(); ++i) {
+    if (i > 0 && edges[i].time_ns > edges[i - 1].time_ns) {
+      between(subtract_saturating(edges[i].time_ns, edges[i - 1].time_ns), std::as_const(running));
+    }
+    if ((running[edges[i].kind] += edges[i].change) == 0) {
+      running.erase(edges[i].kind);
+    }
+  }
+  return edges.empty() ? 0 : subtract_saturating(edges.back().time_ns, edges.front().time_ns);
+}
+
+/// The time in which at least one of the intervals runs, without an edge for each of their ends:
+/// links have many.
+inline std::int64_t union_ns(std::vector<std::pair<std::int64_t, std::int64_t>>& intervals) {
+  std::sort(intervals.begin(), intervals.end());
+  std::int64_t total_ns = 0;
+  std::int64_t until_ns = std::numeric_limits<std::int64_t>::min();
+  for (const auto& [start_ns, end_ns] : intervals) {
+    const std::int64_t from_ns = std::max(start_ns, until_ns);
+    if (end_ns > from_ns) {
+      total_ns = add_saturating(total_ns, subtract_saturating(end_ns, from_ns));
+      until_ns = end_ns;
+    }
+  }
+  return total_ns;
+}
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_INTERVAL_SWEEP_H
