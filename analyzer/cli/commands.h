@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The subcommands. Each is in a file of its own, with its options, its help and what it does.
+// The subcommands, with their options, their help and what they do. Those that print one document
+// of an analysis share a file; each other one has its own.
 // Results go to stdout, everything else to stderr.
 #ifndef RINGSIDE_ANALYZER_CLI_COMMANDS_H
 #define RINGSIDE_ANALYZER_CLI_COMMANDS_H

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The commands that analyse traces and print one document.
+#include <cstdint>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/metrics/critical_path.h"
+#include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/overlap.h"
+#include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/iterations_report.h"
+#include "analyzer/report/match_report.h"
+#include "analyzer/report/stragglers_report.h"
+#include "analyzer/report/time_report.h"
+
+namespace ringside::cli {
+namespace {
+
+struct MatchOptions : AnalysisOptions {
+  std::size_t mismatch_cap = 10;  // operations of one communicator that are described
+};
+
+struct IterationsOptions : AnalysisOptions {
+  bool is_series = false;
+  std::size_t period = 0;
+};
+
+constexpr char kMatchExample[] =
+    "Examples:\n"
+    "  ringside match traces/                    which operations do not match, and whose fault\n"
+    "  ringside match --mismatch-cap 1 traces/   only the first of each communicator\n"
+    "  ringside match --format csv traces/       a line for each side of each mismatch\n"
+    "\n"
+    "The gravest come first, and of these the earliest: it is often the cause of the others.\n"
+    "docs/metrics.md defines the verdicts.\n"
+    "\n";
+
+constexpr char kCommunicatorsExample[] =
+    "Examples:\n"
+    "  ringside communicators traces/                 who is in which communicator\n"
+    "  ringside communicators --format csv traces/    for a script\n"
+    "\n";
+
+constexpr char kStragglersExample[] =
+    "Ranks wait for each other in collectives, sends and receives. This says for whom, what part "
+    "of\n"
+    "all ranks' time that costs, and whether it is more than chance, on one clock for all hosts.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside stragglers traces/\n"
+    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
+    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
+    "\n";
+
+constexpr char kOverlapExample[] =
+    "How much of each rank's time operations run, how much of that is waiting for other ranks, "
+    "and\n"
+    "which communicators run at the same time.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside overlap traces/\n"
+    "  ringside overlap --format csv --table pairs traces/   communicators against each other\n"
+    "\n";
+
+constexpr char kCriticalPathExample[] =
+    "Follows the run from its last operation back to its first: an operation waits for the rank "
+    "that\n"
+    "comes last, that rank for its own operation before. Where the time of that chain went, and "
+    "what\n"
+    "would be gained if a rank were not late.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside critical-path traces/\n"
+    "  ringside critical-path --from 10 --to 12 traces/   of two seconds\n"
+    "\n";
+
+constexpr char kIterationsExample[] =
+    "Training repeats the same operations again and again. This finds what repeats, whatever "
+    "comes\n"
+    "before, after and now and then in between, and says how long each iteration took.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside iterations traces/                        the slowest, and for whom they waited\n"
+    "  ringside iterations --series --format csv traces/  all in their order, to be drawn\n"
+    "  ringside iterations --period 12 traces/            of 12 operations, if it chose another\n"
+    "\n"
+    "docs/metrics.md says what is taken for an iteration.\n"
+    "\n";
+
+// The command, to which options of its own may be added. `make` makes the document.
+template <typename Options, typename Make>
+CLI::App& add_document(CLI::App& app, const char* name, const char* description,
+                       const char* examples, const std::shared_ptr<Options>& options,
+                       Chosen& chosen, Make make) {
+  CLI::App& command = *app.add_subcommand(name, description);
+  add_analysis_options(command, *options);
+  command.footer(std::string(examples) + kExitStatuses);
+  command.callback([options, &chosen, make] {
+    chosen = [options, make] {
+      const auto analysis = analyse(*options);
+      return analysis == nullptr
+                 ? kExitNoInput
+                 : print_document(make(*analysis, *options), *analysis, *options, kExitOk);
+    };
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_match(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<MatchOptions>();
+  add_document(app, "match",
+               "Say which operations do not match between the ranks, and which ranks are odd",
+               kMatchExample, options, chosen,
+               [](const Analysis& analysis, const MatchOptions& chosen_options) {
+                 return report::match_document(analysis.traces, analysis.matches,
+                                               analysis.alignment, chosen_options.mismatch_cap);
+               })
+      .add_option("--mismatch-cap", options->mismatch_cap,
+                  "Describe so many operations of each communicator; all are counted")
+      ->capture_default_str();
+}
+
+void add_communicators(CLI::App& app, Chosen& chosen) {
+  add_document(app, "communicators",
+               "List the communicators: their ranks, hosts, and which is inside which",
+               kCommunicatorsExample, std::make_shared<AnalysisOptions>(), chosen,
+               [](const Analysis& analysis, const auto&) {
+                 return report::communicators_document(analysis.traces, analysis.matches);
+               });
+}
+
+void add_stragglers(CLI::App& app, Chosen& chosen) {
+  add_document(app, "stragglers", "Say which rank or host is late, and what it costs the others",
+               kStragglersExample, std::make_shared<AnalysisOptions>(), chosen,
+               [](const Analysis& analysis, const auto&) {
+                 return report::stragglers_document(metrics::find_stragglers(analysis.facts()),
+                                                    analysis.matches);
+               });
+}
+
+void add_overlap(CLI::App& app, Chosen& chosen) {
+  add_document(
+      app, "overlap", "Say how long communication runs, and which communicators run at once",
+      kOverlapExample, std::make_shared<AnalysisOptions>(), chosen,
+      [](const Analysis& analysis, const auto&) {
+        return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches);
+      });
+}
+
+void add_critical_path(CLI::App& app, Chosen& chosen) {
+  add_document(
+      app, "critical-path", "Follow the longest chain over all ranks, and say where its time went",
+      kCriticalPathExample, std::make_shared<AnalysisOptions>(), chosen,
+      [](const Analysis& analysis, const auto&) {
+        return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
+                                              analysis.traces, analysis.matches);
+      });
+}
+
+void add_iterations(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<IterationsOptions>();
+  CLI::App& command = add_document(
+      app, "iterations", "Find the iterations of the job; say how long each took, and why",
+      kIterationsExample, options, chosen,
+      [](const Analysis& analysis, const IterationsOptions& chosen_options) {
+        return report::iterations_document(
+            metrics::find_iterations(analysis.facts(), chosen_options.period), analysis.traces,
+            analysis.matches, chosen_options.is_series);
+      });
+  command.add_flag("--series", options->is_series,
+                   "All iterations in the order of time, instead of the slowest");
+  command
+      .add_option("--period", options->period,
+                  "An iteration has so many operations of one rank; 0: find that out")
+      ->capture_default_str();
+}
+
+}  // namespace ringside::cli
