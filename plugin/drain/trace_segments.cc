@@ -83,7 +83,7 @@ exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   exporting::TextSink lines;
   exporting::ChromeTrace trace(lines);
   trace.begin(facts_, false);
-  trace.clock(clock_.reading(), clock_.now_ns());
+  write_clock(trace);
   if (segment != 1) {
     repeated_.write_windows(trace);
     repeated_.write_threads(trace);
@@ -137,7 +137,7 @@ bool TraceSegments::end_current(std::uint32_t next) {
   }
   files_.end_of_body();
   files_.make_room_for_end(false);
-  trace_.clock(clock_.reading(), clock_.now_ns());
+  write_clock(trace_);
   write_account(trace_, false);
   write_end(trace_, files_.operations(), next);
   return store();
@@ -190,7 +190,7 @@ void TraceSegments::write_due() {
   }
   if (now_ns >= next_clock_ns_) {
     next_clock_ns_ = now_ns + kClockEvery_ns;
-    trace_.clock(clock_.reading(), now_ns);
+    write_clock(trace_);
   }
   files_.compress_for(kCompress_ns);
 }
@@ -216,13 +216,17 @@ void TraceSegments::close() {
   }
   files_.end_of_body();
   files_.make_room_for_end(true);
-  trace_.clock(clock_.reading(), clock_.now_ns());
+  write_clock(trace_);
   write_account(trace_, true);
   write_end(trace_, files_.operations());
   flush();
   files_.finish();
   compress_at_exit();
   files_.end_compression();
+}
+
+void TraceSegments::write_clock(exporting::ChromeTrace& trace) const {
+  trace.clock(clock_.reading(), clock_.now_ns(), {}, record::read_realtime_error());
 }
 
 void TraceSegments::write_account(exporting::ChromeTrace& trace, bool final) const {

@@ -84,6 +84,8 @@ class TraceSegments {
   void write_begin_of_dump(exporting::ChromeTrace& dump) const;
   /// Writes the lines that the files lack because a write has failed.
   void write_lost(exporting::ChromeTrace& dump) const;
+  /// Writes the last reading of the clocks, and what the kernel says of their error.
+  void write_clock(exporting::ChromeTrace& trace) const;
   void write_account(exporting::ChromeTrace& trace, bool final) const;
   void write_end(exporting::ChromeTrace& trace, std::uint64_t operations,
                  std::uint32_t next_segment = 0) const;

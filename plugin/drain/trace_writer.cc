@@ -233,7 +233,7 @@ Result TraceWriter::make_snapshot(exporting::TraceSnapshot& made) {
     }
   }
   segments_.write_lost(trace);
-  trace.clock(clock_.reading(), now_ns());
+  segments_.write_clock(trace);
   const std::uint64_t in_flight = assembler_.write_in_flight(trace, now_ns());
   segments_.write_account(trace, false);
   segments_.write_end(trace, segments_.files().kept_operations() + in_flight);

@@ -38,8 +38,8 @@ class ChromeTrace final : public assemble::Sink {
 
   /// `step`: what this reading has shown, if anything.
   void clock(const record::ClockReading& reading, std::int64_t ts_ns,
-             const assemble::ClockStep& step = {}) {
-    process_.clock(reading, ts_ns, step);
+             const assemble::ClockStep& step = {}, const record::RealtimeError& error = {}) {
+    process_.clock(reading, ts_ns, step, error);
   }
   /// `repeated`: an earlier segment has this line and its mark, so the mark is not set again.
   void window(const Window& window, bool repeated = false);

@@ -157,7 +157,7 @@ void ProcessLines::communicator(const assemble::Communicator& communicator) {
 }
 
 void ProcessLines::clock(const record::ClockReading& reading, std::int64_t ts_ns,
-                         const assemble::ClockStep& step) {
+                         const assemble::ClockStep& step, const record::RealtimeError& error) {
   JsonText& line = lines_.begin_metadata(schema::kLineClock);
   line.raw("\"ts_ns\":").integer(ts_ns);
   line.member_hex("realtime_ns", reading.realtime_ns)
@@ -165,6 +165,15 @@ void ProcessLines::clock(const record::ClockReading& reading, std::int64_t ts_ns
       .member("uncertainty_ns", reading.uncertainty_ns);
   if (step.size_ns != 0) {
     line.member("step_ns", step.size_ns).member("step_after_ns", step.after_ns);
+  }
+  if (error.is_known) {
+    line.key("synchronised").raw(error.is_synchronised ? "true" : "false");
+  }
+  if (error.estimated_ns != 0) {
+    line.member("estimated_error_ns", error.estimated_ns);
+  }
+  if (error.most_ns != 0) {
+    line.member("maximum_error_ns", error.most_ns);
   }
   lines_.end();
 }

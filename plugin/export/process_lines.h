@@ -57,7 +57,7 @@ class ProcessLines {
   void communicator(const assemble::Communicator& communicator);
   /// `step`: what this reading has shown; its size is 0 if there was none.
   void clock(const record::ClockReading& reading, std::int64_t ts_ns,
-             const assemble::ClockStep& step);
+             const assemble::ClockStep& step, const record::RealtimeError& error);
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
   void window(const Window& window);
   void account(const Account& account, std::int64_t ts_ns, bool final);

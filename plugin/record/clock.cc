@@ -5,6 +5,7 @@
 #include <array>
 #include <fcntl.h>
 #include <string_view>
+#include <sys/timex.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
@@ -84,6 +85,19 @@ ClockReading read_clocks(ClockSource source) noexcept {
     best.monotonic_ns = best.ticks;
   }
   return best;
+}
+
+RealtimeError read_realtime_error() noexcept {
+  timex state{};
+  const int said = adjtimex(&state);
+  if (said == -1) {
+    return {};
+  }
+  const auto ns_of_us = [](long us) {
+    return us > 0 ? static_cast<std::uint64_t>(us) * 1'000U : 0U;
+  };
+  return {true, said != TIME_ERROR && (state.status & STA_UNSYNC) == 0, ns_of_us(state.esterror),
+          ns_of_us(state.maxerror)};
 }
 
 }  // namespace ringside::record

@@ -66,6 +66,19 @@ struct ClockReading {
 /// quickest reading.
 ClockReading read_clocks(ClockSource source) noexcept;
 
+/// What the kernel knows of the error of CLOCK_REALTIME. It only repeats what a daemon last told
+/// it.
+struct RealtimeError {
+  bool is_known = false;  ///< false: the kernel does not answer
+  bool is_synchronised = false;
+  std::uint64_t estimated_ns = 0;  ///< 0: not known
+  std::uint64_t most_ns = 0;       ///< 0: not known
+};
+
+/// Asks the kernel (adjtimex, which changes nothing here). This is a call that takes a lock of the
+/// kernel, so it is not for the hot path.
+RealtimeError read_realtime_error() noexcept;
+
 }  // namespace ringside::record
 
 #endif  // RINGSIDE_PLUGIN_RECORD_CLOCK_H

@@ -9,6 +9,7 @@ usage: run.py --host H --plugin P --ringside R [--long] [--sanitized S] [CASE...
 """
 import argparse
 import collections
+import ctypes
 import json
 import os
 import pathlib
@@ -431,11 +432,44 @@ def clock(options):
     return 0
 
 
+def clock_error(options):
+    """Clock lines have what the kernel says of its clock, and nothing where it does not say it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def asked():
+        # struct timex: modes, offset, freq, maxerror, esterror, status; the int is padded to a long.
+        timex = (ctypes.c_long * 64)()
+        said = libc.adjtimex(timex)
+        return said, timex[3] * 1000, timex[4] * 1000, timex[5] & 0x40  # STA_UNSYNC
+
+    before = asked()
+    with House(options) as house:
+        house.run("steps", "communicator:1", "pace:40")
+        after = asked()
+        house.lint()
+        clocks = [line["args"] for line in json.loads(house.trace_files()[0].read_text(encoding="utf-8"))
+                  if line["name"] == "ringside_clock"]
+    require(len(clocks) >= 2, f"{clocks}")
+    if before[0] == -1:
+        require(not any(key in clock for clock in clocks
+                        for key in ("synchronised", "estimated_error_ns", "maximum_error_ns")), f"{clocks}")
+        return 0
+    if before[0] != after[0] or before[3] != after[3] or after[1] < before[1]:
+        return 77  # a daemon has set the clock meanwhile
+    for clock in clocks:
+        require(clock["synchronised"] == (before[0] != 5 and not before[3]), f"{clock}, {before}")  # TIME_ERROR
+        require(before[1] <= clock.get("maximum_error_ns", 0) <= after[1], f"{clock}, {before} to {after}")
+        require(clock.get("estimated_error_ns", 0) == before[2], f"{clock}, {before}")
+        require(0 not in (clock.get("maximum_error_ns"), clock.get("estimated_error_ns")), f"{clock}")
+    return 0
+
+
 CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_ring, "notes": notes, "fork": fork,
          "deaths": deaths, "exits": exits, "trouble": files.trouble, "disk": disk.disk,
          "memory": memory.memory, "dumps": dumps.dumps, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
-         "absurd": absurd, "masks": masks, "early": early, "clock": clock}
+         "absurd": absurd, "masks": masks, "early": early, "clock": clock,
+         "clock_error": clock_error}
 
 
 def main():

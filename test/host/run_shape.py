@@ -78,7 +78,7 @@ class Shape:
         for number, event in enumerate(events, 1):
             kind, members = kind_of(event), members_of(event)
             require(kind in self.always, f"{name}:{number}: the plugin writes no line like {event}")
-            absent = self.always[kind] - set(members)
+            absent = self.always[kind] - set(members) - OF_KERNEL
             require(not absent, f"{name}:{number}: {kind} without {sorted(absent)}")
             if event["ph"] == "b" and "args" in event and not event["args"].get("in_flight"):
                 is_op = event["cat"] == "op"
@@ -86,7 +86,7 @@ class Shape:
                 require(is_op or behind == {f"{event['cat']} e"},
                         f"{name}:{number}: behind a row's begin is {behind}, not its end")
             known = set().union(*self.orders[kind])
-            added = set(members) - known - OPTIONAL
+            added = set(members) - known - OPTIONAL - OF_KERNEL
             require(not added, f"{name}:{number}: {kind} with {sorted(added)}")
             require(all(in_order_of(members, order) for order in self.orders[kind]),
                     f"{name}:{number}: {kind} has its members in another order: {members}")
@@ -97,6 +97,8 @@ class Shape:
 # That no replay shows: they depend on the job, the launcher or the GPU.
 OPTIONAL = {"args.dump", "args.root", "args.peer", "args.in_flight", "args.seq",
             "args.launcher_rank", "args.launcher_rank_from"}
+# These depend on what the kernel of the machine says of its clock.
+OF_KERNEL = {"args.synchronised", "args.estimated_error_ns", "args.maximum_error_ns"}
 
 
 def check_relations(name, events):

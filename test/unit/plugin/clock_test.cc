@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <random>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <thread>
 
 #include "plugin/assemble/clock_model.h"
 #include "plugin/assemble/gpu_clock.h"
+#include "plugin/export/chrome_trace.h"
 #include "test/unit/catch.h"
 
 using namespace ringside;
@@ -288,4 +299,49 @@ TEST_CASE("a stamp that several operations bring does not confirm itself") {
   gpu.run(1);
   CHECK(gpu.error_ns() > 0);
   CHECK(gpu.error_ns() < 60'000);
+}
+
+TEST_CASE("what the kernel says of its clock is told, and nothing where it may not be asked") {
+  const auto line_of = [](const record::RealtimeError& error) {
+    exporting::TextSink text;
+    exporting::ChromeTrace(text).clock(at(1, 2), 3, {}, error);
+    return text.text;
+  };
+  const std::string plain = line_of({});
+  CHECK(plain.find("_error_ns") == std::string::npos);
+  CHECK(plain.find("synchronised") == std::string::npos);
+  CHECK(
+      line_of({true, true, 7'000, 20'000})
+          .find("\"synchronised\":true,\"estimated_error_ns\":7000,\"maximum_error_ns\":20000}") !=
+      std::string::npos);
+  CHECK(line_of({true, false, 0, 0}).find("\"synchronised\":false}") != std::string::npos);
+
+  timex state{};
+  const int said = adjtimex(&state);
+  const record::RealtimeError found = record::read_realtime_error();
+  CHECK(found.is_known == (said != -1));
+  CHECK(found.is_synchronised == (said != -1 && said != TIME_ERROR));
+
+  // A filter of system calls, as containers have them, on a thread of its own.
+  bool is_filtered = false;
+  record::RealtimeError refused{true, true, 1, 1};
+  std::thread([&] {
+    std::array<sock_filter, 5> rules = {{
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_adjtimex, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clock_adjtime, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    }};
+    sock_fprog program{static_cast<unsigned short>(rules.size()), rules.data()};
+    is_filtered = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                  prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    if (is_filtered) {
+      refused = record::read_realtime_error();
+    }
+  }).join();
+  if (is_filtered) {  // an emulated machine has no such filters
+    CHECK_FALSE(refused.is_known);
+    CHECK(refused.most_ns == 0);
+  }
 }
