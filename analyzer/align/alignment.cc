@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/align/bounds.h"
+#include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_clocks.h"
 #include "analyzer/align/host_path.h"
 #include "analyzer/align/sync_points.h"
@@ -65,6 +66,17 @@ Solution solve(const SyncPoints& points, std::size_t hosts, std::uint32_t refere
   }
 }
 
+std::string names_text(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNames = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() > kMostNames
+             ? text + " and " + std::to_string(names.size() - kMostNames) + " more"
+             : text;
+}
+
 std::string percent_free(double ppm) {
   return std::to_string(static_cast<int>(std::lround(ppm)));
 }
@@ -88,11 +100,13 @@ Alignment Alignment::none(const model::Traces& traces) {
   return made;
 }
 
-Alignment Alignment::estimate(const model::Traces& traces) {
-  return estimate(traces, match::Matching(traces).trusted());
+Alignment Alignment::estimate(const model::Traces& traces,
+                              std::optional<std::int64_t> clock_error_ns) {
+  return estimate(traces, match::Matching(traces).trusted(), clock_error_ns);
 }
 
-Alignment Alignment::estimate(const model::Traces& traces, const match::Matches& trusted) {
+Alignment Alignment::estimate(const model::Traces& traces, const match::Matches& trusted,
+                              std::optional<std::int64_t> clock_error_ns) {
   Alignment made = none(traces);
   const HostClocks clocks = find_host_clocks(traces);
   const std::size_t hosts = clocks.hosts.size();
@@ -109,7 +123,7 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
     made.hosts_[i].is_reference = i == reference;
   }
   double wander = 0;
-  const Solution solution = solve(points, hosts, reference, wander);
+  Solution solution = solve(points, hosts, reference, wander);
   if (solution.is_contradictory) {
     made.notes_.push_back(
         "the operations contradict each other about the clocks: some are not matched rightly, or a "
@@ -121,17 +135,114 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
     made.notes_.push_back("clocks wander by up to " + percent_free(made.wander_ppm_) +
                           " ppm around their mean rate here, more than is usual");
   }
+  const Assumption assumption{most_rate(wander), wander};
+  auto priors = find_clock_priors(traces, clocks, points.zero_ns, clock_error_ns);
+  made.use_priors(points, reference, assumption, priors, solution);
   made.hosts_[reference].is_bounded = true;
   made.hosts_[reference].drift_ppb = 0;
   made.curves_[reference] = OffsetCurve::zero();
   for (std::uint32_t i = 0; i < hosts; ++i) {
     if (i != reference) {
-      made.hosts_[i].set_by = kinds_text(solution.set_by[i]);
+      HostOffset& host = made.hosts_[i];
+      host.set_by = kinds_text(solution.set_by[i]);
+      if (host.rests_on_prior) {
+        host.set_by += host.set_by.empty() ? "a prior" : ", a prior";
+      }
       made.take(i, solution.hosts[i], wander);
     }
   }
-  made.bound_pairs(std::move(points), reference, {most_rate(wander), wander});
+  made.bound_pairs(std::move(points), reference, assumption, priors);
   return made;
+}
+
+// The operations were believed first, so their assumption about rates stands. What remains of
+// `priors` is in use.
+void Alignment::use_priors(const SyncPoints& points, std::uint32_t reference,
+                           const Assumption& assumption, std::vector<ClockPrior>& priors,
+                           Solution& solution) {
+  const auto is_known = [](const ClockPrior& prior) { return prior.is_known(); };
+  if (std::count_if(priors.begin(), priors.end(), is_known) < 2) {
+    priors.clear();
+    return;
+  }
+  Solution narrowed = propagate(points, hosts_.size(), reference, assumption, priors);
+  if (narrowed.is_contradictory) {
+    drop_contradicted(points, assumption, priors);
+    narrowed = propagate(points, hosts_.size(), reference, assumption, priors);
+  }
+  if (narrowed.is_contradictory) {
+    notes_.emplace_back("the given errors of the clocks contradict each other: none is used");
+    priors.clear();
+    return;
+  }
+  std::vector<std::string> resting;
+  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+    const HostPath& before = solution.hosts[i];
+    const HostPath& after = narrowed.hosts[i];
+    bool rests = false;
+    for (std::size_t k = 0; k < after.time_ns.size(); ++k) {
+      rests = rests || after.lower_ns[k] > before.lower_ns[k] + 1 ||
+              after.upper_ns[k] < before.upper_ns[k] - 1;
+    }
+    if (!rests) {
+      continue;
+    }
+    resting.push_back(hosts_[i].host);
+    hosts_[i].rests_on_prior = true;
+    if (priors[i].is_known() && priors[reference].is_known()) {
+      const ClockPrior::Bounds bounds =
+          offset_between(priors[i], priors[reference], after.time_ns[after.time_ns.size() / 2]);
+      hosts_[i].prior_ns = std::llround((bounds.upper_ns - bounds.lower_ns) / 2);
+    }
+  }
+  if (resting.empty()) {
+    priors.clear();
+    return;
+  }
+  const auto some = [&](bool is_given) {
+    return std::any_of(priors.begin(), priors.end(), [&](const ClockPrior& prior) {
+      return prior.is_known() && prior.is_given() == is_given;
+    });
+  };
+  const std::string source = !some(true)   ? "its kernel reports"
+                             : some(false) ? "its kernel reports or --clock-error gives"
+                                           : "--clock-error gives";
+  notes_.push_back("the clocks of " + names_text(resting) +
+                   " rest on a prior, the error of each clock that " + source +
+                   ": nothing in the traces proves it");
+  solution = std::move(narrowed);
+}
+
+// Any cycle of bounds that contradicts itself has two priors or none. So each pair of hosts is
+// held against what the operations alone say of it, and both priors of a pair go.
+void Alignment::drop_contradicted(const SyncPoints& points, const Assumption& assumption,
+                                  std::vector<ClockPrior>& priors) {
+  std::vector<bool> is_dropped(priors.size());
+  for (std::uint32_t here = 0; here < priors.size(); ++here) {
+    if (!priors[here].is_known()) {
+      continue;
+    }
+    const Solution hard = propagate(points, priors.size(), here, assumption);
+    for (std::uint32_t there = here + 1; there < priors.size() && !hard.is_contradictory; ++there) {
+      HostPath path = hard.hosts[there];
+      bound_by_priors(priors[there], priors[here], path);
+      if (priors[there].is_known() && !narrow(path, assumption.wander)) {
+        is_dropped[here] = true;
+        is_dropped[there] = true;
+      }
+    }
+  }
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < priors.size(); ++i) {
+    if (is_dropped[i]) {
+      names.push_back(hosts_[i].host);
+      priors[i] = ClockPrior();
+    }
+  }
+  if (!names.empty()) {
+    notes_.push_back("the operations contradict the given errors of the clocks of " +
+                     names_text(names) + ": their priors are dropped");
+  }
 }
 
 void Alignment::take(std::uint32_t host, const HostPath& path, double wander) {
@@ -167,7 +278,7 @@ void Alignment::take(std::uint32_t host, const HostPath& path, double wander) {
 // The sum of what is known of two hosts against the reference is twice what they know of each
 // other, where they meet. So each takes the place of the reference once.
 void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
-                            const Assumption& assumption) {
+                            const Assumption& assumption, const std::vector<ClockPrior>& priors) {
   const std::size_t hosts = hosts_.size();
   if (hosts < 3) {
     return;
@@ -181,7 +292,7 @@ void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
     if (here == reference || !curves_[here].is_bounded()) {
       continue;
     }
-    const Solution solution = propagate(points, hosts, here, assumption);
+    const Solution solution = propagate(points, hosts, here, assumption, priors);
     for (std::uint32_t there = 0; there < hosts && !solution.is_contradictory; ++there) {
       const bool is_other = there > here && there != reference;
       pairs_[here].push_back(is_other ? OffsetCurve(solution.hosts[there], hosts, assumption.wander)

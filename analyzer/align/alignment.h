@@ -21,7 +21,9 @@
 namespace ringside::align {
 
 struct Assumption;
+class ClockPrior;
 struct HostPath;
+struct Solution;
 struct SyncPoints;
 
 /// By how much CLOCK_REALTIME of two hosts may differ that nothing bounds against each other.
@@ -39,7 +41,11 @@ struct HostOffset {
   std::optional<double> drift_ppb;
   std::int64_t uncertainty_ns = 0;  ///< median over time, and that of offset_ns
   std::int64_t most_uncertainty_ns = 0;
-  std::string set_by;  ///< which points bound it: "AllReduce", "network steps"
+  std::string set_by;           ///< which points bound it: "AllReduce", "network steps"
+  bool rests_on_prior = false;  ///< on what is known of clocks without any operation
+  /// The sum of what its clock and the reference's may be off, if both are known and it rests on
+  /// it.
+  std::optional<std::int64_t> prior_ns = std::nullopt;
 };
 
 /// Times of files on the common clock. Copies are cheap to make of a const one only: pass by
@@ -48,10 +54,13 @@ class Alignment {
  public:
   /// Every host's CLOCK_REALTIME as it is (--no-align). Uncertainties are not known then.
   static Alignment none(const model::Traces& traces);
-  /// Aligns by what is matched by trusted numbers (match::Matching::trusted()).
-  static Alignment estimate(const model::Traces& traces, const match::Matches& trusted);
+  /// Aligns by what is matched by trusted numbers (match::Matching::trusted()), and by what is
+  /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error.
+  static Alignment estimate(const model::Traces& traces, const match::Matches& trusted,
+                            std::optional<std::int64_t> clock_error_ns = std::nullopt);
   /// The same, where nothing else needs what is matched.
-  static Alignment estimate(const model::Traces& traces);
+  static Alignment estimate(const model::Traces& traces,
+                            std::optional<std::int64_t> clock_error_ns = std::nullopt);
 
   /// Nanoseconds since the epoch on the common clock.
   std::int64_t to_common_ns(std::uint32_t file, std::int64_t time_ns) const;
@@ -80,7 +89,12 @@ class Alignment {
 
  private:
   void take(std::uint32_t host, const HostPath& path, double wander);
-  void bound_pairs(SyncPoints points, std::uint32_t reference, const Assumption& assumption);
+  void bound_pairs(SyncPoints points, std::uint32_t reference, const Assumption& assumption,
+                   const std::vector<ClockPrior>& priors);
+  void use_priors(const SyncPoints& points, std::uint32_t reference, const Assumption& assumption,
+                  std::vector<ClockPrior>& priors, Solution& solution);
+  void drop_contradicted(const SyncPoints& points, const Assumption& assumption,
+                         std::vector<ClockPrior>& priors);
   double own_ns(std::uint32_t host, std::int64_t common_ns) const;
 
   bool is_aligned_ = false;

@@ -15,7 +15,7 @@ constexpr double kLeastChange_ns = 1;
 class Propagation {
  public:
   Propagation(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
-              const Assumption& assumption)
+              const Assumption& assumption, const std::vector<ClockPrior>& priors)
       : points_(points),
         reference_(reference),
         wander_(assumption.wander),
@@ -28,6 +28,13 @@ class Propagation {
       host.mean = {-assumption.most_rate, assumption.most_rate};
     }
     place_touches();
+    for (std::size_t i = 0; i < priors.size(); ++i) {
+      if (i != reference) {
+        bound_by_priors(priors[i], priors[reference], solution_.hosts[i]);
+        solution_.is_contradictory =
+            solution_.is_contradictory || !narrow(solution_.hosts[i], wander_);
+      }
+    }
   }
 
   // A bound may reach a host through all others, and come back by another way, for rates are shared
@@ -177,8 +184,8 @@ class Propagation {
 }  // namespace
 
 Solution propagate(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
-                   const Assumption& assumption) {
-  return Propagation(points, hosts, reference, assumption).run();
+                   const Assumption& assumption, const std::vector<ClockPrior>& priors) {
+  return Propagation(points, hosts, reference, assumption, priors).run();
 }
 
 }  // namespace ringside::align

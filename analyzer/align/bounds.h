@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_path.h"
 #include "analyzer/align/sync_points.h"
 
@@ -27,9 +28,10 @@ struct Solution {
 
 /// Passes bounds from host to host through the points they share, and along each host's time, until
 /// nothing changes. Each step keeps all that is possible, so to stop early leaves bounds wide, and
-/// never wrong. Time: passes x touches x pieces of the rates (host_path.h), a few each.
+/// never wrong. Time: passes x touches x pieces of the rates (host_path.h), a few each. `priors`,
+/// by host, bound offsets as well; empty: there are none.
 Solution propagate(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
-                   const Assumption& assumption);
+                   const Assumption& assumption, const std::vector<ClockPrior>& priors = {});
 
 }  // namespace ringside::align
 

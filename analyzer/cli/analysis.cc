@@ -2,9 +2,12 @@
 #include "analyzer/cli/analysis.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +23,22 @@
 
 namespace ringside::cli {
 namespace {
+
+std::optional<std::int64_t> parse_duration_ns(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits = {
+      {{"ns", 1.0}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}}};
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  const std::string_view unit(read.ptr, static_cast<std::size_t>(end - read.ptr));
+  for (const auto& [name, unit_ns] : kUnits) {
+    const double duration_ns = number * unit_ns;
+    if (read.ec == std::errc() && unit == name && duration_ns >= 1 && duration_ns <= 3600e9) {
+      return std::llround(duration_ns);
+    }
+  }
+  return std::nullopt;
+}
 
 // Seconds, or a mark of the application.
 void add_moment(CLI::App& command, const char* name, const char* help, const char* group,
@@ -95,6 +114,19 @@ void add_input_options(CLI::App& command, AnalysisOptions& options) {
       ->capture_default_str();
   command.add_flag("--no-align", options.no_align,
                    "Believe every host's clock instead of aligning them");
+  command
+      .add_option_function<std::string>(
+          "--clock-error",
+          [&options](const std::string& text) {
+            options.clock_error_ns = parse_duration_ns(text);
+            if (!options.clock_error_ns) {
+              throw CLI::ValidationError("--clock-error",
+                                         text + " is no time above 0 and up to an hour, like 50us");
+            }
+          },
+          "How far a host's clock may be from the true time at most (50us, 2ms), where its kernel "
+          "does not say")
+      ->type_name("DURATION");
   command.add_flag("--align-report", options.align_report,
                    "Also show each host's clock: offset, drift, uncertainty, and what sets it");
 }
@@ -135,7 +167,8 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
     return;
   }
   analysis.matching.emplace(analysis.traces);
-  analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted());
+  analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
+                                                  options.clock_error_ns);
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {

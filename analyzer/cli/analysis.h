@@ -29,6 +29,7 @@ struct AnalysisOptions {
   std::string format = "table";
   std::string csv_table;
   bool no_align = false;
+  std::optional<std::int64_t> clock_error_ns;
   bool align_report = false;
   std::size_t top = 20;
   match::Selection selection;

@@ -122,6 +122,17 @@ void check_metadata(const Event& event, Findings& findings) {
   const std::size_t count = is_end_of_window ? 1 : line->keys.size();
   require(event, *event.arguments, std::span(line->keys).first(count), Rule::kMetadataKeys, "args.",
           findings);
+  if (event.name != schema::kLineClock) {
+    return;
+  }
+  for (const std::string_view key : {"estimated_error_ns", "maximum_error_ns"}) {
+    std::int64_t error_ns = 0;
+    if (has(*event.arguments, key) &&
+        ((*event.arguments)[key].get(error_ns) != simdjson::SUCCESS || error_ns <= 0)) {
+      findings.add(event.line, Rule::kMetadataKeys,
+                   "args." + std::string(key) + " is not above 0: what is unknown is absent");
+    }
+  }
 }
 
 void check_counter(const Event& event, Findings& findings) {

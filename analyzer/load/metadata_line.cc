@@ -236,11 +236,15 @@ Failure read_clock(EventParser& parser, const Event& event, Part& part) {
   std::optional<std::int64_t> realtime_ns;
   std::optional<std::int64_t> monotonic_ns;
   std::optional<std::int64_t> uncertainty_ns;
+  model::ClockReading reading;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key == "realtime_ns") return take_hex(value, realtime_ns);
     if (key == "monotonic_ns") return take_hex(value, monotonic_ns);
     if (key == "uncertainty_ns") return take_integer(value, uncertainty_ns);
+    if (key == "synchronised") return take_bool(value, reading.is_synchronised.emplace());
+    if (key == "estimated_error_ns") return take_integer(value, reading.estimated_error_ns);
+    if (key == "maximum_error_ns") return take_integer(value, reading.maximum_error_ns);
     return simdjson::SUCCESS;
   });
   if (failure) {
@@ -249,7 +253,11 @@ Failure read_clock(EventParser& parser, const Event& event, Part& part) {
   if (!ts_ns || !realtime_ns || !monotonic_ns || !uncertainty_ns) {
     return "one of the four values of a clock is missing";
   }
-  part.file.clocks.push_back({*ts_ns, *realtime_ns, *monotonic_ns, *uncertainty_ns});
+  reading.ts_ns = *ts_ns;
+  reading.realtime_ns = *realtime_ns;
+  reading.monotonic_ns = *monotonic_ns;
+  reading.uncertainty_ns = *uncertainty_ns;
+  part.file.clocks.push_back(reading);
   return std::nullopt;
 }
 

@@ -65,6 +65,9 @@ struct ClockReading {
   std::int64_t realtime_ns = 0;  // since the epoch
   std::int64_t monotonic_ns = 0;
   std::int64_t uncertainty_ns = 0;
+  // What the kernel says of the error of CLOCK_REALTIME; nothing where it says nothing.
+  std::optional<bool> is_synchronised = std::nullopt;
+  std::optional<std::int64_t> estimated_error_ns = std::nullopt, maximum_error_ns = std::nullopt;
 };
 
 struct Window {

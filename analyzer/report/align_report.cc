@@ -57,7 +57,13 @@ Table alignment_table(const align::Alignment& alignment) {
                {"most_uncertainty_ns", "+- at most", Shown::kDuration},
                {"set_by", "set by"}},
               {}};
-  for (const align::HostOffset& host : alignment.hosts()) {
+  const auto& hosts = alignment.hosts();
+  const bool has_priors =
+      std::any_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.rests_on_prior; });
+  if (has_priors) {
+    table.columns.push_back({"prior_ns", "prior", Shown::kDuration});
+  }
+  for (const align::HostOffset& host : hosts) {
     std::vector<Cell> row = {host.host, std::uint64_t{host.files}};
     if (host.is_reference) {
       row.insert(row.end(), {std::int64_t{0}, Cell(), 0.0, std::int64_t{0}, std::int64_t{0},
@@ -69,6 +75,12 @@ Table alignment_table(const align::Alignment& alignment) {
     } else {
       row.insert(row.end(), {Cell(), Cell(), Cell(), Cell(), Cell(),
                              std::string("nothing: CLOCK_REALTIME is believed")});
+    }
+    if (has_priors) {
+      row.emplace_back();
+      if (host.prior_ns) {
+        row.back() = *host.prior_ns;
+      }
     }
     table.rows.push_back(std::move(row));
   }

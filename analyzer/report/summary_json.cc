@@ -209,6 +209,10 @@ void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
     if_bounded("uncertainty_ns", host.uncertainty_ns);
     if_bounded("most_uncertainty_ns", host.most_uncertainty_ns);
     json.text("set_by", host.set_by);
+    if (host.rests_on_prior) {
+      json.boolean("rests_on_prior", true);
+      optional_number(json, "prior_ns", host.prior_ns, 0);
+    }
     json.end_object();
   }
   json.end_array();

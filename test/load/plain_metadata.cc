@@ -151,7 +151,13 @@ bool read_clock(const Members& args, model::TraceFile& file) {
       !uncertainty_ns) {
     return false;
   }
-  file.clocks.push_back({*ts_ns, *realtime_ns, *monotonic_ns, *uncertainty_ns});
+  model::ClockReading reading{*ts_ns, *realtime_ns, *monotonic_ns, *uncertainty_ns};
+  if (!take(args, "synchronised", reading.is_synchronised) ||
+      !take(args, "estimated_error_ns", reading.estimated_error_ns) ||
+      !take(args, "maximum_error_ns", reading.maximum_error_ns)) {
+    return false;
+  }
+  file.clocks.push_back(reading);
   return true;
 }
 
