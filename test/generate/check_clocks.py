@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs whose clocks are known, with hosts that are late in many ways: the offset that --align-report
 prints is never further from the truth than it says, and neither is any start on the common clock.
+Priors narrow it: a true one finds a host that is always late, and a wrong one is dropped.
 
 usage: check_clocks.py GENERATE RINGSIDE [--seeds N] [--first N] [--way WAY]
 """
@@ -155,6 +156,69 @@ def check(seed, options):
         return job, wrong, widths
 
 
+class PriorJob:
+    """A host that is always late, and clocks whose error is known, or is said wrongly."""
+
+    pattern = "an AllReduce"
+
+    def __init__(self, seed):
+        chance = random.Random(seed)
+        self.hosts = chance.randint(2, 5)
+        self.error_us = chance.choice((50, 200))
+        self.is_wrong = chance.random() < 0.3
+        self.is_of_kernel = chance.random() < 0.5
+        self.way = "with a wrong prior" if self.is_wrong else "always, with a prior"
+        self.late = chance.randrange(self.hosts)
+        self.arguments = ["--seed", seed, "--hosts", self.hosts, "--ranks-per-host", 1, "--iterations", 60,
+                          "--compute-us", 1000, "--jitter", 0.02, "--drift-ppm", 0,
+                          "--offset-ms", 50 if self.is_wrong else 0.9e-3 * self.error_us,
+                          "--wander-us", 0 if self.is_wrong else self.error_us // 20,
+                          "--pattern", PATTERNS[self.pattern]]
+        if not self.is_wrong:
+            self.arguments += ["--straggler", f"{self.late}:{20 * self.error_us}"]
+        if self.is_of_kernel:
+            self.arguments += ["--max-error-us", self.error_us]
+        self.prior = [] if self.is_of_kernel else ["--clock-error", f"{self.error_us}us"]
+
+    def __str__(self):
+        return " ".join(map(str, self.arguments))
+
+    def wrong(self, found, without, truth, widths):
+        def named(document):
+            return [one["text"] for one in document["findings"] if one["kind"] == "straggler"]
+
+        rests = [note for note in found["notes"] if "rest on a prior" in note]
+        dropped = [note for note in found["notes"] if "priors are dropped" in note]
+        if self.is_wrong:
+            offsets = sorted(host["offset_ns"] for host in truth["hosts"])
+            # All others are near the first or the last, else each contradicts one that is far away.
+            return [] if (offsets[-1] - offsets[0] < 2_000_000 or dropped) and not named(found) else [
+                f"the prior is wrong, but {found['notes']}"]
+        wrong = [f"the prior is true, but {dropped}"] if dropped else []
+        if not rests or not any(f"rank {self.late}" in text for text in named(found)):
+            wrong.append(f"rank {self.late} is not found: {named(found)}, {found['notes']}")
+        if any("rest on a prior" in note for note in without["notes"]) or named(without):
+            wrong.append(f"without a prior: {named(without)}, {without['notes']}")
+        # Clock lines are 60 iterations apart, and the kernel's error grows by 500 ppm between them.
+        most_ns = 2_000 * self.error_us + (100_000 if self.is_of_kernel else 1_000)
+        return wrong + [f"+- {width} ns" for width in widths if width > most_ns]
+
+
+def check_prior(seed, options):
+    job = PriorJob(seed)
+    with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as name:
+        directory = pathlib.Path(name)
+        run(options.generate, directory / "traces", *job.arguments)
+        truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+        command = (options.ringside, "stragglers", "--align-report", "--format", "json", directory / "traces")
+        found = json.loads(run(*command, *job.prior))
+        wrong, widths, _ = check_report(found, truth, {host["host"]: host for host in truth["hosts"]})
+        for path in (directory / "traces").glob("ringside.*") if job.is_of_kernel else ():
+            path.write_text(path.read_text(encoding="utf-8").replace('"synchronised":true', '"synchronised":false'),
+                            encoding="utf-8")
+        return job, wrong + job.wrong(found, json.loads(run(*command)), truth, widths), widths
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -170,7 +234,8 @@ def main():
     known = collections.defaultdict(list)
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         seeds = range(options.first, options.first + options.seeds)
-        for seed, (job, wrong, widths) in zip(seeds, pool.map(lambda s: check(s, options), seeds)):
+        checks = [(seed, check) for seed in seeds] + [(seed, check_prior) for seed in seeds if not options.way]
+        for (seed, _), (job, wrong, widths) in zip(checks, pool.map(lambda c: c[1](c[0], options), checks)):
             jobs[job.way] += 1
             failed[job.way] += bool(wrong)
             known[job.way] += widths

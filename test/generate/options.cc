@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/generate/options.h"
 
+#include <cmath>
 #include <stdexcept>
 
 #include <CLI/CLI.hpp>
@@ -33,7 +34,8 @@ struct Words {  // what is given as text and read once all is known
   std::vector<std::string> start_late;
   std::int64_t compute_us = 500;
   std::int64_t stamp_noise_us = 2;
-  std::int64_t offset_ms = 500;
+  double offset_ms = 500;
+  double max_error_us = 0;
   std::int64_t drift_ppm = 20;
   std::int64_t wander_us = 0;
   std::int64_t wander_period_s = 60;
@@ -76,7 +78,10 @@ void add_job(CLI::App& app, Options& o, Words& w) {
 
 void add_clocks(CLI::App& app, Words& w) {
   app.add_option("--offset-ms", w.offset_ms, "hosts' clocks are off by up to this, either way")
-      ->check(CLI::Range(0, 100'000));
+      ->check(CLI::Range(0.0, 100'000.0));
+  app.add_option("--max-error-us", w.max_error_us,
+                 "what the kernel says of that; 0: it says nothing")
+      ->check(CLI::Range(0.0, 1e9));
   app.add_option("--drift-ppm", w.drift_ppm, "and drift by up to this")->check(CLI::Range(0, 50));
   app.add_option("--wander-us", w.wander_us, "amplitude of a slow sine on top")
       ->check(CLI::Range(0, 1'000'000));
@@ -151,7 +156,8 @@ void take_words(const Words& w, Options& o) {
   add(w.start_late, at(FaultKind::kStartLate));
   o.compute_ns = w.compute_us * 1000;
   o.stamp_noise_ns = w.stamp_noise_us * 1000;
-  o.max_offset_ns = w.offset_ms * 1'000'000;
+  o.max_offset_ns = std::llround(w.offset_ms * 1e6);
+  o.max_error_ns = std::llround(w.max_error_us * 1e3);
   o.max_drift_ppb = w.drift_ppm * 1000;
   o.wander_ns = w.wander_us * 1000;
   o.wander_period_ns = w.wander_period_s * 1'000'000'000;

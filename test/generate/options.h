@@ -85,6 +85,7 @@ struct Options {
   double bandwidth_gb_s = 40;
   int channels = 2;
   std::int64_t max_offset_ns = 500'000'000;
+  std::int64_t max_error_ns = 0;  // 0: the clock lines do not say it
   std::int64_t max_drift_ppb = 20'000;
   std::int64_t wander_ns = 0;
   std::int64_t wander_period_ns = 60'000'000'000;

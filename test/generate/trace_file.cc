@@ -40,7 +40,12 @@ void TraceFile::clock_line(std::int64_t true_ns) {
   metadata(schema::kLineClock);
   out_ << R"("ts_ns":)" << ts_ns << R"(,"realtime_ns":)";
   out_.hex(static_cast<std::uint64_t>(kBase_s * 1'000'000'000 + ts_ns)) << R"(,"monotonic_ns":)";
-  out_.hex(static_cast<std::uint64_t>(ts_ns)) << R"(,"uncertainty_ns":50}},)" << '\n';
+  out_.hex(static_cast<std::uint64_t>(ts_ns)) << R"(,"uncertainty_ns":50)";
+  if (options_.max_error_ns > 0) {
+    out_ << R"(,"synchronised":true,"estimated_error_ns":)" << (options_.max_error_ns + 9) / 10
+         << R"(,"maximum_error_ns":)" << options_.max_error_ns;
+  }
+  out_ << "}},\n";
 }
 
 bool TraceFile::starts_late() const {
