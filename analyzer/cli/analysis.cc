@@ -137,7 +137,7 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
 }
 
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
-  const load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems);
+  load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems);
   {
     load::Progress progress;
     const ProgressLine line(progress);
@@ -145,6 +145,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
         load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes, &progress);
   }
   print_problems(analysis.problems, inputs.notes);
+  analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {
     std::fprintf(stderr, "ringside: there is no trace to analyse\n");
     return false;
@@ -204,14 +205,17 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   return match_chosen(options, *analysis) ? std::move(analysis) : nullptr;
 }
 
-bool is_one_of(const std::string& path, const model::Traces& traces) {
-  const auto is_it = [&](const std::string& trace) {
+bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
+               const model::Traces& traces) {
+  const auto is_it = [&](const std::string& other) {
     std::error_code error;
-    return std::filesystem::equivalent(path, trace, error) && !error;
+    return std::filesystem::equivalent(path, other, error) && !error;
   };
-  return std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
-    return is_it(file.path) || std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
-  });
+  return std::any_of(inputs.begin(), inputs.end(), is_it) ||
+         std::any_of(traces.files.begin(), traces.files.end(), [&](const model::TraceFile& file) {
+           return is_it(file.path) ||
+                  std::any_of(file.later_paths.begin(), file.later_paths.end(), is_it);
+         });
 }
 
 ExitStatus show_document(const report::Document& document, const AnalysisOptions& options,

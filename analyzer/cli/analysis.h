@@ -42,6 +42,7 @@ void add_input_options(CLI::App& command, AnalysisOptions& options);
 
 struct Analysis {
   model::Problems problems;
+  std::vector<std::string> inputs;  // files that were read
   model::Traces traces;
   std::vector<std::string> duplicates;  // files of a run that is there twice
   align::Alignment alignment;
@@ -77,8 +78,10 @@ bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 /// there is no trace.
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
 
-/// Whether that file is one of the traces, by whatever name: it must not be written over.
-bool is_one_of(const std::string& path, const model::Traces& traces);
+/// Whether that file is one of those that were read, or one of the traces, by whatever name: it must
+/// not be written over.
+bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
+               const model::Traces& traces);
 
 /// Prints the document in the format that was asked for. kExitUsage, after a message on stderr, if
 /// there is no such table for CSV; else `status`.

@@ -42,6 +42,7 @@ void add_merge(CLI::App& app, Chosen& chosen);
 void add_export(CLI::App& app, Chosen& chosen);
 void add_recover(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);
+void add_reduce(CLI::App& app, Chosen& chosen);
 void add_lint(CLI::App& app, Chosen& chosen);
 
 /// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then the

@@ -66,6 +66,11 @@ ExitStatus run_lint(const LintOptions& options) {
   bool has_findings = false;
   bool has_read = false;
   for (const std::string& path : inputs.paths) {
+    if (!load::first_partial({path}).empty()) {
+      problems.add_file(
+          path, "a partial, which has no lines to check: name the traces that it was made of");
+      continue;
+    }
     const lint::FileReport report = lint::lint_file(path, options.must_be_closed);
     if (report.error) {
       problems.add_file(path, *report.error);

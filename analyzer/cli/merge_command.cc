@@ -7,6 +7,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/inputs.h"
 #include "analyzer/merge/bundle.h"
 #include "analyzer/merge/kineto_plan.h"
 #include "analyzer/merge/merged_file.h"
@@ -211,11 +212,18 @@ ExitStatus run_merge(const MergeOptions& options) {
     tell("ringside merge: " + output.error());
     return kExitUsage;
   }
+  model::Problems ignored;  // which analyse() tells
+  const std::string partial = load::first_partial(load::find_inputs(options.inputs, ignored).paths);
+  if (!partial.empty()) {
+    tell("ringside merge: " + partial +
+         " is a partial, which has no lines to merge: name the traces that it was made of");
+    return kExitUsage;
+  }
   const auto analysis = analyse(options);
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  if (is_one_of(options.output, analysis->traces)) {
+  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
     tell("ringside merge: " + options.output + " is one of the traces");
     return kExitUsage;
   }

@@ -100,7 +100,7 @@ ExitStatus run_report(const ReportOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
-  if (is_one_of(options.output, analysis->traces)) {
+  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
     tell("ringside report: " + options.output + " is one of the traces");
     return kExitUsage;
   }

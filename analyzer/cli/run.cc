@@ -111,6 +111,7 @@ ExitStatus run(int argc, char** argv) {
   add_report(app, chosen);
   add_merge(app, chosen);
   add_export(app, chosen);
+  add_reduce(app, chosen);
   add_recover(app, chosen);
   add_lint(app, chosen);
   app.footer(std::string("Example:\n"

@@ -2,12 +2,11 @@
 #include "analyzer/load/inputs.h"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
-#include <string_view>
 #include <system_error>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/partial_sections.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -15,19 +14,29 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Cheap: the full check of the first line is the loader's.
-bool begins_as_trace(const fs::path& path) {
+// Of its text, if it is compressed.
+std::string first_bytes(const fs::path& path) {
   ByteSource source;
   if (source.open(path.string())) {
-    return false;
+    return {};
   }
-  std::array<char, 256> buffer{};
+  std::string bytes(256, '\0');
   std::size_t size = 0;
-  for (std::size_t got = 1; got != 0 && size < buffer.size(); size += got) {
-    got = source.read(buffer.data() + size, buffer.size() - size);
+  for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
+    got = source.read(bytes.data() + size, bytes.size() - size);
   }
-  const std::string_view begin(buffer.data(), size);
-  return begin.starts_with('[') && begin.find(schema::kLineTrace) != std::string_view::npos;
+  bytes.resize(size);
+  return bytes;
+}
+
+// Cheap: the full check of the first line is the loader's.
+bool begins_as_trace(const fs::path& path) {
+  const std::string begin = first_bytes(path);
+  return begin.starts_with('[') && begin.find(schema::kLineTrace) != std::string::npos;
+}
+
+bool begins_as_partial(const fs::path& path) {
+  return first_bytes(path).starts_with(kPartialMagic);
 }
 
 bool is_named_as_trace(const std::string& name) {
@@ -54,10 +63,14 @@ void leave_out_compressed_twins(Inputs& inputs) {
 void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& problems) {
   std::error_code error;
   std::size_t traces = 0;
+  std::vector<std::string> partials;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code ignored;
+    if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
+      partials.push_back(path.string());
+    }
     if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {
       continue;
     }
@@ -68,9 +81,16 @@ void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& p
       inputs.notes.push_back(path.string() + ": not a Ringside trace, left out");
     }
   }
+  for (const std::string& partial : partials) {
+    if (traces == 0) {
+      inputs.paths.push_back(partial);
+    } else {
+      inputs.notes.push_back(partial + ": a partial beside traces, left out; name it to use it");
+    }
+  }
   if (error) {
     problems.add_file(directory.string(), "cannot be listed: " + error.message());
-  } else if (traces == 0) {
+  } else if (traces == 0 && partials.empty()) {
     problems.add_file(
         directory.string(),
         "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
@@ -100,6 +120,14 @@ Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& p
   leave_out_compressed_twins(inputs);
   std::sort(inputs.notes.begin(), inputs.notes.end());
   return inputs;
+}
+
+std::string first_partial(const std::vector<std::string>& paths) {
+  const auto found = std::find_if(paths.begin(), paths.end(), [](const std::string& path) {
+    std::error_code error;
+    return fs::is_regular_file(path, error) && begins_as_partial(path);
+  });
+  return found == paths.end() ? std::string() : *found;
 }
 
 }  // namespace ringside::load

@@ -90,6 +90,8 @@ error_code take_word(Value& value,
   return simdjson::INCORRECT_TYPE;
 }
 
+}  // namespace
+
 Failure impossible_times(const model::Operation& operation) {
   // It may be known to have ended although its times cannot be true; they come from the enqueue
   // then.
@@ -106,8 +108,6 @@ Failure impossible_times(const model::Operation& operation) {
   }
   return std::nullopt;
 }
-
-}  // namespace
 
 OperationReader::OperationReader(model::NameTable& names) : names_(names), keys_(kKeys) {}
 

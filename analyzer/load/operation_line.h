@@ -67,6 +67,9 @@ struct OperationLine {
   std::optional<std::uint32_t> nranks;
 };
 
+/// Why an operation cannot have these times; nothing if it can.
+Failure impossible_times(const model::Operation& operation);
+
 /// Takes the args of an event with "ph":"b", "cat":"op".
 class OperationReader {
  public:

@@ -6,6 +6,7 @@
 
 #include "analyzer/load/canonical_line.h"
 #include "analyzer/load/metadata_line.h"
+#include "analyzer/load/partial_sections.h"
 #include "analyzer/load/strict_json.h"
 #include "analyzer/load/unneeded_line.h"
 #include "ringside/trace_schema.h"
@@ -82,6 +83,9 @@ bool PartLoader::take(const Line& line) {
 
 // The first line: it decides whether the file is a trace.
 Failure PartLoader::load_first(const Line& line) {
+  if (line.text.starts_with(kPartialMagic.substr(0, 4))) {
+    return "a partial that is compressed or comes through a pipe: name the file as it was written";
+  }
   if (line.is_too_long) {
     return "not a Ringside trace: the first line is longer than 1 MiB";
   }

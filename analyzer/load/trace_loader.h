@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads traces into the model, on several threads; the result does not depend on how many.
+// Loads traces, and partials made of them, into the model, on several threads; the result does not
+// depend on how many.
 #ifndef RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 #define RINGSIDE_ANALYZER_LOAD_TRACE_LOADER_H
 
@@ -25,12 +26,26 @@ struct Progress {
 
 /// Loads all files, in the order given, and puts together the segments of one process. A bad line
 /// is added to `problems` and left out; so is, as a whole, a file that cannot be opened or does not
-/// begin as a trace. `threads` 0: as many as there are cores. A plain file is read up to the size
-/// that it has when loading begins, in ranges of range_bytes (above 0; tests make it small);
-/// compressed files and pipes are read by one thread each.
+/// begin as a trace. Where there are partials, traces are in the order of their paths. `threads` 0:
+/// as many as there are cores. A plain file is read up to the size that it has when loading begins,
+/// in ranges of range_bytes (above 0; tests make it small); compressed files and pipes are read by
+/// one thread each.
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
                           Progress* progress = nullptr);
+
+/// What was found in one trace, before its segments are put together.
+struct LoadedTrace {
+  model::Traces traces;  // one file, or none if it could not be read; with names of its own
+  model::Problems problems;
+};
+
+/// Adds all problems of `others` to `problems`, behind those that are there.
+void append_problems(const model::Problems& others, model::Problems& problems);
+
+/// Loads likewise what load_traces would put together: each trace by itself.
+std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsigned threads = 0,
+                                   Progress* progress = nullptr);
 
 }  // namespace ringside::load
 

@@ -49,6 +49,19 @@ void for_each_on_cores(std::size_t count, const Work& work) {
   });
 }
 
+/// Calls work(i, own) once for each i below `count`, on so many threads at most (0: one a core);
+/// `own` is what make() returns, once for each thread. What they write is visible once this returns.
+template <typename Make, typename Work>
+void in_parallel(std::size_t count, unsigned threads, const Make& make, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  run_on_threads(std::min(threads == 0 ? core_count() : threads, count), [&](std::size_t) {
+    auto own = make();
+    for (std::size_t i = next++; i < count; i = next++) {
+      work(i, own);
+    }
+  });
+}
+
 }  // namespace ringside
 
 #endif  // RINGSIDE_ANALYZER_MODEL_PARALLEL_H

@@ -211,7 +211,7 @@ void write_clocks(JsonWriter& json, const align::Alignment& alignment) {
     json.text("set_by", host.set_by);
     if (host.rests_on_prior) {
       json.boolean("rests_on_prior", true);
-      optional_number(json, "prior_ns", host.prior_ns, 0);
+      json.number("prior_ns", host.prior_ns, 0);
     }
     json.end_object();
   }

@@ -15,14 +15,19 @@ EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
 CASES = pathlib.Path(__file__).resolve().parent / "cases"
 
 
-def run(ringside, directory):
-    arguments = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
-    result = subprocess.run([*EMULATOR, ringside, *arguments], cwd=directory, stdin=subprocess.DEVNULL,
+def run_words(ringside, directory, words):
+    """Status, stdout and stderr of ringside with these arguments in that directory."""
+    result = subprocess.run([*EMULATOR, ringside, *words], cwd=directory, stdin=subprocess.DEVNULL,
                             capture_output=True, timeout=60, check=False,
                             env={**os.environ, "LC_ALL": "C", "COLUMNS": "", "TMPDIR": ""})
-    return {"stdout": result.stdout.decode(errors="backslashreplace"),
-            "stderr": result.stderr.decode(errors="backslashreplace"),
-            "status": f"{result.returncode}\n"}
+    return (result.returncode, result.stdout.decode(errors="backslashreplace"),
+            result.stderr.decode(errors="backslashreplace"))
+
+
+def run(ringside, directory):
+    status, stdout, stderr = run_words(
+        ringside, directory, shlex.split((directory / "cmd").read_text(encoding="utf-8")))
+    return {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}
 
 
 def expected(directory):
@@ -42,10 +47,10 @@ def update(directory, actual):
             path.write_text(text, encoding="utf-8")
 
 
-def compare(directory, actual):
-    """Prints how the output differs from what is expected; True if it does not."""
+def is_same(directory, wanted, actual):
+    """Prints how the output differs from what is wanted; True if it does not."""
     same = True
-    for name, text in expected(directory).items():
+    for name, text in wanted.items():
         if text != actual[name]:
             same = False
             sys.stdout.writelines(difflib.unified_diff(
@@ -70,7 +75,7 @@ def main():
         actual = run(program, directory)
         if arguments.update:
             update(directory, actual)
-        elif not compare(directory, actual):
+        elif not is_same(directory, expected(directory), actual):
             failed += 1
     print(f"{len(directories)} cases, {failed} failed")
     return 1 if failed or not directories else 0

@@ -91,6 +91,7 @@ std::string describe(const model::ProxyOperation& proxy) {
       .add("end_ns", proxy.end_ns)
       .add("bytes", proxy.bytes)
       .add("steps", proxy.steps)
+      .add("foreign_pid", proxy.foreign_pid)
       .text();
 }
 

@@ -92,7 +92,7 @@ std::vector<Change> all_changes() {
       &ProxyOperation::operation, &ProxyOperation::context, &ProxyOperation::peer,
       &ProxyOperation::channel, &ProxyOperation::is_send, &ProxyOperation::in_flight,
       &ProxyOperation::start_ns, &ProxyOperation::end_ns, &ProxyOperation::bytes,
-      &ProxyOperation::steps);
+      &ProxyOperation::steps, &ProxyOperation::foreign_pid);
   using model::Step;
   add_changes<Step>(
       changes, [](model::TraceFile& file) -> Step& { return file.steps[0]; }, &Step::operation,

@@ -217,9 +217,11 @@ bool LineReader::begin_row(const Event& event) {
   std::optional<std::uint32_t> context;
   model::Step row;
   std::uint32_t steps = 0;
+  std::int32_t foreign_pid = 0;
   if (!args || !event.ts_ns || !name || !take(*args, "context", context) || !context ||
       !take(*args, "op", row.operation) || !take(*args, "peer", row.peer) ||
       !take(*args, "bytes", row.bytes) || !take(*args, "steps", steps) ||
+      !take(*args, "foreign_pid", foreign_pid) ||
       !take(*args, "gpu_wait_ns", row.gpu_wait_ns) ||
       !take(*args, "peer_wait_ns", row.peer_wait_ns) ||
       !take(*args, "transfer_ns", row.transfer_ns) || !take(*args, "flush_ns", row.flush_ns) ||
@@ -248,6 +250,7 @@ bool LineReader::begin_row(const Event& event) {
   proxy.start_ns = row.start_ns;
   proxy.bytes = row.bytes;
   proxy.steps = steps;
+  proxy.foreign_pid = foreign_pid;
   file_.proxies.push_back(proxy);
   open_row_ = Row::kProxy;
   return true;

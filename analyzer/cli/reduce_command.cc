@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/cli/progress_line.h"
+#include "analyzer/load/inputs.h"
+#include "analyzer/model/parallel.h"
+#include "analyzer/load/partial_sections.h"
+#include "analyzer/load/partial_writer.h"
+#include "analyzer/load/trace_loader.h"
+#include "analyzer/merge/output_file.h"
+#include "analyzer/model/parallel.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::cli {
+namespace {
+
+struct ReduceOptions {
+  std::vector<std::string> inputs;
+  std::string output;
+  bool force = false;
+};
+
+constexpr char kReduceExample[] =
+    "A partial has what the analysis needs of all the traces that were given, in a fraction of "
+    "their\n"
+    "size. Every command takes partials in place of traces, or together with some, and says the\n"
+    "same: losses, bad lines and names of the traces are in it, too. `merge` and `lint` need the\n"
+    "traces themselves.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside reduce traces/ -o job.part            once, then faster each time:\n"
+    "  ringside summary job.part\n"
+    "  ringside reduce /local/traces -o node1.part    on each host; only this file is copied\n"
+    "  ringside stragglers node*.part                 where they have come together\n"
+    "  ssh node1 ringside reduce /local/traces -o - > node1.part\n"
+    "  ringside reduce node*.part -o job.part         several into one\n"
+    "\n";
+
+struct Written {
+  std::uint64_t traces = 0;  // without those that could not be read
+  std::uint64_t entries = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t steps = 0;
+};
+
+std::uint64_t bytes_of(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = std::filesystem::file_size(path, error);
+  return error ? 0 : bytes;
+}
+
+// False, after a message, if a trace cannot be written.
+bool write_traces(const std::vector<load::LoadedTrace>& loaded, merge::OutputFile& output,
+                  Written& written) {
+  std::vector<std::pair<std::size_t, std::size_t>> sections;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    for (std::size_t section = 0; section < load::section_count(loaded[i]); ++section) {
+      sections.emplace_back(i, section);
+    }
+  }
+  std::vector<std::string> encoded(sections.size());
+  in_parallel(
+      sections.size(), 0, [] { return 0; },
+      [&](std::size_t i, int) {
+        encoded[i] = load::encode_section(loaded[sections[i].first], sections[i].second);
+      });
+  for (const std::string& section : encoded) {
+    if (section.empty()) {
+      tell("ringside reduce: a trace has more than 1 GiB of names and marks");
+      return false;
+    }
+    output.write(section);
+  }
+  written.entries += loaded.size();
+  for (const load::LoadedTrace& one : loaded) {
+    for (const model::TraceFile& file : one.traces.files) {
+      ++written.traces;
+      written.operations += file.operations.size();
+      written.steps += file.steps.size();
+    }
+  }
+  return true;
+}
+
+// Some files after the others, so that not all of them need fit into memory.
+bool reduce_all(const std::vector<std::string>& paths, merge::OutputFile& output,
+                model::Problems& problems, Written& written) {
+  constexpr std::uint64_t kBatch_bytes = std::uint64_t{256} << 20;
+  load::Progress progress;
+  const ProgressLine line(progress);
+  for (std::size_t begin = 0; begin < paths.size();) {
+    std::size_t end = begin;
+    for (std::uint64_t bytes = 0; end < paths.size() && bytes < kBatch_bytes; ++end) {
+      bytes += bytes_of(paths[end]);
+    }
+    const auto loaded = load::load_each({paths.begin() + static_cast<std::ptrdiff_t>(begin),
+                                         paths.begin() + static_cast<std::ptrdiff_t>(end)},
+                                        0, &progress);
+    for (const load::LoadedTrace& one : loaded) {
+      load::append_problems(one.problems, problems);
+    }
+    if (!write_traces(loaded, output, written)) {
+      return false;
+    }
+    begin = end;
+  }
+  return true;
+}
+
+std::string written_text(const ReduceOptions& options, const Written& written,
+                         std::uint64_t bytes) {
+  std::string text = options.output + ": " + report::counted(written.traces, "trace") + ", " +
+                     report::counted(written.operations, "operation") + ", " +
+                     report::human_bytes(bytes);
+  if (written.operations > 0 && written.steps == 0) {
+    text += ": " +
+            report::fixed(static_cast<double>(bytes) / static_cast<double>(written.operations), 1) +
+            " bytes an operation of a rank";
+  }
+  return text;
+}
+
+ExitStatus run_reduce(const ReduceOptions& options) {
+  merge::OutputFile output(options.output, options.force);
+  if (!output.error().empty()) {
+    tell("ringside reduce: " + output.error());
+    return kExitUsage;
+  }
+  model::Problems problems;
+  const load::Inputs inputs = load::find_inputs(options.inputs, problems);
+  if (is_one_of(options.output, inputs.paths, {})) {
+    tell("ringside reduce: " + options.output + " is one of the files to read");
+    return kExitUsage;
+  }
+  Written written;
+  output.write(load::partial_start());
+  const bool is_whole = reduce_all(inputs.paths, output, problems, written);
+  output.write(load::partial_end(written.entries));
+  print_problems(problems, inputs.notes);
+  if (!is_whole) {
+    return kExitInternal;
+  }
+  if (written.traces == 0) {
+    std::fprintf(stderr, "ringside: there is no trace to reduce\n");
+    return kExitNoInput;
+  }
+  if (!output.finish()) {
+    tell("ringside reduce: " + output.error());
+    return kExitInternal;
+  }
+  tell(written_text(options, written, output.bytes()));
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_reduce(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<ReduceOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "reduce", "Put what the analysis needs of many traces into one small file");
+  command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files")
+      ->required();
+  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command->add_flag("--force", options->force, "Replace what is there");
+  set_command(*command, kReduceExample, options, chosen, run_reduce);
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a partial has of each thing of the model, in its order, for writer and reader alike. Every
+// member is named by a structured binding: one that is added to the model and not here does not
+// compile. Members that are left unused are found again when a partial is read, and it is said how.
+#ifndef RINGSIDE_ANALYZER_LOAD_PARTIAL_ROWS_H
+#define RINGSIDE_ANALYZER_LOAD_PARTIAL_ROWS_H
+
+#include <cstdint>
+#include <optional>
+
+#include "analyzer/load/partial_columns.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::load {
+
+/// A T& of what reads, a const T& of what writes.
+template <typename Archive, typename T>
+using Of = typename Archive::template Of<T>;
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::Process> process) {
+  auto& [run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
+         base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load, has_events] = process;
+  archive(run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
+          base_time_s, start_ns, nccl_version, abi, starts_at_load, has_events);
+  auto& [coll_of, p2p_of, window_ns, period_ns, min_bytes] = sampling;
+  archive(coll_of, p2p_of, window_ns, period_ns, min_bytes);
+}
+
+/// How many rows there are in blocks of their own.
+struct BlockRows {
+  std::uint64_t operations = 0;
+  std::uint64_t proxies = 0;
+  std::uint64_t steps = 0;
+};
+
+/// The one row of a file. Its containers are tables of their own.
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, BlockRows> rows) {
+  // A partial has what was found before segments are put together.
+  auto& [path, process, contexts, operations, proxies, steps, clocks, windows, marks, last_ns,
+         account, operations_written, segments, later_paths, segments_missing, next_segment, closed,
+         recovered, silent_ns, marks_lost, ranges_lost, torn, size_bytes, lines, bad_lines] = file;
+  archive(path, last_ns, operations_written, next_segment, closed, recovered, silent_ns, marks_lost,
+          ranges_lost, torn, size_bytes, lines, bad_lines);
+  auto& [produced, sampled_out, in_rings, rotated, dropped, given_up] = account;
+  archive(produced, sampled_out, in_rings, rotated, given_up);
+  visit(archive, process);
+  archive(rows.operations, rows.proxies, rows.steps);
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::Context> context) {
+  auto& [comm, name, rank, nranks, created_ns, finalized_ns, operations] = context;
+  archive(comm, name, rank, nranks, created_ns, finalized_ns);  // operations are counted anew
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::ClockReading> reading) {
+  auto& [ts_ns, realtime_ns, monotonic_ns, uncertainty_ns, is_synchronised, estimated_error_ns,
+         maximum_error_ns] = reading;
+  archive(ts_ns, realtime_ns, monotonic_ns, uncertainty_ns, is_synchronised, estimated_error_ns,
+          maximum_error_ns);
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::Window> window) {
+  auto& [start_ns, end_ns] = window;
+  archive(start_ns, end_ns);
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::Mark> mark) {
+  auto& [name, tid, is_range, start_ns, end_ns] = mark;
+  archive.name(name);
+  archive(tid, is_range, start_ns, end_ns);
+}
+
+/// What many operations have in common: a row of a dictionary. Of what differs from one operation
+/// to the next it says whether it is known.
+template <typename Archive>
+void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
+  auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
+         bytes, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected, stream,
+         sample_of, sampled_out, tid, enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] =
+      operation;
+  archive(context, kind, times_from, state, in_flight);
+  archive.name(func);
+  archive.name(datatype);
+  archive.name(algo);
+  archive.name(proto);
+  archive.name(stream);
+  archive(count, bytes, root, peer, window, channels, graph, gpu_polled, gpu_rejected, sample_of,
+          sampled_out, tid);
+  archive.presence(seq);
+  archive.presence(group);
+  archive.presence(enqueue_start_ns);
+  archive.presence(enqueue_end_ns);
+  archive.presence(start_ns);
+  archive.presence(end_ns);
+}
+
+/// What the times and numbers of an operation are near to.
+struct Neighbours {
+  std::uint64_t group = 0;
+  std::int64_t enqueue_start_ns = 0;
+  std::int64_t start_ns = 0;
+};
+
+/// The rest, behind the number of its shape. `last_seq` is the last one of this communicator and
+/// function.
+template <typename Archive>
+void visit_rest(Archive& archive, Of<Archive, model::Operation> operation, std::uint64_t& last_seq,
+                Neighbours& last) {
+  archive(operation.id);
+  archive.since(operation.seq, last_seq);
+  last_seq = operation.seq.value_or(last_seq);
+  archive.since(operation.group, last.group);
+  last.group = operation.group.value_or(last.group);
+  const auto time = [&](auto& time_ns, std::int64_t near_ns) {
+    archive.since(time_ns, bits_of(near_ns));
+    return time_ns.value_or(near_ns);
+  };
+  last.enqueue_start_ns = time(operation.enqueue_start_ns, last.enqueue_start_ns);
+  const std::int64_t called_ns = time(operation.enqueue_end_ns, last.enqueue_start_ns);
+  last.start_ns = time(operation.start_ns, operation.enqueue_end_ns ? called_ns : last.start_ns);
+  time(operation.end_ns, last.start_ns);
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::ProxyOperation> proxy) {
+  auto& [operation, context, peer, channel, is_send, in_flight, start_ns, end_ns, bytes, steps,
+         foreign_pid] = proxy;
+  archive(operation, context, peer, channel, is_send, in_flight, start_ns, bytes, steps,
+          foreign_pid);
+  archive.presence(end_ns);
+  archive.since(end_ns, bits_of(start_ns.value_or(0)));
+}
+
+template <typename Archive>
+void visit(Archive& archive, Of<Archive, model::Step> step) {
+  auto& [operation, context, peer, channel, is_send, in_flight, start_ns, end_ns, bytes,
+         gpu_wait_ns, peer_wait_ns, transfer_ns, flush_ns] = step;
+  archive(operation, context, peer, channel, is_send, in_flight, start_ns, bytes, gpu_wait_ns,
+          peer_wait_ns, flush_ns);
+  archive.presence(end_ns);
+  archive.since(end_ns, bits_of(start_ns));
+  // Most often the times of its parts make up the whole.
+  const auto parts_ns = bits_of(gpu_wait_ns) + bits_of(peer_wait_ns) + bits_of(flush_ns);
+  archive.since(transfer_ns, bits_of(end_ns.value_or(start_ns)) - bits_of(start_ns) - parts_ns);
+}
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_PARTIAL_ROWS_H

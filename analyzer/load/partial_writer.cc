@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/partial_writer.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "analyzer/load/partial_rows.h"
+#include "analyzer/load/partial_sections.h"
+
+namespace ringside::load {
+namespace {
+
+// The members of a shape as bytes that differ where one of them does.
+struct ShapeKey {
+  static constexpr bool kReads = false;
+  template <typename T>
+  using Of = const T&;
+
+  template <typename... T>
+  void operator()(const T&... values) {
+    (add(values), ...);
+  }
+  void name(model::NameId id) { add(id); }
+  template <typename T>
+  void presence(const std::optional<T>& value) {
+    add(value.has_value());
+  }
+
+  std::string bytes;
+
+ private:
+  template <typename T>
+  void add(const T& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  }
+  template <typename T>
+  void add(const std::optional<T>& value) {
+    add(value.has_value());
+    add(value.value_or(T()));
+  }
+};
+
+std::size_t blocks_of(std::size_t rows) {
+  return (rows + kBlockRows - 1) / kBlockRows;
+}
+
+void write_operations(const model::Operations& operations, std::size_t begin, std::size_t end,
+                      std::string& bytes) {
+  struct Shape {
+    std::size_t number = 0;
+    std::uint64_t* last_seq = nullptr;
+  };
+  std::unordered_map<std::string, Shape> known;
+  std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> last_seqs;
+  std::vector<model::Operation> shapes;
+  ColumnWriter rows;
+  Neighbours last;
+  ShapeKey key;
+  for (std::size_t i = begin; i < end; ++i) {
+    const model::Operation operation = operations[i];
+    key.bytes.clear();
+    visit_shape(key, operation);
+    Shape& shape = known[key.bytes];
+    if (shape.last_seq == nullptr) {
+      shape = {shapes.size(), &last_seqs[{operation.context, operation.func}]};
+      shapes.push_back(operation);
+    }
+    rows.begin_row();
+    rows.name(static_cast<model::NameId>(shape.number));
+    visit_rest(rows, operation, *shape.last_seq, last);
+  }
+  write_table(shapes, bytes,
+              [](ColumnWriter& writer, const model::Operation& row) { visit_shape(writer, row); });
+  rows.append_to(bytes);
+}
+
+template <typename Row>
+void write_rows(const std::deque<Row>& rows, std::size_t begin, std::size_t end,
+                std::string& bytes) {
+  const auto at = [&](std::size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i); };
+  write_table(std::ranges::subrange(at(begin), at(end)), bytes,
+              [](ColumnWriter& writer, const Row& row) { visit(writer, row); });
+}
+
+const auto kVisitEntry = [](ColumnWriter& writer, const auto& entry) {
+  writer(entry.first);
+  visit(writer, entry.second);
+};
+
+void write_trace(const LoadedTrace& loaded, std::string& bytes) {
+  const std::span files(loaded.traces.files);
+  write_table(files, bytes, [](ColumnWriter& writer, const model::TraceFile& file) {
+    visit(writer, file, {file.operations.size(), file.proxies.size(), file.steps.size()});
+  });
+  for (const model::TraceFile& file : files) {
+    write_table(file.contexts, bytes, kVisitEntry);
+    write_table(file.windows, bytes, kVisitEntry);
+    write_table(file.marks, bytes, kVisitEntry);
+    write_table(file.clocks, bytes, [](ColumnWriter& writer, const model::ClockReading& reading) {
+      visit(writer, reading);
+    });
+    write_table(file.account.dropped, bytes,
+                [](ColumnWriter& writer, const auto& entry) { writer(entry.first, entry.second); });
+    std::vector<std::string> names;
+    for (model::NameId id = 0; id < loaded.traces.names.size(); ++id) {
+      names.emplace_back(loaded.traces.names.text(id));
+    }
+    write_table(names, bytes, [](ColumnWriter& writer, const std::string& name) { writer(name); });
+  }
+  const model::Problems& problems = loaded.problems;
+  for (const auto* const list : {&problems.lines(), &problems.files()}) {
+    write_table(*list, bytes, [](ColumnWriter& writer, const model::Problem& problem) {
+      writer(problem.path, problem.line, problem.reason);
+    });
+  }
+  append_number(problems.bad_lines() - problems.lines().size(), bytes);
+}
+
+}  // namespace
+
+std::size_t section_count(const LoadedTrace& loaded) {
+  std::size_t sections = 1;
+  for (const model::TraceFile& file : loaded.traces.files) {
+    sections += blocks_of(file.operations.size()) + blocks_of(file.proxies.size()) +
+                blocks_of(file.steps.size());
+  }
+  return sections;
+}
+
+std::string encode_section(const LoadedTrace& loaded, std::size_t section) {
+  std::string bytes;
+  if (section == 0) {
+    write_trace(loaded, bytes);
+    if (bytes.size() > kMostSection_bytes) {
+      return {};
+    }
+    return make_section(SectionKind::kTrace, bytes);
+  }
+  const model::TraceFile& file = loaded.traces.files.front();
+  std::size_t block = section - 1;
+  const auto is_in = [&block](std::size_t rows) {
+    const bool is_here = block < blocks_of(rows);
+    block -= is_here ? 0 : blocks_of(rows);
+    return is_here;
+  };
+  const auto end = [&block](std::size_t rows) { return std::min(rows, (block + 1) * kBlockRows); };
+  if (is_in(file.operations.size())) {
+    write_operations(file.operations, block * kBlockRows, end(file.operations.size()), bytes);
+    return make_section(SectionKind::kOperations, bytes);
+  }
+  if (is_in(file.proxies.size())) {
+    write_rows(file.proxies, block * kBlockRows, end(file.proxies.size()), bytes);
+    return make_section(SectionKind::kProxies, bytes);
+  }
+  write_rows(file.steps, block * kBlockRows, end(file.steps.size()), bytes);
+  return make_section(SectionKind::kSteps, bytes);
+}
+
+std::string partial_end(std::uint64_t traces) {
+  std::string bytes;
+  append_number(traces, bytes);
+  return make_section(SectionKind::kEnd, bytes);
+}
+
+}  // namespace ringside::load

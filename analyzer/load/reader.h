@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What reads files of one format. The first bytes of a file say which format it has, not its name.
+#ifndef RINGSIDE_ANALYZER_LOAD_READER_H
+#define RINGSIDE_ANALYZER_LOAD_READER_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/stat.h>
+#include <vector>
+
+#include "analyzer/load/range_reader.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::load {
+
+/// What is known of a file before it is read.
+struct FileStart {
+  std::optional<std::string> error;  // why it cannot be opened
+  struct stat status {};
+  std::string bytes;  // the first ones of a plain file; none of a pipe, which can be read once only
+};
+
+class Reader {
+ public:
+  Reader() = default;
+  virtual ~Reader() = default;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
+
+  /// Threads may read so many pieces at the same time.
+  virtual std::size_t pieces() const = 0;
+  /// Of all pieces together; 0: not known.
+  virtual std::uint64_t bytes() const = 0;
+  /// Reads a piece, once. `buffer` is the thread's. Returns how many bytes it was.
+  virtual std::uint64_t read(std::size_t piece, TextBuffer& buffer) = 0;
+
+  /// The paths of the traces that are in the file, or were when it was made. Asked for when all
+  /// pieces are read.
+  virtual std::vector<std::string> traces() const = 0;
+  /// Adds one of them to `traces`, once, and what could not be read of it to `problems`.
+  virtual void finish(std::size_t trace, model::Traces& traces, model::Problems& problems) = 0;
+};
+
+/// The reader for this file.
+std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes);
+
+/// The readers that there are, a source file each. What no other takes is taken for a trace.
+std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileStart& start,
+                                          std::uint64_t range_bytes);
+/// No reader if the file does not begin as a partial.
+std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileStart& start);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_READER_H

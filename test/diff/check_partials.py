@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the golden cases (run_cases.py) with partials: what a case names is given to `ringside reduce`
+first, and its command must say of the partials what is expected of the traces, to the byte. Two
+messages differ: `reduce` tells which files of a directory are none of its traces, so the command does
+not tell it again, and a case that names nothing that can be read has nothing to reduce."""
+
+import pathlib
+import shlex
+import sys
+import tempfile
+
+import run_cases
+
+COMMANDS = {"summary", "match", "communicators", "hang", "stragglers", "network", "overlap", "critical-path",
+            "iterations", "compare", "report", "export"}
+WITH_VALUE = {"-o", "--output", "--csv", "--sqlite"}
+
+
+def inputs_of(words, directory):
+    """Places of the words that name something to read."""
+    return [i for i in range(1, len(words))
+            if not words[i].startswith("-") and words[i - 1] not in WITH_VALUE and (directory / words[i]).exists()]
+
+
+def reduce(ringside, directory, words, temporary):
+    """The words with partials in place of what they name, and what `reduce` told; nothing where there
+    is nothing to reduce."""
+    told = set()
+    changed = list(words)
+    for i in inputs_of(words, directory):
+        partial = temporary / f"{i}.part"
+        status, _, stderr = run_cases.run_words(ringside, directory, ["reduce", words[i], "-o", str(partial)])
+        told.update(stderr.splitlines())
+        if status == 0:
+            changed[i] = str(partial)
+    return (None, told) if changed == words else (changed, told)
+
+
+def main():
+    program = pathlib.Path(sys.argv[1]).resolve()
+    checked = failed = 0
+    for directory in sorted(path.parent for path in run_cases.CASES.glob("*/cmd")):
+        words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
+        # What may write over its traces is left alone.
+        if not words or words[0] not in COMMANDS or "--force" in words or (sys.argv[2:] and directory.name not in sys.argv[2:]):
+            continue
+        with tempfile.TemporaryDirectory() as temporary:
+            changed, told = reduce(program, directory, words, pathlib.Path(temporary))
+            if changed is None:
+                continue
+            status, stdout, stderr = run_cases.run_words(program, directory, changed)
+        expected = run_cases.expected(directory)
+        expected["stderr"] = "".join(
+            line for line in expected["stderr"].splitlines(keepends=True)
+            if not (line.startswith("note: ") and line.rstrip("\n") in told))
+        checked += 1
+        actual = {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}
+        failed += not run_cases.is_same(directory, expected, actual)
+    print(f"{checked} cases with partials, {failed} failed")
+    return 1 if failed or checked == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
