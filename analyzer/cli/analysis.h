@@ -78,8 +78,8 @@ bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 /// there is no trace.
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options);
 
-/// Whether that file is one of those that were read, or one of the traces, by whatever name: it must
-/// not be written over.
+/// Whether that file is one of those that were read, or one of the traces, by whatever name: it
+/// must not be written over.
 bool is_one_of(const std::string& path, const std::vector<std::string>& inputs,
                const model::Traces& traces);
 

@@ -18,8 +18,8 @@ struct Inputs {
 
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the
-/// partials (*.part). A compressed file beside the same uncompressed is left out. Files are taken as
-/// they are. What does not exist is a problem.
+/// partials (*.part). A compressed file beside the same uncompressed is left out. Files are taken
+/// as they are. What does not exist is a problem.
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems);
 
 /// The first of these files that is a partial of `ringside reduce`; empty if none is.

@@ -2,8 +2,8 @@
 #include "analyzer/load/partial_writer.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -83,9 +83,12 @@ void write_operations(const model::Operations& operations, std::size_t begin, st
 template <typename Row>
 void write_rows(const std::deque<Row>& rows, std::size_t begin, std::size_t end,
                 std::string& bytes) {
-  const auto at = [&](std::size_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i); };
-  write_table(std::ranges::subrange(at(begin), at(end)), bytes,
-              [](ColumnWriter& writer, const Row& row) { visit(writer, row); });
+  ColumnWriter writer;
+  for (std::size_t i = begin; i < end; ++i) {
+    writer.begin_row();
+    visit(writer, rows[i]);
+  }
+  writer.append_to(bytes);
 }
 
 const auto kVisitEntry = [](ColumnWriter& writer, const auto& entry) {

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/partial_sections.h"
 #include "analyzer/load/trace_loader.h"
 #include "test/load/compare_loaders.h"
 #include "test/load/memory_file.h"
@@ -26,8 +27,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     is_last = end == std::string_view::npos;
     const std::string_view text = rest.substr(0, end);
     rest.remove_prefix(is_last ? rest.size() : end + 1);
-    // How much of damaged compressed data can be had is zlib's, not the format's.
-    if (!text.starts_with("\x1f\x8b")) {
+    // How much of damaged compressed data can be had is zlib's, not the format's. The plain loader
+    // knows no partials.
+    if (!text.starts_with("\x1f\x8b") && !text.starts_with(load::kPartialMagic)) {
       files.push_back(std::make_unique<MemoryFile>(text));
       paths.push_back(files.back()->path());
     }

@@ -34,7 +34,8 @@ std::string read(const fs::path& path) {
 std::map<std::string, Paths> files_below(const fs::path& root) {
   std::map<std::string, Paths> found;
   for (const auto& entry : fs::recursive_directory_iterator(root)) {
-    if (entry.is_regular_file()) {
+    // Partials are not for the plain loader, which knows traces only.
+    if (entry.is_regular_file() && entry.path().extension() != ".part") {
       found[entry.path().parent_path().string()].push_back(entry.path().string());
     }
   }

@@ -221,8 +221,7 @@ bool LineReader::begin_row(const Event& event) {
   if (!args || !event.ts_ns || !name || !take(*args, "context", context) || !context ||
       !take(*args, "op", row.operation) || !take(*args, "peer", row.peer) ||
       !take(*args, "bytes", row.bytes) || !take(*args, "steps", steps) ||
-      !take(*args, "foreign_pid", foreign_pid) ||
-      !take(*args, "gpu_wait_ns", row.gpu_wait_ns) ||
+      !take(*args, "foreign_pid", foreign_pid) || !take(*args, "gpu_wait_ns", row.gpu_wait_ns) ||
       !take(*args, "peer_wait_ns", row.peer_wait_ns) ||
       !take(*args, "transfer_ns", row.transfer_ns) || !take(*args, "flush_ns", row.flush_ns) ||
       !take(*args, "in_flight", row.in_flight)) {
