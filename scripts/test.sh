@@ -4,6 +4,7 @@
 #
 #   test.sh [PRESET [CTEST_OPTION...]]     PRESET: dev (default), release, asan-ubsan, tsan
 #
+# The first time, this fetches PyTorch (0.5 GB) into ~/.cache/ringside, unless RINGSIDE_TORCH=off.
 # CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake.
 set -euo pipefail
 
@@ -12,9 +13,11 @@ preset=${1:-dev}
 [ $# -eq 0 ] || shift
 read -r -a cmake_arguments <<< "${CMAKE_ARGUMENTS:-}"
 
-# Without it, the tests that run NCCL on emulated GPUs skip themselves. That is not a failure.
+# Without them, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. That is no failure.
 if [[ $preset != *san ]]; then
-  test/emulated_gpu/get_nccl.sh > /dev/null || [ $? -eq 77 ]
+  for get in nccl torch; do
+    test/emulated_gpu/get_$get.sh > /dev/null || [ $? -eq 77 ]
+  done
 fi
 cmake --preset "$preset" "${cmake_arguments[@]}"
 cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}"

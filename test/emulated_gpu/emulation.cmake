@@ -21,8 +21,8 @@ function(set_versioned_name target name version)
 endfunction()
 
 add_library(emulated_cuda SHARED
-  cuda/device.cc cuda/driver.cc cuda/event.cc cuda/kernel.cc cuda/log.cc cuda/memory.cc
-  cuda/stream.cc)
+  cuda/device.cc cuda/driver.cc cuda/driver_modules.cc cuda/event.cc cuda/kernel.cc cuda/log.cc
+  cuda/memory.cc cuda/stream.cc)
 target_link_libraries(emulated_cuda PRIVATE emulated_flags)
 set_versioned_name(emulated_cuda cuda 1)
 
@@ -30,13 +30,26 @@ add_library(emulated_nvml SHARED cuda/nvml.cc)
 target_link_libraries(emulated_nvml PRIVATE emulated_flags emulated_cuda)
 set_versioned_name(emulated_nvml nvidia-ml 1)
 
+set(runtime_sources
+  cuda/runtime_capture.cc cuda/runtime_device.cc cuda/runtime_kernel.cc cuda/runtime_memory.cc
+  cuda/runtime_stream.cc)
+
+# The runtime by itself, for applications of CUDA 13. All state is in the driver, so a process can
+# have this one and the one inside NCCL.
+add_library(emulated_cudart SHARED
+  ${runtime_sources} cuda/runtime_cuda13.cc cuda/runtime_launch.cc)
+target_link_libraries(emulated_cudart PRIVATE emulated_flags emulated_cuda)
+target_link_options(emulated_cudart PRIVATE
+  "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cuda/libcudart.map")
+set_target_properties(emulated_cudart PROPERTIES
+  LINK_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/cuda/libcudart.map")
+set_versioned_name(emulated_cudart cudart 13)
+
 # NCCL itself, from Debian's archive, with the runtime API and the kernels' emulation inside.
 # The runtime must be inside, not beside: the archive has weak definitions of some of its
 # functions, and those would win over a shared library's.
 add_library(emulated_nccl SHARED
-  cuda/glibc_compat.cc cuda/yield.cc
-  cuda/runtime_capture.cc cuda/runtime_cuda12.cc cuda/runtime_device.cc cuda/runtime_kernel.cc
-  cuda/runtime_memory.cc cuda/runtime_stream.cc
+  cuda/glibc_compat.cc cuda/yield.cc ${runtime_sources} cuda/runtime_cuda12.cc
   nccl/broadcast_batch.cc nccl/collectives.cc nccl/function_table.cc nccl/kernel.cc
   nccl/layout_check.cc nccl/point_to_point.cc nccl/primitives.cc nccl/primitives_low_latency.cc
   nccl/primitives_simple.cc nccl/reduction.cc nccl/scheduler.cc nccl/work_batches.cc)
@@ -74,3 +87,15 @@ add_executable(emulated_collectives_bench ${COLLECTIVES_BENCH_SOURCES})
 target_link_libraries(emulated_collectives_bench PRIVATE emulated_flags emulated_nccl)
 set_target_properties(emulated_collectives_bench PROPERTIES
   OUTPUT_NAME collectives_bench BUILD_RPATH "\$ORIGIN/../lib")
+
+# What stands in for the NVIDIA libraries that PyTorch is linked with.
+if(EXISTS "${RINGSIDE_TORCH_PACKAGE}/torch/lib")
+  set(torch_stubs "${CMAKE_BINARY_DIR}/emulated_gpu/torch_stubs")
+  add_custom_command(OUTPUT "${torch_stubs}/done"
+    COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/torch/make_stubs.py"
+            "${CMAKE_CXX_COMPILER}" "${RINGSIDE_TORCH_PACKAGE}/torch/lib" "${torch_stubs}"
+    COMMAND "${CMAKE_COMMAND}" -E touch "${torch_stubs}/done"
+    DEPENDS torch/make_stubs.py "${RINGSIDE_TORCH_PACKAGE}/torch/version.py"
+    COMMENT "Making stand-ins for the NVIDIA libraries of PyTorch")
+  add_custom_target(torch_stubs ALL DEPENDS "${torch_stubs}/done")
+endif()

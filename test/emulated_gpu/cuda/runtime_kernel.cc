@@ -53,9 +53,10 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
                 "cudaGetFuncBySymbol");
 }
 
-// The arguments come as bare pointers, whose sizes only the device code knows.
-cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**, std::size_t,
-                             cudaStream_t stream) {
+// The arguments come as bare pointers, whose sizes only the device code knows. Weak: the runtime of
+// applications ignores their kernels instead.
+[[gnu::weak]] cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**,
+                                           std::size_t, cudaStream_t stream) {
   return result(launch_kernel(function, grid.x, block.x, Stream::from_handle(stream), nullptr),
                 cudaErrorNotSupported, "cudaLaunchKernel");
 }

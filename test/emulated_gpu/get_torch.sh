@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Fetches PyTorch's CUDA wheel from the Python package index, with pip as it is configured, for the
+# tests that run it on emulated GPUs. None of NVIDIA's libraries is needed. Installs nothing.
+#
+#   get_torch.sh [LINK]     default: .torch-package at the top of the source tree
+#
+# It unpacks 1.3 GB (0.5 GB are fetched) into ${XDG_CACHE_HOME:-~/.cache}/ringside, which all source
+# trees share, and makes LINK lead there. Does nothing if all is there already. Prints the version.
+# Exit status 77 with one line of explanation if it cannot be had, or if RINGSIDE_TORCH=off.
+set -euo pipefail
+
+if [ $# -gt 1 ]; then
+  echo "usage: $0 [LINK]" >&2
+  exit 2
+fi
+link=${1:-$(cd "$(dirname "$0")/../.." && pwd)/.torch-package}
+version=2.15.0
+packages=("torch==$version")
+# What `import torch` and its profiler import, without what these would bring along.
+needed=(filelock fsspec jinja2 markupsafe mpmath networkx numpy sympy typing-extensions)
+least_free_kib=$((3 * 1024 * 1024))
+
+unavailable() {
+  echo "PyTorch unavailable: $1" >&2
+  exit 77
+}
+
+[ "${RINGSIDE_TORCH:-on}" != off ] || unavailable "RINGSIDE_TORCH=off"
+[ "$(uname -m)" = x86_64 ] || unavailable "its emulation needs x86-64"
+python=$(python3 -c 'import sys; print(sys.implementation.cache_tag)') ||
+  unavailable "no python3 here"
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/ringside
+directory=$cache/torch-$version-$python
+
+fetch() {
+  local free state
+  python3 -m pip --version > /dev/null 2>&1 || unavailable "no pip here: install python3-pip"
+  mkdir -p "$cache"
+  free=$(df --output=avail "$cache" | tail -n 1)
+  [ "$free" -ge "$least_free_kib" ] ||
+    unavailable "$cache has $((free / 1024)) MiB free, of $((least_free_kib / 1024)) needed"
+  state=$(mktemp -d "$cache/fetch.XXXXXX")
+  # shellcheck disable=SC2064  # the directory of now
+  trap "rm -rf '$state'" EXIT
+  # The wheel goes to the disk of the cache too: /tmp can be small.
+  TMPDIR=$state python3 -m pip install --quiet --no-deps --no-compile --no-cache-dir \
+    --only-binary=:all: --target "$state/package" "${packages[@]}" "${needed[@]}" \
+    > "$state/log" 2>&1 || unavailable "pip cannot fetch it: $(grep -m 1 ERROR "$state/log")"
+  # At once, so that an interrupted run is not mistaken for a complete one. Another may be faster.
+  mv -T "$state/package" "$directory" 2> /dev/null || [ -d "$directory" ]
+}
+
+[ -d "$directory" ] || fetch
+ln -sfn "$directory" "$link"
+echo "$version"
