@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The plugin's tests with NCCL. Each skips itself, and says why, where NCCL cannot be run.
 
-find_package(Python3 3.9 COMPONENTS Interpreter REQUIRED)
 set(driver "${CMAKE_CURRENT_SOURCE_DIR}/driver/run_test.py")
 set(work "${CMAKE_BINARY_DIR}/emulated_gpu/tests")
 
@@ -22,6 +21,9 @@ function(add_nccl_test name seconds)
       --plugin "$<TARGET_FILE:${plugin}>" --analyzer "$<TARGET_FILE:ringside>" --work "${work}")
     if(TARGET nvtx_listener)
       list(APPEND arguments --nvtx-listener "$<TARGET_FILE:nvtx_listener>")
+    endif()
+    if(TARGET torch_stubs)
+      list(APPEND arguments --torch "${RINGSIDE_TORCH_PACKAGE}" --torch-stubs "${torch_stubs}")
     endif()
   endif()
   add_test(NAME ${name} COMMAND Python3::Interpreter "${driver}" ${arguments} ${name})
@@ -74,6 +76,14 @@ add_nccl_test(nccl-run-terminated 120)
 if(TARGET nvtx_listener)
   add_nccl_test(nccl-markers 120)
 endif()
+
+# PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
+foreach(implementation nccl2 legacy)
+  foreach(scenario calls training mismatch skip)
+    add_nccl_test(torch-${scenario}-${implementation} 300)
+    set_tests_properties(torch-${scenario}-${implementation} PROPERTIES LABELS torch)
+  endforeach()
+endforeach()
 
 # What is there for a machine with a GPU.
 if(skip_reason)

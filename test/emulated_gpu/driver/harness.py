@@ -46,6 +46,8 @@ class Setup:
         self.plugin = arguments.plugin
         self.analyzer = arguments.analyzer
         self.nvtx_listener = arguments.nvtx_listener
+        self.torch = arguments.torch
+        self.torch_stubs = arguments.torch_stubs
         self.long = arguments.long
         self.seed = arguments.seed
         self.test_directory = pathlib.Path(arguments.work) / arguments.test
@@ -62,7 +64,7 @@ class Setup:
 
     def environment(self, variables):
         """The caller's environment without what would change the test, and with `variables`."""
-        foreign = ("NCCL_", "RINGSIDE_", "RECORDER_", "EMUGPU_", "SLURM_", "OMPI_", "PMI_")
+        foreign = ("NCCL_", "RINGSIDE_", "RECORDER_", "EMUGPU_", "TORCH_", "SLURM_", "OMPI_", "PMI_")
         ours = {k: v for k, v in os.environ.items() if not k.startswith(foreign) and k != "RANK"}
         ours.update({"RINGSIDE_DIR": str(self.directory / "traces"),
                      "RINGSIDE_RING_DIR": str(self.rings),
@@ -139,6 +141,12 @@ class Job:
             self.kill()
             raise Failure(f"the job hangs\n{self.log()[-3000:]}") from None
         check(status in expected, f"the job failed with {status}\n{self.log()[-3000:]}")
+        return self
+
+    def recover_what_is_left(self):
+        """As recover(), where it depends on timing whether a process was killed."""
+        if list(self.setup.rings.iterdir()):
+            self.recover()
         return self
 
     def recover(self):

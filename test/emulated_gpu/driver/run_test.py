@@ -20,11 +20,13 @@ import tests_markers
 import tests_operations
 import tests_sampling
 import tests_shared_memory
+import tests_torch
 
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
          **tests_left_out.TESTS, **tests_live.TESTS, **tests_markers.TESTS,
-         **tests_sampling.TESTS, **tests_shared_memory.TESTS}
+         **tests_sampling.TESTS, **tests_shared_memory.TESTS,
+         **tests_torch.TESTS}
 
 
 def main():
@@ -34,12 +36,16 @@ def main():
     parser.add_argument("--plugin", help="libnccl-profiler-ringside.so, or a variant of it")
     parser.add_argument("--analyzer", help="ringside")
     parser.add_argument("--nvtx-listener", help="a tool that takes NVTX (test/nvtx)")
+    parser.add_argument("--torch", help="the directory that has PyTorch")
+    parser.add_argument("--torch-stubs", help="stand-ins for NVIDIA's libraries")
     parser.add_argument("--work", help="the directory to make the test's directory in")
     parser.add_argument("--skip", metavar="REASON", help="say why the test cannot run, and end")
     parser.add_argument("--long", action="store_true", help="20 random kills instead of 3")
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
     parser.add_argument("test", choices=TESTS)
     arguments = parser.parse_args()
+    if arguments.test in tests_torch.TESTS and not arguments.skip:
+        arguments.skip = tests_torch.skip_reason(arguments.torch)
     if arguments.skip:
         print(f"skipped: {arguments.skip}")
         return 77

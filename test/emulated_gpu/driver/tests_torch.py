@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's CUDA wheel, unchanged, with its process groups of NCCL on emulated GPUs.
+
+The traces are held against what each rank asked of torch.distributed (torch/asked.py).
+"""
+
+import collections
+import functools
+import pathlib
+import pickle
+import sys
+
+from expectations import check_account
+from harness import Job, check, print_facts
+
+LAUNCHER = pathlib.Path(__file__).parent.parent / "torch" / "launch.py"
+
+
+def skip_reason(package):
+    """Why PyTorch cannot be run; None if it can."""
+    if not package:
+        return "no PyTorch: run test/emulated_gpu/get_torch.sh, then cmake again"
+    tag = sys.implementation.cache_tag
+    if not list(pathlib.Path(package, "torch").glob(f"_C.{tag}-*.so")):
+        return f"the PyTorch in {package} is not for {sys.executable} ({tag})"
+    return None
+
+
+def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
+    libraries = [setup.torch_stubs, pathlib.Path(setup.ranks_program).parent.parent / "lib"]
+    return Job(setup, "--ranks-per-host", str(ranks // 2), ranks=ranks, timeout=200,
+               command=(sys.executable, str(LAUNCHER), "--ranks", str(ranks), scenario,
+                        str(setup.directory)),
+               LD_LIBRARY_PATH=":".join(map(str, libraries)), PYTHONPATH=setup.torch,
+               TORCH_DIST_USE_NCCL2="1" if implementation == "nccl2" else "0",
+               OMP_NUM_THREADS="1", TORCH_FR_BUFFER_SIZE="2000",
+               TORCH_FR_DUMP_TEMP_FILE=str(setup.directory / "fr_rank_"),
+               TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC="1000",
+               TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC="5", **variables).wait(expected)
+
+
+def nccl_calls(asked, implementation):
+    """What NCCL is called for one call of torch.distributed: (function, bytes, peer or root) each.
+
+    Peers and roots are ranks of the group, as NCCL counts them.
+    """
+    name, ranks = asked["call"], asked["ranks"]
+
+    def member(*names):
+        of_group = next((asked["group_" + n] for n in names if "group_" + n in asked), None)
+        return of_group if of_group is not None else ranks.index(asked[next(
+            n for n in names if n in asked)])
+    if name in ("all_reduce", "broadcast", "reduce"):
+        who = {"all_reduce": None, "broadcast": "src", "reduce": "dst"}[name]
+        return [({"all_reduce": "AllReduce"}.get(name, name.capitalize()), asked["tensor"],
+                 who and member(who))]
+    if name in ("all_gather_into_tensor", "all_gather_single"):
+        return [("AllGather", asked["input_tensor"], None)]
+    if name in ("reduce_scatter_tensor", "reduce_scatter_single"):
+        return [("ReduceScatter", asked["output"], None)]
+    if name == "barrier":
+        return [("AllReduce", 4, None)]  # of one float
+    if name == "all_gather":
+        sizes = asked["tensor_list"]
+        if implementation == "legacy" and len(set(sizes)) == 1:
+            return [("AllGather", asked["tensor"], None)]
+        return [("Broadcast", size, root) for root, size in enumerate(sizes)]
+    if name == "all_to_all_single":
+        def parts(function, tensor, splits):
+            shares = asked.get(splits) or [1] * len(ranks)
+            return [(function, asked[tensor] * share // sum(shares), peer)
+                    for peer, share in enumerate(shares)]
+        return (parts("Send", "input", "input_split_sizes") +
+                parts("Recv", "output", "output_split_sizes"))
+    if name == "batch_isend_irecv":
+        return [("Send" if part["call"] == "isend" else "Recv", part["bytes"],
+                 ranks.index(part["peer"])) for part in asked["p2p_op_list"]]
+    return [(name.capitalize(), asked["tensor"], member("dst" if name == "send" else "src"))]
+
+
+# They call others of torch.distributed, which are in the log themselves.
+OF_OBJECTS = ("all_gather_object", "broadcast_object_list")
+
+
+def calls_to_nccl(calls):
+    """The calls that go to NCCL as they are. It tells profilers nothing of groups of one rank."""
+    return [call for call in calls if len(call["ranks"]) > 1 and call["call"] not in OF_OBJECTS
+            and call["within"] in (None, *OF_OBJECTS)]
+
+
+def recorded_by_group(trace):
+    """By PyTorch's name of the group: legacy gives NCCL its description and a colon before that."""
+    recorded = collections.defaultdict(list)
+    for operation in sorted(trace.operations, key=lambda o: o["enqueue_start_ns"]):
+        recorded[trace.communicator_name(operation).rpartition(":")[2]].append(operation)
+    return recorded
+
+
+def compare(trace, calls, implementation):
+    """Each call is in the trace, in the order of the calls of its group, and nothing else is."""
+    recorded, compared = recorded_by_group(trace), collections.Counter()
+    for call in calls_to_nccl(calls):
+        wanted = nccl_calls(call, implementation)
+        parts, rest = (recorded[call["group"]][:len(wanted)], recorded[call["group"]][len(wanted):])
+        recorded[call["group"]] = rest
+        found = [(o["func"], o["bytes"], o.get("peer", o.get("root"))) for o in parts]
+        check(sorted(map(str, found)) == sorted(map(str, wanted)),
+              f"rank {trace.rank}: {call} is {found} in the trace instead of {wanted}")
+        # Broadcasts may be there as calls only, and then have no group.
+        groups = {part["group"] for part in parts if part["kind"] != "api"}
+        check(len(groups) <= 1, f"rank {trace.rank}: {call} is in NCCL's groups {groups}")
+        compared[call["call"]] += 1
+    left = {group: parts for group, parts in recorded.items() if parts}
+    check(not left, f"rank {trace.rank}: in the trace but not called: {left}")
+    print_facts(rank=trace.rank, **compared)
+    return compared
+
+
+def flight_recorder(setup, prefix):
+    """The dumps there are, by rank. (Pickled by the process that this test has started.)"""
+    return {int(path.name.rpartition("_")[2]): pickle.loads(path.read_bytes())
+            for path in sorted(setup.directory.glob(f"{prefix}_[0-9]"))}
+
+
+def all_calls(setup, implementation):
+    """Every kind of call, in groups of four and of two ranks."""
+    job = run(setup, implementation, "calls", ranks=4)
+    dumps = flight_recorder(setup, "fr_asked")
+    for trace in job.traces():
+        check_account(trace)
+        compared = compare(trace, job.calls(trace.rank), implementation)
+        check(len(compared) >= 12 and sum(compared.values()) > 30, f"only {dict(compared)}")
+        check({name for name, group in dumps[trace.rank]["pg_config"].items()
+               if len(group["ranks"].split(",")) > 1} == set(recorded_by_group(trace)),
+              f"rank {trace.rank}: groups {list(recorded_by_group(trace))}")
+    setup.run_analyzer("summary", "--fail-on", "mismatch,missing", setup.directory / "traces")
+
+
+def training(setup, implementation):
+    """DDP and FSDP. DDP's reducer and full_tensor() call from C++: the log has what FSDP called.
+
+    What DDP reduces is known: the gradients of all parameters, once a step.
+    """
+    job = run(setup, implementation, "training")
+    gradients = sum(rows * columns + rows for columns, rows in ((16, 64), (64, 64), (64, 4)))
+    ddp_bytes = 3 * 4 * gradients
+    for trace in job.traces():
+        check_account(trace)
+        asked = collections.Counter(nccl_calls(call, implementation)[0][:2]
+                                    for call in calls_to_nccl(job.calls(trace.rank)))
+        found = collections.Counter((o["func"], o["bytes"]) for o in trace.operations)
+        check(len(asked) >= 6 and not asked - found,
+              f"rank {trace.rank}: FSDP asked {asked}, in the trace is {found}")
+        rest = collections.Counter()
+        for (function, size), count in (found - asked).items():
+            rest[function] += size * count
+        check(rest["AllReduce"] == ddp_bytes and "ReduceScatter" not in rest,
+              f"rank {trace.rank}: DDP reduces {ddp_bytes} bytes, beside FSDP's calls are {rest}")
+        print_facts(rank=trace.rank, ddp_bytes=ddp_bytes, fsdp_calls=sum(asked.values()))
+
+
+def mismatch(setup, implementation):
+    """`match` names the call whose sizes differ, with the bytes that each rank asked for."""
+    job = run(setup, implementation, "mismatch", expected=(0, 1)).recover_what_is_left()
+    asked = [[c["tensor"] for c in job.calls(rank)] for rank in range(2)]
+    at = next(i for i, sizes in enumerate(zip(*asked)) if len(set(sizes)) > 1)
+    said = setup.run_analyzer("match", setup.directory / "traces")
+    expected = f"AllReduce seq {at}: bytes {asked[0][at]} on rank 0, {asked[1][at]} on rank 1"
+    check(expected in said, f"match does not say {expected!r}: {said}")
+    for rank, dump in flight_recorder(setup, "fr_asked").items():
+        check(len(dump["entries"]) == len(asked[rank]), f"rank {rank}: {dump['entries']}")
+
+
+def skip(setup, implementation):
+    """`hang` names the call that a rank left out, beside the dumps of PyTorch's watchdogs."""
+    job = run(setup, implementation, "skip", expected=(1,)).recover_what_is_left()
+    asked = [job.calls(rank) for rank in range(2)]
+    check(len(asked[0]) == len(asked[1]) + 1, f"nothing was left out: {asked}")
+    said = setup.run_analyzer("hang", setup.directory / "traces", expected=(1,))
+    check(f"has not joined AllReduce seq {len(asked[1])} " in said and "Rank 1 " in said,
+          f"rank 1 left out AllReduce seq {len(asked[1])}: {said}")
+    dumps = flight_recorder(setup, "fr_rank")
+    check(sorted(dumps) == ([0, 1] if implementation == "legacy" else [0]),
+          f"dumps of ranks {sorted(dumps)}")
+    for rank, dump in dumps.items():
+        check(len(dump["entries"]) == len(asked[rank]), f"rank {rank}: {dump['entries']}")
+
+
+TESTS = {f"torch-{name}-{implementation}":
+         functools.partial(scenario, implementation=implementation)
+         for name, scenario in (("calls", all_calls), ("training", training),
+                                ("mismatch", mismatch), ("skip", skip))
+         for implementation in ("nccl2", "legacy")}

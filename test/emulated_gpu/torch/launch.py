@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the ranks of a scenario of PyTorch on emulated GPUs.
+
+    nccl_ranks --ranks N ... -- python3 launch.py --ranks N [--hosts M] SCENARIO DIRECTORY
+
+nccl_ranks sets the environment that NCCL needs here. The ranks are forks of this process: PyTorch
+is imported once, which takes longer than most scenarios. Each writes rank<N>.log. The exit status
+is 0 if all of them ended with 0.
+"""
+
+import argparse
+import os
+import socket
+import sys
+
+import torch  # noqa: F401  (before the ranks are forked)
+
+import scenarios
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def become_rank(arguments, rank):
+    """What a job launcher sets, and a log of the rank's own."""
+    per_host = arguments.ranks // arguments.hosts
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank % per_host),
+                      LOCAL_WORLD_SIZE=str(per_host),
+                      NCCL_HOSTID=f"emulated-host-{rank // per_host}")
+    with open(f"{arguments.directory}/rank{rank}.log", "wb") as log:
+        os.dup2(log.fileno(), sys.stdout.fileno())
+        os.dup2(log.fileno(), sys.stderr.fileno())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ranks", type=int, required=True)
+    parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("scenario")
+    parser.add_argument("directory")
+    arguments = parser.parse_args()
+    os.environ.update(WORLD_SIZE=str(arguments.ranks), MASTER_ADDR="127.0.0.1",
+                      MASTER_PORT=str(free_port()))
+    ranks = {}
+    for rank in range(arguments.ranks):
+        process = os.fork()
+        if process == 0:
+            become_rank(arguments, rank)
+            scenarios.run(arguments.scenario, arguments.directory)
+            return 0  # and so the interpreter ends as it always does
+        ranks[process] = rank
+    failed = 0
+    while ranks:
+        process, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
+        print(f"rank {ranks.pop(process)} ended with {code}", flush=True)
+        failed += code != 0
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a rank does. Values are made and checked on the CPU: without GPUs no operator computes."""
+
+import datetime
+import os
+import pickle
+import time
+
+import torch
+import torch.distributed as dist
+
+import asked
+import cpu_compute
+
+BEGIN = time.monotonic()
+# From PyTorch 2.15 on, "nccl" means nccl2 unless this says otherwise.
+LEGACY = os.environ.get("TORCH_DIST_USE_NCCL2") == "0"
+
+
+def log(text):
+    print(f"[{time.monotonic() - BEGIN:6.2f}] {text}", flush=True)
+
+
+class Rank:
+    def __init__(self, directory):
+        self.directory = directory
+        self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+        self.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
+        self.verified = 0
+        asked.Log(f"{directory}/calls-{self.rank}.jsonl")
+
+    def start(self, timeout=60):
+        torch.cuda.set_device(self.device)
+        dist.init_process_group("nccl", timeout=datetime.timedelta(seconds=timeout),
+                                device_id=self.device)
+        self.everyone = list(range(self.world))
+
+    def values(self, count=4, rank=None):
+        """What a rank contributes."""
+        return torch.arange(count, dtype=torch.float32) + 10 * (self.rank if rank is None else rank)
+
+    def mine(self, count=4):
+        return self.values(count).to(self.device)
+
+    def empty(self, count=4):
+        return torch.empty(count, device=self.device)
+
+    def check(self, tensor, expected, what):
+        self.verified += 1
+        got = torch.cat([t.cpu() for t in (tensor if isinstance(tensor, list) else [tensor])])
+        if not torch.equal(got, expected):
+            raise AssertionError(f"{what}: {got} instead of {expected}")
+
+    def save_dump(self):
+        """The Flight Recorder as the process sees it now. Both implementations have their own."""
+        c10d = torch._C._distributed_c10d
+        dump = c10d._dump_nccl_trace() if LEGACY else c10d._dump_fr_trace(backend="nccl2")
+        log(f"{len(pickle.loads(dump)['entries'])} entries in the Flight Recorder")
+        with open(f"{self.directory}/fr_asked_{self.rank}", "wb") as file:
+            file.write(dump)
+
+
+def dense(rank, group=None):
+    """Each collective whose parts have one size."""
+    ranks = dist.get_process_group_ranks(group) if group else rank.everyone
+    n, index = len(ranks), ranks.index(rank.rank)
+    sums = sum(rank.values(rank=r) for r in ranks)
+    wide = [rank.values(4 * n, r) for r in ranks]
+    x = rank.mine()
+    dist.all_reduce(x, group=group)
+    rank.check(x, sums, "all_reduce")
+    out = rank.empty(4 * n)
+    dist.all_gather_into_tensor(out, rank.mine(), group=group)
+    rank.check(out, torch.cat([rank.values(rank=r) for r in ranks]), "all_gather_into_tensor")
+    outs = [rank.empty() for _ in ranks]
+    dist.all_gather(outs, rank.mine(), group=group)
+    rank.check(outs, torch.cat([rank.values(rank=r) for r in ranks]), "all_gather")
+    out = rank.empty()
+    dist.reduce_scatter_tensor(out, rank.mine(4 * n), group=group)
+    rank.check(out, sum(wide)[4 * index:4 * index + 4], "reduce_scatter_tensor")
+    x = rank.mine()
+    dist.broadcast(x, src=ranks[-1], group=group)
+    rank.check(x, rank.values(rank=ranks[-1]), "broadcast")
+    x = rank.mine()
+    dist.reduce(x, dst=ranks[0], group=group)
+    if index == 0:
+        rank.check(x, sums, "reduce")
+    out = rank.empty(4 * n)
+    dist.all_to_all_single(out, rank.mine(4 * n), group=group)
+    rank.check(out, torch.cat([w[4 * index:4 * index + 4] for w in wide]), "all_to_all_single")
+    dist.barrier(group=group)
+
+
+def ragged(rank):
+    """Collectives whose parts differ in size, and those of Python objects."""
+    n = rank.world
+    outs = [rank.empty(8 + r) for r in rank.everyone]
+    dist.all_gather(outs, rank.mine(8 + rank.rank))
+    rank.check(outs, torch.cat([rank.values(8 + r, r) for r in rank.everyone]),
+               "all_gather of several sizes")
+    # Rank r sends r + d + 1 elements to rank d.
+    sent = [rank.rank + d + 1 for d in rank.everyone]
+    out = rank.empty(sum(sent))
+    dist.all_to_all_single(out, rank.mine(sum(sent)), list(sent), list(sent))
+    parts = []
+    for r in rank.everyone:
+        sizes = [r + d + 1 for d in rank.everyone]
+        parts.append(rank.values(sum(sizes), r).split(sizes)[rank.rank])
+    rank.check(out, torch.cat(parts), "all_to_all_single with splits")
+    objects = [None] * n
+    dist.all_gather_object(objects, {"rank": rank.rank, "more": "x" * 10 * rank.rank})
+    assert [each["rank"] for each in objects] == rank.everyone, objects
+    objects = [f"from {rank.rank}", rank.rank]
+    dist.broadcast_object_list(objects, src=1)
+    assert objects == ["from 1", 1], objects
+    rank.verified += 2
+
+
+def coalesced(rank):
+    """Calls that reach NCCL in one group."""
+    following, previous = (rank.rank + 1) % rank.world, (rank.rank - 1) % rank.world
+    forward, back = rank.empty(8), rank.empty(1024)
+    works = dist.batch_isend_irecv([
+        dist.P2POp(dist.isend, rank.mine(8), following),
+        dist.P2POp(dist.irecv, forward, previous),
+        dist.P2POp(dist.isend, rank.mine(1024), previous),
+        dist.P2POp(dist.irecv, back, following)])
+    for work in works:
+        work.wait()
+    rank.check(forward, rank.values(8, previous), "batch_isend_irecv forward")
+    rank.check(back, rank.values(1024, following), "batch_isend_irecv back")
+    sizes = (4, 16, 64)
+    tensors = [rank.mine(n) for n in sizes]
+    with dist._coalescing_manager(device=rank.device, async_ops=True) as manager:
+        for tensor in tensors:
+            dist.all_reduce(tensor)
+    manager.wait()
+    for n, tensor in zip(sizes, tensors):
+        rank.check(tensor, sum(rank.values(n, r) for r in rank.everyone), "coalesced all_reduce")
+
+
+def point_to_point(rank):
+    other, out = rank.rank ^ 1, rank.empty()
+    if rank.rank < other:
+        dist.send(rank.mine(), other)
+        dist.recv(out, other)
+    else:
+        dist.recv(out, other)
+        dist.send(rank.mine(), other)
+    rank.check(out, rank.values(rank=other), "send and recv")
+
+
+def calls(rank):
+    """Every kind of call, in the default group and in new ones, under the profiler."""
+    rank.start()
+    cpu_compute.install()  # calls of Python objects compute with their sizes
+    halves = [dist.new_group(rank.everyone[half::2], group_desc=name)
+              for half, name in enumerate(("evens", "odds"))]
+    everyone = dist.new_group(group_desc="everyone")
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                record_shapes=True) as profiler:
+        dense(rank)
+        point_to_point(rank)
+        coalesced(rank)
+        ragged(rank)
+        dense(rank, halves[rank.rank % 2])
+        dense(rank, everyone)
+    profiler.export_chrome_trace(f"{rank.directory}/kineto_{rank.rank}.json")
+    rank.save_dump()
+
+
+def model():
+    torch.manual_seed(0)
+    return torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64),
+                               torch.nn.ReLU(), torch.nn.Linear(64, 4))
+
+
+def batch(step, rank):
+    inputs = torch.randn(8, 16, generator=torch.Generator().manual_seed(100 * step + rank))
+    return inputs, inputs[:, :4].sin()
+
+
+def train(module, parameters, batch_of, steps=3):
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
+    for step in range(steps):
+        inputs, targets = batch_of(step)
+        loss = torch.nn.functional.mse_loss(module(inputs), targets)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+
+
+def training(rank):
+    """DDP, then FSDP; both must end where a training in one process on the CPU ends."""
+    from torch.distributed.fsdp import fully_shard
+    rank.start()
+    log(f"{cpu_compute.install()} operators computed by the CPU")
+    plain = model()
+    train(plain, plain.parameters(), lambda step: [
+        torch.cat(parts) for parts in zip(*(batch(step, r) for r in rank.everyone))])
+    expected = plain.state_dict()
+
+    def compare(state):
+        for name, value in state.items():
+            value = value.full_tensor() if hasattr(value, "full_tensor") else value
+            torch.testing.assert_close(value.cpu(), expected[name], rtol=1e-4, atol=1e-5)
+            rank.verified += 1
+
+    def own_batch(step):
+        return [x.to(rank.device) for x in batch(step, rank.rank)]
+    module = model().to(rank.device)
+    wrapped = torch.nn.parallel.DistributedDataParallel(
+        module, device_ids=[rank.device.index], bucket_cap_mb=0.01)
+    train(wrapped, wrapped.parameters(), own_batch)
+    compare(module.state_dict())
+    module = model().to(rank.device)
+    mesh = dist.device_mesh.init_device_mesh("cuda", (rank.world,), mesh_dim_names=("shard",))
+    for layer in module:
+        if isinstance(layer, torch.nn.Linear):
+            fully_shard(layer, mesh=mesh)
+    fully_shard(module, mesh=mesh)
+    train(module, module.parameters(), own_batch)
+    compare(module.state_dict())
+    rank.save_dump()
+
+
+def mismatch(rank):
+    """The last rank's all_reduce has half the elements: NCCL may finish, hang, or compute wrong."""
+    rank.start(timeout=8)
+    for _ in range(3):
+        dist.all_reduce(rank.mine())
+    torch.cuda.synchronize()
+    dist.all_reduce(rank.mine(1 << 16 if rank.rank < rank.world - 1 else 1 << 15))
+    rank.save_dump()
+    torch.cuda.synchronize()
+
+
+def skip(rank):
+    """Rank 1 leaves out the fourth all_reduce, and stays until the watchdogs have written dumps."""
+    rank.start(timeout=5)
+    for _ in range(3):
+        dist.all_reduce(rank.mine())
+    torch.cuda.synchronize()
+    if rank.rank != 1:
+        dist.all_reduce(rank.mine(100))
+        torch.cuda.synchronize()
+    # With nccl2, the rank whose watchdog sees nothing leaves no dump.
+    dumps = [f"{rank.directory}/fr_rank_{r}" for r in rank.everyone if LEGACY or r != 1]
+    until = time.monotonic() + 60
+    while not all(map(os.path.exists, dumps)) and time.monotonic() < until:
+        time.sleep(0.1)
+    time.sleep(2)  # for what is being written
+
+
+SCENARIOS = {function.__name__: function for function in (calls, training, mismatch, skip)}
+
+
+def run(name, directory):
+    rank = Rank(directory)
+    SCENARIOS[name](rank)
+    log(f"{rank.verified} results verified")
+    dist.destroy_process_group()
+    log("ok")
