@@ -17,7 +17,8 @@ import sys
 
 # Symbols without a version say nothing about their library; their prefix does.
 PREFIXES = {"cudnn": "libcudnn.so.9", "cusparseLt": "libcusparseLt.so.0",
-            "cuFile": "libcufile.so.0", "nvshmem": "libnvshmem_host.so.3", "cublas": "libcublas.so.13"}
+            "cuFile": "libcufile.so.0", "nvshmem": "libnvshmem_host.so.3",
+            "cublas": "libcublas.so.13"}
 VERSION_LIBRARIES = {"NVSHMEM": "libnvshmem_host.so.3"}
 EMULATED = {"libcudart.so.13", "libnccl.so.2", "libcuda.so.1"}
 NOT_NVIDIA = re.compile(
