@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
+#include <glob.h>
 #include <memory>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,6 +65,21 @@ std::string numbered(const std::string& path, int number) {
 
 constexpr int kMostNumbers = 1000;
 
+// The Python package beside bin/: after `pip install --target`, and in an environment.
+void add_package_places(const std::string& directory, std::vector<std::string>& places) {
+  constexpr char kPackage[] = "/nccl_ringside/lib/";
+  places.push_back(directory + "/.." + kPackage + kPluginName);
+  for (const char* const packages : {"site-packages", "dist-packages"}) {
+    const std::string pattern =
+        directory + "/../lib*/python3*/" + packages + kPackage + kPluginName;
+    glob_t found{};
+    if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
+      places.insert(places.end(), found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    globfree(&found);
+  }
+}
+
 }  // namespace
 
 std::string absolute_path(const std::string& path) {
@@ -84,8 +100,11 @@ std::vector<std::string> plugin_places(const std::string& directory) {
   const std::string installed = library_directory.starts_with('/')
                                     ? library_directory
                                     : directory + "/../" + library_directory;
-  return {directory + "/" + kPluginName, directory + "/../lib/" + kPluginName,
-          installed + "/" + kPluginName};
+  std::vector<std::string> places = {directory + "/" + kPluginName,
+                                     directory + "/../lib/" + kPluginName,
+                                     installed + "/" + kPluginName};
+  add_package_places(directory, places);
+  return places;
 }
 
 std::string find_plugin() {

@@ -147,7 +147,7 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
 }
 
 // Files, and what profilers write into directories: NAME.pt.trace.json, and any other .json or
-// .json.gz. In the order of their names.
+// .json.gz that is not named as a trace of Ringside's. In the order of their names.
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   std::vector<std::string> paths;
   for (const std::string& one : given) {
@@ -158,7 +158,8 @@ std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
     }
     for (const auto& entry : std::filesystem::directory_iterator(one, error)) {
       const std::string name = entry.path().filename().string();
-      if (name.ends_with(".json") || name.ends_with(".json.gz")) {
+      if (!name.starts_with("ringside.") &&
+          (name.ends_with(".json") || name.ends_with(".json.gz"))) {
         paths.push_back(entry.path().string());
       }
     }

@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the wheel has beside the Python files: the plugin in the package, since `pip install --target`
+# drops a wheel's own lib/, and the tool among the scripts.
+set(plugin_directory nccl_ringside/lib)
+set(tool_directory "${SKBUILD_SCRIPTS_DIR}")
+if(RINGSIDE_WHEEL_BUILT)
+  add_custom_target(ringside)
+  add_custom_target(ringside_plugin)
+  install(PROGRAMS "${RINGSIDE_WHEEL_BUILT}/lib/libnccl-profiler-ringside.so"
+          DESTINATION ${plugin_directory} COMPONENT wheel)
+  install(PROGRAMS "${RINGSIDE_WHEEL_BUILT}/analyzer/ringside"
+          DESTINATION "${tool_directory}" COMPONENT wheel)
+else()
+  install(TARGETS ringside_plugin LIBRARY DESTINATION ${plugin_directory} COMPONENT wheel)
+  install(TARGETS ringside RUNTIME DESTINATION "${tool_directory}" COMPONENT wheel)
+endif()

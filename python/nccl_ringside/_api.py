@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions of the C API, as Python has them."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import dataclasses
+import os
+import sys
+from collections.abc import Iterator
+from typing import Optional, Union
+
+from . import _library
+from ._library import StartOptions, StatusInfo, search
+
+_ERRORS = {
+    _library.ARGUMENT: "invalid argument, or an unknown event name",
+    _library.EXISTS: "the file exists already",
+    _library.IO: "a file could not be created or written",
+    _library.DISABLED: "this process records nothing (a forked child, or no memory at load)",
+    _library.TIMEOUT: "no complete dump within ten seconds",
+    _library.NOT_FOUND: "the plugin that is loaded is older than this function",
+    _library.BUSY: "too much waits to be written",
+}
+# A program must not end because its profiler has no room, or because it was forked.
+_HARMLESS = (_library.DISABLED, _library.NOT_FOUND, _library.BUSY)
+
+
+class RingsideError(RuntimeError):
+    """A function of the plugin failed; `code` is what it returned (ringside.h)."""
+
+    def __init__(self, function: str, code: int) -> None:
+        super().__init__(f"{function}: {_ERRORS.get(code, 'unknown error')} ({code})")
+        self.code = code
+
+
+@dataclasses.dataclass(frozen=True)
+class Status:
+    """The state of the profiler; ringside.h explains the fields from `started` on.
+
+    Where `loaded` is False, `reason` says why and what to do, and all other fields are empty. Where
+    it is True, `reason` is empty unless the plugin records nothing in this process.
+    """
+
+    loaded: bool
+    reason: str = ""
+    library: str = ""
+    started: bool = False
+    abi_version: int = 0
+    nccl_version: int = 0
+    wanted_mask: int = 0
+    actual_mask: int = -1
+    communicators: int = 0
+    windows: int = 0
+    callbacks: int = 0
+    operations: int = 0
+    dropped: int = 0
+    bytes_written: int = 0
+    trouble: bool = False
+    trace_path: str = ""
+    bytes_kept: int = 0
+    rotated: int = 0
+    flight_recorder: bool = False
+
+
+def _text(text: str) -> bytes:
+    # A C string ends at a NUL, and the trace is UTF-8.
+    return text.encode("utf-8", "replace").replace(b"\0", b" ")
+
+
+def _quiet(function: str, code: int) -> bool:
+    if code in _HARMLESS:
+        return False
+    if code != 0:
+        raise RingsideError(function, code)
+    return True
+
+
+def available() -> bool:
+    """Whether the plugin is in this process, or can be."""
+    return search.library() is not None
+
+
+def library_version() -> Optional[str]:
+    """The version of the plugin; None where it is not loaded."""
+    library = search.library()
+    if library is None:
+        return None
+    version: bytes = library.ringside_version()
+    return version.decode()
+
+
+def start(events: Optional[str] = None) -> bool:
+    """Begins a window of recording; `events` are names as RINGSIDE_EVENTS takes them.
+
+    False: nothing is recorded, and status() says why. RingsideError: an event that does not exist.
+    """
+    library = search.library()
+    if library is None:
+        return False
+    options = StartOptions(ctypes.sizeof(StartOptions), None if events is None else _text(events))
+    return _quiet("ringside_start", library.ringside_start(ctypes.byref(options)))
+
+
+def stop() -> bool:
+    """Ends the window; what has begun in it is recorded to its end."""
+    library = search.library()
+    return library is not None and _quiet("ringside_stop", library.ringside_stop())
+
+
+def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
+    """Writes everything so far to `path`, a new file, or beside the trace.
+
+    False: the plugin is not loaded. RingsideError: there is no file.
+    """
+    library = search.library()
+    if library is None:
+        return False
+    code = library.ringside_dump(None if path is None else os.fsencode(path))
+    if code != 0:
+        raise RingsideError("ringside_dump", code)
+    return True
+
+
+def mark(text: str) -> bool:
+    """Puts a mark into the trace; False if it is not there."""
+    library = search.library()
+    return library is not None and _quiet("ringside_mark", library.ringside_mark(_text(text)))
+
+
+def push(text: str, source: Optional[str] = None) -> bool:
+    """Begins a range of the calling thread; `source` is a line of the program."""
+    library = search.library()
+    if library is None:
+        return False
+    line = None if source is None else _text(source)
+    return _quiet("ringside_push", library.ringside_push(_text(text), line))
+
+
+def pop() -> bool:
+    """Ends the innermost range of the calling thread."""
+    library = search.library()
+    return library is not None and _quiet("ringside_pop", library.ringside_pop())
+
+
+@contextlib.contextmanager
+def named_range(text: str) -> Iterator[None]:
+    """A range of the calling thread, as long as the `with` block or the decorated function."""
+    # contextlib's functions are between here and the caller.
+    caller = sys._getframe(1)
+    while caller.f_back is not None and caller.f_code.co_filename == contextlib.__file__:
+        caller = caller.f_back
+    # The plugin pairs the two even where it had no room for the first.
+    push(text, f"{caller.f_code.co_filename}:{caller.f_lineno}")
+    try:
+        yield
+    finally:
+        pop()
+
+
+def status() -> Status:
+    """What the profiler is doing, or why there is none."""
+    library = search.library()
+    if library is None:
+        return Status(loaded=False, reason=search.why_not())
+    name = str(library._name)
+    info = StatusInfo(struct_size=ctypes.sizeof(StatusInfo))
+    code: int = library.ringside_status(ctypes.byref(info))
+    if code != 0:
+        return Status(loaded=True, library=name, reason=_ERRORS.get(code, f"error {code}"))
+    return Status(
+        loaded=True,
+        library=name,
+        started=bool(info.started),
+        abi_version=info.abi_version,
+        nccl_version=info.nccl_version,
+        wanted_mask=info.wanted_mask,
+        actual_mask=info.actual_mask,
+        communicators=info.communicators,
+        windows=info.windows,
+        callbacks=info.callbacks,
+        operations=info.operations,
+        dropped=info.dropped,
+        bytes_written=info.bytes_written,
+        trouble=bool(info.trouble),
+        trace_path=os.fsdecode(info.trace_path),
+        bytes_kept=info.bytes_kept,
+        rotated=info.rotated,
+        flight_recorder=bool(info.flight_recorder),
+    )

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Beside torch.profiler: record what it records, and write both traces where they find each other.
+
+    profiler = torch.profiler.profile(schedule=..., on_trace_ready=nccl_ringside.torch.trace_handler("traces"))
+    with nccl_ringside.torch.attach(profiler):
+        for batch in batches:
+            train(batch)
+            profiler.step()
+
+    $ ringside merge traces/ --kineto traces/ -o all.json
+
+This module itself does not import torch.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Callable
+from typing import Any, Optional, TypeVar, Union
+
+from . import _api
+from ._profile import StepWindows, always
+
+_P = TypeVar("_P")
+
+
+def trace_handler(
+    directory: Union[str, "os.PathLike[str]"], worker_name: Optional[str] = None
+) -> Callable[[Any], None]:
+    """An on_trace_ready for torch.profiler.profile, and for nccl_ringside.Profiler.
+
+    It writes `WORKER.STEP.pt.trace.json`, Kineto's trace of this window, and
+    `ringside.WORKER.json`, Ringside's trace of the process so far, which the next window replaces.
+    WORKER is HOST_PID unless it is named; it must not be the same for two processes. `ringside merge
+    DIRECTORY --kineto DIRECTORY` puts them together.
+    """
+    target = os.fspath(directory)
+
+    def write(profiler: Any) -> None:
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        worker = re.sub(r"[^\w.-]", "_", worker)
+        os.makedirs(target, exist_ok=True)
+        export = getattr(profiler, "export_chrome_trace", None)
+        if export is not None:
+            step = int(getattr(profiler, "step_num", 0))
+            export(os.path.join(target, f"{worker}.{step}.pt.trace.json"))
+        ours = os.path.join(target, f"ringside.{worker}.json")
+        # Not named as a trace until it takes the place of the last one.
+        new = f"{ours}.new"
+        try:
+            os.unlink(new)
+        except FileNotFoundError:
+            pass
+        if _api.dump(new):
+            os.replace(new, ours)
+
+    return write
+
+
+def attach(profiler: _P, events: Optional[str] = None) -> _P:
+    """Has recording start and stop with a torch.profiler.profile, which it returns.
+
+    The profiler's own `start`, `step` and `stop` do it, so the loop stays as it is. Attach it before
+    it is started.
+    """
+    torch_profiler: Any = profiler
+    start, step, stop = torch_profiler.start, torch_profiler.step, torch_profiler.stop
+    schedule = getattr(torch_profiler, "schedule", None) or always
+    windows = StepWindows(events)
+
+    # Ours begins before theirs and ends before it too, as theirs writes its file then.
+    def start_both() -> Any:
+        number = int(torch_profiler.step_num)
+        windows.go_to(schedule(number), number)
+        return start()
+
+    def step_both() -> Any:
+        number = int(torch_profiler.step_num) + 1
+        windows.go_to(schedule(number), number)
+        return step()
+
+    def stop_both() -> Any:
+        windows.end()
+        return stop()
+
+    torch_profiler.start, torch_profiler.step, torch_profiler.stop = (
+        start_both,
+        step_both,
+        stop_both,
+    )
+    return profiler

@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds the wheel that runs with any glibc from 2.28 on, and shows that it does.
+#
+#   build_wheel.sh [x86_64|aarch64] [OUTPUT_DIRECTORY]     default: this machine's, and build/wheel
+#
+# The compiler is Zig's clang from PyPI, which knows the symbols of each glibc. The libraries are built
+# from Debian's source packages with it, since Debian's own archives need its glibc and its libstdc++.
+# Nothing is installed: tools, sources and libraries lie below the output directory. Exit status 77:
+# something needed is not to be had.
+set -euo pipefail
+
+cd "$(dirname "$0")/.."
+machine=${1:-$(uname -m)}
+output=$(realpath -m "${2:-build/wheel}")
+glibc=2.28
+case $machine in
+  x86_64 | aarch64) ;;
+  *)
+    echo "usage: $0 [x86_64|aarch64] [OUTPUT_DIRECTORY]" >&2
+    exit 2
+    ;;
+esac
+work=$output/$machine
+prefix=$work/prefix
+headers=$output/headers
+tools=$output/tools/bin
+sources=(zlib simdjson sqlite3)
+# Headers and scripts, the same on every machine; the two libraries are what CMake's files name.
+# libmicrohttpd is loaded at run time, where a machine has it.
+packages=(libcli11-dev nlohmann-json3-dev libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 node-d3
+          libmicrohttpd-dev)
+mkdir -p "$work" "$prefix/lib" "$prefix/include"
+
+skip() {
+  echo "skipped: $1"
+  exit 77
+}
+
+for tool in apt-get dpkg-source dpkg-deb python3 tclsh make; do
+  command -v "$tool" > /dev/null || skip "there is no $tool"
+done
+
+if [ ! -e "$output/tools/done" ]; then
+  python3 -m venv "$output/tools"
+  "$tools/pip" -q install 'scikit-build-core>=0.11' build ziglang auditwheel wheel cmake ninja \
+    > "$output/tools.log" 2>&1 || skip "pip has no $(tail -n 1 "$output/tools.log")"
+  touch "$output/tools/done"
+fi
+
+# As apt is configured on this machine, in a state of its own.
+if [ ! -e "$output/fetched" ]; then
+  apt=$output/apt
+  mkdir -p "$apt"/{lists/partial,cache/archives/partial,parts} "$output/source" "$headers"
+  : > "$apt/status"
+  : > "$apt/none"
+  for list in /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources; do
+    [ -e "$list" ] || continue
+    sed -E 's/^Types:.*/Types: deb deb-src/; s/^(deb)( .*)/\1\2\n\1-src\2/' "$list" \
+      > "$apt/parts/${list##*/}"
+  done
+  [ ! -e "$apt/parts/sources.list" ] || mv "$apt/parts/sources.list" "$apt/none"
+  options=(-q -o "Dir::Etc::SourceParts=$apt/parts" -o "Dir::Etc::SourceList=$apt/none"
+           -o "Dir::State::Lists=$apt/lists" -o "Dir::Cache=$apt/cache"
+           -o APT::Sandbox::User=root)
+  if ! apt-get "${options[@]}" update > "$apt/log" 2>&1 ||
+     ! (cd "$output/source" &&
+        apt-get "${options[@]}" source --only-source "${sources[@]}" >> "$apt/log" 2>&1) ||
+     ! (cd "$apt" && apt-get "${options[@]}" download "${packages[@]}" >> "$apt/log" 2>&1); then
+    tail -n 5 "$apt/log"
+    skip "apt has not all sources"
+  fi
+  for package in "$apt"/*.deb; do
+    dpkg-deb -x "$package" "$headers"
+  done
+  # NVTX's headers, which Debian has no free package of.
+  "$tools/pip" -q download --no-deps --dest "$output/nvtx" nvidia-nvtx >> "$apt/log" 2>&1 ||
+    skip "pip has no nvidia-nvtx"
+  python3 -m zipfile -e "$output"/nvtx/nvidia_nvtx-*.whl "$output/nvtx"
+  cp -r "$output"/nvtx/nvidia/*/include/nvtx3 "$headers/usr/include"
+  touch "$output/fetched"
+fi
+
+# A compiler is one word for configure scripts and for CMake.
+mkdir -p "$work/bin"
+zig=$("$tools/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/zig")')
+for pair in cc:cc c++:c++ ar:ar ranlib:ranlib; do
+  target=""
+  case $pair in c*) target=" -target $machine-linux-gnu.$glibc -fno-sanitize=undefined" ;; esac
+  printf '#!/bin/sh\nexec "%s" %s%s "$@"\n' "$zig" "${pair#*:}" "$target" > "$work/bin/${pair%:*}"
+  chmod +x "$work/bin/${pair%:*}"
+done
+export ZIG_GLOBAL_CACHE_DIR=$output/zig ZIG_LOCAL_CACHE_DIR=$output/zig
+export PATH=$work/bin:$tools:$PATH CC=$work/bin/cc CXX=$work/bin/c++ AR=$work/bin/ar
+export RANLIB=$work/bin/ranlib RINGSIDE_WHEEL_PREFIX=$prefix RINGSIDE_WHEEL_HEADERS=$headers
+jobs=${JOBS:-$(nproc)}
+cmake_for_target=(cmake -G Ninja --toolchain "$PWD/cmake/wheel.cmake" -DCMAKE_BUILD_TYPE=Release
+                  "-DCMAKE_INSTALL_PREFIX=$prefix")
+
+# source NAME: the unpacked source package.
+source_of() { find "$output/source" -maxdepth 1 -type d -name "$1-*" | head -n 1; }
+
+# library NAME FUNCTION: builds it once, in a directory of its own.
+library() {
+  [ ! -e "$work/$1.done" ] || return 0
+  echo "building $1"
+  rm -rf "${work:?}/$1"
+  mkdir -p "$work/$1"
+  (set -e; cd "$work/$1"; "$2") > "$work/$1.log" 2>&1 || {
+    tail -n 20 "$work/$1.log"
+    echo "failed: $1"
+    exit 1
+  }
+  touch "$work/$1.done"
+}
+
+build_zlib() {
+  cp -r "$(source_of zlib)/." .
+  CHOST=$machine CFLAGS='-O3 -fPIC' ./configure --static --prefix="$prefix"
+  make -j "$jobs" libz.a
+  cp libz.a "$prefix/lib"
+  cp zlib.h zconf.h "$prefix/include"
+}
+
+build_simdjson() {
+  "${cmake_for_target[@]}" -S "$(source_of simdjson)" -B . -DSIMDJSON_DEVELOPER_MODE=OFF \
+    -DBUILD_SHARED_LIBS=OFF -DCMAKE_INSTALL_LIBDIR=lib
+  cmake --build . --parallel "$jobs" --target install
+}
+
+build_sqlite() {
+  cp -r "$(source_of sqlite3)/." .
+  # The compiler of the machine itself makes the one large source file; what runs is tclsh.
+  CC=cc ./configure --disable-tcl --disable-readline --disable-shared --host="$machine-linux-gnu" \
+    --build="$(uname -m)-linux-gnu" BUILD_CC=/usr/bin/cc
+  make BCC=/usr/bin/cc sqlite3.c
+  "$CC" -O2 -fPIC -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION -c sqlite3.c
+  "$AR" rcs "$prefix/lib/libsqlite3.a" sqlite3.o
+  cp sqlite3.h "$prefix/include"
+}
+
+library zlib build_zlib
+library simdjson build_simdjson
+library sqlite build_sqlite
+
+# From the source distribution, which so is shown to be whole.
+rm -rf "$work/dist" "$output/sdist"
+"$tools/python" -m build --no-isolation --sdist --outdir "$output/sdist" . > "$work/sdist.log" 2>&1
+export _PYTHON_HOST_PLATFORM=linux-$machine
+"$tools/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/dist" \
+  --config-settings=cmake.args="--toolchain=$PWD/cmake/wheel.cmake" \
+  --config-settings=cmake.define.RINGSIDE_STATIC_STDCXX=OFF \
+  --config-settings=build-dir="$work/build" \
+  "$output"/sdist/nccl_ringside-*.tar.gz > "$work/wheel.log" 2>&1 || {
+  tail -n 40 "$work/wheel.log"
+  exit 1
+}
+(cd "$work/dist" && "$tools/python" -m wheel tags --remove \
+  --platform-tag="manylinux_${glibc/./_}_$machine" nccl_ringside-*.whl)
+python3 test/wheel/check_symbols.py "$work"/dist/nccl_ringside-*.whl --glibc "$glibc"
+"$tools/auditwheel" show "$work"/dist/nccl_ringside-*.whl | tee "$work/auditwheel.log"
+grep -q "manylinux_${glibc/./_}_$machine" "$work/auditwheel.log"

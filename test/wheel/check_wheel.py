@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The Python package as users install it: a wheel, with --target, with uv, in a read-only environment,
+editable, and from the source distribution; and python/tests on every Python from 3.9 on.
+
+usage: check_wheel.py SOURCE BUILD
+
+The plugin and the tool are those of the build directory BUILD, so nothing is compiled here. That the source
+distribution has all that the compiler reads is compared with git's files. Exit status 77: pip's
+index cannot be reached.
+"""
+import concurrent.futures
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import zipfile
+
+OLDEST = (3, 9)
+BUILD_TOOLS = ["scikit-build-core>=0.11", "build", "uv", "mypy", "pytest"]
+
+
+class Failure(Exception):
+    """A check that does not hold; the text says which."""
+
+
+def require(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def run(*command, status=0, **variables):
+    environment = {key: value for key, value in os.environ.items()
+                   if not key.startswith(("NCCL_", "RINGSIDE_", "PYTHON", "VIRTUAL_ENV"))}
+    environment.update({key: str(value) for key, value in variables.items()})
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=environment, cwd=variables.get("PWD"),
+                          universal_newlines=True)
+    require(done.returncode == status,
+            f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-6000:]}")
+    return done.stdout
+
+
+def pythons():
+    """Every Python that is there, by its version."""
+    roots = [*glob.glob(os.path.expanduser("~/.pyenv/versions/*/bin/python3")),
+             *(shutil.which(f"python3.{minor}") or "" for minor in range(9, 20)),
+             "/usr/bin/python3", sys.executable]
+    found = {}
+    for path in filter(os.path.exists, roots):
+        answer = subprocess.run(
+            [path, "-c", "import sys, venv, ensurepip; print(*sys.version_info[:2])"],
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True)
+        if answer.returncode == 0:
+            version = tuple(map(int, answer.stdout.split()))
+            if version >= OLDEST:
+                found.setdefault(version, path)
+    return found
+
+
+class Package:
+    """What is built once, and the ways to install it."""
+
+    def __init__(self, source, build, place):
+        self.source, self.build, self.place = source, build, place
+        self.tools = place / "tools" / "bin"
+        self.wheel = None
+
+    def make_tools(self):
+        """False if pip's index cannot be reached, or there is no pip."""
+        if subprocess.call([sys.executable, "-c", "import ensurepip, venv"]) != 0:
+            print("skipped: this Python has no venv")
+            return False
+        run(sys.executable, "-m", "venv", self.place / "tools")
+        done = subprocess.run([self.tools / "pip", "-q", "install", *BUILD_TOOLS],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              universal_newlines=True)
+        if done.returncode != 0:
+            print("skipped: pip cannot install what the test needs:", done.stdout[-300:])
+        return done.returncode == 0
+
+    def built(self):
+        return f"--config-settings=cmake.define.RINGSIDE_WHEEL_BUILT={self.build}"
+
+    def make_wheel(self):
+        """The source distribution is whole, and gives the wheel."""
+        run(self.tools / "python", "-m", "build", "--no-isolation", "--sdist",
+            "--outdir", self.place / "dist", self.source)
+        (archive,) = (self.place / "dist").glob("nccl_ringside-*.tar.gz")
+        with tarfile.open(archive) as file:
+            names = {name.split("/", 1)[1] for name in file.getnames() if "/" in name}
+        wanted = run("git", "-C", self.source, "ls-files", "plugin", "analyzer", "launch", "live",
+                     "include", "cmake", "python", "CMakeLists.txt", "LICENSE").split()
+        missing = [name for name in wanted if name not in names]
+        require(not missing, f"the source distribution lacks {missing}")
+        extra = sorted(name for name in names if name.startswith(("test/", "build/", "shared/")))
+        require(not extra, f"the source distribution has {extra[:5]}")
+        run(self.tools / "pip", "wheel", "--no-deps", "--no-build-isolation", self.built(),
+            "--wheel-dir", self.place / "dist", archive)
+        (self.wheel,) = (self.place / "dist").glob("*.whl")
+        require(re.match(r"nccl_ringside-[\d.]+-py3-none-linux_\w+\.whl$", self.wheel.name),
+                f"the wheel is named {self.wheel.name}")
+        with zipfile.ZipFile(self.wheel) as file:
+            names = {re.sub(r"-[\d.]+\.(data|dist-info)/", r".\1/", name)
+                     for name in file.namelist()}
+        for name in ("nccl_ringside/lib/libnccl-profiler-ringside.so", "nccl_ringside/py.typed",
+                     "nccl_ringside.data/scripts/ringside", "nccl_ringside.dist-info/METADATA"):
+            require(name in names, f"the wheel lacks {name}: {sorted(names)}")
+        print(run(sys.executable, pathlib.Path(__file__).parent / "check_symbols.py", self.wheel),
+              end="")
+
+    def environment(self, name, python=None):
+        run(python or sys.executable, "-m", "venv", self.place / name)
+        return self.place / name / "bin"
+
+
+def check_run(tool, plugin, **variables):
+    """`ringside run` finds the plugin by itself, and the command gets it."""
+    seen = run(tool, "run", "--dir", tempfile.mkdtemp(), "--", sys.executable, "-c",
+               "import os; print('PLUGIN', os.environ['NCCL_PROFILER_PLUGIN'])",
+               NCCL_ALLGATHERV_ENABLE=1, **variables)
+    found = re.search(r"^PLUGIN (.*)$", seen, re.M)
+    require(found and os.path.realpath(found.group(1)) == os.path.realpath(plugin),
+            f"the command gets {found and found.group(1)}, and the plugin is {plugin}")
+
+
+def check_installed(binaries, **variables):
+    """The tool, the module and the plugin of an environment belong together."""
+    plugin = pathlib.Path(run(binaries / "python", "-m", "nccl_ringside", "--plugin-path",
+                              **variables).strip())
+    require(plugin.is_file(), f"{plugin} is no file")
+    check_run(binaries / "ringside", plugin, **variables)
+    return plugin
+
+
+def fresh(package):
+    binaries = package.environment("fresh")
+    run(binaries / "pip", "-q", "install", package.wheel)
+    plugin = check_installed(binaries)
+    # PyTorch and NCCL are neither needed nor brought along.
+    require(run(binaries / "pip", "list", "--format", "freeze").count("nccl") == 1, "dependencies")
+    require(package.place / "fresh" in plugin.parents, f"the plugin is {plugin}")
+
+
+def target(package):
+    place = package.place / "target"
+    run(package.tools / "pip", "-q", "install", "--no-deps", "--target", place, package.wheel)
+    plugin = run(sys.executable, "-m", "nccl_ringside", "--plugin-path", PYTHONPATH=place,
+                 PWD=package.place).strip()
+    require(plugin == str(place / "nccl_ringside/lib/libnccl-profiler-ringside.so"), plugin)
+    check_run(place / "bin" / "ringside", pathlib.Path(plugin))
+
+
+def with_uv(package):
+    place = package.place / "uv"
+    run(package.tools / "uv", "-q", "venv", "--python", sys.executable, place)
+    run(package.tools / "uv", "-q", "pip", "install", "--offline", "--no-index",
+        "--python", place / "bin/python", package.wheel)
+    check_installed(place / "bin")
+
+
+def read_only(package):
+    binaries = package.environment("locked")
+    run(binaries / "pip", "-q", "install", package.wheel)
+    place = package.place / "locked"
+    run("chmod", "-R", "a-w", place)
+    before = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+    try:
+        check_installed(binaries, PYTHONDONTWRITEBYTECODE=1)
+        after = {path: path.stat().st_mtime_ns for path in place.rglob("*")}
+        require(before == after, "something was written into a read-only environment")
+    finally:
+        run("chmod", "-R", "u+w", place)
+
+
+def editable(package):
+    binaries = package.environment("editable")
+    run(binaries / "pip", "-q", "install", "scikit-build-core>=0.11")
+    run(binaries / "pip", "-q", "install", "--no-build-isolation", package.built(), "--editable",
+        package.source)
+    check_installed(binaries)
+    where = run(binaries / "python", "-c", "import nccl_ringside; print(nccl_ringside.__file__)")
+    require(str(package.source / "python") in where, f"the module is {where}")
+
+
+def typed(package):
+    print(run(package.tools / "mypy", "--strict", "--cache-dir", package.place / "mypy",
+              package.source / "python" / "nccl_ringside", package.source / "python" / "tests"),
+          end="")
+
+
+def tests_on(package, version, python):
+    name = "python%d.%d" % version
+    binaries = package.environment(name, python)
+    run(binaries / "pip", "-q", "install", package.wheel, "pytest")
+    out = run(binaries / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp",
+              package.place / f"{name}-tests", package.source / "python" / "tests")
+    passed = re.search(r"(\d+) passed", out)
+    require(passed and int(passed.group(1)) >= 10, f"{name}: {out}")
+    print(f"{name}: {out.strip().splitlines()[-1]}")
+
+
+def main():
+    source, build = (pathlib.Path(name).resolve() for name in sys.argv[1:])
+    failed = 0
+    with tempfile.TemporaryDirectory(prefix="ringside-wheel-") as name:
+        package = Package(source, build, pathlib.Path(name).resolve())
+        os.environ["TMPDIR"] = name
+        tempfile.tempdir = name
+        if not package.make_tools():
+            return 77
+        package.make_wheel()
+        checks = {check.__name__: (check, package)
+                  for check in (fresh, target, with_uv, read_only, editable, typed)}
+        for version, python in sorted(pythons().items()):
+            checks["python%d.%d" % version] = (tests_on, package, version, python)
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            begun = {check: pool.submit(*call) for check, call in checks.items()}
+        for check, future in begun.items():
+            error = future.exception()
+            if isinstance(error, Failure):
+                print(f"{check}: FAILED: {error}")
+            elif error is not None:
+                raise error
+            failed += error is not None
+        print(f"{len(checks) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
