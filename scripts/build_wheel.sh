@@ -84,11 +84,19 @@ fi
 # A compiler is one word for configure scripts and for CMake.
 mkdir -p "$work/bin"
 zig=$("$tools/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/zig")')
-for pair in cc:cc c++:c++ ar:ar ranlib:ranlib; do
+for name in cc c++ ar ranlib; do
   target=""
-  case $pair in c*) target=" -target $machine-linux-gnu.$glibc -fno-sanitize=undefined" ;; esac
-  printf '#!/bin/sh\nexec "%s" %s%s "$@"\n' "$zig" "${pair#*:}" "$target" > "$work/bin/${pair%:*}"
-  chmod +x "$work/bin/${pair%:*}"
+  case $name in c*) target="-target $machine-linux-gnu.$glibc -fno-sanitize=undefined" ;; esac
+  # Zig's linker does not know --exclude-libs; the plugin's version script hides the same symbols.
+  cat > "$work/bin/$name" << END
+#!/bin/sh
+for one; do
+  shift
+  case \$one in -Wl,--exclude-libs*) ;; *) set -- "\$@" "\$one" ;; esac
+done
+exec "$zig" $name $target "\$@"
+END
+  chmod +x "$work/bin/$name"
 done
 export ZIG_GLOBAL_CACHE_DIR=$output/zig ZIG_LOCAL_CACHE_DIR=$output/zig
 export PATH=$work/bin:$tools:$PATH CC=$work/bin/cc CXX=$work/bin/c++ AR=$work/bin/ar
