@@ -41,28 +41,31 @@ void Latest::add(std::span<const RankTimes> rows, std::uint32_t row) {
   }
 }
 
-Latest::Moment Latest::seen_from(std::span<const RankTimes> rows, std::uint32_t row) const {
+Latest::Moment Latest::elsewhere_from(std::span<const RankTimes> rows, std::uint32_t row) const {
   const RankTimes& times = rows[row];
-  Moment found;
-  if (times.host < hosts_.size()) {
-    const OfHost& own = hosts_[times.host];
-    found = own.last.row == row ? own.before : own.last;
-  }
   const std::uint32_t other = first_ == times.host ? second_ : first_;
   if (other == RankTimes::kNobody) {
-    return found;
+    return {};
+  }
+  if (times.clock_ns == kUnknownClock_ns || hosts_[other].clock_ns == kUnknownClock_ns) {
+    return bound_ == Bound::kLeast ? Moment{} : Moment{kUnknown, hosts_[other].last.row};
   }
   const std::int64_t key_ns = key_of(other);
-  const bool is_unknown =
-      times.clock_ns == kUnknownClock_ns || hosts_[other].clock_ns == kUnknownClock_ns;
-  if (is_unknown) {
-    return bound_ == Bound::kLeast ? found : Moment{kUnknown, hosts_[other].last.row};
+  return {bound_ == Bound::kLeast ? subtract_saturating(key_ns, times.clock_ns)
+                                  : add_saturating(key_ns, times.clock_ns),
+          hosts_[other].last.row};
+}
+
+Latest::Moment Latest::seen_from(std::span<const RankTimes> rows, std::uint32_t row) const {
+  const Moment there = elsewhere_from(rows, row);
+  Moment here;
+  if (rows[row].host < hosts_.size()) {
+    const OfHost& own = hosts_[rows[row].host];
+    here = own.last.row == row ? own.before : own.last;
   }
-  const std::int64_t time_ns = bound_ == Bound::kLeast ? subtract_saturating(key_ns, times.clock_ns)
-                                                       : add_saturating(key_ns, times.clock_ns);
-  return found.row == RankTimes::kNobody || time_ns > found.time_ns
-             ? Moment{time_ns, hosts_[other].last.row}
-             : found;
+  const bool is_there = there.row != RankTimes::kNobody &&
+                        (here.row == RankTimes::kNobody || there.time_ns > here.time_ns);
+  return is_there ? there : here;
 }
 
 }  // namespace ringside::facts

@@ -37,6 +37,8 @@ class Latest {
   /// kNever: there is none, or (kLeast) none on a clock that is known. kUnknown: (kMost) one is on
   /// a clock that is not known.
   Moment seen_from(std::span<const RankTimes> rows, std::uint32_t row) const;
+  /// The same of the ranks of other hosts only.
+  Moment elsewhere_from(std::span<const RankTimes> rows, std::uint32_t row) const;
 
  private:
   struct OfHost {

@@ -46,56 +46,136 @@ bool Cascade::takes_part(std::size_t operation, std::uint32_t rank) const {
   });
 }
 
-std::int64_t Cascade::divide(std::size_t operation, const std::vector<RankTimes>& rows,
-                             const Charge& charge, std::vector<Origin>& origins) {
-  origins.clear();
-  const std::uint32_t late = rank_of(operation, rows[charge.charged]);
-  std::int64_t left_ns = charge.waited_ns;
-  if (is_needed_) {
-    const std::uint32_t waiter = rank_of(operation, rows[charge.waiter]);
-    const model::Operation own =
-        match::operation_of(facts_.traces(), facts_.matches().parts[rows[charge.charged].part]);
-    for (const Visit& visit : visits_[late]) {
-      const bool has_to_wait =
-          visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
-      if (left_ns <= 0 || visit.end_ns > rows[charge.charged].arrival_ns) {
-        continue;
-      }
-      // What both went through delayed both.
-      if (takes_part(visit.operation, waiter)) {
-        break;
-      }
-      std::int64_t waited_ns = 0;
-      for (const Origin& origin : visit.waited) {
-        waited_ns = add_saturating(waited_ns, origin.waited_ns);
-      }
-      const std::int64_t passed_ns = std::min(left_ns, waited_ns);
-      if (!has_to_wait || passed_ns <= 0) {
-        continue;
-      }
-      std::int64_t given_ns = 0;
-      for (std::size_t i = 0; i < visit.waited.size(); ++i) {
-        const Origin& origin = visit.waited[i];
-        const double part = static_cast<double>(origin.waited_ns) / static_cast<double>(waited_ns);
-        const std::int64_t given =
-            i + 1 == visit.waited.size()
-                ? passed_ns - given_ns
-                : std::min(passed_ns - given_ns,
-                           static_cast<std::int64_t>(static_cast<double>(passed_ns) * part));
-        origins.push_back({origin.rank, given});
-        given_ns += given;
-      }
-      left_ns -= passed_ns;
+// Calls `take` with the earlier operations in which a late rank may have got late, the latest
+// first, until it returns false.
+template <typename Take>
+void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::uint32_t waiter,
+                             Take take) const {
+  const model::Operation own =
+      match::operation_of(facts_.traces(), facts_.matches().parts[late.part]);
+  for (const Visit& visit : visits_[rank_of(operation, late)]) {
+    const bool has_to_wait =
+        visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
+    // By the rank's own clock, since what is estimated of the hosts' clocks bends durations.
+    const bool is_before = visit.own_end_ns && own.end_ns && late.has_execution
+                               ? *visit.own_end_ns <= own.start_ns
+                               : visit.end_ns <= late.arrival_ns;
+    if (!is_before) {
+      continue;
+    }
+    // What both went through delayed both.
+    if (takes_part(visit.operation, waiter) || (has_to_wait && !take(visit))) {
+      return;
     }
   }
-  origins.push_back({late, left_ns});
-  return left_ns;
+}
+
+Division Cascade::divide(std::size_t operation, const std::vector<RankTimes>& rows,
+                         const Charge& charge, std::vector<Origin>& origins) const {
+  const RankTimes& late = rows[charge.charged];
+  std::int64_t left_ns = charge.waited_ns;
+  Division division{charge.waited_ns, 0};
+  const auto take = [&](const Visit& visit) {
+    const std::int64_t passed_ns = std::min(left_ns, visit.waited_ns);
+    for (const Origin& origin : visit.waited) {
+      const double part =
+          static_cast<double>(origin.waited_ns) / static_cast<double>(visit.waited_ns);
+      origins.push_back(
+          {origin.rank, static_cast<std::int64_t>(static_cast<double>(passed_ns) * part)});
+    }
+    left_ns -= passed_ns;
+    division.passed_ns += passed_ns;
+    division.kept_ns -= std::min(division.kept_ns, visit.most_ns);
+    return left_ns > 0;
+  };
+  if (is_needed_) {
+    for_each_cause(operation, late, rank_of(operation, rows[charge.waiter]), take);
+  }
+  origins.push_back({rank_of(operation, late), division.kept_ns});
+  return division;
+}
+
+// Only one of those that may have come last did, so of several ways to the same origin the widest
+// counts.
+void Cascade::divide_pair(std::size_t operation, const std::vector<RankTimes>& rows,
+                          const Charge& pair) {
+  const std::uint32_t late = rank_of(operation, rows[pair.charged]);
+  of_pair_.clear();
+  std::int64_t left_ns = pair.waited_ns;
+  for_each_cause(operation, rows[pair.charged], rank_of(operation, rows[pair.waiter]),
+                 [&](const Visit& visit) {
+                   left_ns -= std::min(left_ns, visit.waited_ns);
+                   for (const Origin& origin : *visit.possible) {
+                     if (origin.rank != late) {
+                       std::int64_t& sum_ns = of_pair_[origin.rank];
+                       sum_ns = add_saturating(sum_ns, std::min(visit.most_ns, origin.waited_ns));
+                     }
+                   }
+                   return true;
+                 });
+  of_pair_[late] = left_ns;
+  for (const auto& [rank, most_ns] : of_pair_) {
+    std::int64_t& widest_ns = of_waiter_[rank];
+    widest_ns = std::max(widest_ns, std::min(most_ns, pair.waited_ns));
+  }
+}
+
+const std::vector<Cascade::Possible>& Cascade::divide_possibly(std::size_t operation,
+                                                               const std::vector<RankTimes>& rows,
+                                                               const OperationCharges& charges) {
+  // So many steps an operation may take; where the clocks leave so much open, it is anyone.
+  constexpr std::size_t kMostSteps = std::size_t{1} << 18U;
+  possible_.clear();
+  if (!is_needed_) {
+    for (const PossibleCharge& one : charges.possibly) {
+      possible_.push_back({kAnyone, {rank_of(operation, rows[one.charged]), one.most_ns}});
+    }
+    return possible_;
+  }
+  std::size_t steps = 0;
+  for (const PossibleCharge& one : charges.possibly) {
+    for (const Visit& visit : visits_[rank_of(operation, rows[one.charged])]) {
+      steps += visit.possible->size() * rows.size();
+    }
+  }
+  if (!charges.has_pairs || steps > kMostSteps) {
+    std::int64_t most_ns = 0;
+    for (const RankTimes& row : rows) {
+      most_ns = add_saturating(most_ns, row.wall_ns());
+    }
+    possible_.push_back({kAnyone, {kAnyone, most_ns}});
+    return possible_;
+  }
+  of_waiter_.clear();
+  for (std::size_t i = 0; i < charges.pairs.size(); ++i) {
+    const std::uint32_t waiter = charges.pairs[i].waiter;
+    divide_pair(operation, rows, charges.pairs[i]);
+    if (i + 1 == charges.pairs.size() || charges.pairs[i + 1].waiter != waiter) {
+      for (const auto& [rank, most_ns] : of_waiter_) {
+        possible_.push_back({waiter, {rank, most_ns}});
+      }
+      of_waiter_.clear();
+    }
+  }
+  return possible_;
 }
 
 void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows,
+                       const OperationCharges& charges,
                        const std::vector<std::vector<Origin>>& origins) {
   if (!is_needed_) {
     return;
+  }
+  std::map<std::uint32_t, std::int64_t> widest_ns;
+  for (const Possible& one : possible_) {
+    std::int64_t& most_ns = widest_ns[one.origin.rank];
+    most_ns = std::max(most_ns, one.origin.waited_ns);
+  }
+  auto possible = std::make_shared<std::vector<Origin>>();
+  for (const auto& [rank, most_ns] : widest_ns) {
+    if (most_ns > 0) {
+      possible->push_back({rank, most_ns});
+    }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     auto& visits = visits_[rank_of(operation, rows[i])];
@@ -104,7 +184,9 @@ void Cascade::remember(std::size_t operation, const std::vector<RankTimes>& rows
     if (visits.size() == kVisits) {
       visits.pop_back();
     }
-    visits.push_front({operation, rows[i].end_ns, own.tid, own.stream, origins[i]});
+    visits.push_front({operation, rows[i].end_ns, rows[i].has_execution ? own.end_ns : std::nullopt,
+                       own.tid, own.stream, charges.waited_ns[i],
+                       std::max(rows[i].wait.most_ns, charges.waited_ns[i]), origins[i], possible});
   }
 }
 

@@ -8,6 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
@@ -22,40 +25,74 @@ struct Origin {
   std::int64_t waited_ns = 0;
 };
 
+/// What a late rank is charged of a wait itself, at least, and what it surely passed on.
+struct Division {
+  std::int64_t kept_ns = 0;
+  std::int64_t passed_ns = 0;
+};
+
 /// Takes operations in the order of their last arrivals, and remembers the last few of each rank.
 class Cascade {
  public:
+  /// In place of a rank: whoever.
+  static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
+
   Cascade(const facts::Facts& facts, const GlobalRanks& who);
 
-  /// Divides one wait among its origins, which are `origins` afterwards: those that the charged
-  /// rank had waited for itself, and the charged rank with what is left, which is returned.
-  std::int64_t divide(std::size_t operation, const std::vector<facts::RankTimes>& rows,
-                      const Charge& charge, std::vector<Origin>& origins);
+  /// Divides one wait among its origins, which are added to `origins`, each with what is surely due
+  /// to it: those that the charged rank had waited for itself, and the charged rank.
+  Division divide(std::size_t operation, const std::vector<facts::RankTimes>& rows,
+                  const Charge& charge, std::vector<Origin>& origins) const;
+
+  /// What one rank may have waited because of each rank, or because of anyone.
+  struct Possible {
+    std::uint32_t waiter = 0;  // index into the rows; kAnyone: all together
+    Origin origin;
+  };
+
+  /// Finds what each of the rows may have waited, because of whom. Valid until the next call.
+  const std::vector<Possible>& divide_possibly(std::size_t operation,
+                                               const std::vector<facts::RankTimes>& rows,
+                                               const OperationCharges& charges);
 
   /// Remembers the operation. `origins` of each row, in the order of the rows, are what its wait is
-  /// due to.
+  /// surely due to; `charges` and the result of divide_possibly() are the same operation's.
   void remember(std::size_t operation, const std::vector<facts::RankTimes>& rows,
-                const std::vector<std::vector<Origin>>& origins);
+                const OperationCharges& charges, const std::vector<std::vector<Origin>>& origins);
 
  private:
   struct Visit {
     std::size_t operation = 0;
     std::int64_t end_ns = 0;
+    std::optional<std::int64_t> own_end_ns;  // by the rank's own clock, if it was seen to run
     std::uint32_t thread = 0;
     model::NameId stream = model::kNoName;
-    std::vector<Origin> waited;
+    std::int64_t waited_ns = 0;  // surely
+    std::int64_t most_ns = 0;
+    std::vector<Origin> waited;  // surely, because of these
+    /// Of all ranks of the operation: because of whom, and the most that any waited.
+    std::shared_ptr<const std::vector<Origin>> possible;
   };
   // A wait further back than so many operations of the rank explains nothing.
   static constexpr std::size_t kVisits = 8;
 
   bool takes_part(std::size_t operation, std::uint32_t rank) const;
   std::uint32_t rank_of(std::size_t operation, const facts::RankTimes& row) const;
+  template <typename Take>
+  void for_each_cause(std::size_t operation, const facts::RankTimes& late, std::uint32_t waiter,
+                      Take take) const;
+  void divide_pair(std::size_t operation, const std::vector<facts::RankTimes>& rows,
+                   const Charge& pair);
 
   const facts::Facts& facts_;
   const GlobalRanks& who_;
   bool is_needed_ = false;  // somebody may be late for what happened in another operation
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
+  // Of one operation.
+  std::vector<Possible> possible_;
+  std::map<std::uint32_t, std::int64_t> of_waiter_;
+  std::map<std::uint32_t, std::int64_t> of_pair_;
 };
 
 }  // namespace ringside::metrics

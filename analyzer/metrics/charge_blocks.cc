@@ -2,8 +2,12 @@
 #include "analyzer/metrics/charge_blocks.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
+#include <numeric>
 #include <utility>
+
+#include "analyzer/metrics/significance.h"
 
 namespace ringside::metrics {
 
@@ -68,6 +72,8 @@ void ChargeBlocks::add(std::uint32_t member, const BlockCharge& charge) {
   here.least_in_host += charge.least_in_host;
   here.most += charge.most;
   here.most_in_host += charge.most_in_host;
+  here.least_elsewhere += charge.least_elsewhere;
+  here.most_elsewhere += charge.most_elsewhere;
 }
 
 void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, double mirrored) {
@@ -80,60 +86,131 @@ void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, dou
   ++one.rooted[member];
 }
 
+void ChargeBlocks::add_drain(std::uint32_t member) {
+  OfCommunicator& one = communicators_[current_];
+  one.drains.resize(one.ranks.size());
+  ++one.drains[member];
+}
+
+void ChargeBlocks::add_own_time(std::uint32_t member, double own_time) {
+  OfCommunicator& one = communicators_[current_];
+  one.own_times.resize(kBlocks * one.ranks.size());
+  double& longest = one.own_times[one.block * one.ranks.size() + member];
+  longest = std::max(longest, own_time);
+}
+
+// What the next blocks together hold.
+ChargeBlocks::Cell ChargeBlocks::sum_of(const OfCommunicator& one, std::size_t member,
+                                        std::size_t block, std::size_t length) {
+  Cell sum;
+  for (std::size_t i = block; i < std::min(block + length, kBlocks); ++i) {
+    const Cell& cell = one.cells[i * one.ranks.size() + member];
+    sum.least += cell.least;
+    sum.least_in_host += cell.least_in_host;
+    sum.least_elsewhere += cell.least_elsewhere;
+    sum.most += cell.most;
+    sum.most_in_host += cell.most_in_host;
+    sum.most_elsewhere += cell.most_elsewhere;
+    sum.root_least += cell.root_least;
+    sum.root_most += cell.root_most;
+    sum.root_mirrored += cell.root_mirrored;
+  }
+  return sum;
+}
+
+// So many blocks are one, so that what makes a rank slow for a while hardly reaches from one into
+// the next: 2.5 times as long as the ranks' own times are correlated. The rank that is charged most
+// does not count: its lateness is in question.
+std::size_t ChargeBlocks::find_length(const OfCommunicator& one,
+                                      const std::vector<bool>& is_left_out) const {
+  constexpr double kCorrelationTimes = 2.5;
+  const std::size_t ranks = one.ranks.size();
+  std::vector<std::size_t> members;
+  std::vector<double> charges(ranks);
+  for (std::size_t member = 0; member < ranks && !one.own_times.empty(); ++member) {
+    if (!is_left_out[one.ranks[member]]) {
+      members.push_back(member);
+      charges[member] = sum_of(one, member, 0, kBlocks).most;
+    }
+  }
+  if (members.size() < 3) {
+    return 1;  // a single other one tells too little
+  }
+  members.erase(std::max_element(members.begin(), members.end(),
+                                 [&](auto a, auto b) { return charges[a] < charges[b]; }));
+  std::vector<std::vector<double>> series(members.size(), std::vector<double>(kBlocks));
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      series[i][block] = one.own_times[block * ranks + members[i]];
+      values.push_back(series[i][block]);
+    }
+    if (values.size() > 2) {
+      std::sort(values.begin(), values.end());  // what all ranks have in common makes nobody late
+      for (std::vector<double>& of_member : series) {
+        of_member[block] -= values[values.size() / 2];
+      }
+    }
+  }
+  const double time = correlation_time(series);
+  // Chance makes it so much of what is independent, within two standard deviations.
+  const double alone = 1 + 4 * std::sqrt(2 / static_cast<double>(kBlocks * members.size()));
+  return time < alone ? 1 : static_cast<std::size_t>(std::ceil(kCorrelationTimes * time));
+}
+
 ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
                                   const std::vector<bool>& is_left_out) const {
   ExchangeInput input;
   input.subjects = among == Among::kHosts ? hosts_ : ranks_;
-  std::uint32_t group = 0;
   for (const OfCommunicator& one : communicators_) {
     if (one.family != family || one.cells.empty()) {
       continue;
     }
     const std::vector<bool> unlike = find_unlike(one, is_left_out);
+    const std::size_t length = find_length(one, is_left_out);
     switch (among) {
       case Among::kRanks:
-        add_ranks(one, group, unlike, is_left_out, input);
+        add_ranks(one, unlike, is_left_out, length, input);
         break;
       case Among::kRanksOfHost:
-        add_ranks_of_hosts(one, group, unlike, input);
+        add_ranks_of_hosts(one, unlike, length, input);
         break;
       case Among::kHosts:
-        add_hosts(one, group, unlike, input);
+        add_hosts(one, unlike, is_left_out, length, input);
         break;
     }
-    ++group;
   }
   return input;
 }
 
-// Others have waited for a root before, so it is late in what follows less often than they are. It
-// is not compared with them there, unless all are roots in turn, or hardly ever.
+// A root of a Broadcast has made others wait before it comes to what follows, and one of a Reduce
+// has waited itself. So it is late less or more often than they are. It is not compared with them
+// there, unless all are roots in turn, or hardly ever.
 std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
                                             const std::vector<bool>& is_left_out) const {
   constexpr std::uint64_t kOften = 20;  // one of so many operations
-  std::uint64_t times = 0;
-  for (const std::uint64_t rooted : one.rooted) {
-    times += rooted;
-  }
-  const bool are_roots_unlike =
-      times * kOften >= one.operations &&
-      std::find(one.rooted.begin(), one.rooted.end(), 0U) != one.rooted.end();
   std::vector<bool> unlike;
-  for (std::size_t member = 0; member < one.ranks.size(); ++member) {
-    unlike.push_back(is_left_out[one.ranks[member]] ||
-                     (are_roots_unlike && one.rooted[member] > 0));
+  for (const std::uint32_t rank : one.ranks) {
+    unlike.push_back(is_left_out[rank]);
+  }
+  for (const std::vector<std::uint64_t>* const roots : {&one.rooted, &one.drains}) {
+    const std::uint64_t times = std::accumulate(roots->begin(), roots->end(), std::uint64_t{0});
+    const bool is_often = times * kOften >= one.operations;
+    const bool are_all = std::find(roots->begin(), roots->end(), 0U) == roots->end();
+    for (std::size_t member = 0; member < roots->size() && is_often && !are_all; ++member) {
+      unlike[member] = unlike[member] || (*roots)[member] > 0;
+    }
   }
   return unlike;
 }
 
-void ChargeBlocks::add_ranks(const OfCommunicator& one, std::uint32_t group,
-                             const std::vector<bool>& unlike, const std::vector<bool>& is_left_out,
+void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
+                             const std::vector<bool>& is_left_out, std::size_t length,
                              ExchangeInput& input) const {
-  for (std::size_t block = 0; block < kBlocks; ++block) {
+  for (std::size_t block = 0; block < kBlocks; block += length) {
     ExchangeBlock made;
-    made.group = group;
     for (std::size_t member = 0; member < one.ranks.size(); ++member) {
-      const Cell& cell = one.cells[block * one.ranks.size() + member];
+      const Cell cell = sum_of(one, member, block, length);
       if (!unlike[member]) {
         made.members.push_back({one.ranks[member], cell.least, cell.most});
       }
@@ -146,8 +223,8 @@ void ChargeBlocks::add_ranks(const OfCommunicator& one, std::uint32_t group,
   }
 }
 
-void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, std::uint32_t& group,
-                                      const std::vector<bool>& unlike, ExchangeInput& input) const {
+void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
+                                      std::size_t length, ExchangeInput& input) const {
   std::map<std::uint32_t, std::vector<std::size_t>> members;  // by host
   for (std::size_t member = 0; member < one.ranks.size(); ++member) {
     if (!unlike[member]) {
@@ -158,45 +235,52 @@ void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, std::uint32_t& 
     return;  // a host by itself is what add_ranks() looks at
   }
   for (const auto& [host, here] : members) {
-    for (std::size_t block = 0; block < kBlocks && here.size() > 1; ++block) {
+    for (std::size_t block = 0; block < kBlocks && here.size() > 1; block += length) {
       ExchangeBlock made;
-      made.group = group;
       for (const std::size_t member : here) {
-        const Cell& cell = one.cells[block * one.ranks.size() + member];
+        const Cell cell = sum_of(one, member, block, length);
         made.members.push_back({one.ranks[member], cell.least_in_host, cell.most_in_host});
       }
       input.blocks.push_back(std::move(made));
     }
-    ++group;
   }
 }
 
 // A host with more ranks is the last more often, and fewer others wait for it: both are taken out.
-void ChargeBlocks::add_hosts(const OfCommunicator& one, std::uint32_t group,
-                             const std::vector<bool>& unlike, ExchangeInput& input) const {
+// A host of a rank that is unlike is so itself.
+void ChargeBlocks::add_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
+                             const std::vector<bool>& is_left_out, std::size_t length,
+                             ExchangeInput& input) const {
   std::map<std::uint32_t, double> ranks;  // by host
   for (const std::uint32_t host : one.hosts) {
     ranks[host] += 1;
+  }
+  for (std::size_t member = 0; member < one.ranks.size(); ++member) {
+    if (unlike[member] && !is_left_out[one.ranks[member]]) {
+      ranks.erase(one.hosts[member]);
+    }
   }
   if (ranks.size() < 2) {
     return;
   }
   const auto all = static_cast<double>(one.ranks.size());
-  for (std::size_t block = 0; block < kBlocks; ++block) {
+  for (std::size_t block = 0; block < kBlocks; block += length) {
     std::map<std::uint32_t, ExchangeBlock::Member> hosts;
     for (std::size_t member = 0; member < one.ranks.size(); ++member) {
-      const Cell& cell = one.cells[block * one.ranks.size() + member];
+      const Cell cell = sum_of(one, member, block, length);
       const std::uint32_t host = one.hosts[member];
+      if (!ranks.contains(host)) {
+        continue;
+      }
       ExchangeBlock::Member& sum =
           hosts.try_emplace(host, ExchangeBlock::Member{host, 0, 0}).first->second;
       if (!unlike[member]) {
         const double scale = ranks[host] * (all - ranks[host]);
-        sum.least += (cell.least - cell.least_in_host) / scale;
-        sum.most += (cell.most - cell.most_in_host) / scale;
+        sum.least += cell.least_elsewhere / scale;
+        sum.most += cell.most_elsewhere / scale;
       }
     }
     ExchangeBlock made;
-    made.group = group;
     for (const auto& [host, sum] : hosts) {
       made.members.push_back(sum);
     }

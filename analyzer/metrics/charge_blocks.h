@@ -16,12 +16,15 @@
 
 namespace ringside::metrics {
 
-/// Waiting, as surely caused and as possibly caused; the part of it within the rank's own host.
+/// Waiting, as surely caused and as possibly caused; the part of it within the rank's own host; and
+/// what ranks of other hosts waited for its host, which it is named for.
 struct BlockCharge {
   double least = 0;
   double least_in_host = 0;
+  double least_elsewhere = 0;
   double most = 0;
   double most_in_host = 0;
+  double most_elsewhere = 0;
 };
 
 class ChargeBlocks {
@@ -39,6 +42,11 @@ class ChargeBlocks {
   void add(std::uint32_t member, const BlockCharge& charge);
   /// What a root is charged in it, and would be if it changed places with the others.
   void add_root(std::uint32_t member, const BlockCharge& charge, double mirrored);
+
+  /// The root of an operation in which only it waits.
+  void add_drain(std::uint32_t member);
+  /// How long a member had been doing something else when it came to that operation.
+  void add_own_time(std::uint32_t member, double own_time);
 
   /// Communicators are of one family if no rank is in two of them, or if they have the same ranks:
   /// so one test does for all. What one event costs in two families is tested apart.
@@ -62,19 +70,26 @@ class ChargeBlocks {
     std::vector<std::uint32_t> ranks;   // by member
     std::vector<std::uint32_t> hosts;   // by member
     std::vector<Cell> cells;            // by block and member; empty until one is charged
+    std::vector<double> own_times;      // likewise, the longest of the block
     std::vector<std::uint64_t> rooted;  // by member: operations whose root it was
+    std::vector<std::uint64_t> drains;  // by member: of these, those in which only it waited
   };
 
   Cell& cell(std::uint32_t member);
+  static Cell sum_of(const OfCommunicator& one, std::size_t member, std::size_t block,
+                     std::size_t length);
   std::vector<bool> find_unlike(const OfCommunicator& one,
                                 const std::vector<bool>& is_left_out) const;
   void find_families();
+  std::size_t find_length(const OfCommunicator& one, const std::vector<bool>& is_left_out) const;
   // `unlike`, by member: who is not compared with the others.
-  void add_ranks(const OfCommunicator& one, std::uint32_t group, const std::vector<bool>& unlike,
-                 const std::vector<bool>& is_left_out, ExchangeInput& input) const;
-  void add_ranks_of_hosts(const OfCommunicator& one, std::uint32_t& group,
-                          const std::vector<bool>& unlike, ExchangeInput& input) const;
-  void add_hosts(const OfCommunicator& one, std::uint32_t group, const std::vector<bool>& unlike,
+  void add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
+                 const std::vector<bool>& is_left_out, std::size_t length,
+                 ExchangeInput& input) const;
+  void add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
+                          std::size_t length, ExchangeInput& input) const;
+  void add_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
+                 const std::vector<bool>& is_left_out, std::size_t length,
                  ExchangeInput& input) const;
 
   std::vector<OfCommunicator> communicators_;

@@ -2,7 +2,6 @@
 #include "analyzer/metrics/charges.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "analyzer/model/saturating.h"
 
@@ -11,18 +10,13 @@ namespace {
 
 using facts::RankTimes;
 
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::min();
-
-std::int64_t since(const std::vector<RankTimes>& rows, const RankTimes& row) {
-  return subtract_saturating(row.arrival_ns, rows.front().arrival_ns);
+// The arrival, as early and as late as the rank's own stamps allow.
+std::int64_t early(const RankTimes& row) {
+  return subtract_saturating(row.arrival_ns, row.error.late_ns);
 }
 
-std::int64_t early(const std::vector<RankTimes>& rows, const RankTimes& row) {
-  return subtract_saturating(since(rows, row), row.error.late_ns);
-}
-
-std::int64_t late(const std::vector<RankTimes>& rows, const RankTimes& row) {
-  return add_saturating(since(rows, row), row.error.early_ns);
+std::int64_t late(const RankTimes& row) {
+  return add_saturating(row.arrival_ns, row.error.early_ns);
 }
 
 std::int64_t positive(std::int64_t value) {
@@ -33,9 +27,13 @@ std::int64_t positive(std::int64_t value) {
 
 const OperationCharges& ChargeFinder::find(std::size_t operation,
                                            const std::vector<RankTimes>& rows) {
-  found_.surely.clear();
-  found_.possibly.clear();
+  clear();
+  found_.waited_ns.clear();
+  for (const RankTimes& row : rows) {
+    found_.waited_ns.push_back(row.wait.least_ns);
+  }
   found_.likeness = Likeness::kNone;
+  found_.root = RankTimes::kNobody;
   if (rows.size() < 2) {
     return found_;
   }
@@ -48,6 +46,7 @@ const OperationCharges& ChargeFinder::find(std::size_t operation,
       break;
     case facts::Flow::kFromRoot:
       found_.likeness = Likeness::kRooted;
+      found_.root = flow.root;
       if (flow.root != RankTimes::kNobody) {
         find_from_root(rows, flow.root);
       }
@@ -56,6 +55,9 @@ const OperationCharges& ChargeFinder::find(std::size_t operation,
     case facts::Flow::kLinks:
       if (pattern == match::Pattern::kRing || pattern == match::Pattern::kAlltoAllv) {
         found_.likeness = Likeness::kAlike;
+      } else if (flow.flow == facts::Flow::kToRoot) {
+        found_.likeness = Likeness::kDraining;
+        found_.root = flow.root;
       }
       find_by_facts(rows, flow);
       break;
@@ -68,11 +70,20 @@ const OperationCharges& ChargeFinder::find(std::size_t operation,
   return found_;
 }
 
+void ChargeFinder::clear() {
+  found_.surely.clear();
+  found_.of_host.clear();
+  found_.possibly.clear();
+  found_.pairs.clear();
+  found_.has_pairs = true;
+}
+
 // Some ranks ran it, and of others only the calls are known: any of them may have come last, as
 // long after its call as the others were there.
 void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
-  found_.surely.clear();
-  found_.possibly.clear();
+  clear();
+  found_.has_pairs = false;
+  found_.waited_ns.assign(rows.size(), 0);
   std::int64_t wall_ns = 0;
   for (const RankTimes& row : rows) {
     wall_ns = add_saturating(wall_ns, row.has_execution ? row.wall_ns() : 0);
@@ -88,128 +99,105 @@ void ChargeFinder::leave_open(const std::vector<RankTimes>& rows) {
 
 // Every rank needs every other, so each waits for the last.
 void ChargeFinder::find_all(const std::vector<RankTimes>& rows) {
-  collect_hosts(rows);
-  add_sure(rows);
-  add_possible(rows);
+  facts::Latest needed(facts::Latest::Bound::kLeast);
+  facts::Latest possible(facts::Latest::Bound::kMost);
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    needed.add(rows, i);
+    possible.add(rows, i);
+  }
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    const facts::Latest::Moment until = needed.seen_from(rows, i);
+    found_.waited_ns[i] =
+        until.time_ns == facts::Latest::kNever
+            ? 0
+            : std::clamp<std::int64_t>(subtract_saturating(until.time_ns, late(rows[i])), 0,
+                                       rows[i].wall_ns());
+  }
+  add_sure(rows, possible);
+  add_possible(rows, needed);
 }
 
-// One margin holds for all hosts of the operation: with a smaller one for some, what is sure would
-// be sure of these more often.
-void ChargeFinder::collect_hosts(const std::vector<RankTimes>& rows) {
-  hosts_.clear();
-  slots_.resize(facts_.alignment().hosts().size());
-  std::int64_t widest_ns = 0;
-  std::int64_t second_ns = 0;
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const RankTimes& row = rows[i];
-    std::uint32_t& slot = slots_[row.host];
-    if (slot >= hosts_.size() || hosts_[slot].host != row.host) {
-      slot = static_cast<std::uint32_t>(hosts_.size());
-      HostRows host;
-      host.host = row.host;
-      host.is_known = row.clock_ns != facts::kUnknownClock_ns;
-      hosts_.push_back(host);
-      if (host.is_known) {
-        second_ns = std::max(second_ns, std::min(widest_ns, row.clock_ns));
-        widest_ns = std::max(widest_ns, row.clock_ns);
-      }
+// Others are charged to a rank only if no other one may have come later still: then its coming
+// sooner would not have helped anybody.
+void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Latest& possible) {
+  const auto last =
+      static_cast<std::uint32_t>(std::max_element(rows.begin(), rows.end(),
+                                                  [](const RankTimes& a, const RankTimes& b) {
+                                                    return a.arrival_ns < b.arrival_ns;
+                                                  }) -
+                                 rows.begin());
+  const bool is_rank = possible.seen_from(rows, last).time_ns <= early(rows[last]);
+  const bool is_host = possible.elsewhere_from(rows, last).time_ns <= early(rows[last]);
+  for (std::uint32_t i = 0; i < rows.size() && is_host; ++i) {
+    const auto behind = facts::arrival_difference(rows[i], rows[last]);
+    const std::int64_t waited_ns = behind ? std::min(behind->least_ns, rows[i].wall_ns()) : 0;
+    if (i != last && waited_ns > 0 && (is_rank || rows[i].host != rows[last].host)) {
+      (is_rank ? found_.surely : found_.of_host).push_back({i, last, waited_ns});
     }
-    HostRows& host = hosts_[slot];
-    const std::int64_t early_ns = early(rows, row);
+  }
+}
+
+void ChargeFinder::sum_up_hosts(const std::vector<RankTimes>& rows) {
+  hosts_.assign(facts_.alignment().hosts().size(), {});
+  for (const RankTimes& row : rows) {
+    HostRows& host = hosts_[row.host];
+    host.first = &row;
     ++host.ranks;
-    host.sum_ns = add_saturating(host.sum_ns, early_ns);
+    host.sum_ns = add_saturating(host.sum_ns, subtract_saturating(early(row), early(rows[0])));
     host.wall_ns = add_saturating(host.wall_ns, row.wall_ns());
-    if (host.last == RankTimes::kNobody || early_ns > host.last_ns) {
-      host.before = host.last;
-      host.before_ns = host.last_ns;
-      host.last = i;
-      host.last_ns = early_ns;
-    } else if (host.before == RankTimes::kNobody || early_ns > host.before_ns) {
-      host.before = i;
-      host.before_ns = early_ns;
-    }
   }
-  margin_ns_ = add_saturating(widest_ns, second_ns);
-}
-
-// A rank surely waited for the last of its own host, or for that of another host if this one came
-// later by more than the margin.
-void ChargeFinder::add_sure(const std::vector<RankTimes>& rows) {
-  const HostRows* first = nullptr;
-  const HostRows* second = nullptr;
-  for (const HostRows& host : hosts_) {
-    if (!host.is_known) {
-      continue;
-    }
-    if (first == nullptr || host.last_ns > first->last_ns) {
-      second = first;
-      first = &host;
-    } else if (second == nullptr || host.last_ns > second->last_ns) {
-      second = &host;
-    }
-  }
-  for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const HostRows& own = host_of(rows[i]);
-    std::uint32_t charged = own.last == i ? own.before : own.last;
-    std::int64_t until_ns =
-        charged == RankTimes::kNobody ? kNever : (own.last == i ? own.before_ns : own.last_ns);
-    const HostRows* const other = first == &own ? second : first;
-    if (own.is_known && other != nullptr) {
-      const std::int64_t other_ns = subtract_saturating(other->last_ns, margin_ns_);
-      if (charged == RankTimes::kNobody || other_ns > until_ns) {
-        charged = other->last;
-        until_ns = other_ns;
-      }
-    }
-    const std::int64_t waited_ns =
-        std::min(subtract_saturating(until_ns, late(rows, rows[i])), rows[i].wall_ns());
-    if (charged != RankTimes::kNobody && waited_ns > 0) {
-      found_.surely.push_back({i, charged, waited_ns});
-    }
-  }
+  std::erase_if(hosts_, [](const HostRows& host) { return host.ranks == 0; });
 }
 
 // Whoever may have been the last may have made all others wait for it.
-void ChargeFinder::add_possible(const std::vector<RankTimes>& rows) {
-  std::int64_t ranks = 0;  // of hosts whose clocks are known
-  std::int64_t sum_ns = 0;
-  std::int64_t unknown_wall_ns = 0;
-  std::int64_t wall_ns = 0;
-  for (const HostRows& host : hosts_) {
-    wall_ns = add_saturating(wall_ns, host.wall_ns);
-    if (host.is_known) {
-      ranks += host.ranks;
-      sum_ns = add_saturating(sum_ns, host.sum_ns);
-    } else {
-      unknown_wall_ns = add_saturating(unknown_wall_ns, host.wall_ns);
-    }
-  }
+void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
+  constexpr std::size_t kMostPairs = std::size_t{1} << 15U;
+  sum_up_hosts(rows);
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    const HostRows& own = host_of(rows[i]);
-    const std::int64_t late_ns = late(rows, rows[i]);
-    const std::int64_t reach_ns = add_saturating(late_ns, margin_ns_);
-    const bool is_last_elsewhere =
-        std::all_of(hosts_.begin(), hosts_.end(), [&](const HostRows& host) {
-          return &host == &own || !own.is_known || !host.is_known || reach_ns >= host.last_ns;
-        });
-    if (late_ns < own.last_ns || !is_last_elsewhere) {
+    if (needed.seen_from(rows, i).time_ns > late(rows[i])) {
       continue;
     }
     PossibleCharge possible;
     possible.charged = i;
-    const std::int64_t own_sum_ns = subtract_saturating(own.sum_ns, early(rows, rows[i]));
-    possible.most_in_host_ns =
-        positive(subtract_saturating(multiply_saturating(own.ranks - 1, late_ns), own_sum_ns));
-    std::int64_t elsewhere_ns = subtract_saturating(wall_ns, own.wall_ns);
-    if (own.is_known) {
-      const std::int64_t at_known_ns =
-          subtract_saturating(multiply_saturating(ranks - own.ranks, reach_ns),
-                              subtract_saturating(sum_ns, own.sum_ns));
-      elsewhere_ns = std::min(elsewhere_ns, add_saturating(positive(at_known_ns), unknown_wall_ns));
+    for (const HostRows& host : hosts_) {
+      const bool is_own = host.first->host == rows[i].host;
+      const std::int64_t clocks_ns = facts::clock_error_ns(rows[i], *host.first);
+      const std::int64_t others = is_own ? host.ranks - 1 : host.ranks;
+      std::int64_t most_ns =
+          is_own ? subtract_saturating(host.wall_ns, rows[i].wall_ns()) : host.wall_ns;
+      if (clocks_ns != facts::kUnknownClock_ns) {
+        const std::int64_t own_ns = subtract_saturating(early(rows[i]), early(rows[0]));
+        const std::int64_t until_ns =
+            add_saturating(subtract_saturating(late(rows[i]), early(rows[0])), clocks_ns);
+        const std::int64_t sum_ns = is_own ? subtract_saturating(host.sum_ns, own_ns) : host.sum_ns;
+        most_ns = std::min(
+            most_ns, positive(subtract_saturating(multiply_saturating(others, until_ns), sum_ns)));
+      }
+      possible.most_ns = add_saturating(possible.most_ns, most_ns);
+      possible.most_in_host_ns += is_own ? most_ns : 0;
     }
-    possible.most_ns = add_saturating(possible.most_in_host_ns, elsewhere_ns);
     found_.possibly.push_back(possible);
   }
+  found_.has_pairs = rows.size() * found_.possibly.size() <= kMostPairs;
+  for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {
+    for (const PossibleCharge& possible : found_.possibly) {
+      add_pair(rows, i, possible.charged, rows[i].wall_ns());
+    }
+  }
+}
+
+// What one may have waited for another, and never more than `limit_ns`.
+std::int64_t ChargeFinder::add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
+                                    std::uint32_t charged, std::int64_t limit_ns) {
+  if (waiter == charged) {
+    return 0;
+  }
+  const auto behind = facts::arrival_difference(rows[waiter], rows[charged]);
+  const std::int64_t most_ns = behind ? std::min(positive(behind->most_ns), limit_ns) : limit_ns;
+  if (most_ns > 0) {
+    found_.pairs.push_back({waiter, charged, most_ns});
+  }
+  return most_ns;
 }
 
 void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint32_t root) {
@@ -227,7 +215,7 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
         found_.surely.push_back({i, root, waited_ns});
       }
     }
-    const std::int64_t most_ns = behind ? std::min(positive(behind->most_ns), wall_ns) : wall_ns;
+    const std::int64_t most_ns = add_pair(rows, i, root, wall_ns);
     possible.most_ns = add_saturating(possible.most_ns, most_ns);
     if (rows[i].host == rows[root].host) {
       possible.most_in_host_ns = add_saturating(possible.most_in_host_ns, most_ns);
@@ -244,17 +232,29 @@ void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
                                  const facts::FlowOfOperation& flow) {
   most_ns_.assign(rows.size(), 0);
   const auto may_wait = [&](std::uint32_t waiter, std::uint32_t charged) {
-    if (waiter == charged) {
-      return;
-    }
-    const auto behind = facts::arrival_difference(rows[waiter], rows[charged]);
-    const std::int64_t most_ns =
-        behind ? std::min(positive(behind->most_ns), rows[waiter].wait.most_ns)
-               : rows[waiter].wait.most_ns;
+    const std::int64_t most_ns = add_pair(rows, waiter, charged, rows[waiter].wait.most_ns);
     most_ns_[charged] = add_saturating(most_ns_[charged], most_ns);
   };
+  const auto is_surely_last = [&](std::uint32_t waiter, std::uint32_t source) {
+    const std::uint32_t last = rows[waiter].waits_for;
+    if (source == last || source == waiter) {
+      return true;
+    }
+    const auto behind = facts::arrival_difference(rows[source], rows[last]);
+    return behind && behind->least_ns >= 0;
+  };
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    if (rows[i].waits_for != RankTimes::kNobody && rows[i].wait.least_ns > 0) {
+    if (rows[i].waits_for == RankTimes::kNobody || rows[i].wait.least_ns <= 0) {
+      continue;
+    }
+    bool is_sure = true;
+    for (std::uint32_t k = 0; k < rows.size() && flow.flow == facts::Flow::kToRoot; ++k) {
+      is_sure = is_sure && is_surely_last(i, k);
+    }
+    for (const facts::Link& link : flow.links) {
+      is_sure = is_sure && (link.destination != i || is_surely_last(i, link.source));
+    }
+    if (is_sure) {
       found_.surely.push_back({i, rows[i].waits_for, rows[i].wait.least_ns});
     }
   }
@@ -278,6 +278,8 @@ void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
       found_.possibly.push_back({i, most_ns_[i], 0, 0});
     }
   }
+  std::stable_sort(found_.pairs.begin(), found_.pairs.end(),
+                   [](const Charge& a, const Charge& b) { return a.waiter < b.waiter; });
 }
 
 }  // namespace ringside::metrics

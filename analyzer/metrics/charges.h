@@ -10,17 +10,19 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/facts/latest.h"
 
 namespace ringside::metrics {
 
 /// How the ranks of an operation compare, if they were all alike.
 enum class Likeness : std::uint8_t {
-  kAlike,   // each of them is charged as easily as any other
-  kRooted,  // only the root can be charged
-  kNone,    // they have different work, so that nothing says what an average rank would cause
+  kAlike,     // each of them is charged as easily as any other
+  kRooted,    // only the root can be charged
+  kDraining,  // only the root waits, so it comes later to what follows than the others
+  kNone,      // they have different work, so that nothing says what an average rank would cause
 };
 
-/// One rank surely waited for another. Ranks are indices into the rows of the operation.
+/// One rank waited for another. Ranks are indices into the rows of the operation.
 struct Charge {
   std::uint32_t waiter = 0;
   std::uint32_t charged = 0;
@@ -38,8 +40,15 @@ struct PossibleCharge {
 
 struct OperationCharges {
   Likeness likeness = Likeness::kNone;
-  std::vector<Charge> surely;
+  std::uint32_t root = facts::RankTimes::kNobody;
+  std::vector<std::int64_t> waited_ns;  // by row: what it surely waited, for whomever
+  std::vector<Charge> surely;           // for the one that surely came last
+  /// Where a host surely came last, and not sure is which of its ranks: what ranks of other hosts
+  /// waited for one of these.
+  std::vector<Charge> of_host;
   std::vector<PossibleCharge> possibly;  // at most one for each rank
+  std::vector<Charge> pairs;             // the same for each waiter, by waiter
+  bool has_pairs = false;                // else they are too many
 };
 
 /// Finds them. It keeps its memory from one operation to the next.
@@ -51,34 +60,28 @@ class ChargeFinder {
   const OperationCharges& find(std::size_t operation, const std::vector<facts::RankTimes>& rows);
 
  private:
-  // The ranks of one host; times are since the first arrival.
   struct HostRows {
-    std::uint32_t host = 0;
-    bool is_known = false;  // its clock is bounded
+    const facts::RankTimes* first = nullptr;
     std::int64_t ranks = 0;
     std::int64_t sum_ns = 0;   // of the arrivals, as early as they may have been
     std::int64_t wall_ns = 0;  // of all its ranks
-    std::int64_t last_ns = 0;  // the last of these arrivals, and the one before it
-    std::int64_t before_ns = 0;
-    std::uint32_t last = facts::RankTimes::kNobody;
-    std::uint32_t before = facts::RankTimes::kNobody;
   };
 
   void leave_open(const std::vector<facts::RankTimes>& rows);
   void find_all(const std::vector<facts::RankTimes>& rows);
-  void collect_hosts(const std::vector<facts::RankTimes>& rows);
-  void add_sure(const std::vector<facts::RankTimes>& rows);
-  void add_possible(const std::vector<facts::RankTimes>& rows);
+  void add_sure(const std::vector<facts::RankTimes>& rows, const facts::Latest& possible);
+  void add_possible(const std::vector<facts::RankTimes>& rows, const facts::Latest& needed);
+  std::int64_t add_pair(const std::vector<facts::RankTimes>& rows, std::uint32_t waiter,
+                        std::uint32_t charged, std::int64_t limit_ns);
+  void clear();
+  void sum_up_hosts(const std::vector<facts::RankTimes>& rows);
   void find_from_root(const std::vector<facts::RankTimes>& rows, std::uint32_t root);
   void find_by_facts(const std::vector<facts::RankTimes>& rows, const facts::FlowOfOperation& flow);
-  HostRows& host_of(const facts::RankTimes& row) { return hosts_[slots_[row.host]]; }
 
   const facts::Facts& facts_;
   OperationCharges found_;
-  std::vector<std::uint32_t> slots_;   // by host: index into hosts_
   std::vector<HostRows> hosts_;        // of this operation
   std::vector<std::int64_t> most_ns_;  // by row
-  std::int64_t margin_ns_ = 0;         // between any two hosts of the operation
 };
 
 }  // namespace ringside::metrics

@@ -39,64 +39,6 @@ double variance_of(const std::vector<double>& values, double mean) {
   return values.size() < 2 ? 0 : sum / static_cast<double>(values.size() - 1);
 }
 
-// Ranks instead of values, so that single long times do not hide how alike neighbours are.
-std::vector<double> ranks_of(const std::vector<double>& values) {
-  std::vector<std::size_t> order(values.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
-  std::vector<double> ranks(values.size());
-  for (std::size_t i = 0; i < order.size();) {
-    std::size_t end = i;
-    while (end < order.size() && values[order[end]] == values[order[i]]) {
-      ++end;
-    }
-    for (std::size_t k = i; k < end; ++k) {
-      ranks[order[k]] = static_cast<double>(i + end - 1) / 2;
-    }
-    i = end;
-  }
-  return ranks;
-}
-
-// Of values whose mean was taken off, as a share of `power`, the sum of their squares.
-double correlation(const std::vector<double>& values, std::size_t lag, double power) {
-  double sum = 0;
-  for (std::size_t i = lag; i < values.size(); ++i) {
-    sum += values[i] * values[i - lag];
-  }
-  return power > 0 ? sum / power : 0;
-}
-
-std::vector<double> centred_ranks(const std::vector<double>& values) {
-  std::vector<double> ranks = ranks_of(values);
-  const double mean = mean_of(ranks);
-  for (double& rank : ranks) {
-    rank -= mean;
-  }
-  return ranks;
-}
-
-double power_of(const std::vector<double>& values) {
-  return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
-}
-
-// How many times in a row tell as much as one alone: 1 + twice the sum of the correlations, up to
-// the first pair of lags whose sum is not above 0 (Geyer's initial positive sequence).
-double correlation_time(const std::vector<double>& values) {
-  const std::vector<double> ranks = centred_ranks(values);
-  const double power = power_of(ranks);
-  double time = 1;
-  for (std::size_t lag = 1; lag + 1 < values.size() / 2; lag += 2) {
-    const double two = correlation(ranks, lag, power) + correlation(ranks, lag + 1, power);
-    if (two <= 0) {
-      break;
-    }
-    time += 2 * two;
-  }
-  return time;
-}
-
 std::vector<double> middles(const TimesOfRun& times) {
   std::vector<double> values;
   values.reserve(times.size());
@@ -245,7 +187,7 @@ double both_ways(const Logs& a, const Logs& b, Chance chance) {
 
 Blocks independent_blocks(const TimesOfRun& times) {
   const auto count = static_cast<double>(times.size());
-  double time = correlation_time(middles(times));
+  double time = correlation_time({middles(times)});
   const double most = std::min(std::floor(count / kTimesOfBlock), kMostBlocks);
   const auto blocks_of = [&](double correlated) {
     return std::min(most, std::floor(count / (kCorrelationTimes * correlated)));
@@ -255,7 +197,7 @@ Blocks independent_blocks(const TimesOfRun& times) {
   if (blocks_of(time) >= kEnoughBlocks) {
     const std::vector<double> logs = logs_of_blocks(times, found.count).most;
     const std::vector<double> ranks = centred_ranks(logs);
-    const double time_of_blocks = correlation_time(logs);
+    const double time_of_blocks = correlation_time({logs});
     if (correlation(ranks, 1, power_of(ranks)) > kMostAlike) {
       time = std::max(time, time_of_blocks * count / blocks_of(time));
       found.count = static_cast<std::size_t>(blocks_of(time));

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <functional>
+#include <numeric>
 
 namespace ringside::metrics {
 namespace {
@@ -22,20 +23,6 @@ class Random {
  private:
   std::uint64_t state_ = 1;
 };
-
-// The case that speaks least against the suspect: it caused as little as is sure, and the others as
-// much as is possible.
-double charge_of(const ExchangeBlock::Member& member, std::uint32_t suspect) {
-  return member.subject == suspect ? member.least : member.most;
-}
-
-double mean_of(const ExchangeBlock& block, std::uint32_t suspect) {
-  double sum = 0;
-  for (const ExchangeBlock::Member& member : block.members) {
-    sum += charge_of(member, suspect);
-  }
-  return sum / static_cast<double>(block.members.size());
-}
 
 // What each of them is charged at least, beyond what it would be if all had the mean.
 std::vector<double> find_excesses(const ExchangeInput& input) {
@@ -56,98 +43,47 @@ std::vector<double> find_excesses(const ExchangeInput& input) {
   return excesses;
 }
 
-// The share of the others that each of them has, by block; the suspect is left out.
-using Series = std::vector<std::vector<double>>;
-
-Series shares_of_others(const std::vector<const ExchangeBlock*>& blocks, std::uint32_t suspect) {
-  Series shares;
-  for (const ExchangeBlock* const block : blocks) {
-    double sum = 0;
-    std::vector<double> share;
-    for (const ExchangeBlock::Member& member : block->members) {
-      if (member.subject != suspect) {
-        share.push_back(member.least);
-        sum += member.least;
-      }
-    }
-    if (sum > 0) {
-      for (double& one : share) {
-        one /= sum;
-      }
-      shares.push_back(std::move(share));
-    }
-  }
-  return shares;
-}
-
-// How much sums over several blocks vary, and how much they would if blocks were independent.
-struct Variances {
-  double seen = 0;
-  double independent = 0;
-  double freedom = 0;  // degrees of it, in `seen`
-
-  void add(const Series& shares, std::size_t length) {
-    const std::size_t chunks = shares.size() / length;
-    if (chunks < 2 || shares.front().size() < 2) {
-      return;
-    }
-    const auto used = static_cast<double>(chunks * length);
-    for (std::size_t member = 0; member < shares.front().size(); ++member) {
-      double mean = 0;
-      for (std::size_t b = 0; b < chunks * length; ++b) {
-        mean += shares[b][member] / used;
-      }
-      for (std::size_t chunk = 0; chunk < chunks; ++chunk) {
-        double sum = 0;
-        for (std::size_t b = chunk * length; b < (chunk + 1) * length; ++b) {
-          const double off = shares[b][member] - mean;
-          sum += off;
-          independent += off * off / (used - 1);
-        }
-        seen += sum * sum / static_cast<double>(length) / static_cast<double>(chunks - 1);
-      }
-    }
-    freedom += static_cast<double>((chunks - 1) * (shares.front().size() - 1));
-  }
-
-  // Less what chance makes of the ratio.
-  double ratio() const {
-    return independent > 0 && freedom > 0 ? seen / independent / (1 + std::sqrt(2 / freedom)) : 1;
-  }
-};
-
-// By how much more the sums over all blocks vary than if blocks were independent. It is taken from
-// the others: if all are alike, it is the same for the suspect. A single other one tells nothing.
-double dependence(const ExchangeInput& input, std::uint32_t suspect) {
-  std::map<std::uint32_t, std::vector<const ExchangeBlock*>> groups;
-  for (const ExchangeBlock& block : input.blocks) {
-    groups[block.group].push_back(&block);
-  }
-  double most = 1;
-  for (const std::size_t length : {2U, 4U, 8U}) {
-    Variances variances;
-    for (const auto& [group, blocks] : groups) {
-      variances.add(shares_of_others(blocks, suspect), length);
-    }
-    most = std::max(most, variances.ratio());
-  }
-  return most;
-}
-
 class Exchange {
  public:
-  Exchange(const ExchangeInput& input, std::uint32_t suspect)
-      : suspect_(suspect), mirrors_(input.mirrors), sums_(input.subjects) {
+  Exchange(const ExchangeInput& input, const std::vector<std::uint32_t>& suspects)
+      : suspects_(suspects), mirrors_(input.mirrors), sums_(input.subjects) {
     for (const ExchangeBlock& block : input.blocks) {
-      const double mean = block.members.size() > 1 ? mean_of(block, suspect) : 0;
-      if (mean > 0) {
+      double sum = 0;
+      for (const ExchangeBlock::Member& member : block.members) {
+        sum += charge_of(member);
+      }
+      if (block.members.size() > 1 && sum > 0) {
         blocks_.push_back(&block);
-        means_.push_back(mean);
+        means_.push_back(sum / static_cast<double>(block.members.size()));
       }
     }
   }
 
-  // What the worst one has if the charges are handed round.
+  // The probability that the worst ones, as many as there are suspects, have as much.
+  double chance(double excess, double level) {
+    // As many trials as tell whether the chance is below the level. They end sooner if it is not.
+    constexpr double kEnough = 20;
+    const auto trials = static_cast<std::uint64_t>(std::ceil(kEnough / level));
+    std::uint64_t exceeding = 0;
+    std::uint64_t done = 0;
+    while (done < trials && static_cast<double>(exceeding) < kEnough) {
+      exceeding += worst_by_chance() >= excess ? 1 : 0;
+      ++done;
+    }
+    return static_cast<double>(exceeding + 1) / static_cast<double>(done + 1);
+  }
+
+ private:
+  bool is_suspect(std::uint32_t subject) const {
+    return std::find(suspects_.begin(), suspects_.end(), subject) != suspects_.end();
+  }
+
+  // The case that speaks least against the suspects: they caused as little as is sure, and the
+  // others as much as is possible.
+  double charge_of(const ExchangeBlock::Member& member) const {
+    return is_suspect(member.subject) ? member.least : member.most;
+  }
+
   double worst_by_chance() {
     std::fill(sums_.begin(), sums_.end(), 0.0);
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
@@ -155,20 +91,21 @@ class Exchange {
       // A random turn of a circle is as good as any exchange, and quicker.
       std::size_t from = random_.below(members.size());
       for (const ExchangeBlock::Member& member : members) {
-        sums_[member.subject] += charge_of(members[from], suspect_) - means_[i];
+        sums_[member.subject] += charge_of(members[from]) - means_[i];
         from = from + 1 == members.size() ? 0 : from + 1;
       }
     }
     for (const MirrorBlock& mirror : mirrors_) {
-      const double charge = mirror.subject == suspect_ ? mirror.least : mirror.most;
+      const double charge = is_suspect(mirror.subject) ? mirror.least : mirror.most;
       const double half = (charge - mirror.mirrored) / 2;
       sums_[mirror.subject] += random_.below(2) == 0 ? half : -half;
     }
-    return *std::max_element(sums_.begin(), sums_.end());
+    const auto worst = sums_.begin() + static_cast<std::ptrdiff_t>(suspects_.size());
+    std::partial_sort(sums_.begin(), worst, sums_.end(), std::greater<>());
+    return std::accumulate(sums_.begin(), worst, 0.0);
   }
 
- private:
-  const std::uint32_t suspect_;
+  const std::vector<std::uint32_t> suspects_;
   const std::vector<MirrorBlock>& mirrors_;
   std::vector<const ExchangeBlock*> blocks_;
   std::vector<double> means_;
@@ -180,33 +117,41 @@ class Exchange {
 
 ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>& is_eligible,
                              double level) {
+  // Of the level, what is left for two together.
+  constexpr double kOfPairs = 0.1;
+  // The second must be charged so much of what the first is.
+  constexpr double kOfFirst = 0.5;
   ExchangeResult result;
-  if (input.subjects == 0) {
-    return result;
-  }
   const std::vector<double> excesses = find_excesses(input);
-  double most = 0;
-  for (std::uint32_t i = 0; i < input.subjects; ++i) {
-    if (is_eligible[i] && excesses[i] > most) {
-      most = excesses[i];
-      result.subject = i;
+  std::vector<std::uint32_t> worst;
+  std::vector<bool> is_here(input.subjects);
+  for (const ExchangeBlock& block : input.blocks) {
+    for (const ExchangeBlock::Member& member : block.members) {
+      is_here[member.subject] = true;
     }
   }
-  if (result.subject == ExchangeResult::kNobody) {
+  for (std::uint32_t i = 0; i < input.subjects; ++i) {
+    if (is_eligible[i] && excesses[i] > 0) {
+      worst.push_back(i);
+    }
+  }
+  if (worst.empty()) {
     return result;
   }
-  Exchange exchange(input, result.subject);
-  const double scale = std::sqrt(dependence(input, result.subject));
-  // As many trials as tell whether the chance is below the level. They end sooner if it is not.
-  constexpr double kEnough = 5;
-  const auto trials = static_cast<std::uint64_t>(std::ceil(kEnough / level));
-  std::uint64_t exceeding = 0;
-  std::uint64_t done = 0;
-  while (done < trials && static_cast<double>(exceeding) < kEnough) {
-    exceeding += scale * exchange.worst_by_chance() >= most ? 1 : 0;
-    ++done;
+  std::stable_sort(worst.begin(), worst.end(),
+                   [&](std::uint32_t a, std::uint32_t b) { return excesses[a] > excesses[b]; });
+  result.subjects = {worst[0]};
+  result.chance = Exchange(input, result.subjects).chance(excesses[worst[0]], level);
+  if (result.chance > level && worst.size() > 1 &&
+      excesses[worst[1]] >= kOfFirst * excesses[worst[0]] &&
+      std::count(is_here.begin(), is_here.end(), true) > 3) {
+    const std::vector<std::uint32_t> two = {worst[0], worst[1]};
+    const double chance =
+        Exchange(input, two).chance(excesses[worst[0]] + excesses[worst[1]], kOfPairs * level);
+    if (chance <= kOfPairs * level) {
+      result = {two, chance};
+    }
   }
-  result.chance = static_cast<double>(exceeding + 1) / static_cast<double>(done + 1);
   return result;
 }
 

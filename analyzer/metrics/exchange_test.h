@@ -21,7 +21,6 @@ struct ExchangeBlock {
     double least = 0;
     double most = 0;
   };
-  std::uint32_t group = 0;  // blocks of the same members have the same number
   std::vector<Member> members;
 };
 
@@ -41,8 +40,9 @@ struct ExchangeInput {
 };
 
 struct ExchangeResult {
-  static constexpr std::uint32_t kNobody = 0xFFFFFFFF;
-  std::uint32_t subject = kNobody;  // the one that is charged most beyond its share
+  /// The one that is charged most beyond its share. Two, where one alone may be chance, and it is
+  /// none that the two together are charged as much.
+  std::vector<std::uint32_t> subjects;
   /// The probability that chance charges somebody as much; not below what so many trials can tell.
   double chance = 1;
 };

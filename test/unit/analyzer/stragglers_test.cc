@@ -166,7 +166,9 @@ TEST_CASE("a victim of a cascade passes its lateness on, and the charges sum to 
   for (const Lateness& one : found.ranks) {
     sum_ns += one.cost_ns;
   }
-  CHECK(sum_ns == found.waited_ns);
+  // Less what the stamps leave open of who waited for whom.
+  CHECK(sum_ns <= found.waited_ns);
+  CHECK(sum_ns == Approx(found.waited_ns).epsilon(0.01));
 }
 
 TEST_CASE("what a victim adds by itself stays its own") {
@@ -195,7 +197,7 @@ ExchangeResult test(int events, Choose choose) {
 
 TEST_CASE("the exchange knows a rank from chance") {
   const auto always = [](int) { return 5U; };
-  CHECK(test(32, always).subject == 5);
+  CHECK(test(32, always).subjects == std::vector<std::uint32_t>{5});
   CHECK(test(32, always).chance < 0.003);
   CHECK(test(10, always).chance < 0.003);  // 8 to the minus 9
   CHECK(test(1, always).chance > 0.5);     // some rank has to be the one

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// When ranks could come to the next operation of a communicator, and when they came if only their
+// calls are known.
+#ifndef RINGSIDE_ANALYZER_METRICS_CALL_ARRIVALS_H
+#define RINGSIDE_ANALYZER_METRICS_CALL_ARRIVALS_H
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+
+namespace ringside::metrics {
+
+/// Takes the operations in the order of their last arrivals.
+class CallArrivals {
+ public:
+  explicit CallArrivals(const facts::Facts& facts);
+
+  /// Of some ranks only the call is known, so the calls of all are compared: replaces the arrivals
+  /// of `rows`. Those that called before the last one count as waiting from then on. A communicator
+  /// runs its operations in their order, so what a rank waited in the one before does not count
+  /// again.
+  void take_calls(std::uint32_t communicator, std::vector<facts::RankTimes>& rows) const;
+
+  /// Notes when each rank left an operation.
+  void note_ends(std::uint32_t communicator, const std::vector<facts::RankTimes>& rows);
+
+  /// How long a rank had been free of the communicator when it arrived; nothing if it is not known.
+  std::optional<std::int64_t> own_time_ns(std::uint32_t communicator,
+                                          const facts::RankTimes& row) const;
+
+ private:
+  const facts::Facts& facts_;
+  std::vector<std::vector<std::int64_t>> ready_ns_;  // by communicator and member
+};
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_CALL_ARRIVALS_H

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/late_costs.h"
+
+#include <algorithm>
+
+#include "analyzer/metrics/operation_order.h"
+#include "analyzer/model/saturating.h"
+
+namespace ringside::metrics {
+namespace {
+
+using facts::RankTimes;
+
+void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
+  sum_ns = add_saturating(sum_ns, by_ns);
+}
+
+}  // namespace
+
+LateCosts::LateCosts(const facts::Facts& facts)
+    : ranks(),
+      facts_(facts),
+      matches_(facts.matches()),
+      who_(facts.traces(), matches_),
+      finder_(facts),
+      cascade_(facts, who_),
+      blocks_(matches_, facts.alignment(), who_),
+      arrivals_(facts) {
+  for (const GlobalRank& one : who_.all()) {
+    const model::Process& process = facts.traces().files[one.file].process;
+    Suspect& rank = ranks.emplace_back();
+    rank.facts.label = one.label;
+    rank.facts.host = process.host;
+    rank.facts.pid = process.pid;
+    rank.host = facts.alignment().host_of(one.file);
+  }
+  for (const auto& one : facts.alignment().hosts()) {
+    Suspect& host = hosts.emplace_back();
+    host.facts.label = host.facts.host = one.host;
+    host.host = static_cast<std::uint32_t>(hosts.size() - 1);
+  }
+}
+
+void LateCosts::add_all() {
+  for (const std::uint32_t operation : order_operations(facts_)) {
+    add(operation);
+  }
+  counts.all_time_ns = times_.all_ns();
+  finish();
+}
+
+void LateCosts::add(std::uint32_t operation) {
+  const match::MatchedOperation& matched = matches_.operations[operation];
+  const facts::OperationFacts& known = facts_.operations()[operation];
+  ++counts.operations;
+  blocks_.begin(matched.communicator);
+  count_parts(matched);
+  facts_.ranks_of(operation, rows_);
+  if (known.is_impossible) {
+    ++(known.has_all_ranks ? counts.impossible : counts.partial);
+    return;
+  }
+  for (const RankTimes& row : rows_) {
+    times_.add_times(matches_.communicators[matched.communicator].run, row);
+  }
+  if (!known.has_all_ranks) {
+    ++counts.partial;  // an absent rank may have been the last
+    return;
+  }
+  if (known.basis != facts::Basis::kExecution) {
+    ++counts.by_call;
+    if (facts_.flow_of(operation, rows_).flow != facts::Flow::kAll) {
+      return;
+    }
+    arrivals_.take_calls(matched.communicator, rows_);
+  }
+  for (const RankTimes& row : rows_) {
+    if (const auto own_ns = arrivals_.own_time_ns(matched.communicator, row)) {
+      blocks_.add_own_time(row.member, static_cast<double>(*own_ns));
+    }
+  }
+  arrivals_.note_ends(matched.communicator, rows_);
+  charge(operation, finder_.find(operation, rows_));
+}
+
+// Whatever comes of it: of a host if another one takes part, too.
+void LateCosts::count_parts(const match::MatchedOperation& operation) {
+  const auto parts = match::parts_of(matches_, operation);
+  std::vector<std::uint32_t>& seen = hosts_of_parts_;
+  seen.clear();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i == 0 || parts[i].member != parts[i - 1].member) {
+      const std::uint32_t rank = who_.of(operation.communicator, parts[i].member);
+      ++ranks[rank].facts.took_part;
+      times_.add_rank(matches_.communicators[operation.communicator].run, rank);
+      seen.push_back(ranks[rank].host);
+    }
+  }
+  std::sort(seen.begin(), seen.end());
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  for (const std::uint32_t host : seen) {
+    hosts[host].facts.took_part += seen.size() > 1 ? 1 : 0;
+  }
+}
+
+void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges) {
+  const match::MatchedOperation& matched = matches_.operations[operation];
+  of_rows_.assign(rows_.size(), {});
+  origins_.resize(std::max(origins_.size(), rows_.size()));
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    origins_[i].clear();
+    raise(counts.waited_ns, charges.waited_ns[i]);
+    raise(counts.waited_most_ns, rows_[i].wait.most_ns);
+    raise(ranks[rank_of(matched, i)].facts.waited_ns, charges.waited_ns[i]);
+  }
+  for (const Charge& one : charges.surely) {
+    take(matched, one, cascade_.divide(operation, rows_, one, origins_[one.waiter]));
+  }
+  for (const Charge& one : charges.of_host) {
+    std::vector<Origin> unused;
+    take_of_host(one, cascade_.divide(operation, rows_, one, unused).kept_ns);
+  }
+  const bool is_decided =
+      std::count_if(charges.possibly.begin(), charges.possibly.end(),
+                    [](const PossibleCharge& possible) { return possible.most_ns > 0; }) == 1 &&
+      !charges.surely.empty();
+  ++(is_decided ? counts.decided : counts.undecided);
+  take_possible(operation, charges);
+  cascade_.remember(operation, rows_, charges, origins_);
+  add_to_blocks(charges);
+  note_last(matched);
+}
+
+void LateCosts::take(const match::MatchedOperation& matched, const Charge& one,
+                     const Division& division) {
+  const bool is_in_host = rows_[one.waiter].host == rows_[one.charged].host;
+  Lateness& charged = ranks[rank_of(matched, one.charged)].facts;
+  raise(charged.caused_wait_ns, one.waited_ns);
+  raise(charged.passed_on_ns, division.passed_ns);
+  raise(hosts[rows_[one.charged].host].facts.caused_wait_ns, is_in_host ? 0 : one.waited_ns);
+  for (const Origin& origin : origins_[one.waiter]) {
+    Suspect& rank = ranks[origin.rank];
+    raise(rank.facts.cost_ns, origin.waited_ns);
+    if (rank.host != rows_[one.waiter].host) {
+      raise(rank.cost_elsewhere_ns, origin.waited_ns);
+      raise(hosts[rank.host].facts.cost_ns, origin.waited_ns);
+    }
+  }
+  OfRow& row = of_rows_[one.charged];
+  row.margin_ns = row.direct_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
+  raise(row.direct_ns, one.waited_ns);
+  raise(row.in_host_ns, is_in_host ? one.waited_ns : 0);
+  const auto kept = static_cast<double>(division.kept_ns);
+  row.block.least += kept;
+  (is_in_host ? row.block.least_in_host : row.block.least_elsewhere) += kept;
+}
+
+void LateCosts::take_of_host(const Charge& one, std::int64_t kept_ns) {
+  Lateness& host = hosts[rows_[one.charged].host].facts;
+  raise(host.caused_wait_ns, one.waited_ns);
+  raise(host.cost_ns, kept_ns);
+  OfRow& row = of_rows_[one.charged];
+  row.margin_ns = row.of_host_ns == 0 ? one.waited_ns : std::min(row.margin_ns, one.waited_ns);
+  raise(row.of_host_ns, one.waited_ns);
+  row.block.least_elsewhere += static_cast<double>(kept_ns);
+}
+
+// Only one rank of a host came last, so of all its ranks the one counts that may have cost most.
+void LateCosts::take_possible(std::uint32_t operation, const OperationCharges& charges) {
+  const auto close_waiter = [&] {
+    for (const auto& [host, most_ns] : most_elsewhere_ns_) {
+      raise(hosts[host].facts.cost_most_ns, most_ns);
+    }
+    most_elsewhere_ns_.clear();
+  };
+  const auto take_elsewhere = [&](std::uint32_t host, std::int64_t ns) {
+    std::int64_t& most_ns = most_elsewhere_ns_[host];
+    most_ns = std::max(most_ns, ns);
+  };
+  const auto& possible = cascade_.divide_possibly(operation, rows_, charges);
+  for (std::size_t i = 0; i < possible.size(); ++i) {
+    const auto& [waiter, origin] = possible[i];
+    if (origin.rank == Cascade::kAnyone) {
+      raise(open_ns_, origin.waited_ns);
+      continue;
+    }
+    const std::uint32_t host = ranks[origin.rank].host;
+    raise(ranks[origin.rank].facts.cost_most_ns, origin.waited_ns);
+    if (waiter == Cascade::kAnyone) {
+      take_elsewhere(host, origin.waited_ns - charges.possibly[i].most_in_host_ns);
+      continue;
+    }
+    if (host != rows_[waiter].host) {
+      take_elsewhere(host, origin.waited_ns);
+    }
+    if (i + 1 == possible.size() || possible[i + 1].waiter != waiter) {
+      close_waiter();
+    }
+  }
+  close_waiter();
+}
+
+void LateCosts::add_to_blocks(const OperationCharges& charges) {
+  if (charges.likeness == Likeness::kDraining && charges.root != RankTimes::kNobody) {
+    blocks_.add_drain(rows_[charges.root].member);
+  }
+  for (const PossibleCharge& possible : charges.possibly) {
+    const OfRow& row = of_rows_[possible.charged];
+    const auto direct = static_cast<double>(row.direct_ns);
+    const auto in_host = static_cast<double>(row.in_host_ns);
+    BlockCharge charge = row.block;
+    charge.most =
+        std::max(charge.least + static_cast<double>(possible.most_ns) - direct, charge.least);
+    charge.most_in_host =
+        std::max(charge.least_in_host + static_cast<double>(possible.most_in_host_ns) - in_host,
+                 charge.least_in_host);
+    charge.most_elsewhere = std::max(charge.most - charge.most_in_host, charge.least_elsewhere);
+    const std::uint32_t member = rows_[possible.charged].member;
+    if (charges.likeness == Likeness::kRooted) {
+      blocks_.add_root(member, charge, static_cast<double>(possible.mirrored_ns));
+    } else if (charges.likeness == Likeness::kAlike) {
+      blocks_.add(member, charge);
+    }
+  }
+}
+
+// Who was the last, and when: of the one for which most was waited.
+void LateCosts::note_last(const match::MatchedOperation& matched) {
+  const auto most =
+      std::max_element(of_rows_.begin(), of_rows_.end(), [](const OfRow& a, const OfRow& b) {
+        return a.direct_ns + a.of_host_ns < b.direct_ns + b.of_host_ns;
+      });
+  if (most->direct_ns + most->of_host_ns <= 0) {
+    return;
+  }
+  const auto row = static_cast<std::uint32_t>(most - of_rows_.begin());
+  Suspect& rank = ranks[rank_of(matched, row)];
+  const auto note = [&](Suspect& suspect, double kept) {
+    Lateness& facts = suspect.facts;
+    const auto kept_ns = static_cast<std::int64_t>(kept);
+    ++facts.last;
+    ++facts.last_in[matched.communicator];
+    raise(facts.delay_ns, most->margin_ns);
+    if (most->margin_ns > facts.most_margin_ns) {
+      facts.most_margin_ns = most->margin_ns;
+      facts.most_at_ns = rows_[row].arrival_ns;
+    }
+    facts.most_cost_ns = std::max(facts.most_cost_ns, kept_ns);
+    suspect.events.push_back({rows_[row].arrival_ns, facts.took_part, kept_ns, most->margin_ns});
+  };
+  if (most->direct_ns > 0) {
+    note(rank, most->block.least);
+  }
+  if (std::any_of(rows_.begin(), rows_.end(),
+                  [&](const RankTimes& other) { return other.host != rank.host; })) {
+    note(hosts[rank.host], std::max(most->block.least, most->block.least_elsewhere));
+  }
+}
+
+// What one would cost if it was like the others are on average.
+void LateCosts::finish() {
+  for (std::vector<Suspect>* const suspects : {&ranks, &hosts}) {
+    double sum = 0;
+    double count = 0;
+    for (Suspect& one : *suspects) {
+      // Limits of several operations at once may exceed all there is.
+      one.facts.cost_most_ns =
+          std::max(std::min(add_saturating(one.facts.cost_most_ns, open_ns_), counts.all_time_ns),
+                   one.facts.cost_ns);
+      if (one.facts.took_part > 0) {
+        sum += static_cast<double>(one.facts.cost_ns);
+        count += 1;
+      }
+    }
+    for (Suspect& one : *suspects) {
+      if (count > 1) {
+        one.facts.expected_ns =
+            static_cast<std::int64_t>((sum - static_cast<double>(one.facts.cost_ns)) / (count - 1));
+      }
+    }
+  }
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the lateness of each rank and host costs the others: the sums over all operations.
+#ifndef RINGSIDE_ANALYZER_METRICS_LATE_COSTS_H
+#define RINGSIDE_ANALYZER_METRICS_LATE_COSTS_H
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analyzer/metrics/call_arrivals.h"
+#include "analyzer/metrics/cascade.h"
+#include "analyzer/metrics/charge_blocks.h"
+#include "analyzer/metrics/charges.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/run_times.h"
+#include "analyzer/metrics/stragglers.h"
+
+namespace ringside::metrics {
+
+/// A rank or a host that may be late.
+struct Suspect {
+  Lateness facts;
+  std::uint32_t host = 0;
+  std::int64_t cost_elsewhere_ns = 0;  // of a rank: what ranks of other hosts waited because of it
+  std::vector<LateEvent> events;
+};
+
+class LateCosts {
+ public:
+  explicit LateCosts(const facts::Facts& facts);
+
+  /// Goes through all operations. What is known of ranks and hosts, and `counts` beside these, is
+  /// complete afterwards.
+  void add_all();
+
+  std::vector<Suspect> ranks;  // as in GlobalRanks
+  std::vector<Suspect> hosts;  // as in Alignment::hosts()
+  Stragglers counts;
+  const ChargeBlocks& blocks() const { return blocks_; }
+
+ private:
+  // What one rank is charged in one operation.
+  struct OfRow {
+    std::int64_t direct_ns = 0;
+    std::int64_t of_host_ns = 0;  // what its host is charged, and it is not sure for which rank
+    std::int64_t margin_ns = 0;
+    std::int64_t in_host_ns = 0;  // of direct_ns: by ranks of its host
+    BlockCharge block;            // what it did not pass on
+  };
+
+  void add(std::uint32_t operation);
+  void count_parts(const match::MatchedOperation& operation);
+  void charge(std::uint32_t operation, const OperationCharges& charges);
+  void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
+  void take_of_host(const Charge& one, std::int64_t kept_ns);
+  void take_possible(std::uint32_t operation, const OperationCharges& charges);
+  void add_to_blocks(const OperationCharges& charges);
+  void note_last(const match::MatchedOperation& matched);
+  void finish();
+  std::uint32_t rank_of(const match::MatchedOperation& operation, std::uint32_t row) const {
+    return who_.of(operation.communicator, rows_[row].member);
+  }
+
+  const facts::Facts& facts_;
+  const match::Matches& matches_;
+  const GlobalRanks who_;
+  ChargeFinder finder_;
+  Cascade cascade_;
+  ChargeBlocks blocks_;
+  CallArrivals arrivals_;
+  RunTimes times_;
+  std::int64_t open_ns_ = 0;  // anyone may have caused that, besides
+  // Of one operation, kept for their memory.
+  std::vector<facts::RankTimes> rows_;
+  std::vector<OfRow> of_rows_;
+  std::vector<std::vector<Origin>> origins_;  // by waiter
+  std::vector<std::uint32_t> hosts_of_parts_;
+  std::map<std::uint32_t, std::int64_t> most_elsewhere_ns_;  // by host
+};
+
+}  // namespace ringside::metrics
+
+#endif  // RINGSIDE_ANALYZER_METRICS_LATE_COSTS_H

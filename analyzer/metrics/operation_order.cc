@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/operation_order.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <set>
+#include <utility>
+
+namespace ringside::metrics {
+namespace {
+
+using Key = std::pair<std::int64_t, std::uint32_t>;  // a moment, and the operation
+
+}  // namespace
+
+std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
+  const match::Matches& matches = facts.matches();
+  std::vector<std::vector<Key>> of_files(facts.traces().files.size());
+  std::vector<std::uint32_t> waits_for(matches.operations.size());
+  std::set<Key> left;
+  for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
+    if (match::ranks_expected(matches, matches.operations[i]) < 2) {
+      continue;
+    }
+    left.emplace(facts.operations()[i].last_arrival_ns, i);
+    for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
+      const model::Execution one = match::execution_of(facts.traces(), part);
+      const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
+      std::vector<Key>& here = of_files[part.file];
+      if (start_ns && !here.empty() && here.back().second == i) {
+        here.back().first = std::min(here.back().first, *start_ns);
+      } else if (start_ns) {
+        here.emplace_back(*start_ns, i);
+        ++waits_for[i];
+      }
+    }
+  }
+  std::vector<std::size_t> next(of_files.size());
+  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
+  const auto advance = [&](std::size_t file) {
+    if (next[file] < of_files[file].size()) {
+      const std::uint32_t operation = of_files[file][next[file]].second;
+      if (--waits_for[operation] == 0) {
+        ready.emplace(facts.operations()[operation].last_arrival_ns, operation);
+      }
+    }
+  };
+  for (std::size_t file = 0; file < of_files.size(); ++file) {
+    std::sort(of_files[file].begin(), of_files[file].end());
+    advance(file);
+  }
+  std::vector<std::uint32_t> order;
+  std::vector<bool> is_done(matches.operations.size());
+  while (!left.empty()) {
+    // Streams that run side by side may contradict each other: then the clocks decide.
+    const Key key = ready.empty() ? *left.begin() : ready.top();
+    if (!ready.empty()) {
+      ready.pop();
+    }
+    const std::uint32_t operation = key.second;
+    if (is_done[operation]) {
+      continue;
+    }
+    is_done[operation] = true;
+    left.erase(key);
+    order.push_back(operation);
+    for (const match::Part& part : match::parts_of(matches, matches.operations[operation])) {
+      while (next[part.file] < of_files[part.file].size() &&
+             is_done[of_files[part.file][next[part.file]].second]) {
+        ++next[part.file];
+        advance(part.file);
+      }
+    }
+  }
+  return order;
+}
+
+}  // namespace ringside::metrics
