@@ -8,9 +8,9 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/report/numbers.h"
 #include "launch/text.h"
 #include "live/request.h"
-#include "analyzer/report/numbers.h"
 
 namespace ringside::live {
 namespace {

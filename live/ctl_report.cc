@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "launch/text.h"
-#include "live/moment.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
+#include "launch/text.h"
+#include "live/moment.h"
 
 namespace ringside::live {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "live/top_report.h"
 
-#include "launch/text.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/text_table.h"
+#include "launch/text.h"
 
 namespace ringside::live {
 namespace {

@@ -4,7 +4,8 @@
 #
 #   test.sh [PRESET [CTEST_OPTION...]]     PRESET: dev (default), release, asan-ubsan, tsan
 #
-# The first time, this fetches PyTorch (0.5 GB) into ~/.cache/ringside, unless RINGSIDE_TORCH=off.
+# RINGSIDE_TORCH=on also runs the tests with PyTorch's wheel, which is fetched (0.5 GB) into
+# ~/.cache/ringside the first time; RINGSIDE_WHEEL=on also those of the Python package.
 # CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake.
 set -euo pipefail
 
@@ -15,9 +16,10 @@ read -r -a cmake_arguments <<< "${CMAKE_ARGUMENTS:-}"
 
 # Without them, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. That is no failure.
 if [[ $preset != *san ]]; then
-  for get in nccl torch; do
-    test/emulated_gpu/get_$get.sh > /dev/null || [ $? -eq 77 ]
-  done
+  test/emulated_gpu/get_nccl.sh > /dev/null || [ $? -eq 77 ]
+  if [ "${RINGSIDE_TORCH:-off}" = on ]; then
+    test/emulated_gpu/get_torch.sh > /dev/null || [ $? -eq 77 ]
+  fi
 fi
 cmake --preset "$preset" "${cmake_arguments[@]}"
 cmake --build --preset "$preset" --parallel "${JOBS:-$(nproc)}"

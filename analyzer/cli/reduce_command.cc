@@ -12,7 +12,6 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
-#include "analyzer/model/parallel.h"
 #include "analyzer/load/partial_sections.h"
 #include "analyzer/load/partial_writer.h"
 #include "analyzer/load/trace_loader.h"

@@ -50,7 +50,8 @@ void for_each_on_cores(std::size_t count, const Work& work) {
 }
 
 /// Calls work(i, own) once for each i below `count`, on so many threads at most (0: one a core);
-/// `own` is what make() returns, once for each thread. What they write is visible once this returns.
+/// `own` is what make() returns, once for each thread. What they write is visible once this
+/// returns.
 template <typename Make, typename Work>
 void in_parallel(std::size_t count, unsigned threads, const Make& make, const Work& work) {
   std::atomic<std::size_t> next = 0;

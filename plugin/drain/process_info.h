@@ -19,7 +19,8 @@ std::string absolute_path(const std::string& path);
 
 /// Returns `ringside.<job>.<host>.<pid>.<start>.json`. No two processes have the same name, even if
 /// their containers have equal host names and process ids and they begin at the same moment:
-/// `<start>` is the time in microseconds, a hyphen, and eight random hexadecimal digits of the run id.
+/// `<start>` is the time in microseconds, a hyphen, and eight random hexadecimal digits of the run
+/// id.
 std::string trace_name(const Config& config, const exporting::ProcessFacts& facts);
 
 }  // namespace ringside::control

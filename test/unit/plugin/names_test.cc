@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plugin/record/names.h"
 
+#include <array>
 #include <cstring>
 #include <limits>
 #include <string>
@@ -107,28 +108,38 @@ TEST_CASE("The pairs of names of a program are cached, although they lie close t
       "AllGather\0AllReduce\0Broadcast\0Recv\0Reduce\0ReduceScatter\0Send\0ncclInt8\0ncclInt32\0"
       "ncclUint32\0ncclInt64\0ncclFloat16\0ncclFloat32\0ncclFloat64\0ncclBfloat16\0RING\0TREE\0LL\0"
       "LL128\0SIMPLE\0and nothing else";
-  std::vector<const char*> names;
-  for (const char* name = kConstants; *name != 'a'; name += std::strlen(name) + 1) {
-    names.push_back(name);
-  }
-  REQUIRE(names.size() == 20);
-  std::vector<std::pair<const char*, const char*>> pairs;
-  for (std::size_t i = 0; i < 7; ++i) {
-    pairs.emplace_back(names[i], names[7 + i]);
-    pairs.emplace_back(names[i], names[12]);
-    pairs.emplace_back(names[i], names[14]);
-  }
-  pairs.emplace_back(names[15], names[19]);
-  pairs.emplace_back(names[16], names[17]);
-  pairs.emplace_back(names[15], names[18]);
-  for (const auto& [first, second] : pairs) {
-    record::ResolvedNames::codes(*ring, first, second);
-  }
+  // Where a linker may put them. A name at the end of a page is not cached: the test has none.
+  constexpr std::size_t kPlaces = 256;
+  alignas(1024) static std::array<char, 1024> memory;
+  REQUIRE(sizeof kConstants + kPlaces <= memory.size());
   std::size_t forgotten = 0;
-  for (const auto& [first, second] : pairs) {
-    forgotten += record::CachedNames::codes(*ring, first, second) < 0 ? 1 : 0;
+  std::size_t all = 0;
+  for (std::size_t place = 0; place < kPlaces; ++place) {
+    std::memcpy(memory.data() + place, kConstants, sizeof kConstants);
+    std::vector<const char*> names;
+    for (const char* name = memory.data() + place; *name != 'a'; name += std::strlen(name) + 1) {
+      names.push_back(name);
+    }
+    REQUIRE(names.size() == 20);
+    std::vector<std::pair<const char*, const char*>> pairs;
+    for (std::size_t i = 0; i < 7; ++i) {
+      pairs.emplace_back(names[i], names[7 + i]);
+      pairs.emplace_back(names[i], names[12]);
+      pairs.emplace_back(names[i], names[14]);
+    }
+    pairs.emplace_back(names[15], names[19]);
+    pairs.emplace_back(names[16], names[17]);
+    pairs.emplace_back(names[15], names[18]);
+    for (const auto& [first, second] : pairs) {
+      record::ResolvedNames::codes(*ring, first, second);
+    }
+    for (const auto& [first, second] : pairs) {
+      forgotten += record::CachedNames::codes(*ring, first, second) < 0 ? 1 : 0;
+    }
+    all += pairs.size();
   }
-  CHECK(forgotten <= 5);  // three or more of 24 in one of 64 places for two
+  INFO(forgotten << " of " << all);
+  CHECK(forgotten * 8 <= all);  // by chance one of fifty: three or more of 24 in a place for two
   pool.close_in_child();
 }
 
