@@ -14,7 +14,7 @@ namespace ringside::metrics {
 namespace {
 
 // What the others waited for one rank.
-struct Charge {
+struct ChargedWait {
   std::int64_t waited_ns = 0;
   std::int64_t delay_ns = 0;
 };
@@ -102,8 +102,8 @@ class Measurer {
   Iteration& iteration_;
   // Executions by rank, on its own time line.
   std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> intervals_;
-  std::map<std::uint32_t, Charge> charges_;  // by rank
-  std::vector<facts::RankTimes> rows_;       // of one operation
+  std::map<std::uint32_t, ChargedWait> charges_;  // by rank
+  std::vector<facts::RankTimes> rows_;            // of one operation
 };
 
 }  // namespace

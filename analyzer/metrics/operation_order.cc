@@ -10,15 +10,15 @@
 namespace ringside::metrics {
 namespace {
 
-using Key = std::pair<std::int64_t, std::uint32_t>;  // a moment, and the operation
+using MomentKey = std::pair<std::int64_t, std::uint32_t>;  // a moment, and the operation
 
 }  // namespace
 
 std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
-  std::vector<std::vector<Key>> of_files(facts.traces().files.size());
+  std::vector<std::vector<MomentKey>> of_files(facts.traces().files.size());
   std::vector<std::uint32_t> waits_for(matches.operations.size());
-  std::set<Key> left;
+  std::set<MomentKey> left;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     if (match::ranks_expected(matches, matches.operations[i]) < 2) {
       continue;
@@ -27,7 +27,7 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
       const model::Execution one = match::execution_of(facts.traces(), part);
       const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
-      std::vector<Key>& here = of_files[part.file];
+      std::vector<MomentKey>& here = of_files[part.file];
       if (start_ns && !here.empty() && here.back().second == i) {
         here.back().first = std::min(here.back().first, *start_ns);
       } else if (start_ns) {
@@ -37,7 +37,7 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     }
   }
   std::vector<std::size_t> next(of_files.size());
-  std::priority_queue<Key, std::vector<Key>, std::greater<>> ready;
+  std::priority_queue<MomentKey, std::vector<MomentKey>, std::greater<>> ready;
   const auto advance = [&](std::size_t file) {
     if (next[file] < of_files[file].size()) {
       const std::uint32_t operation = of_files[file][next[file]].second;
@@ -54,7 +54,7 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
   std::vector<bool> is_done(matches.operations.size());
   while (!left.empty()) {
     // Streams that run side by side may contradict each other: then the clocks decide.
-    const Key key = ready.empty() ? *left.begin() : ready.top();
+    const MomentKey key = ready.empty() ? *left.begin() : ready.top();
     if (!ready.empty()) {
       ready.pop();
     }
