@@ -4,7 +4,7 @@
 // Whoever is alike could have changed places with the others in each block of time. So the charges
 // of a block are handed round at random, each block for itself, and what the worst one has then is
 // what chance makes. That needs no law of the charges: heavy tails are in the blocks, and what
-// depends on what came before is too, if blocks are long enough. docs/metrics.md defines it.
+// depends on what came before is too, if blocks are long enough. docs/derivations.md defines it.
 #ifndef RINGSIDE_ANALYZER_METRICS_EXCHANGE_TEST_H
 #define RINGSIDE_ANALYZER_METRICS_EXCHANGE_TEST_H
 
