@@ -26,7 +26,7 @@ inline constexpr char kExitStatuses[] =
     "  3   nothing that was named could be read\n"
     "  4   summary --strict: something could not be read, or events were dropped; --fail-on: a\n"
     "      condition cannot be judged; hang: nothing is seen to be stuck, and something could not\n"
-    "      be read\n"
+    "      be read; reduce: something that was named is not there\n"
     "  70  a bug in ringside, or the output cannot be written\n";
 
 }  // namespace ringside::cli

@@ -31,9 +31,10 @@ struct ReduceOptions {
 constexpr char kReduceExample[] =
     "A partial has what the analysis needs of all the traces that were given, in a fraction of "
     "their\n"
-    "size. Every command takes partials in place of traces, or together with some, and says the\n"
-    "same: losses, bad lines and names of the traces are in it, too. `merge` and `lint` need the\n"
-    "traces themselves.\n"
+    "size. Every command but `merge` and `lint` takes partials in place of traces, or together "
+    "with\n"
+    "some, and says the same: losses, bad lines and names of the traces are in it, too. What was\n"
+    "named and is not there is not in it: the exit status is then 4.\n"
     "\n"
     "Examples:\n"
     "  ringside reduce traces/ -o job.part            once, then faster each time:\n"
@@ -136,6 +137,8 @@ ExitStatus run_reduce(const ReduceOptions& options) {
   }
   model::Problems problems;
   const load::Inputs inputs = load::find_inputs(options.inputs, problems);
+  // The partial knows nothing of what is not there, so its readers could not tell.
+  const bool are_there = problems.files().empty();
   if (is_one_of(options.output, inputs.paths, {})) {
     tell("ringside reduce: " + options.output + " is one of the files to read");
     return kExitUsage;
@@ -157,7 +160,7 @@ ExitStatus run_reduce(const ReduceOptions& options) {
     return kExitInternal;
   }
   tell(written_text(options, written, output.bytes()));
-  return kExitOk;
+  return are_there ? kExitOk : kExitIncomplete;
 }
 
 }  // namespace

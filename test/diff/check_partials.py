@@ -37,6 +37,15 @@ def reduce(ringside, directory, words, temporary):
     return (None, told) if changed == words else (changed, told)
 
 
+def tells_what_is_missing(ringside):
+    """What is not there is in no partial, so `reduce` must not end as if all was well."""
+    with tempfile.TemporaryDirectory() as temporary:
+        partial = pathlib.Path(temporary) / "some.part"
+        status, _, stderr = run_cases.run_words(ringside, run_cases.CASES / "summary-strict",
+                                                ["reduce", "gone.json", "traces", "-o", str(partial)])
+        return status == 4 and "gone.json: No such file" in stderr and partial.exists()
+
+
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
     checked = failed = 0
@@ -57,6 +66,9 @@ def main():
         checked += 1
         actual = {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}
         failed += not run_cases.is_same(directory, expected, actual)
+    if not tells_what_is_missing(program):
+        failed += 1
+        print("reduce does not tell that a file is missing")
     print(f"{checked} cases with partials, {failed} failed")
     return 1 if failed or checked == 0 else 0
 
