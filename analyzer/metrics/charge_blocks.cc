@@ -67,13 +67,7 @@ ChargeBlocks::Cell& ChargeBlocks::cell(std::uint32_t member) {
 }
 
 void ChargeBlocks::add(std::uint32_t member, const BlockCharge& charge) {
-  Cell& here = cell(member);
-  here.least += charge.least;
-  here.least_in_host += charge.least_in_host;
-  here.most += charge.most;
-  here.most_in_host += charge.most_in_host;
-  here.least_elsewhere += charge.least_elsewhere;
-  here.most_elsewhere += charge.most_elsewhere;
+  cell(member) += charge;
 }
 
 void ChargeBlocks::add_root(std::uint32_t member, const BlockCharge& charge, double mirrored) {
@@ -105,12 +99,7 @@ ChargeBlocks::Cell ChargeBlocks::sum_of(const OfCommunicator& one, std::size_t m
   Cell sum;
   for (std::size_t i = block; i < std::min(block + length, kBlocks); ++i) {
     const Cell& cell = one.cells[i * one.ranks.size() + member];
-    sum.least += cell.least;
-    sum.least_in_host += cell.least_in_host;
-    sum.least_elsewhere += cell.least_elsewhere;
-    sum.most += cell.most;
-    sum.most_in_host += cell.most_in_host;
-    sum.most_elsewhere += cell.most_elsewhere;
+    sum += cell;
     sum.root_least += cell.root_least;
     sum.root_most += cell.root_most;
     sum.root_mirrored += cell.root_mirrored;

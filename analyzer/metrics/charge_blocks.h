@@ -25,6 +25,16 @@ struct BlockCharge {
   double most = 0;
   double most_in_host = 0;
   double most_elsewhere = 0;
+
+  BlockCharge& operator+=(const BlockCharge& other) {
+    least += other.least;
+    least_in_host += other.least_in_host;
+    least_elsewhere += other.least_elsewhere;
+    most += other.most;
+    most_in_host += other.most_in_host;
+    most_elsewhere += other.most_elsewhere;
+    return *this;
+  }
 };
 
 class ChargeBlocks {
