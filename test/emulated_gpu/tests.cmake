@@ -79,7 +79,7 @@ endif()
 
 # PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
 foreach(implementation nccl2 legacy)
-  foreach(scenario calls training mismatch skip)
+  foreach(scenario calls training profiled mismatch skip)
     add_nccl_test(torch-${scenario}-${implementation} 300)
     set_tests_properties(torch-${scenario}-${implementation} PROPERTIES LABELS torch)
   endforeach()

@@ -6,13 +6,16 @@ The traces are held against what each rank asked of torch.distributed (torch/ask
 
 import collections
 import functools
+import json
 import pathlib
 import pickle
 import sys
 
 from expectations import check_account
 from harness import Job, check, print_facts
+from traces import Trace
 
+PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 LAUNCHER = pathlib.Path(__file__).parent.parent / "torch" / "launch.py"
 
 
@@ -31,7 +34,8 @@ def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
     return Job(setup, "--ranks-per-host", str(ranks // 2), ranks=ranks, timeout=200,
                command=(sys.executable, str(LAUNCHER), "--ranks", str(ranks), scenario,
                         str(setup.directory)),
-               LD_LIBRARY_PATH=":".join(map(str, libraries)), PYTHONPATH=setup.torch,
+               LD_LIBRARY_PATH=":".join(map(str, libraries)),
+               PYTHONPATH=f"{setup.torch}:{PACKAGE}",
                TORCH_DIST_USE_NCCL2="1" if implementation == "nccl2" else "0",
                OMP_NUM_THREADS="1", TORCH_FR_BUFFER_SIZE="2000",
                TORCH_FR_DUMP_TEMP_FILE=str(setup.directory / "fr_rank_"),
@@ -159,6 +163,52 @@ def training(setup, implementation):
         print_facts(rank=trace.rank, ddp_bytes=ddp_bytes, fsdp_calls=sum(asked.values()))
 
 
+# By the schedule of the scenario, of eight steps with two all_reduces each.
+RECORDED_STEPS = (2, 3, 6, 7)
+# Of two clocks that are each brought to CLOCK_REALTIME in their own way, on a machine at work.
+CLOCKS_DIFFER_US = 10_000
+
+
+def profiled(setup, implementation):
+    """attach() and trace_handler(): the steps that PyTorch's profiler records, in files that pair."""
+    run(setup, implementation, "profiled")
+    both, merged = setup.directory / "both", setup.directory / "all.json"
+    setup.run_analyzer("merge", both, "--kineto", both, "-o", merged)
+    lines = json.loads(merged.read_text(encoding="utf-8"))
+    rows = {line["pid"]: line["args"]["name"] for line in lines if line["name"] == "process_name"}
+    sizes = [4 * 256 * (2 * step + part) for step in RECORDED_STEPS for part in (1, 2)]
+    for path in sorted(both.glob("ringside.*.json")):
+        setup.run_analyzer("lint", path)
+        trace = Trace(path)
+        process = path.stem.partition(".")[2]
+        windows = sorted(each.name for each in both.glob(f"{process}.*.pt.trace.json"))
+        check(windows == [f"{process}.{step}.pt.trace.json" for step in (4, 8)],
+              f"rank {trace.rank}: PyTorch's files are {windows}")
+        of_kineto = [line for line in lines if line["ph"] == "X"
+                     and rows.get(line["pid"]) == f"rank {trace.rank} PyTorch: CPU"]
+        # Written beside the call by whichever implementation: its size, and when it began and ended.
+        calls = sorted((line for line in of_kineto if line["name"] == "record_param_comms"
+                        and line["args"]["In msg nelems"]), key=lambda line: line["ts"])
+        enqueued = sorted(trace.operations, key=lambda operation: operation["enqueue_start_ns"])
+        check([o["bytes"] for o in enqueued] == sizes ==
+              [4 * call["args"]["In msg nelems"] for call in calls],
+              f"rank {trace.rank}: recorded {[o['bytes'] for o in enqueued]} instead of {sizes}, "
+              f"and PyTorch {[call['args'] for call in calls]}")
+        for operation, call in zip(enqueued, calls):
+            after_us = operation["enqueue_start_ns"] / 1000 - call["ts"]
+            check(-CLOCKS_DIFFER_US < after_us < call["dur"] + CLOCKS_DIFFER_US,
+                  f"rank {trace.rank}: {operation} begins {after_us} us after {call}")
+        steps = {name: sum(line["name"] == f"ProfilerStep#{step}" and line["ph"] == "X"
+                           for line in lines if line["pid"] in pids)
+                 for step in range(9)
+                 for name, pids in ((f"{step}", {trace.process["pid"]}),
+                                    (f"{step} of PyTorch", {line["pid"] for line in of_kineto}))}
+        check(steps == {f"{step}{of}": int(step in RECORDED_STEPS)
+                        for step in range(9) for of in ("", " of PyTorch")},
+              f"rank {trace.rank}: ranges of steps {steps}")
+        print_facts(rank=trace.rank, operations=len(enqueued), events_of_pytorch=len(of_kineto))
+
+
 def mismatch(setup, implementation):
     """`match` names the call whose sizes differ, with the bytes that each rank asked for."""
     job = run(setup, implementation, "mismatch", expected=(0, 1)).recover_what_is_left()
@@ -188,6 +238,6 @@ def skip(setup, implementation):
 
 TESTS = {f"torch-{name}-{implementation}":
          functools.partial(scenario, implementation=implementation)
-         for name, scenario in (("calls", all_calls), ("training", training),
+         for name, scenario in (("calls", all_calls), ("training", training), ("profiled", profiled),
                                 ("mismatch", mismatch), ("skip", skip))
          for implementation in ("nccl2", "legacy")}

@@ -224,6 +224,28 @@ def training(rank):
     rank.save_dump()
 
 
+# Steps 2, 3, 6 and 7 of eight.
+SCHEDULE = {"wait": 1, "warmup": 1, "active": 2, "repeat": 2}
+
+
+def profiled(rank):
+    """Eight steps under PyTorch's profiler, of which four are recorded; a step's size is its own."""
+    import nccl_ringside.torch
+    rank.start()
+    profiler = torch.profiler.profile(
+        activities=[torch.profiler.ProfilerActivity.CPU],
+        schedule=torch.profiler.schedule(**SCHEDULE),
+        on_trace_ready=nccl_ringside.torch.trace_handler(f"{rank.directory}/both"))
+    with nccl_ringside.torch.attach(profiler):
+        for step in range(8):
+            for part in (1, 2):
+                count = 256 * (2 * step + part)
+                tensor = rank.mine(count)
+                dist.all_reduce(tensor)
+                rank.check(tensor, sum(rank.values(count, r) for r in rank.everyone), "all_reduce")
+            profiler.step()
+
+
 def mismatch(rank):
     """The last rank's all_reduce has half the elements: NCCL may finish, hang, or compute wrong."""
     rank.start(timeout=8)
@@ -252,7 +274,8 @@ def skip(rank):
     time.sleep(2)  # for what is being written
 
 
-SCENARIOS = {function.__name__: function for function in (calls, training, mismatch, skip)}
+SCENARIOS = {function.__name__: function for function in (calls, training, profiled, mismatch,
+                                                   skip)}
 
 
 def run(name, directory):
