@@ -81,7 +81,9 @@ endif()
 foreach(implementation nccl2 legacy)
   foreach(scenario calls training profiled mismatch skip)
     add_nccl_test(torch-${scenario}-${implementation} 300)
-    set_tests_properties(torch-${scenario}-${implementation} PROPERTIES LABELS torch)
+    # Nothing of theirs is a matter of time, and half of it is one process that imports PyTorch.
+    set_tests_properties(torch-${scenario}-${implementation} PROPERTIES
+      LABELS torch RESOURCE_LOCK "" PROCESSORS 2)
   endforeach()
 endforeach()
 

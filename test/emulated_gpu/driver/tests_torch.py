@@ -37,6 +37,8 @@ def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
                LD_LIBRARY_PATH=":".join(map(str, libraries)),
                PYTHONPATH=f"{setup.torch}:{PACKAGE}",
                TORCH_DIST_USE_NCCL2="1" if implementation == "nccl2" else "0",
+               # The first test leaves the compiled modules to the others, and importing is most of it.
+               PYTHONDONTWRITEBYTECODE="",
                OMP_NUM_THREADS="1", TORCH_FR_BUFFER_SIZE="2000",
                TORCH_FR_DUMP_TEMP_FILE=str(setup.directory / "fr_rank_"),
                TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC="1000",
