@@ -14,3 +14,8 @@ else()
   install(TARGETS ringside_plugin LIBRARY DESTINATION ${plugin_directory} COMPONENT wheel)
   install(TARGETS ringside RUNTIME DESTINATION "${tool_directory}" COMPONENT wheel)
 endif()
+# The texts of the licences of what is linked into these, where it is not this machine's own.
+if(RINGSIDE_WHEEL_LICENCES)
+  install(DIRECTORY "${RINGSIDE_WHEEL_LICENCES}/" DESTINATION "${SKBUILD_METADATA_DIR}/licenses"
+          COMPONENT wheel)
+endif()

@@ -16,7 +16,8 @@ set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
 set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
 # As /usr/include: microhttpd.h is included by name.
-set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/include")
+set(CMAKE_CXX_STANDARD_INCLUDE_DIRECTORIES "$ENV{RINGSIDE_WHEEL_PREFIX}/include")
+set(RINGSIDE_MICROHTTPD_ARCHIVE "$ENV{RINGSIDE_WHEEL_PREFIX}/lib/libmicrohttpd.a")
 # In the library directory of the machine that the packages are of.
 file(GLOB spdlog_DIR "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/lib/*/cmake/spdlog")
 file(GLOB fmt_DIR "$ENV{RINGSIDE_WHEEL_HEADERS}/usr/lib/*/cmake/fmt")

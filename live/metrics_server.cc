@@ -47,6 +47,8 @@ namespace {
 constexpr char kPrometheus[] = "text/plain; version=0.0.4; charset=utf-8";
 constexpr char kOpenMetrics[] = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
+// GNU libmicrohttpd's functions: in the program itself (the Python wheel), or in the shared
+// library, which is loaded when a server starts.
 struct Library {
   decltype(&MHD_start_daemon) start_daemon = nullptr;
   decltype(&MHD_stop_daemon) stop_daemon = nullptr;
@@ -56,27 +58,41 @@ struct Library {
   decltype(&MHD_destroy_response) destroy_response = nullptr;
   decltype(&MHD_lookup_connection_value) lookup_value = nullptr;
   bool complete = false;
-
-  Library() {
-    void* const library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
-    const auto find = [&](auto& function, const char* name) {
-      function =
-          library == nullptr
-              ? nullptr
-              : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    complete = find(start_daemon, "MHD_start_daemon") && find(stop_daemon, "MHD_stop_daemon") &&
-               find(create_response, "MHD_create_response_from_buffer") &&
-               find(add_header, "MHD_add_response_header") &&
-               find(queue_response, "MHD_queue_response") &&
-               find(destroy_response, "MHD_destroy_response") &&
-               find(lookup_value, "MHD_lookup_connection_value");
-  }
 };
 
+Library loaded_library() {
+#ifdef RINGSIDE_LINKS_MICROHTTPD
+  return {&MHD_start_daemon,
+          &MHD_stop_daemon,
+          &MHD_create_response_from_buffer,
+          &MHD_add_response_header,
+          &MHD_queue_response,
+          &MHD_destroy_response,
+          &MHD_lookup_connection_value,
+          true};
+#else
+  Library made;
+  void* const library = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
+  const auto find = [&](auto& function, const char* name) {
+    function =
+        library == nullptr
+            ? nullptr
+            : reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    return function != nullptr;
+  };
+  made.complete = find(made.start_daemon, "MHD_start_daemon") &&
+                  find(made.stop_daemon, "MHD_stop_daemon") &&
+                  find(made.create_response, "MHD_create_response_from_buffer") &&
+                  find(made.add_header, "MHD_add_response_header") &&
+                  find(made.queue_response, "MHD_queue_response") &&
+                  find(made.destroy_response, "MHD_destroy_response") &&
+                  find(made.lookup_value, "MHD_lookup_connection_value");
+  return made;
+#endif
+}
+
 const Library& library() {
-  static const Library loaded;
+  static const Library loaded = loaded_library();
   return loaded;
 }
 

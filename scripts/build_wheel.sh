@@ -25,11 +25,9 @@ work=$output/$machine
 prefix=$work/prefix
 headers=$output/headers
 tools=$output/tools/bin
-sources=(zlib simdjson sqlite3)
+sources=(zlib simdjson sqlite3 libmicrohttpd)
 # Headers and scripts, the same on every machine; the two libraries are what CMake's files name.
-# libmicrohttpd is loaded at run time, where a machine has it.
-packages=(libcli11-dev nlohmann-json3-dev libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 node-d3
-          libmicrohttpd-dev)
+packages=(libcli11-dev nlohmann-json3-dev libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 node-d3)
 mkdir -p "$work" "$prefix/lib" "$prefix/include"
 
 skip() {
@@ -86,9 +84,10 @@ mkdir -p "$work/bin"
 zig=$("$tools/python" -c 'import os, ziglang; print(os.path.dirname(ziglang.__file__) + "/zig")')
 for name in cc c++ ar ranlib; do
   target=""
-  case $name in c*) target="-target $machine-linux-gnu.$glibc -fno-sanitize=undefined" ;; esac
+  # Zig adds debug information, and checks of undefined behaviour, unless it is told not to.
+  case $name in c*) target="-target $machine-linux-gnu.$glibc -g0 -fno-sanitize=undefined" ;; esac
   # Zig's linker does not know --exclude-libs; the plugin's version script hides the same symbols.
-  cat > "$work/bin/$name" << END
+  cat > "$work/bin/$name.new" << END
 #!/bin/sh
 for one; do
   shift
@@ -96,7 +95,10 @@ for one; do
 done
 exec "$zig" $name $target "\$@"
 END
-  chmod +x "$work/bin/$name"
+  chmod +x "$work/bin/$name.new"
+  # A compiler as old as its last change, for ccache.
+  cmp -s "$work/bin/$name.new" "$work/bin/$name" || mv "$work/bin/$name.new" "$work/bin/$name"
+  rm -f "$work/bin/$name.new"
 done
 export ZIG_GLOBAL_CACHE_DIR=$output/zig ZIG_LOCAL_CACHE_DIR=$output/zig
 export PATH=$work/bin:$tools:$PATH CC=$work/bin/cc CXX=$work/bin/c++ AR=$work/bin/ar
@@ -147,19 +149,60 @@ build_sqlite() {
   cp sqlite3.h "$prefix/include"
 }
 
+# Without TLS and what the exporter does not use; what GNU's build tools make is there already.
+build_microhttpd() {
+  cp -r "$(source_of libmicrohttpd)/." .
+  find . '(' -name '*.in' -o -name configure -o -name aclocal.m4 ')' -exec touch '{}' +
+  CFLAGS='-O2 -fPIC' ./configure --host="$machine-linux-gnu" --build="$(uname -m)-linux-gnu" \
+    --prefix="$prefix" --disable-shared --enable-static --disable-doc --disable-examples \
+    --disable-curl --disable-https --disable-bauth --disable-dauth --disable-postprocessor
+  make -j "$jobs" -C src/microhttpd libmicrohttpd.la
+  cp src/microhttpd/.libs/libmicrohttpd.a "$prefix/lib"
+  cp src/include/microhttpd.h "$prefix/include"
+}
+
+# The licences of what becomes part of the wheel, each in a file of its own. Of Debian's packages it is
+# the file that says which part has which, and where the sources are.
+collect_licences() {
+  local name of_zig
+  of_zig=$(dirname "$zig")
+  rm -rf "$work/licences"
+  mkdir -p "$work/licences"
+  for name in "${sources[@]}"; do
+    cp "$(source_of "$name")/debian/copyright" "$work/licences/$name.txt"
+  done
+  for name in libcli11-dev nlohmann-json3-dev libspdlog-dev libfmt-dev node-d3; do
+    cp -L "$headers/usr/share/doc/$name/copyright" "$work/licences/$name.txt"
+  done
+  for name in libcxx libcxxabi libunwind; do
+    cp "$of_zig/lib/$name/LICENSE.TXT" "$work/licences/llvm-$name.txt"
+  done
+  # Which asks for its text itself to be there.
+  cp "$(source_of libmicrohttpd)/COPYING" "$work/licences/libmicrohttpd-COPYING.txt"
+  cp "$of_zig/lib/libc/glibc/LICENSES" "$work/licences/glibc.txt"
+  cp "$of_zig/LICENSE" "$work/licences/zig.txt"
+  cp "$output"/nvtx/nvidia_nvtx-*.dist-info/licenses/License.txt "$work/licences/nvtx.txt"
+}
+
 library zlib build_zlib
 library simdjson build_simdjson
 library sqlite build_sqlite
+library microhttpd build_microhttpd
+collect_licences
 
 # From the source distribution, which so is shown to be whole.
-rm -rf "$work/dist" "$output/sdist"
+rm -rf "$work/dist" "$work/sdist" "$output/sdist"
 "$tools/python" -m build --no-isolation --sdist --outdir "$output/sdist" . > "$work/sdist.log" 2>&1
+mkdir "$work/sdist"
+# As of now: files of a source distribution have a time of their own, and the build directory is kept.
+tar -xmzf "$output"/sdist/nccl_ringside-*.tar.gz -C "$work/sdist" --strip-components=1
 export _PYTHON_HOST_PLATFORM=linux-$machine
 "$tools/pip" wheel --no-deps --no-build-isolation --wheel-dir "$work/dist" \
   --config-settings=cmake.args="--toolchain=$PWD/cmake/wheel.cmake" \
   --config-settings=cmake.define.RINGSIDE_STATIC_STDCXX=OFF \
+  --config-settings=cmake.define.RINGSIDE_WHEEL_LICENCES="$work/licences" \
   --config-settings=build-dir="$work/build" \
-  "$output"/sdist/nccl_ringside-*.tar.gz > "$work/wheel.log" 2>&1 || {
+  "$work/sdist" > "$work/wheel.log" 2>&1 || {
   tail -n 40 "$work/wheel.log"
   exit 1
 }

@@ -3,11 +3,11 @@
 """The Python package as users install it: a wheel, with --target, with uv, in a read-only environment,
 editable, and from the source distribution; and python/tests on every Python from 3.9 on.
 
-usage: check_wheel.py SOURCE BUILD
+usage: check_wheel.py SOURCE BUILD      the plugin and the tool of a build directory, in a wheel made here
+       check_wheel.py SOURCE WHEEL      a wheel of scripts/build_wheel.sh, not editable
 
-The plugin and the tool are those of the build directory BUILD, so nothing is compiled here. That the source
-distribution has all that the compiler reads is compared with git's files. Exit status 77: pip's
-index cannot be reached.
+Nothing is compiled here. That the source distribution has all that the compiler reads is compared with
+git's files. Exit status 77: pip's index cannot be reached.
 """
 import concurrent.futures
 import glob
@@ -15,14 +15,25 @@ import os
 import pathlib
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tarfile
 import tempfile
+import urllib.request
 import zipfile
 
 OLDEST = (3, 9)
 BUILD_TOOLS = ["scikit-build-core>=0.11", "build", "uv", "mypy", "pytest"]
+
+
+# What scripts/build_wheel.sh links into the programs, or compiles into them.
+LINKED = [f"{name}.txt" for name in (
+    "zlib", "simdjson", "sqlite3", "libmicrohttpd", "libmicrohttpd-COPYING", "libcli11-dev",
+    "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "node-d3", "nvtx", "llvm-libcxx",
+    "llvm-libcxxabi", "llvm-libunwind", "zig", "glibc")]
+# As NCCL does: python/tests/caller.py.
+RECORDS = "import caller; caller.Communicator().all_reduce(1024)"
 
 
 class Failure(Exception):
@@ -105,14 +116,25 @@ class Package:
         (self.wheel,) = (self.place / "dist").glob("*.whl")
         require(re.match(r"nccl_ringside-[\d.]+-py3-none-linux_\w+\.whl$", self.wheel.name),
                 f"the wheel is named {self.wheel.name}")
+        self.check_wheel()
+
+    def check_wheel(self):
+        """The wheel has what it is for, and needs no more of a machine than its name says."""
         with zipfile.ZipFile(self.wheel) as file:
             names = {re.sub(r"-[\d.]+\.(data|dist-info)/", r".\1/", name)
                      for name in file.namelist()}
         for name in ("nccl_ringside/lib/libnccl-profiler-ringside.so", "nccl_ringside/py.typed",
                      "nccl_ringside.data/scripts/ringside", "nccl_ringside.dist-info/METADATA"):
             require(name in names, f"the wheel lacks {name}: {sorted(names)}")
-        print(run(sys.executable, pathlib.Path(__file__).parent / "check_symbols.py", self.wheel),
-              end="")
+        promised = re.search(r"manylinux_(\d+)_(\d+)_", self.wheel.name)
+        print(run(sys.executable, pathlib.Path(__file__).parent / "check_symbols.py", self.wheel,
+                  *(["--glibc", ".".join(promised.groups())] if promised else [])), end="")
+        with zipfile.ZipFile(self.wheel) as file:
+            licences = {info.filename.rpartition("/")[2]: info.file_size
+                        for info in file.infolist() if "/licenses/" in info.filename}
+        missing = [name for name in ("LICENSE", *(LINKED if promised else ()))
+                   if licences.get(name, 0) < 400]
+        require(not missing, f"the wheel has no licence of {missing}: {licences}")
 
     def environment(self, name, python=None):
         run(python or sys.executable, "-m", "venv", self.place / name)
@@ -138,10 +160,35 @@ def check_installed(binaries, **variables):
     return plugin
 
 
+def check_features(package, tool, place):
+    """What depends on libraries that the wheel must have: a database, a page, metrics by HTTP."""
+    traces = place / "traces"
+    run(tool, "run", "--dir", traces, "--", sys.executable, "-c", RECORDS,
+        NCCL_ALLGATHERV_ENABLE=1, PYTHONPATH=package.source / "python/tests")
+    run(tool, "export", "--sqlite", place / "all.db", traces)
+    with sqlite3.connect(place / "all.db") as database:
+        require(database.execute("SELECT count(*) FROM operations").fetchone() == (1,), "the database")
+    run(tool, "report", traces, "-o", place / "report.html")
+    require("d3js.org" in (place / "report.html").read_text(encoding="utf-8"), "the page has no D3")
+    exporter = subprocess.Popen([str(tool), "exporter", "--listen", "127.0.0.1:0", "--ring-dir",
+                                 str(place)], stderr=subprocess.PIPE, universal_newlines=True)
+    try:
+        said = exporter.stderr.readline()
+        address = re.search(r"http://\S+", said)
+        require(address, f"the exporter says {said}")
+        with urllib.request.urlopen(address.group(0), timeout=60) as answer:
+            require("ringside_exporter" in answer.read().decode(), "the exporter's metrics")
+    finally:
+        exporter.terminate()
+        exporter.communicate(timeout=60)
+
+
 def fresh(package):
     binaries = package.environment("fresh")
     run(binaries / "pip", "-q", "install", package.wheel)
     plugin = check_installed(binaries)
+    require("summary" in run(binaries / "ringside", "--help"), "ringside --help")
+    check_features(package, binaries / "ringside", package.place / "fresh")
     # PyTorch and NCCL are neither needed nor brought along.
     require(run(binaries / "pip", "list", "--format", "freeze").count("nccl") == 1, "dependencies")
     require(package.place / "fresh" in plugin.parents, f"the plugin is {plugin}")
@@ -209,17 +256,22 @@ def main():
     if os.environ.get("RINGSIDE_WHEEL") != "on":
         print("The Python package is tested where RINGSIDE_WHEEL=on: it takes minutes, and pip.")
         return 77
-    source, build = (pathlib.Path(name).resolve() for name in sys.argv[1:])
+    source, given = (pathlib.Path(name).resolve() for name in sys.argv[1:])
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ringside-wheel-") as name:
-        package = Package(source, build, pathlib.Path(name).resolve())
+        package = Package(source, given, pathlib.Path(name).resolve())
         os.environ["TMPDIR"] = name
         tempfile.tempdir = name
         if not package.make_tools():
             return 77
-        package.make_wheel()
+        if given.suffix == ".whl":
+            package.wheel = given
+            package.check_wheel()
+        else:
+            package.make_wheel()
         checks = {check.__name__: (check, package)
-                  for check in (fresh, target, with_uv, read_only, editable, typed)}
+                  for check in (fresh, target, with_uv, read_only, editable, typed)
+                  if check is not editable or given.is_dir()}
         for version, python in sorted(pythons().items()):
             checks["python%d.%d" % version] = (tests_on, package, version, python)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
