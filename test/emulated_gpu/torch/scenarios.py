@@ -257,6 +257,16 @@ def mismatch(rank):
     torch.cuda.synchronize()
 
 
+def is_whole(dump):
+    """Whether a watchdog's dump is there and written to its end."""
+    try:
+        with open(dump, "rb") as file:
+            pickle.load(file)
+        return True
+    except (OSError, EOFError, pickle.UnpicklingError):
+        return False
+
+
 def skip(rank):
     """Rank 1 leaves out the fourth all_reduce, and stays until the watchdogs have written dumps."""
     rank.start(timeout=5)
@@ -269,9 +279,8 @@ def skip(rank):
     # With nccl2, the rank whose watchdog sees nothing leaves no dump.
     dumps = [f"{rank.directory}/fr_rank_{r}" for r in rank.everyone if LEGACY or r != 1]
     until = time.monotonic() + 60
-    while not all(map(os.path.exists, dumps)) and time.monotonic() < until:
+    while not all(map(is_whole, dumps)) and time.monotonic() < until:
         time.sleep(0.1)
-    time.sleep(2)  # for what is being written
 
 
 SCENARIOS = {function.__name__: function for function in (calls, training, profiled, mismatch,
