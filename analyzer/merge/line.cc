@@ -3,7 +3,6 @@
 
 #include <array>
 #include <charconv>
-#include <cstdio>
 #include <system_error>
 
 #include "analyzer/load/event_parser.h"
@@ -13,13 +12,15 @@ namespace {
 
 constexpr std::uint64_t kFlowBits = 32;
 
-// The raw text of each member of an object that is known to be valid JSON.
-void split_members(std::string_view json, std::vector<std::string_view>& members) {
+// The raw text of each of the `count` members of an object that is known to be valid JSON. The last
+// is what is left, so that nobody looks at each byte of args, which are most of a line.
+void split_members(std::string_view json, std::size_t count,
+                   std::vector<std::string_view>& members) {
   members.clear();
-  int depth = 0;
+  int depth = 1;
   bool in_string = false;
   std::size_t begin = json.find('{') + 1;
-  for (std::size_t i = 0; i < json.size(); ++i) {
+  for (std::size_t i = begin; members.size() + 1 < count; ++i) {
     const char c = json[i];
     if (in_string) {
       i += c == '\\' ? 1U : 0U;
@@ -31,14 +32,12 @@ void split_members(std::string_view json, std::vector<std::string_view>& members
     } else if (c == '}' || c == ']') {
       --depth;
     }
-    if (!in_string && ((depth == 1 && c == ',') || depth == 0)) {
+    if (!in_string && depth == 1 && c == ',') {
       members.push_back(json.substr(begin, i - begin));
       begin = i + 1;
-      if (depth == 0) {
-        return;
-      }
     }
   }
+  members.push_back(json.substr(begin, json.rfind('}') - begin));
 }
 
 // Where the value of a member begins: behind its key and the colon.
@@ -69,36 +68,46 @@ std::optional<std::uint64_t> hex_number(std::string_view text) {
                                                                   : std::nullopt;
 }
 
+void append_number(std::uint64_t number, std::string& output, int base) {
+  std::array<char, 24> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), number, base).ptr;
+  output.append(text.data(), end);
+}
+
 void append_microseconds(std::int64_t time_ns, std::string& output) {
-  std::array<char, 32> text{};
-  const int size =
-      std::snprintf(text.data(), text.size(), "%lld.%03lld", static_cast<long long>(time_ns / 1000),
-                    static_cast<long long>(time_ns % 1000));
-  output.append(text.data(), static_cast<std::size_t>(size));
+  const auto number = static_cast<std::uint64_t>(time_ns);
+  append_number(number / 1000, output);
+  const auto digit = [&](std::uint64_t of) { return static_cast<char>('0' + number / of % 10); };
+  output.append({'.', digit(100), digit(10), digit(1)});
 }
 
 void append_quoted(std::string_view text, std::string& output) {
   constexpr std::string_view kHex = "0123456789abcdef";
   output += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
+  std::size_t begin = 0;  // of what can be copied
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte >= 0x20 && byte != '"' && byte != '\\') {
+      continue;
+    }
+    output += text.substr(begin, i - begin);
+    begin = i + 1;
+    output += byte < 0x20 ? "\\u00" : "\\";
     if (byte < 0x20) {
-      output += "\\u00";
       output += kHex[byte >> 4U];
       output += kHex[byte & 0xFU];
     } else {
-      output += c == '"' || c == '\\' ? "\\" : "";
-      output += c;
+      output += text[i];
     }
   }
+  output += text.substr(begin);
   output += '"';
 }
 
 void append_hex(std::uint64_t value, std::string& output) {
-  std::array<char, 24> text{};
-  const int size =
-      std::snprintf(text.data(), text.size(), "\"0x%llx\"", static_cast<unsigned long long>(value));
-  output.append(text.data(), static_cast<std::size_t>(size));
+  output += "\"0x";
+  append_number(value, output, 16);
+  output += '"';
 }
 
 std::optional<std::string> EventLine::parse(std::string_view json) {
@@ -113,7 +122,7 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
     return std::string("not a JSON object: ") + simdjson::error_message(error);
   }
-  split_members(json, raw_);
+  split_members(json, object.size(), raw_);
   std::size_t i = 0;
   bool has_pid = false;
   bool has_dur = false;
@@ -216,16 +225,20 @@ void EventLine::take_values(const simdjson::dom::object& line) {
   }
 }
 
-bool EventLine::append_moved(const Place& place, std::string& output) const {
-  std::optional<std::int64_t> begin_ns;
-  std::optional<std::int64_t> end_ns;
+std::optional<std::int64_t> EventLine::append_moved(const Place& place, std::string& output) const {
+  std::optional<std::int64_t> begin_ns = 0;
+  std::optional<std::int64_t> end_ns = 0;
   if (ts_ns) {
     begin_ns = place.time(*ts_ns);
+    end_ns = begin_ns;
     // Both ends are moved: slices that touch or nest still do, whatever the clock's drift.
     std::int64_t last_ns = 0;
-    end_ns = __builtin_add_overflow(*ts_ns, dur_ns, &last_ns) ? std::nullopt : place.time(last_ns);
+    if (dur_ns != 0) {
+      end_ns =
+          __builtin_add_overflow(*ts_ns, dur_ns, &last_ns) ? std::nullopt : place.time(last_ns);
+    }
     if (!begin_ns || !end_ns || *end_ns < *begin_ns) {
-      return false;
+      return std::nullopt;
     }
   }
   char separator = '{';
@@ -238,7 +251,7 @@ bool EventLine::append_moved(const Place& place, std::string& output) const {
     }
     output += field.text.substr(0, field.value);
     if (field.key == Key::kPid) {
-      output += std::to_string(place.pid);
+      append_number(place.pid, output);
     } else if (field.key == Key::kTs) {
       append_microseconds(*begin_ns, output);
     } else if (field.key == Key::kDur) {
@@ -249,7 +262,7 @@ bool EventLine::append_moved(const Place& place, std::string& output) const {
     }
   }
   output += '}';
-  return true;
+  return begin_ns;
 }
 
 }  // namespace ringside::merge

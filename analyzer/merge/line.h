@@ -44,9 +44,10 @@ class EventLine {
   std::optional<std::int64_t> gpu_index;                    // args.gpu.index
   std::vector<std::pair<std::string_view, double>> values;  // of counters
 
-  /// Appends the line with the process, time and flow of `place`, without comma and newline. False,
-  /// and nothing is appended, if its time has no place there.
-  bool append_moved(const Place& place, std::string& output) const;
+  /// Appends the line with the process, time and flow of `place`, without comma and newline.
+  /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
+  /// place there.
+  std::optional<std::int64_t> append_moved(const Place& place, std::string& output) const;
 
  private:
   enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId };
@@ -69,6 +70,9 @@ class EventLine {
 
 /// Of "0x1a"; nothing if the text is anything else.
 std::optional<std::uint64_t> hex_number(std::string_view text);
+
+/// Digits as they are, without quotes.
+void append_number(std::uint64_t number, std::string& output, int base = 10);
 
 /// "12.345": microseconds of nanoseconds, which are not negative.
 void append_microseconds(std::int64_t time_ns, std::string& output);

@@ -29,10 +29,13 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
       alignment_(alignment),
       plan_(plan),
       process_(plan.processes[number - 1]),
+      base_ns_(plan.base_time_s * 1'000'000'000),
       has_steps_(has_steps),
       counters_(counters),
       has_extended_wait_(process_.waits.size()),
       has_extended_arrow_(process_.arrow_ends.size()) {
+  const std::string pid = std::to_string(process_.pid);
+  ids_ = "\"pid\":" + pid + ",\"tid\":" + pid;
   place_.pid = process_.pid;
   place_.number = number;
   place_.time = [this](std::int64_t time_ns) -> std::optional<std::int64_t> {
@@ -45,7 +48,7 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
 }
 
 std::int64_t ProcessLines::to_line_ns(std::int64_t common_ns) const {
-  return common_ns - plan_.base_time_s * 1'000'000'000;
+  return common_ns - base_ns_;
 }
 
 std::optional<std::string> ProcessLines::take(std::string_view json, std::string& output) {
@@ -125,77 +128,82 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
 }
 
 std::optional<std::string> ProcessLines::append(std::string& output) {
-  if (!line_.append_moved(place_, output)) {
+  const auto begin_ns = line_.append_moved(place_, output);
+  if (!begin_ns) {
     return "its time has no place on the common time line";
   }
   output += ",\n";
   ++written_;
   if (line_.phase == "b" && line_.category == schema::kCategoryOperation && line_.operation) {
-    append_additions(output);
+    append_additions(*begin_ns + base_ns_, output);
   }
   return std::nullopt;
 }
 
-void ProcessLines::append_async(char phase, std::int64_t common_ns, std::string_view name,
-                                std::string_view members, std::string& output) {
+void ProcessLines::begin_async(char phase, std::int64_t common_ns, std::string_view name,
+                               std::string& output) {
   output.append("{\"ph\":\"").append(1, phase).append("\",\"cat\":\"op\",\"id2\":{\"local\":");
   append_quoted(line_.id, output);
-  const std::string pid = std::to_string(place_.pid);
-  output.append("},\"pid\":").append(pid).append(",\"tid\":").append(pid).append(",\"ts\":");
+  output.append("},").append(ids_).append(",\"ts\":");
   append_microseconds(to_line_ns(common_ns), output);
   output.append(",\"name\":");
   append_quoted(name, output);
-  output.append(members).append("},\n");
   ++written_;
 }
 
 // Behind the beginning of the operation in the file, so before its end where the times are equal.
-void ProcessLines::append_additions(std::string& output) {
+void ProcessLines::append_additions(std::int64_t begin_ns, std::string& output) {
   const std::uint64_t operation = *line_.operation;
-  const std::int64_t begin_ns = alignment_.to_common_ns(process_.file, *line_.ts_ns);
-  const auto of = [&](const auto& all) {
-    return std::partition_point(all.begin(), all.end(),
-                                [&](const auto& one) { return one.operation < operation; }) -
-           all.begin();
+  // Mostly an operation follows the one before it in the plan, too.
+  const auto find = [&](const auto& all, std::size_t& next) {
+    const bool is_next = (next == 0 || all[next - 1].operation < operation) &&
+                         (next == all.size() || all[next].operation >= operation);
+    if (!is_next) {
+      const auto found = std::partition_point(
+          all.begin(), all.end(), [&](const auto& one) { return one.operation < operation; });
+      next = static_cast<std::size_t>(found - all.begin());
+    }
   };
-  for (auto i = static_cast<std::size_t>(of(process_.waits));
-       i < process_.waits.size() && process_.waits[i].operation == operation; ++i) {
-    const Wait& wait = process_.waits[i];
-    if (has_extended_wait_[i] || wait.until_ns <= begin_ns) {
+  find(process_.waits, next_wait_);
+  for (; next_wait_ < process_.waits.size() && process_.waits[next_wait_].operation == operation;
+       ++next_wait_) {
+    const Wait& wait = process_.waits[next_wait_];
+    if (has_extended_wait_[next_wait_] || wait.until_ns <= begin_ns) {
       continue;
     }
-    has_extended_wait_[i] = true;
-    std::string members = ",\"args\":{\"for\":";
-    append_quoted(plan_.processes[wait.last].label, members);
-    members += ",\"waiting_ns\":" + std::to_string(wait.until_ns - begin_ns) +
-               ",\"uncertainty_ns\":" + std::to_string(wait.uncertainty_ns) + '}';
-    append_async('b', begin_ns, "waiting", members, output);
-    append_async('e', wait.until_ns, "waiting", {}, output);
+    has_extended_wait_[next_wait_] = true;
+    begin_async('b', begin_ns, "waiting", output);
+    output += ",\"args\":{\"for\":";
+    append_quoted(plan_.processes[wait.last].label, output);
+    output += ",\"waiting_ns\":" + std::to_string(wait.until_ns - begin_ns) +
+              ",\"uncertainty_ns\":" + std::to_string(wait.uncertainty_ns) + "}},\n";
+    begin_async('e', wait.until_ns, "waiting", output);
+    output += "},\n";
   }
-  for (auto i = static_cast<std::size_t>(of(process_.arrow_ends));
-       i < process_.arrow_ends.size() && process_.arrow_ends[i].operation == operation; ++i) {
-    const ArrowEnd& end = process_.arrow_ends[i];
-    if (has_extended_arrow_[i] || end.at_ns < begin_ns) {
+  find(process_.arrow_ends, next_arrow_end_);
+  for (; next_arrow_end_ < process_.arrow_ends.size() &&
+         process_.arrow_ends[next_arrow_end_].operation == operation;
+       ++next_arrow_end_) {
+    const ArrowEnd& end = process_.arrow_ends[next_arrow_end_];
+    if (has_extended_arrow_[next_arrow_end_] || end.at_ns < begin_ns) {
       continue;
     }
-    has_extended_arrow_[i] = true;
-    std::string members = ",\"bind_id\":";
-    append_hex(kArrowBit | end.arrow, members);
-    members += end.begins ? ",\"flow_out\":true" : ",\"flow_in\":true";
-    append_async('n', end.at_ns,
-                 end.is_of_kernel ? "kernel"
-                 : end.begins     ? "releases"
-                                  : "released",
-                 members, output);
+    has_extended_arrow_[next_arrow_end_] = true;
+    begin_async('n', end.at_ns,
+                end.is_of_kernel ? "kernel"
+                : end.begins     ? "releases"
+                                 : "released",
+                output);
+    output += ",\"bind_id\":";
+    append_hex(kArrowBit | end.arrow, output);
+    output += end.begins ? ",\"flow_out\":true},\n" : ",\"flow_in\":true},\n";
   }
 }
 
 void ProcessLines::finish(std::string& output) {
-  const std::string pid = std::to_string(place_.pid);
-  const std::string ids = "\"pid\":" + pid + ",\"tid\":" + pid;
-  output += "{\"ph\":\"M\"," + ids + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
+  output += "{\"ph\":\"M\"," + ids_ + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
   append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);
-  output += "}},\n{\"ph\":\"M\"," + ids +
+  output += "}},\n{\"ph\":\"M\"," + ids_ +
             ",\"ts\":0,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":" +
             std::to_string(place_.number) + "}},\n";
   written_ += 2;
@@ -204,7 +212,7 @@ void ProcessLines::finish(std::string& output) {
     if (at_ns < 0) {
       continue;
     }
-    output += R"({"ph":"i","cat":"mark","s":"p",)" + ids + ",\"ts\":";
+    output += R"({"ph":"i","cat":"mark","s":"p",)" + ids_ + ",\"ts\":";
     append_microseconds(at_ns, output);
     output += ",\"name\":";
     append_quoted(mark.text, output);

@@ -47,23 +47,28 @@ class ProcessLines {
   bool keeps(const EventLine& line) const;
   std::optional<std::string> take_async(std::string& output);
   std::optional<std::string> append(std::string& output);
-  void append_additions(std::string& output);
-  void append_async(char phase, std::int64_t common_ns, std::string_view name,
-                    std::string_view members, std::string& output);
+  /// `begin_ns`: when the line's slice begins, on the common clock.
+  void append_additions(std::int64_t begin_ns, std::string& output);
+  /// Leaves the object open.
+  void begin_async(char phase, std::int64_t common_ns, std::string_view name, std::string& output);
   std::int64_t to_line_ns(std::int64_t common_ns) const;
 
   const model::TraceFile& file_;
   const align::Alignment& alignment_;
   const Plan& plan_;
   const ProcessPlan& process_;
+  const std::int64_t base_ns_;
   bool has_steps_;
   HostCounters& counters_;
   Place place_;
+  std::string ids_;  // members of a line: pid and tid
   EventLine line_;
   std::unordered_map<std::string, Track> tracks_;  // by category and id; where a part is kept
   std::set<std::int64_t> gpus_;
   std::vector<bool> has_extended_wait_;  // by index into the plan's
   std::vector<bool> has_extended_arrow_;
+  std::size_t next_wait_ = 0;  // in the plan's, behind those of the operation before
+  std::size_t next_arrow_end_ = 0;
   std::uint64_t written_ = 0;
 };
 
