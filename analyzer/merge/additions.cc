@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
 
@@ -35,9 +37,10 @@ class Adder {
     }
   }
 
-  void add(std::size_t index) {
+  /// `rows`: of facts::Facts::ranks_of.
+  void add(std::size_t index, const std::vector<facts::RankTimes>& rows) {
     const match::MatchedOperation& operation = matches_.operations[index];
-    add_waits(index);
+    add_waits(index, rows);
     if (!has_arrows_ || match::is_to_self(operation)) {
       return;
     }
@@ -60,20 +63,19 @@ class Adder {
 
   // What each rank surely waited, and an arrow from the arrival of the rank that it waited for to
   // its own end.
-  void add_waits(std::size_t index) {
+  void add_waits(std::size_t index, const std::vector<facts::RankTimes>& rows) {
     const facts::OperationFacts& known = facts_.operations()[index];
     if (known.is_impossible || known.ranks_timed < 2) {
       return;
     }
-    facts_.ranks_of(index, rows_);
     const bool has_arrows =
         has_arrows_ && known.has_all_ranks && is_of_all(matches_.operations[index]);
     std::map<std::uint32_t, bool> has_begun;  // by row of the rank waited for
-    for (const facts::RankTimes& row : rows_) {
+    for (const facts::RankTimes& row : rows) {
       if (row.waits_for == facts::RankTimes::kNobody) {
         continue;
       }
-      const facts::RankTimes& last = rows_[row.waits_for];
+      const facts::RankTimes& last = rows[row.waits_for];
       const match::Part& part = matches_.parts[row.part];
       const model::Operation one = match::operation_of(traces_, part);
       // The slice of the operation ends there in the merged file.
@@ -148,7 +150,6 @@ class Adder {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
-  std::vector<facts::RankTimes> rows_;  // of one operation
   bool has_arrows_;
   std::uint64_t& arrows_;
   std::vector<ProcessPlan*> processes_;  // by file
@@ -159,26 +160,25 @@ std::string communicator_text(const match::Communicator& communicator) {
   return communicator.name.empty() ? communicator.hash : communicator.name;
 }
 
-// Of operations in which every rank needs every other.
-void add_late_marks(const facts::Facts& facts, std::size_t count,
+std::int64_t margin_ns(const std::vector<facts::RankTimes>& rows) {
+  return subtract_saturating(rows.back().arrival_ns, rows[rows.size() - 2].arrival_ns);
+}
+
+// By how much its last rank surely was the last, where every rank needs every other.
+std::optional<std::int64_t> lateness_ns(const facts::Facts& facts, std::size_t index,
+                                        const std::vector<facts::RankTimes>& rows) {
+  const auto margin = facts::margin_of_last(rows);
+  const bool is_late = facts.operations()[index].has_all_ranks && margin && margin->least_ns > 0 &&
+                       facts.flow_of(index, rows).flow == facts::Flow::kAll;
+  return is_late ? std::optional(margin_ns(rows)) : std::nullopt;
+}
+
+using Late = std::vector<std::pair<std::int64_t, std::size_t>>;  // less is later
+
+void add_late_marks(const facts::Facts& facts, std::size_t count, Late late,
                     const std::vector<ProcessPlan*>& processes) {
   const match::Matches& matches = facts.matches();
   std::vector<facts::RankTimes> rows;
-  std::vector<std::pair<std::int64_t, std::size_t>> late;  // less is later
-  const auto margin_ns = [&] {
-    return subtract_saturating(rows.back().arrival_ns, rows[rows.size() - 2].arrival_ns);
-  };
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    const facts::OperationFacts& known = facts.operations()[i];
-    if (!known.has_all_ranks || known.is_impossible) {
-      continue;
-    }
-    facts.ranks_of(i, rows);
-    const auto margin = facts::margin_of_last(rows);
-    if (margin && margin->least_ns > 0 && facts.flow_of(i, rows).flow == facts::Flow::kAll) {
-      late.emplace_back(-margin_ns(), i);
-    }
-  }
   count = std::min(count, late.size());
   std::partial_sort(late.begin(), late.begin() + static_cast<std::ptrdiff_t>(count), late.end());
   late.resize(count);
@@ -191,7 +191,8 @@ void add_late_marks(const facts::Facts& facts, std::size_t count,
         {rows.back().arrival_ns,
          "late: " + process.label + did + match::operation_text(facts.traces(), operation) +
              " of " + communicator_text(matches.communicators[operation.communicator]) + ' ' +
-             report::fixed(static_cast<double>(margin_ns()) / 1e6, 3) + " ms after all others"});
+             report::fixed(static_cast<double>(margin_ns(rows)) / 1e6, 3) +
+             " ms after all others"});
   }
 }
 
@@ -227,21 +228,43 @@ void add_findings(const facts::Facts& facts, std::size_t count,
 
 }  // namespace
 
-void add_waits_and_arrows(const facts::Facts& facts, const PlanOptions& options, Plan& plan) {
+void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& plan) {
+  // A block's ranks are found on all cores, then used in order.
+  constexpr std::size_t kOperations = 4096;
+  constexpr std::size_t kParts = std::size_t{1} << 17;
+  const auto& operations = facts.matches().operations;
   Adder adder(facts, options.has_arrows, plan);
-  for (std::size_t i = 0; i < facts.operations().size(); ++i) {
-    if (!match::disagrees(facts.judgements()[i])) {
-      adder.add(i);
+  Late late;
+  std::vector<std::vector<facts::RankTimes>> rows;
+  std::vector<std::optional<std::int64_t>> late_ns;
+  std::size_t end = 0;
+  for (std::size_t begin = 0; begin < operations.size(); begin = end) {
+    for (std::size_t parts = 0;
+         end < operations.size() && end - begin < kOperations && parts < kParts; ++end) {
+      parts += operations[end].part_count;
+    }
+    rows.resize(std::max(rows.size(), end - begin));
+    late_ns.assign(end - begin, std::nullopt);
+    for_each_on_cores(end - begin, [&](std::size_t, std::size_t i) {
+      if (!facts.operations()[begin + i].is_impossible) {
+        facts.ranks_of(begin + i, rows[i]);
+        late_ns[i] = lateness_ns(facts, begin + i, rows[i]);
+      }
+    });
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!match::disagrees(facts.judgements()[i])) {
+        adder.add(i, rows[i - begin]);
+      }
+      if (late_ns[i - begin]) {
+        late.emplace_back(-*late_ns[i - begin], i);
+      }
     }
   }
-}
-
-void add_marks(const facts::Facts& facts, const PlanOptions& options, Plan& plan) {
   std::vector<ProcessPlan*> processes(facts.traces().files.size());  // by file
   for (ProcessPlan& process : plan.processes) {
     processes[process.file] = &process;
   }
-  add_late_marks(facts, options.marks, processes);
+  add_late_marks(facts, options.marks, std::move(late), processes);
   add_findings(facts, options.marks, processes);
 }
 

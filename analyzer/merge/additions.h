@@ -12,11 +12,9 @@ namespace ringside::merge {
 /// What each rank surely waited for another, in every operation, and arrows: from the arrival of
 /// the rank that all waited for to the ends on the others, and from a send to its receive. Arrows
 /// lead forward in time only: what the clocks' uncertainty turns around has none. An operation on
-/// which the ranks do not agree has neither.
-void add_waits_and_arrows(const facts::Facts& facts, const PlanOptions& options, Plan& plan);
-
-/// Sentences at the latest arrivals, and where the ranks' records contradict each other.
-void add_marks(const facts::Facts& facts, const PlanOptions& options, Plan& plan);
+/// which the ranks do not agree has neither. Sentences at the latest arrivals, and where the ranks'
+/// records contradict each other.
+void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& plan);
 
 }  // namespace ringside::merge
 

@@ -20,6 +20,17 @@ void HostCounters::add(std::uint32_t host, std::uint32_t process, std::string_vi
   }
 }
 
+void HostCounters::add(HostCounters&& others) {
+  for (auto& [key, counter] : others.counters_) {
+    Counter& own = counters_[key];
+    own.changes.insert(own.changes.end(), counter.changes.begin(), counter.changes.end());
+    own.last.merge(counter.last);
+  }
+  for (auto& [host, processes] : others.processes_) {
+    processes_[host].merge(processes);
+  }
+}
+
 std::size_t HostCounters::processes(std::uint32_t host) const {
   const auto found = processes_.find(host);
   return found != processes_.end() ? found->second.size() : 0;

@@ -21,6 +21,9 @@ class HostCounters {
   void add(std::uint32_t host, std::uint32_t process, std::string_view name, std::string_view unit,
            std::int64_t line_ns, double value);
 
+  /// What was told to others, of other processes.
+  void add(HostCounters&& others);
+
   /// How many processes of the host have counters.
   std::size_t processes(std::uint32_t host) const;
 

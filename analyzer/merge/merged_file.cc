@@ -1,14 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/merge/merged_file.h"
 
+#include <algorithm>
+#include <atomic>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "analyzer/load/line_reader.h"
 #include "analyzer/merge/host_counters.h"
+#include "analyzer/merge/in_order.h"
 #include "analyzer/merge/kineto_lines.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/report/numbers.h"
 #include "ringside/trace_schema.h"
 
@@ -16,6 +23,8 @@ namespace ringside::merge {
 namespace {
 
 constexpr std::uint64_t kProgress_bytes = std::uint64_t{16} << 20;
+constexpr std::size_t kText_bytes = std::size_t{1} << 20;       // given on at once
+constexpr std::size_t kWaiting_bytes = std::size_t{256} << 20;  // of processes ahead of their turn
 
 class Writer {
  public:
@@ -34,18 +43,7 @@ class Writer {
 
   MergedLines write() {
     write_head();
-    for (std::uint32_t i = 0; i < plan_.processes.size(); ++i) {
-      ProcessLines process(traces_, alignment_, plan_, i + 1, options_.has_steps, counters_);
-      const model::TraceFile& file = traces_.files[plan_.processes[i].file];
-      copy(file.path, process);
-      for (const std::string& path : file.later_paths) {
-        copy(path, process);
-      }
-      text_.clear();
-      process.finish(text_);
-      put(text_);
-      lines_.written += process.written();
-    }
+    copy_processes();
     write_counters_of_hosts();
     write_kineto();
     const std::string arguments = "\"lines\":" + std::to_string(lines_.written) +
@@ -154,45 +152,95 @@ class Writer {
     }
   }
 
-  void copy(const std::string& path, ProcessLines& process) {
-    load::LineReader reader;
-    if (const auto error = reader.open(path)) {
-      problems_.add_file(path, "cannot be opened: " + *error);
-      return;
-    }
-    load::Line line;
-    while (output_.error().empty() && reader.next(line)) {
-      if (!line.has_newline && !load::closes_array(line)) {
-        break;  // torn
+  // One process on its way, on any thread.
+  struct Copy {
+    HostCounters counters;
+    MergedLines lines;
+    model::Problems problems;
+    std::string text;
+  };
+
+  void copy_processes() {
+    std::vector<Copy> copies(plan_.processes.size());
+    InOrder in_order([this](std::string_view text) { put_if_well(text); }, kWaiting_bytes);
+    in_parallel(
+        copies.size(), options_.threads, [] { return 0; },
+        [&](std::size_t i, int) {
+          copy_process(i, copies[i], in_order);
+          in_order.end(i);
+        });
+    for (Copy& copy : copies) {
+      counters_.add(std::move(copy.counters));
+      for (const model::Problem& problem : copy.problems.files()) {
+        problems_.add_file(problem.path, problem.reason);
       }
-      copy_line(path, line, process);
-      report_progress(reader.bytes_read());
+      lines_.written += copy.lines.written;
+      if (lines_.damaged == 0) {
+        lines_.first_damaged = std::move(copy.lines.first_damaged);
+      }
+      lines_.damaged += copy.lines.damaged;
     }
-    if (reader.error()) {
-      problems_.add_file(path, "cannot be read: " + *reader.error());
-    }
-    before_bytes_ += reader.bytes_read();
   }
 
-  void copy_line(const std::string& path, const load::Line& line, ProcessLines& process) {
+  void put_if_well(std::string_view text) {
+    put(text);
+    has_failed_ = !output_.error().empty();
+  }
+
+  void copy_process(std::size_t number, Copy& copy, InOrder& in_order) {
+    ProcessLines process(traces_, alignment_, plan_, static_cast<std::uint32_t>(number + 1),
+                         options_.has_steps, copy.counters);
+    const auto copy_file = [&](const std::string& path) {
+      load::LineReader reader;
+      if (const auto error = reader.open(path)) {
+        copy.problems.add_file(path, "cannot be opened: " + *error);
+        return;
+      }
+      std::uint64_t bytes = 0;
+      load::Line line;
+      while (!has_failed_ && reader.next(line)) {
+        if (!line.has_newline && !load::closes_array(line)) {
+          break;  // torn
+        }
+        copy_line(path, line, process, copy);
+        if (copy.text.size() >= kText_bytes) {
+          in_order.add(number, copy.text);
+          report_progress(reader.bytes_read() - std::exchange(bytes, reader.bytes_read()));
+        }
+      }
+      if (reader.error()) {
+        copy.problems.add_file(path, "cannot be read: " + *reader.error());
+      }
+      report_progress(reader.bytes_read() - bytes);
+    };
+    const model::TraceFile& file = traces_.files[plan_.processes[number].file];
+    copy_file(file.path);
+    std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
+    process.finish(copy.text);
+    in_order.add(number, copy.text);
+    copy.text.shrink_to_fit();
+    copy.lines.written = process.written();
+  }
+
+  static void copy_line(const std::string& path, const load::Line& line, ProcessLines& process,
+                        Copy& copy) {
     const std::string_view json = load::event_of_line(line);
     if (json.empty() && load::closes_array(line)) {
       return;
     }
-    text_.clear();
     const auto failure = line.is_too_long ? std::optional<std::string>("longer than 1 MiB")
-                                          : process.take(json, text_);
-    if (failure && lines_.damaged++ == 0) {
-      lines_.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
+                                          : process.take(json, copy.text);
+    if (failure && copy.lines.damaged++ == 0) {
+      copy.lines.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
     }
-    put(text_);
   }
 
-  void report_progress(std::uint64_t bytes_of_file) {
-    const std::uint64_t bytes = before_bytes_ + bytes_of_file;
-    if (options_.progress && bytes >= reported_bytes_ + kProgress_bytes) {
-      reported_bytes_ = bytes;
-      options_.progress(bytes);
+  void report_progress(std::uint64_t bytes) {
+    const std::lock_guard lock(progress_);
+    read_bytes_ += bytes;
+    if (options_.progress && read_bytes_ >= reported_bytes_ + kProgress_bytes) {
+      reported_bytes_ = read_bytes_;
+      options_.progress(read_bytes_);
     }
   }
 
@@ -206,7 +254,9 @@ class Writer {
   HostCounters counters_;
   MergedLines lines_;
   std::string text_;
-  std::uint64_t before_bytes_ = 0;  // of the files before
+  std::atomic<bool> has_failed_ = false;  // the output
+  std::mutex progress_;
+  std::uint64_t read_bytes_ = 0;
   std::uint64_t reported_bytes_ = 0;
 };
 

@@ -28,7 +28,8 @@ struct MergedLines {
 struct WriteOptions {
   bool has_steps = true;
   bool is_perfetto = false;
-  /// Called now and again with the bytes that were read.
+  unsigned threads = 0;  ///< at most; 0: one a core
+  /// Called now and again with the bytes that were read, on one thread at a time.
   std::function<void(std::uint64_t)> progress;
 };
 

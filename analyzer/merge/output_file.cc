@@ -58,6 +58,11 @@ void OutputFile::fail(const std::string& what) {
 
 void OutputFile::write(std::string_view bytes) {
   bytes_ += bytes.size();
+  if (bytes.size() >= kBuffer_bytes && !is_terminal_) {
+    flush(buffer_.size());
+    write_all(bytes);
+    return;
+  }
   buffer_ += bytes;
   if (buffer_.size() >= kBuffer_bytes) {
     flush(buffer_.rfind('\n') + 1);
@@ -69,7 +74,11 @@ void OutputFile::flush(std::size_t size) {
   size = size == 0 ? buffer_.size() : size;
   const std::string safe =
       is_terminal_ ? model::printable_lines(std::string_view(buffer_).substr(0, size)) : "";
-  std::string_view rest = is_terminal_ ? safe : std::string_view(buffer_).substr(0, size);
+  write_all(is_terminal_ ? safe : std::string_view(buffer_).substr(0, size));
+  buffer_.erase(0, size);
+}
+
+void OutputFile::write_all(std::string_view rest) {
   while (!rest.empty() && error_.empty()) {
     const ssize_t written = ::write(descriptor_, rest.data(), rest.size());
     if (written < 0 && errno != EINTR) {
@@ -77,7 +86,6 @@ void OutputFile::flush(std::size_t size) {
     }
     rest.remove_prefix(written > 0 ? static_cast<std::size_t>(written) : 0);
   }
-  buffer_.erase(0, size);
 }
 
 bool OutputFile::finish() {

@@ -32,6 +32,7 @@ class OutputFile {
  private:
   void fail(const std::string& what);
   void flush(std::size_t size);
+  void write_all(std::string_view rest);
 
   std::string path_;
   std::string partial_path_;  // empty: stdout

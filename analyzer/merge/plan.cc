@@ -145,8 +145,7 @@ Plan make_plan(const model::Traces& traces, const match::Matches& matches,
     keep_operations(traces, matches, alignment, plan);
   }
   const facts::Facts facts(traces, matches, alignment);
-  add_waits_and_arrows(facts, options, plan);
-  add_marks(facts, options, plan);
+  add_additions(facts, options, plan);
   const auto by_operation = [](const auto& a, const auto& b) { return a.operation < b.operation; };
   for (ProcessPlan& process : plan.processes) {
     std::stable_sort(process.waits.begin(), process.waits.end(), by_operation);

@@ -33,7 +33,7 @@ Moved move(std::string json) {
   Moved moved;
   moved.failure = line.parse(std::string_view(json).substr(0, size));
   if (!moved.failure) {
-    moved.has_place = line.append_moved(place(), moved.text);
+    moved.has_place = line.append_moved(place(), moved.text).has_value();
   }
   return moved;
 }
