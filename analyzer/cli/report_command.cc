@@ -36,8 +36,8 @@ constexpr char kReportExample[] =
 
 bool is_any_in_flight(const model::Traces& traces) {
   return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
-    for (const model::Operation& operation : file.operations) {
-      if (operation.in_flight) {
+    for (std::size_t i = 0; i < file.operations.size(); ++i) {
+      if (file.operations.execution(i).in_flight) {
         return true;
       }
     }
@@ -75,9 +75,8 @@ std::string make_json(const ReportOptions& options, Analysis& analysis) {
   if (match::chooses_operations(options.selection)) {
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
-  const report::Summary summary =
-      report::make_summary(analysis.facts(), analysis.problems, analysis.duplicates);
-  report::PageData data = report::make_page_data(analysis.facts(), summary);
+  report::PageData data =
+      report::make_page_data(analysis.facts(), analysis.problems, analysis.duplicates);
   data.hang = std::move(stuck);
   data.network.not_chosen = not_chosen;
   return report::page_json(data);

@@ -31,7 +31,7 @@ class Measurer {
   void add(std::uint32_t index) {
     const match::MatchedOperation& operation = matches_.operations[index];
     for (const match::Part& part : match::parts_of(matches_, operation)) {
-      const model::Operation& one = match::operation_of(traces_, part);
+      const model::Execution one = match::execution_of(traces_, part);
       if (facts::ran_to_its_end(one)) {
         intervals_[who_.of(operation.communicator, part.member)].emplace_back(*one.start_ns,
                                                                               *one.end_ns);

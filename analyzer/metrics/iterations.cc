@@ -2,6 +2,7 @@
 #include "analyzer/metrics/iterations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <tuple>
@@ -10,6 +11,7 @@
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/iteration_figures.h"
 #include "analyzer/metrics/own_calls.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -238,14 +240,18 @@ class RunFinder {
       }
     }
     std::sort(ordered.begin(), ordered.end());
-    for (std::size_t begin = 0; begin < ordered.size();) {
-      const std::uint32_t k = ordered[begin].first;
+    for_each_on_cores(result_.iterations.size(), [&](std::size_t, std::size_t k) {
+      const auto at = [&](std::size_t number) {
+        return std::partition_point(ordered.begin(), ordered.end(),
+                                    [&](const auto& one) { return one.first < number; });
+      };
       std::vector<std::uint32_t> operations;
-      for (; begin < ordered.size() && ordered[begin].first == k; ++begin) {
-        operations.push_back(ordered[begin].second);
+      std::transform(at(k), at(k + 1), std::back_inserter(operations),
+                     [](const auto& one) { return one.second; });
+      if (!operations.empty()) {
+        measure_iteration(facts_, who_, operations, result_.iterations[k]);
       }
-      measure_iteration(facts_, who_, operations, result_.iterations[k]);
-    }
+    });
   }
 
   void sum_up() {

@@ -183,13 +183,6 @@ bool is_rotation_of(const Repetition& with_roots, const Repetition& without) {
 
 }  // namespace
 
-std::optional<std::int64_t> call_time(const model::Operation& operation) {
-  if (operation.enqueue_start_ns) {
-    return *operation.enqueue_start_ns;
-  }
-  return operation.start_ns ? std::optional<std::int64_t>(*operation.start_ns) : std::nullopt;
-}
-
 Repetition find_repetition(const model::Traces& traces, const match::Matches& matches,
                            const std::vector<OwnCall>& calls, std::size_t length) {
   std::optional<Repetition> first;

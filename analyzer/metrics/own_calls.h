@@ -23,8 +23,12 @@ struct OwnCall {
   std::uint32_t part = 0;       // index into Matches::parts
 };
 
-/// When an operation was called; where that is not known, when it began.
-std::optional<std::int64_t> call_time(const model::Operation& operation);
+/// When an operation was called; where that is not known, when it began. `Times`: model::Operation
+/// or model::Execution.
+template <typename Times>
+std::optional<std::int64_t> call_time(const Times& operation) {
+  return operation.enqueue_start_ns ? operation.enqueue_start_ns : operation.start_ns;
+}
 
 /// Calls visit(member, part, time_ns) for each rank that called the operation, with its first call;
 /// ranks whose call has no time are left out.
@@ -37,7 +41,7 @@ void for_each_caller(const model::Traces& traces, const match::Matches& matches,
     std::optional<std::int64_t> first_ns;
     std::size_t first = i;
     for (; i < end && matches.parts[i].member == member; ++i) {
-      const auto time_ns = call_time(match::operation_of(traces, matches.parts[i]));
+      const auto time_ns = call_time(match::execution_of(traces, matches.parts[i]));
       if (time_ns && (!first_ns || *time_ns < *first_ns)) {
         first_ns = time_ns;
         first = i;

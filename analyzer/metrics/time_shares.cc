@@ -9,6 +9,7 @@
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/own_calls.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -71,7 +72,7 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
       const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
       rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
       rank.open_ns = add_saturating(rank.open_ns, open_ns);
-      const model::Operation one = match::operation_of(traces, matches.parts[row.part]);
+      const model::Execution one = match::execution_of(traces, matches.parts[row.part]);
       const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
       const std::int64_t call_ns =
           subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
@@ -81,7 +82,7 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
       add_doing(edges[number], kTransfer, complete_ns, row.end_ns);
     }
   }
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
+  for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
     RankShares& rank = ranks[i];
     // The kinds are in the order in which they count.
     rank.span_ns = sweep(edges[i], [&](std::int64_t since_ns, const auto& running) {
@@ -93,7 +94,7 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
       sum_ns = add_saturating(sum_ns, since_ns);
     });
     edges[i] = {};
-  }
+  });
   std::erase_if(ranks, [](const RankShares& rank) { return rank.operations == 0; });
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankShares& a, const RankShares& b) {
     return number_of(a.label) < number_of(b.label);

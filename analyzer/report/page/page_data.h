@@ -30,7 +30,7 @@ struct PageData {
   const model::Traces& traces;
   const match::Matches& matches;
   const align::Alignment& alignment;
-  const Summary& summary;
+  Summary summary;
   metrics::Stragglers stragglers;
   std::vector<metrics::RunIterations> iterations;
   std::vector<metrics::RankShares> shares;
@@ -39,8 +39,9 @@ struct PageData {
   std::optional<Document> hang;  // nothing where no operation is in flight
 };
 
-/// Measures all but `hang`.
-PageData make_page_data(const facts::Facts& facts, const Summary& summary);
+/// Measures all but `hang`, on all cores.
+PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
+                        std::vector<std::string> duplicates);
 
 /// The whole data of the page. docs/report.md describes it.
 std::string page_json(const PageData& data);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <utility>
 
+#include "analyzer/model/parallel.h"
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
@@ -73,16 +76,23 @@ std::vector<std::string> distinct_labels(const std::vector<match::Communicator>&
   return labels;
 }
 
-PageData make_page_data(const facts::Facts& facts, const Summary& summary) {
+PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
+                        std::vector<std::string> duplicates) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const align::Alignment& alignment = facts.alignment();
-  PageData data{traces, matches, alignment, summary, {}, {}, {}, {}, {}, {}};
-  data.stragglers = metrics::find_stragglers(facts);
-  data.iterations = metrics::find_iterations(facts, 0);
-  data.shares = metrics::find_time_shares(facts);
-  data.late_maps = metrics::find_late_maps(facts, data.iterations);
-  data.network = metrics::find_network(traces, alignment);
+  PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}};
+  // What takes long first. None needs another's.
+  const std::array<std::function<void()>, 5> sections = {
+      [&] {
+        data.iterations = metrics::find_iterations(facts, 0);
+        data.late_maps = metrics::find_late_maps(facts, data.iterations);
+      },
+      [&] { data.shares = metrics::find_time_shares(facts); },
+      [&] { data.stragglers = metrics::find_stragglers(facts); },
+      [&] { data.summary = make_summary(facts, problems, std::move(duplicates)); },
+      [&] { data.network = metrics::find_network(traces, alignment); }};
+  for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
   return data;
 }
 

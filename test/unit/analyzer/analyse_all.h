@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <string>
-#include <utility>
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/duplicate_files.h"
@@ -38,11 +37,11 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
   for (const report::Document& document : documents) {
     bytes += report::render(document, "table").size();
   }
-  auto duplicates = match::remove_duplicate_files(traces);
+  const auto duplicates = match::remove_duplicate_files(traces);
   const auto alignment = align::Alignment::estimate(traces);
   const match::Matches matches = match::match_operations(traces);
   const facts::Facts facts(traces, matches, alignment);
-  const report::Summary summary = report::make_summary(facts, problems, std::move(duplicates));
+  const report::Summary summary = report::make_summary(facts, problems, duplicates);
   bytes += report::summary_as_json(summary).size() + report::summary_as_csv(summary).size() +
            report::summary_as_markdown(summary, true).size() +
            report::summary_as_table(summary, true).size();
@@ -58,7 +57,7 @@ inline std::size_t analyse_all(model::Traces& traces, const model::Problems& pro
       bytes += report::render(document, format).size();
     }
   }
-  report::PageData page = report::make_page_data(facts, summary);
+  report::PageData page = report::make_page_data(facts, problems, duplicates);
   page.hang = *documents.begin();
   return bytes + report::page_json(page).size() + report::bandwidth_plot(summary, 0, true).size();
 }

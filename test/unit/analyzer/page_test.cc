@@ -21,7 +21,7 @@ struct Made {
         facts(traces, matches, alignment),
         summary(make_summary(facts, problems, {})) {}
 
-  PageData page() const { return make_page_data(facts, summary); }
+  PageData page() const { return make_page_data(facts, problems, {}); }
 
   model::Traces traces;
   model::Problems problems;
