@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <vector>
 
 namespace ringside::report {
 
@@ -20,7 +21,7 @@ struct ExportColumn {
 
 struct ExportTable {
   const char* name;
-  std::span<const ExportColumn> columns;
+  std::vector<ExportColumn> columns;
   std::span<const char* const> indexed;  // "column" or "column, column"
 };
 

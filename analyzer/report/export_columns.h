@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a row of each table of `ringside export` is made of. The one list of its columns, with names
+// and values, is in export_columns.cc.
+#ifndef RINGSIDE_ANALYZER_REPORT_EXPORT_COLUMNS_H
+#define RINGSIDE_ANALYZER_REPORT_EXPORT_COLUMNS_H
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "analyzer/align/alignment.h"
+#include "analyzer/facts/facts.h"
+#include "analyzer/match/matcher.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/export_sink.h"
+
+namespace ringside::report {
+
+/// Rows count from 1, as SQLite counts them; indices of the model from 0.
+inline std::int64_t row_id(std::size_t index) {
+  return static_cast<std::int64_t>(index) + 1;
+}
+
+struct MetaRow {
+  std::string_view key;
+  std::string_view value;
+};
+
+struct HostRow {
+  std::size_t index;
+  const align::HostOffset& host;
+};
+
+struct ProcessRow {
+  std::uint32_t file;
+  const facts::Facts& facts;
+
+  const model::TraceFile& trace() const { return facts.traces().files[file]; }
+  const model::Process& process() const { return trace().process; }
+};
+
+struct CommunicatorRow {
+  std::size_t index;
+  const match::Communicator& communicator;
+  std::optional<std::uint32_t> inside;
+};
+
+struct MembershipRow {
+  std::int64_t id;
+  std::size_t communicator;
+  const match::Member& member;
+  std::optional<std::uint32_t> global_rank;
+};
+
+struct OperationRow {
+  std::size_t index;
+  const facts::Facts& facts;
+  const match::MatchedOperation& operation;
+  const match::Judgement& judgement;
+  const model::Operation& first;  // of its calls
+  const facts::OperationFacts& known;
+  bool has_times;
+  bool has_ends;
+  std::int64_t waited_ns;
+  facts::Interval waited;
+  std::optional<std::int64_t> last_membership_id;
+  std::optional<bool> last_is_decided;
+  std::optional<facts::Interval> margin;
+};
+
+struct CallRow {
+  std::int64_t id;
+  std::size_t operation;
+  std::int64_t membership_id;
+  const facts::Facts& facts;
+  std::uint32_t file;
+  const model::Operation& call;
+  const facts::RankTimes* rank;  // nullptr: nothing is known of its waiting
+};
+
+struct StepRow {
+  std::int64_t id;
+  std::uint32_t file;
+  std::optional<std::int64_t> call_id;
+  const align::Alignment& alignment;
+  const model::Step& step;
+};
+
+struct FindingRow {
+  std::int64_t id;
+  const Finding& finding;
+};
+
+/// Gives the row to the sink, with a value for each column of its table.
+void add_row(ExportSink& sink, const MetaRow& row);
+void add_row(ExportSink& sink, const HostRow& row);
+void add_row(ExportSink& sink, const ProcessRow& row);
+void add_row(ExportSink& sink, const CommunicatorRow& row);
+void add_row(ExportSink& sink, const MembershipRow& row);
+void add_row(ExportSink& sink, const OperationRow& row);
+void add_row(ExportSink& sink, const CallRow& row);
+void add_row(ExportSink& sink, const StepRow& row);
+void add_row(ExportSink& sink, const FindingRow& row);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_EXPORT_COLUMNS_H
