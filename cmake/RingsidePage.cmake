@@ -7,14 +7,15 @@
 function(ringside_embed_page target directory)
   set(source "${CMAKE_CURRENT_SOURCE_DIR}/${directory}")
   set(output "${CMAKE_CURRENT_BINARY_DIR}/page_text.cc")
-  set(scripts format.js table.js chart.js heat_map.js charts.js bandwidth_chart.js page.js)
-  list(TRANSFORM scripts PREPEND "${source}/" OUTPUT_VARIABLE files)
+  set(modules bandwidth_chart chart element format heat_map late_map network_chart rows sections
+      shares_chart table)
+  list(TRANSFORM modules REPLACE "(.+)" "${source}/\\1.js" OUTPUT_VARIABLE files)
   add_custom_command(
     OUTPUT "${output}"
-    COMMAND ${CMAKE_COMMAND} "-DSOURCE=${source}" "-DSCRIPTS=${scripts}" "-DD3=${RINGSIDE_D3}"
+    COMMAND ${CMAKE_COMMAND} "-DSOURCE=${source}" "-DMODULES=${modules}" "-DD3=${RINGSIDE_D3}"
             "-DLICENCE=${RINGSIDE_D3_LICENCE}" "-DOUTPUT=${output}"
             -P "${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake"
-    DEPENDS ${files} "${source}/page.html" "${source}/page.css" "${RINGSIDE_D3}"
+    DEPENDS ${files} "${source}/page.js" "${source}/page.html" "${source}/page.css" "${RINGSIDE_D3}"
             "${RINGSIDE_D3_LICENCE}" "${PROJECT_SOURCE_DIR}/cmake/EmbedPage.cmake"
     VERBATIM)
   target_sources(${target} PRIVATE "${output}")

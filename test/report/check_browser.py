@@ -183,7 +183,7 @@ def check_media(page):
 
 def check_hostile(page):
     assert report_inputs.HOSTILE in page.run("return document.body.innerText")
-    assert page.count("script") == 3, "a trace has brought a script"
+    assert page.count("script") == 4, "a trace has brought a script"
     assert page.count("td b, td i, td u, h1 b, p b") == 0
     assert "<b>node</b>" in page.text("h1")
 

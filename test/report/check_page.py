@@ -50,6 +50,21 @@ def check_hostile(ringside, directory):
     assert around.count("Redistribution and use in source and binary forms") == 1, "no licence"
 
 
+def check_bars(bars, shares):
+    """The late rank has a bar of its own, and the others are put together in their order."""
+    assert bars[0]["rank"] == "rank 77" and bars[0]["is_straggler"] and bars[0]["ranks"] == 1, bars[0]
+    others = iter([row for row in shares if row["rank"] != "rank 77"])
+    for bar in bars:
+        rows = [row for row in shares if row["rank"] == "rank 77"] if bar["is_straggler"] else \
+            [next(others) for _ in range(bar["ranks"])]
+        assert bar["rank"].startswith(rows[0]["rank"]) and bar["rank"].split()[-1] == rows[-1]["rank"].split()[-1]
+        assert bar["span_ns"] == sum(row["span_ns"] for row in rows)
+        for part in ("transfer", "waiting", "enqueued", "outside"):
+            assert (bar[f"{part}_ns"] or 0) == sum(row[f"{part}_ns"] or 0 for row in rows), bar
+            assert abs((bar[f"{part}_percent"] or 0) - 100 * (bar[f"{part}_ns"] or 0) / bar["span_ns"]) < 0.001
+    assert next(others, None) is None and len(bars) <= 33 + 8
+
+
 def check_large(generate, ringside, directory):
     subprocess.run([generate, directory / "job", "--operations-only", "--hosts", "2", "--ranks-per-host",
                     "64", "--pattern", "AllReduce:1048576,AllGather:65536", "--iterations", "80",
@@ -58,6 +73,9 @@ def check_large(generate, ringside, directory):
     assert data["figures"]["ranks"] == 128
     assert data["health"]["headline"].startswith("rank 77 (host1) is late"), data["health"]
     (late,) = data["late_maps"]
+    late_columns = late["columns"][:-1]  # the end of the last is not known
+    for column in late["columns"]:
+        assert abs(column[6] - 100 * column[5] / max(column[4], 1)) < 0.1, column
     assert len(late["columns"]) <= 60
     assert late["columns"][0][0] == 1 and late["columns"][-1][1] == 80, late["columns"]
     rows = late["rows"]
@@ -76,6 +94,10 @@ def check_large(generate, ringside, directory):
     for row in shares["rows"]:
         one = dict(zip(names, row))
         assert one["span_ns"] == sum(one[f"{part}_ns"] for part in ("transfer", "waiting", "enqueued", "outside"))
+    check_bars(data["share_bars"], [dict(zip(names, row)) for row in shares["rows"]])
+    for row, cells in ((row, row["cells_ns"]) for row in rows):
+        for column, cell, percent in zip(late_columns, cells, row["cells_percent"]):
+            assert abs(percent - 100 * cell / (128 * column[3])) < 0.001, (column, cell, percent)
     waiting = {row[0]: dict(zip(names, row))["waiting_ns"] for row in shares["rows"]}
     assert min(waiting, key=waiting.get) == "rank 77", "the late rank waits least"
 

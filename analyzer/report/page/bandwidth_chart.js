@@ -2,6 +2,10 @@
 
 // busbw against message size, as users of nccl-tests draw it.
 
+import {addChart, makeRoving, seriesColour, seriesShape} from 'page/chart';
+import {element} from 'page/element';
+import {bytesText, durationText, gbsText, integerText} from 'page/format';
+
 function powerTicks([least, most], count) {
   const first = Math.ceil(Math.log2(least));
   const last = Math.floor(Math.log2(most));
@@ -17,7 +21,7 @@ function bandwidthTicks(scale) {
 }
 
 // points: rows of the bandwidth table of one communicator or all; functions: their names, in order.
-function drawBandwidth(place, points, functions) {
+export function drawBandwidth(place, points, functions) {
   addChart(place, 'busbw against message size', (svg, width) => {
     const narrow = width < 520;
     const height = narrow ? 260 : 340;
@@ -106,7 +110,7 @@ function drawBandwidth(place, points, functions) {
   });
 }
 
-function seriesLegend(functions) {
+export function seriesLegend(functions) {
   return element('ul', {class: 'legend'}, ...functions.map((name, i) => {
     const item = element('li');
     d3.select(item)

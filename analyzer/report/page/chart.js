@@ -3,18 +3,20 @@
 // What all charts share: a drawing that follows the width of its place, a hint for the mark under
 // the pointer or chosen by the arrow keys, and shapes that tell series apart without colour.
 
+import {element} from 'page/element';
+
 const kShapes = [
   d3.symbolCircle, d3.symbolSquare, d3.symbolTriangle, d3.symbolDiamond, d3.symbolCross,
   d3.symbolStar, d3.symbolWye
 ];
 const kSeries = 7;
 
-function seriesColour(index) {
+export function seriesColour(index) {
   return `var(--series-${index % kSeries})`;
 }
 
 // No two of the first 49 have the same colour and shape.
-function seriesShape(index) {
+export function seriesShape(index) {
   return kShapes[(index + Math.floor(index / kSeries)) % kShapes.length];
 }
 
@@ -33,7 +35,7 @@ function hideTip() {
 
 // Draws into `place`, again whenever its width changes. draw(svg, width) draws and returns the
 // height.
-function addChart(place, label, draw) {
+export function addChart(place, label, draw) {
   const frame = element('div');
   place.append(frame);
   let drawn = 0;
@@ -60,7 +62,7 @@ function addChart(place, label, draw) {
 
 // One stop of the tab key for all marks; arrows go from one to the next. `marks`: selection whose
 // data have row and column; describe(datum) is the text.
-function makeRoving(svg, marks, describe, label) {
+export function makeRoving(svg, marks, describe, label) {
   const nodes = marks.nodes();
   const data = marks.data();
   let at = -1;
@@ -113,7 +115,7 @@ function makeRoving(svg, marks, describe, label) {
 }
 
 // Cuts a text to what fits a width, at about seven pixels a character.
-function fitText(text, width) {
+export function fitText(text, width) {
   const most = Math.max(3, Math.floor(width / 6.6));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }

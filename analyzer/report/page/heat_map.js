@@ -3,12 +3,15 @@
 // Ranks against something else, the more the stronger; in one colour, so that it reads in both
 // themes, on paper and by the colour-blind.
 
+import {addChart, fitText, makeRoving} from 'page/chart';
+import {element} from 'page/element';
+
 const kLeastOpacity = 0.06;
 
 // rows: [{label, short, after, strong}]; columns: [{label}]; cells: [{row, column, part}] with part
 // from 0 to 1, or null where nothing is there; describe(cell): the hint; kind: the class that has
 // the colour; under: {label, parts}, a line of bars below the columns.
-function addHeatMap(
+export function addHeatMap(
     place, {rows, columns, cells, describe, label, axis, square, under, kind = 'cell'}) {
   return addChart(place, label, (svg, width) => {
     const narrow = width < 520;
@@ -98,7 +101,7 @@ function addHeatMap(
   });
 }
 
-function heatLegend(steps, kind = 'cell') {
+export function heatLegend(steps, kind = 'cell') {
   return element('ul', {class: 'legend'}, ...steps.map(([part, text]) => {
     const item = element('li');
     d3.select(item)

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
+#include "analyzer/metrics/percentile.h"
+#include "analyzer/model/saturating.h"
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
@@ -12,6 +17,14 @@ namespace {
 constexpr std::size_t kMaps = 8;
 constexpr std::size_t kMatrices = 6;
 constexpr std::size_t kMatrixSide = 48;
+constexpr std::size_t kBars = 64;
+constexpr std::size_t kBarsOfLate = 8;
+
+template <typename Part, typename Whole>
+std::optional<double> percent(Part part, Whole whole) {
+  return whole > 0 ? std::optional(100 * static_cast<double>(part) / static_cast<double>(whole))
+                   : std::nullopt;
+}
 
 // Sends between two blocks of ranks.
 struct Sends {
@@ -81,6 +94,15 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
   json.integer("run", map.run + 1);
   json.text("columns_are", map.has_iterations ? "iterations" : "time");
   json.integer("ranks", map.ranks);
+  // The end of the last column may not be known: it counts as if it were as long as the others.
+  std::vector<double> known_ns;
+  for (const metrics::LateColumn& column : map.columns) {
+    if (column.duration_ns > 0) {
+      known_ns.push_back(static_cast<double>(column.duration_ns));
+    }
+  }
+  std::sort(known_ns.begin(), known_ns.end());
+  const double usual_ns = known_ns.empty() ? 0 : metrics::median(known_ns);
   json.begin_array("columns");
   for (const metrics::LateColumn& column : map.columns) {
     json.begin_row();
@@ -90,6 +112,7 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
     write_integer(json, column.duration_ns);
     json.integer({}, column.operations);
     json.integer({}, column.decided);
+    json.number({}, percent(column.decided, column.operations).value_or(0), 1);
     json.end_row();
   }
   json.end_array();
@@ -105,13 +128,116 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
       write_integer(json, cell_ns);
     }
     json.end_row();
+    json.begin_row("cells_percent");
+    for (std::size_t i = 0; i < row.cells_ns.size(); ++i) {
+      const auto duration_ns = static_cast<double>(map.columns[i].duration_ns);
+      json.number({},
+                  percent(row.cells_ns[i], (duration_ns > 0 ? duration_ns : usual_ns) *
+                                               static_cast<double>(map.ranks)),
+                  3);
+    }
+    json.end_row();
     json.end_object();
   }
   json.end_array();
   json.end_object();
 }
 
+// Ranks whose times are added up.
+struct ShareBar {
+  std::string first;
+  std::string last;
+  bool is_straggler = false;
+  std::size_t ranks = 0;
+  bool knows_waiting = false;  // of any
+  metrics::RankShares sum;
+
+  void add(const metrics::RankShares& rank) {
+    first = ranks == 0 ? rank.label : first;
+    last = rank.label;
+    ++ranks;
+    knows_waiting = knows_waiting || rank.knows_waiting();
+    for (const auto part : {&metrics::RankShares::span_ns, &metrics::RankShares::transfer_ns,
+                            &metrics::RankShares::waiting_ns, &metrics::RankShares::enqueued_ns,
+                            &metrics::RankShares::outside_ns}) {
+      sum.*part = add_saturating(sum.*part, rank.*part);
+    }
+  }
+};
+
+// Late ranks by themselves, the others together where there are too many.
+std::vector<ShareBar> share_bars(const PageData& data) {
+  std::set<std::string_view> late;
+  for (const metrics::Lateness& one : data.stragglers.ranks) {
+    if (one.is_straggler) {
+      late.insert(one.label);
+    }
+  }
+  std::vector<const metrics::RankShares*> ranks;
+  for (const metrics::RankShares& rank : data.shares) {
+    if (rank.span_ns > 0) {
+      ranks.push_back(&rank);
+    }
+  }
+  std::vector<ShareBar> bars;
+  const auto add = [&](const metrics::RankShares& rank, bool is_straggler) {
+    bars.emplace_back().add(rank);
+    bars.back().is_straggler = is_straggler;
+  };
+  if (ranks.size() <= kBars) {
+    for (const metrics::RankShares* const rank : ranks) {
+      add(*rank, late.contains(rank->label));
+    }
+    return bars;
+  }
+  std::erase_if(ranks, [&](const metrics::RankShares* rank) {
+    const bool is_alone = bars.size() < kBarsOfLate && late.contains(rank->label);
+    if (is_alone) {
+      add(*rank, true);
+    }
+    return is_alone;
+  });
+  const std::size_t each = (ranks.size() + kBars / 2 - 1) / (kBars / 2);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i % each == 0) {
+      bars.emplace_back();
+    }
+    bars.back().add(*ranks[i]);
+  }
+  return bars;
+}
+
 }  // namespace
+
+void write_share_bars(JsonWriter& json, const PageData& data) {
+  json.begin_array("share_bars");
+  for (const ShareBar& bar : share_bars(data)) {
+    constexpr std::string_view kPrefix = "rank ";
+    const bool has_prefix = bar.last.starts_with(kPrefix);
+    json.begin_object();
+    json.text("rank", bar.ranks == 1
+                          ? bar.first
+                          : bar.first + " to " + bar.last.substr(has_prefix ? kPrefix.size() : 0));
+    json.integer("ranks", bar.ranks);
+    json.boolean("is_straggler", bar.is_straggler);
+    write_integer(json, bar.sum.span_ns, "span_ns");
+    const auto part = [&](const std::string& name, std::int64_t time_ns, bool is_known = true) {
+      if (is_known) {
+        write_integer(json, time_ns, name + "_ns");
+      } else {
+        json.null(name + "_ns");
+      }
+      json.number(name + "_percent", is_known ? percent(time_ns, bar.sum.span_ns) : std::nullopt,
+                  3);
+    };
+    part("transfer", bar.sum.transfer_ns);
+    part("waiting", bar.sum.waiting_ns, bar.knows_waiting);
+    part("enqueued", bar.sum.enqueued_ns);
+    part("outside", bar.sum.outside_ns);
+    json.end_object();
+  }
+  json.end_array();
+}
 
 void write_late_maps(JsonWriter& json, const PageData& data) {
   json.begin_array("late_maps");

@@ -79,7 +79,8 @@ Table bandwidth_table(const Summary& summary);
 Table shares_table(const std::vector<metrics::RankShares>& shares);
 Table traces_table(const PageData& data);
 
-/// Writes key "late_maps" and key "matrices".
+/// Writes key "share_bars", key "late_maps" and key "matrices".
+void write_share_bars(JsonWriter& json, const PageData& data);
 void write_late_maps(JsonWriter& json, const PageData& data);
 void write_matrices(JsonWriter& json, const metrics::Network& network);
 

@@ -102,11 +102,13 @@ void write_figures(JsonWriter& json, const PageData& data) {
   std::int64_t span_ns = 0;
   double waiting_ns = 0;
   bool knows_waiting = false;
+  std::uint64_t undivided = 0;
   const double all_ns = ranks_time_ns(data);
   for (const metrics::RankShares& rank : data.shares) {
     span_ns = std::max(span_ns, rank.span_ns);
     waiting_ns += static_cast<double>(rank.waiting_ns);
     knows_waiting = knows_waiting || rank.knows_waiting();
+    undivided += rank.undivided;
   }
   std::optional<double> best_gb_s;
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
@@ -127,6 +129,7 @@ void write_figures(JsonWriter& json, const PageData& data) {
               all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
               3);
   json.number("best_busbw_gb_s", best_gb_s, 3);
+  json.integer("undivided", undivided);
   json.end_object();
   json.texts("jobs", inputs.jobs);
 }
@@ -211,6 +214,7 @@ std::string page_json(const PageData& data) {
   write_health(json, judge_health(data, stragglers, network, match));
   write_figures(json, data);
   write_sections(json, sections);
+  write_share_bars(json, data);
   write_late_maps(json, data);
   write_matrices(json, data.network);
   write_tables(json, documents,

@@ -2,6 +2,9 @@
 
 // Tables that sort by a click on a title and filter by a word.
 
+import {csvButton, csvText, element} from 'page/element';
+import {cellText, integerText, kNone} from 'page/format';
+
 const kRowsAtFirst = 20;
 
 // Where the figure of a column is defined; by its key.
@@ -121,7 +124,7 @@ function tableRow(table, row) {
 
 // Appends the table under its title. Columns in which nothing is known are left out of sight, not
 // of the CSV.
-function addTable(place, key, given, title) {
+export function addTable(place, key, given, title) {
   if (!given || given.rows.length === 0) return false;
   const seen =
       given.columns.map((column, i) => given.rows.some((row) => row[i] !== null && row[i] !== ''));

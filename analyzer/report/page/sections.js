@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// What each section of the page has of the data.
+
+import {drawBandwidth, seriesLegend} from 'page/bandwidth_chart';
+import {chooser, csvButton, csvText, element} from 'page/element';
+import {durationText, gbsText, integerText, kNone, percentText, prose, severityMark} from 'page/format';
+import {drawLateMap} from 'page/late_map';
+import {drawMatrix} from 'page/network_chart';
+import {objects} from 'page/rows';
+import {drawShares} from 'page/shares_chart';
+import {addTable} from 'page/table';
+
+export const kTitles = {
+  late: 'Who was late',
+  time: 'Where the time went',
+  bandwidth: 'Bandwidth',
+  network: 'Network',
+  iterations: 'Iterations',
+  stuck: 'What is stuck',
+  mismatches: 'What does not match',
+  communicators: 'Communicators',
+  completeness: 'Completeness',
+  glossary: 'What the figures mean'
+};
+
+export function sectionOf(id) { return document.getElementById(id); }
+
+function addLead(place, texts) {
+  for (const text of texts) place.append(element('p', {class: 'lead'}, prose(text)));
+}
+
+function addNotes(place, texts, beginWithNames) {
+  if (texts.length === 0) return;
+  place.append(element(
+      'ul', {class: 'notes'},
+      ...texts.map((text) => element('li', {}, prose(text, beginWithNames)))));
+}
+
+function addHealth(data) {
+  const {status, headline, findings} = data.health;
+  const words = {
+    error: '■ Something is wrong',
+    warning: '▲ Needs attention',
+    ok: '✓ Healthy, as far as these traces tell',
+    unknown: '○ Not all can be judged'
+  };
+  const line = sectionOf('status');
+  line.textContent = words[status];
+  line.className = status;
+  sectionOf('headline').textContent = prose(headline, (findings[0] || {}).section === 'mismatches');
+  sectionOf('findings')
+      .replaceChildren(...findings.map(
+          (finding) => element(
+              'li', {},
+              element(
+                  'span', {class: `severity ${finding.severity}`}, severityMark(finding.severity)),
+              element(
+                  'p', {}, `${prose(finding.text, finding.section === 'mismatches')} `,
+                  element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]} →`)))));
+  const figures = [
+    ['ranks', 'ranks', 'ranks', integerText], ['hosts', 'hosts', 'ranks', integerText],
+    ['operations', 'operations recorded', 'operations', integerText],
+    ['span_ns', 'from first call to last end', 'shares', durationText],
+    ['waiting_percent', 'of the ranks’ time is waiting', 'shares', percentText],
+    ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText]
+  ];
+  sectionOf('figures').replaceChildren(...figures.map(([key, text, definition, write]) => {
+    const value = data.figures[key];
+    const title = value === 1 ? text.replace(/s$/, '') : text;
+    return element(
+        'div', {}, element('dt', {}, element('a', {href: `#g-${definition}`}, title)),
+        element('dd', {}, value === null ? kNone : write(Number(value))));
+  }));
+}
+
+function addLate(place, data) {
+  const {sentences, notes} = data.sections.late;
+  addLead(place, sentences);
+  const maps = data.late_maps;
+  const chart = element('div');
+  const show = (i) => {
+    chart.replaceChildren();
+    drawLateMap(chart, data, maps[i]);
+  };
+  if (maps.length > 0) {
+    addLead(
+        place,
+        ['How long all others waited for each rank, the worst first.' +
+         (maps.some((map) => map.columns_are === 'iterations') ?
+              ' What is in no iteration is in the table only.' :
+              '')]);
+    if (maps.length > 1) place.append(chooser('Run', maps.map((map) => `${map.run}`), show));
+    place.append(chart);
+    show(0);
+  } else if (sentences.length === 0) {
+    addLead(place, ['There is no operation of which it is sure who came last.']);
+  }
+  if (data.late_maps_left_out)
+    addNotes(place, [`${data.late_maps_left_out} more runs are not drawn`]);
+  addTable(place, 'stragglers_ranks', data.tables.stragglers_ranks);
+  addTable(place, 'stragglers_hosts', data.tables.stragglers_hosts);
+  addNotes(place, notes);
+}
+
+function addTime(place, data) {
+  if (data.share_bars.length === 0) {
+    addLead(place, ['Of no operation is it known when it ran: there is nothing to draw.']);
+  } else {
+    addLead(
+        place,
+        ['Each rank from its first call to its last end. Communication is exposed for at most ' +
+         'transfer and waiting together.']);
+    drawShares(place, data);
+    const {undivided, operations} = data.figures;
+    if (undivided > 0) {
+      addNotes(
+          place,
+          [`of ${integerText(undivided)} of ${integerText(operations)} operations it is not known ` +
+           'when the last rank came: their waiting is in transfer']);
+    }
+  }
+  addTable(place, 'shares', data.tables.shares, 'Each rank');
+}
+
+function addBandwidth(place, data) {
+  const points = objects(data.tables.bandwidth)
+                     .filter((p) => p.busbw_gb_s > 0 && p.bytes !== null)
+                     .map((p) => ({...p, bytes: Number(p.bytes)}));
+  if (points.length === 0) {
+    addLead(place, ['No bandwidth is known: it needs times of the GPU or of the network.']);
+  } else {
+    addLead(
+        place,
+        ['Points are the busbw of the median time; bars reach from the time that 90 of 100 ' +
+         'operations keep to the best. Both axes are logarithmic.']);
+    const functions = [...new Set(points.map((p) => p.function))].sort();
+    const names = [...new Set(points.map((p) => p.communicator))];
+    const chart = element('div');
+    const show = (i) => {
+      const chosen = i === 0 ? points : points.filter((p) => p.communicator === names[i - 1]);
+      chart.replaceChildren();
+      drawBandwidth(chart, chosen, functions);
+    };
+    place.append(
+        element(
+            'div', {class: 'bar'}, seriesLegend(functions),
+            names.length > 1 ? chooser('Communicator', ['all', ...names], show) : null,
+            element('a', {href: '#g-busbw'}, 'definition')),
+        chart);
+    show(0);
+  }
+  addTable(place, 'bandwidth', data.tables.bandwidth);
+}
+
+function addNetwork(place, data) {
+  const {sentences, notes} = data.sections.network;
+  addLead(place, sentences);
+  const {matrices} = data;
+  if (matrices.length > 0) {
+    const chart = element('div');
+    let chosen = 0;
+    // Where no throughput is known, there is something to see in the other figure.
+    const knowsThroughput = matrices[0].cells.some((cell) => cell[3] !== null);
+    const figures = matrices[0].has_steps && !knowsThroughput ? ['waiting', 'throughput'] :
+                                                                ['throughput', 'waiting'];
+    let figure = figures[0];
+    const show = () => {
+      chart.replaceChildren();
+      drawMatrix(chart, matrices[chosen], figure);
+    };
+    place.append(
+        element(
+            'div', {class: 'bar'},
+            chooser(
+                'Communicator', matrices.map((one) => one.communicator),
+                (i) => {
+                  chosen = i;
+                  show();
+                }),
+            matrices[0].has_steps ? chooser(
+                                        'Figure', figures,
+                                        (i) => {
+                                          figure = figures[i];
+                                          show();
+                                        }) :
+                                    null,
+            element('a', {href: '#g-throughput'}, 'definition'), element('span', {class: 'push'}),
+            csvButton(
+                'network',
+                () => csvText(
+                    [
+                      'communicator', 'from_first', 'from_last', 'to_first', 'to_last', 'bytes',
+                      'throughput_gb_s', 'wait_ns'
+                    ],
+                    matrices.flatMap(
+                        (one) => one.cells.map(
+                            ([from, to, ...rest]) =>
+                                [one.communicator, ...one.blocks[from], ...one.blocks[to],
+                                 ...rest]))))),
+        chart);
+    show();
+    if (matrices.some((one) => one.blocks.some(([first, last]) => first !== last))) {
+      addNotes(place, ['where there are more than 48 ranks, neighbours are put together']);
+    }
+    if (data.matrices_left_out)
+      addNotes(
+          place, [`${data.matrices_left_out} more communicators, with fewer bytes, are not drawn`]);
+  }
+  addTable(place, 'network_links', data.tables.network_links);
+  addTable(place, 'network_classes', data.tables.network_classes);
+  addNotes(place, notes);
+}
+
+// A section that has sentences, tables and notes only.
+function addDocument(place, data, id, tables, otherwise) {
+  const {sentences, notes} = data.sections[id] || {sentences: [], notes: []};
+  addLead(place, sentences.length ? sentences : [otherwise]);
+  for (const key of tables) addTable(place, key, data.tables[key]);
+  addNotes(place, notes, id === 'mismatches');
+}
+
+const documentOf = (id, tables, otherwise) => (place, data) =>
+    addDocument(place, data, id, tables, otherwise);
+
+// By id, in the order in which they are drawn.
+export const kSections = [
+  ['health', (place, data) => addHealth(data)], ['late', addLate], ['time', addTime],
+  ['bandwidth', addBandwidth], ['network', addNetwork],
+  [
+    'iterations',
+    documentOf(
+        'iterations', ['iterations_distribution', 'iterations_iterations', 'iterations_period'],
+        'No iterations were looked for: there are no operations.')
+  ],
+  [
+    'stuck',
+    documentOf(
+        'stuck', ['hang_stuck', 'hang_waits', 'hang_network', 'hang_ranks'],
+        'Nothing is in flight in these traces. Dumps, and traces that were closed or recovered, ' +
+            'tell what a job is stuck in.')
+  ],
+  [
+    'mismatches',
+    documentOf('mismatches', ['match_sides', 'match_verdicts'], 'All operations match.')
+  ],
+  [
+    'communicators',
+    documentOf('communicators', ['communicators_communicators'], 'There is no communicator.')
+  ],
+  ['completeness', documentOf('completeness', ['clocks', 'traces'], '')]
+];

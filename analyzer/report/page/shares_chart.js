@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Where the time of each rank went.
+
+import {addChart, fitText, makeRoving} from 'page/chart';
+import {element} from 'page/element';
+import {durationText, integerText, percentText} from 'page/format';
+
+const kShares = [
+  ['transfer', 'transfer'], ['waiting', 'waiting for others'], ['enqueued', 'enqueued'],
+  ['outside', 'outside NCCL']
+];
+
+export function drawShares(place, data) {
+  const bars = data.share_bars;
+  const colours = kShares.map(([name]) => `var(--${name})`);
+  place.append(element(
+      'div', {class: 'bar'}, element('ul', {class: 'legend'}, ...kShares.map(([, text], i) => {
+        const item = element('li');
+        d3.select(item)
+            .append('svg')
+            .attr('aria-hidden', 'true')
+            .append('rect')
+            .attr('width', 14)
+            .attr('height', 14)
+            .style('fill', colours[i]);
+        item.append(text);
+        return item;
+      }))));
+  addChart(place, 'Where the time of each rank went', (svg, width) => {
+    const left = Math.min(
+        width < 520 ? 92 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
+    const height = bars.length > 24 ? 12 : 20;
+    const x = d3.scaleLinear([0, 100], [left, width - 14]);
+    svg.append('g')
+        .attr('class', 'axis')
+        .attr('transform', 'translate(0,16)')
+        .call(d3.axisTop(x)
+                  .ticks(width < 520 ? 4 : 10)
+                  .tickFormat((percent) => `${percent}%`)
+                  .tickSize(-bars.length * height - 6));
+    const parts = bars.flatMap((bar, row) => {
+                        let from = 0;
+                        return kShares.map(([name, text], i) => {
+                          const part = {
+                            row,
+                            column: i,
+                            bar,
+                            text,
+                            from,
+                            percent: bar[`${name}_percent`],
+                            to: from + bar[`${name}_percent`],
+                            ns: Number(bar[`${name}_ns`])
+                          };
+                          from = part.to;
+                          return part;
+                        });
+                      })
+                      .filter((part) => part.to > part.from);
+    bars.forEach(
+        (bar, i) => svg.append('text')
+                        .attr('x', left - 8)
+                        .attr('y', 22 + (i + 0.5) * height)
+                        .attr('dy', '.35em')
+                        .attr('text-anchor', 'end')
+                        .classed('strong', bar.is_straggler)
+                        .text(fitText(bar.rank, left - 8)));
+    const marks = svg.selectAll('.part')
+                      .data(parts)
+                      .enter()
+                      .append('rect')
+                      .attr('class', 'part')
+                      .attr('x', (part) => x(part.from))
+                      .attr('width', (part) => x(part.to) - x(part.from))
+                      .attr('y', (part) => 22 + part.row * height)
+                      .attr('height', height - (height > 14 ? 3 : 1))
+                      .style('fill', (part) => colours[part.column]);
+    makeRoving(
+        svg, marks,
+        (part) => `${part.bar.rank}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n` +
+            `${part.text}: ${percentText(part.percent)}, ${durationText(part.ns)}`,
+        'Where the time of each rank went');
+    return 26 + bars.length * height;
+  });
+  place.append(element(
+      'div', {class: 'bar'},
+      bars.some((bar) => bar.ranks > 1) ?
+          element(
+              'span', {class: 'note'},
+              `${integerText(data.figures.ranks)} ranks: late ones have a bar of their own, the others are ` +
+                  'put together; the table has each.') :
+          null,
+      element('a', {href: '#g-shares'}, 'definitions')));
+}
