@@ -4,16 +4,20 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "analyzer/align/bounds.h"
+#include "analyzer/align/clock_pieces.h"
 #include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_clocks.h"
 #include "analyzer/align/host_path.h"
 #include "analyzer/align/sync_points.h"
 #include "analyzer/align/tightest_points.h"
+#include "analyzer/align/untold_steps.h"
 
 namespace ringside::align {
 namespace {
@@ -27,17 +31,11 @@ constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
 constexpr double kKnownRate = 10e-6;
 
+// A clock that steps more often than that is damaged, or operations are matched wrongly.
+constexpr int kMostUntold = 16;
+
 // Touches of the points by which any two hosts are bound, for each of the hosts.
 constexpr std::size_t kMostPairWork = std::size_t{1} << 17;
-
-std::uint32_t most_touched(const SyncPoints& points, std::size_t hosts) {
-  std::vector<std::uint64_t> touches(hosts, 0);
-  for (const Touch& touch : points.touches) {
-    ++touches[touch.host];
-  }
-  return static_cast<std::uint32_t>(std::max_element(touches.begin(), touches.end()) -
-                                    touches.begin());
-}
 
 std::string kinds_text(const std::array<std::uint32_t, kPointKinds>& counts) {
   const std::uint64_t all = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
@@ -55,13 +53,22 @@ double most_rate(double wander) {
   return std::min(kUsualRate * wander / kUsualWander, kMost);
 }
 
-// Tries the usual assumption first, and greater ones until one is not contradicted.
-Solution solve(const SyncPoints& points, std::size_t hosts, std::uint32_t reference,
-               double& wander) {
-  for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
-    Solution solution = propagate(points, hosts, reference, {most_rate(wander), wander});
-    if (!solution.is_contradictory || wander >= kMost) {
-      return solution;
+// Tries the usual assumption first, and greater ones until one is not contradicted. Where all are,
+// a clock stepped, and is cut there.
+Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference, double& wander) {
+  for (int steps = 0;; ++steps) {
+    reference = pieces.most_touched(points);
+    for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
+      Solution solution = propagate(points, pieces.size(), reference, {most_rate(wander), wander});
+      if (!solution.is_contradictory) {
+        return solution;
+      }
+      if (wander >= kMost) {
+        if (steps == kMostUntold || !cut_at_untold({kMost, kMost}, pieces, points)) {
+          return solution;
+        }
+        break;
+      }
     }
   }
 }
@@ -75,6 +82,12 @@ std::string names_text(const std::vector<std::string>& names) {
   return names.size() > kMostNames
              ? text + " and " + std::to_string(names.size() - kMostNames) + " more"
              : text;
+}
+
+std::string seconds_text(double ns) {
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.6f", ns / 1e9);
+  return text.data();
 }
 
 std::string percent_free(double ppm) {
@@ -118,12 +131,14 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
   made.zero_ns_ = points.zero_ns;
   made.points_ = points.points;
   made.untrusted_ = points.untrusted;
-  const std::uint32_t reference = most_touched(points, hosts);
-  for (std::size_t i = 0; i < hosts; ++i) {
-    made.hosts_[i].is_reference = i == reference;
-  }
+  ClockPieces pieces(hosts);
+  pieces.cut_at_told(traces, clocks, points);
+  std::uint32_t reference = 0;
   double wander = 0;
-  Solution solution = solve(points, hosts, reference, wander);
+  Solution solution = solve(points, pieces, reference, wander);
+  for (std::size_t i = 0; i < hosts; ++i) {
+    made.hosts_[i].is_reference = i == pieces[reference].host;
+  }
   if (solution.is_contradictory) {
     made.notes_.push_back(
         "the operations contradict each other about the clocks: some are not matched rightly, or a "
@@ -136,39 +151,33 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
                           " ppm around their mean rate here, more than is usual");
   }
   const Assumption assumption{most_rate(wander), wander};
-  auto priors = find_clock_priors(traces, clocks, points.zero_ns, clock_error_ns);
-  made.use_priors(points, reference, assumption, priors, solution);
-  made.hosts_[reference].is_bounded = true;
-  made.hosts_[reference].drift_ppb = 0;
-  made.curves_[reference] = OffsetCurve::zero();
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    if (i != reference) {
-      HostOffset& host = made.hosts_[i];
-      host.set_by = kinds_text(solution.set_by[i]);
-      if (host.rests_on_prior) {
-        host.set_by += host.set_by.empty() ? "a prior" : ", a prior";
-      }
-      made.take(i, solution.hosts[i], wander);
-    }
+  const auto priors_of_hosts = find_clock_priors(traces, clocks, points.zero_ns, clock_error_ns);
+  std::vector<ClockPrior> priors;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    priors.push_back(priors_of_hosts[pieces[i].host].within(pieces[i].begin_ns, pieces[i].end_ns));
   }
-  made.bound_pairs(std::move(points), reference, assumption, priors);
+  made.use_priors(points, pieces, reference, assumption, priors, solution);
+  for (std::uint32_t i = 0; i < hosts; ++i) {
+    made.take(i, solution, pieces, reference);
+  }
+  made.bound_pairs(std::move(points), pieces, reference, assumption, priors);
   return made;
 }
 
 // The operations were believed first, so their assumption about rates stands. What remains of
 // `priors` is in use.
-void Alignment::use_priors(const SyncPoints& points, std::uint32_t reference,
-                           const Assumption& assumption, std::vector<ClockPrior>& priors,
-                           Solution& solution) {
+void Alignment::use_priors(const SyncPoints& points, const ClockPieces& pieces,
+                           std::uint32_t reference, const Assumption& assumption,
+                           std::vector<ClockPrior>& priors, Solution& solution) {
   const auto is_known = [](const ClockPrior& prior) { return prior.is_known(); };
   if (std::count_if(priors.begin(), priors.end(), is_known) < 2) {
     priors.clear();
     return;
   }
-  Solution narrowed = propagate(points, hosts_.size(), reference, assumption, priors);
+  Solution narrowed = propagate(points, pieces.size(), reference, assumption, priors);
   if (narrowed.is_contradictory) {
-    drop_contradicted(points, assumption, priors);
-    narrowed = propagate(points, hosts_.size(), reference, assumption, priors);
+    drop_contradicted(points, pieces, assumption, priors);
+    narrowed = propagate(points, pieces.size(), reference, assumption, priors);
   }
   if (narrowed.is_contradictory) {
     notes_.emplace_back("the given errors of the clocks contradict each other: none is used");
@@ -176,7 +185,7 @@ void Alignment::use_priors(const SyncPoints& points, std::uint32_t reference,
     return;
   }
   std::vector<std::string> resting;
-  for (std::uint32_t i = 0; i < hosts_.size(); ++i) {
+  for (std::uint32_t i = 0; i < pieces.size(); ++i) {
     const HostPath& before = solution.hosts[i];
     const HostPath& after = narrowed.hosts[i];
     bool rests = false;
@@ -187,12 +196,14 @@ void Alignment::use_priors(const SyncPoints& points, std::uint32_t reference,
     if (!rests) {
       continue;
     }
-    resting.push_back(hosts_[i].host);
-    hosts_[i].rests_on_prior = true;
+    HostOffset& host = hosts_[pieces[i].host];
+    if (!std::exchange(host.rests_on_prior, true)) {
+      resting.push_back(host.host);
+    }
     if (priors[i].is_known() && priors[reference].is_known()) {
       const ClockPrior::Bounds bounds =
           offset_between(priors[i], priors[reference], after.time_ns[after.time_ns.size() / 2]);
-      hosts_[i].prior_ns = std::llround((bounds.upper_ns - bounds.lower_ns) / 2);
+      host.prior_ns = std::llround((bounds.upper_ns - bounds.lower_ns) / 2);
     }
   }
   if (resting.empty()) {
@@ -215,8 +226,8 @@ void Alignment::use_priors(const SyncPoints& points, std::uint32_t reference,
 
 // Any cycle of bounds that contradicts itself has two priors or none. So each pair of hosts is
 // held against what the operations alone say of it, and both priors of a pair go.
-void Alignment::drop_contradicted(const SyncPoints& points, const Assumption& assumption,
-                                  std::vector<ClockPrior>& priors) {
+void Alignment::drop_contradicted(const SyncPoints& points, const ClockPieces& pieces,
+                                  const Assumption& assumption, std::vector<ClockPrior>& priors) {
   std::vector<bool> is_dropped(priors.size());
   for (std::uint32_t here = 0; here < priors.size(); ++here) {
     if (!priors[here].is_known()) {
@@ -235,7 +246,10 @@ void Alignment::drop_contradicted(const SyncPoints& points, const Assumption& as
   std::vector<std::string> names;
   for (std::size_t i = 0; i < priors.size(); ++i) {
     if (is_dropped[i]) {
-      names.push_back(hosts_[i].host);
+      const std::string& name = hosts_[pieces[i].host].host;
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        names.push_back(name);
+      }
       priors[i] = ClockPrior();
     }
   }
@@ -245,28 +259,57 @@ void Alignment::drop_contradicted(const SyncPoints& points, const Assumption& as
   }
 }
 
-void Alignment::take(std::uint32_t host, const HostPath& path, double wander) {
+void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
+                     std::uint32_t reference) {
   HostOffset& facts = hosts_[host];
-  OffsetCurve& curve = curves_[host];
-  curve = OffsetCurve(path, hosts_.size(), wander);
-  if (!curve.is_bounded()) {
-    facts.set_by.clear();
+  SteppedCurve& curve = curves_[host];
+  std::array<std::uint32_t, kPointKinds> set_by{};
+  std::vector<double> times_ns;
+  facts.is_bounded = true;
+  const std::vector<std::uint32_t> own = pieces.of_host(host);
+  for (const std::uint32_t piece : own) {
+    const HostPath& path = solution.hosts[piece];
+    OffsetCurve part = piece == reference ? OffsetCurve::zero()
+                                          : OffsetCurve(path, pieces.size(), wander_ppm_ * 1e-6);
+    // Nothing happened in a piece without a moment.
+    facts.is_bounded =
+        facts.is_bounded && (part.is_bounded() || (own.size() > 1 && path.time_ns.empty()));
+    curve.add(std::move(part), pieces[piece].begin_ns, pieces[piece].end_ns,
+              pieces[piece].source == StepSource::kTrace);
+    times_ns.insert(times_ns.end(), path.time_ns.begin(), path.time_ns.end());
+    std::transform(set_by.begin(), set_by.end(), solution.set_by[piece].begin(), set_by.begin(),
+                   std::plus());
+  }
+  tell_steps(host, pieces);
+  if (pieces[reference].host == host && own.size() == 1) {
+    facts.drift_ppb = 0;
+    return;
+  }
+  if (!facts.is_bounded || times_ns.empty()) {
+    facts.is_bounded = false;
     notes_.push_back(facts.host +
                      " has no operation in common with the others that bounds its clock");
     return;
   }
+  facts.set_by = kinds_text(set_by);
+  if (facts.rests_on_prior) {
+    facts.set_by += facts.set_by.empty() ? "a prior" : ", a prior";
+  }
   std::vector<std::pair<double, double>> moments;  // uncertainty, and when
-  for (const double time_ns : path.time_ns) {
+  for (const double time_ns : times_ns) {
     moments.emplace_back(*curve.at(time_ns).uncertainty_ns, time_ns);
   }
   const auto median = moments.begin() + static_cast<std::ptrdiff_t>(moments.size() / 2);
   std::nth_element(moments.begin(), median, moments.end());
-  facts.is_bounded = true;
   facts.uncertainty_ns = std::llround(std::ceil(median->first));
   facts.at_ns = zero_ns_ + std::llround(median->second);
   facts.offset_ns = std::llround(curve.at(median->second).offset_ns);
   const double most_ns = std::max_element(median, moments.end())->first;
   facts.most_uncertainty_ns = std::llround(std::ceil(most_ns));
+  if (own.size() > 1) {
+    return;
+  }
+  const HostPath& path = solution.hosts[host];
   const double passed_ns = path.time_ns.back() - path.time_ns.front();
   const double least_ns = path.lower_ns.back() - path.upper_ns.front();
   const double greatest_ns = path.upper_ns.back() - path.lower_ns.front();
@@ -275,9 +318,34 @@ void Alignment::take(std::uint32_t host, const HostPath& path, double wander) {
   }
 }
 
+void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces) {
+  const std::vector<std::uint32_t> own = pieces.of_host(host);
+  for (std::size_t i = 1; i < own.size(); ++i) {
+    const ClockPiece& before = pieces[own[i - 1]];
+    const ClockPiece& behind = pieces[own[i]];
+    const OffsetAt from = curves_[host].at(before.end_ns);
+    const OffsetAt to = curves_[host].at(behind.begin_ns);
+    const std::string& name = hosts_[host].host;
+    std::string text =
+        behind.source == StepSource::kTrace
+            ? "the clock of " + name + " stepped, as its trace tells,"
+        : behind.source == StepSource::kOperations
+            ? "the operations show that the clock of " + name + " stepped,"
+            : "the operations show that a clock stepped, and it may be that of " + name + ',';
+    text += " between " + seconds_text(before.end_ns) + " and " + seconds_text(behind.begin_ns) +
+            " s after the first trace began";
+    if (from.uncertainty_ns && to.uncertainty_ns) {
+      text += ", by " + seconds_text(from.offset_ns - to.offset_ns) + " s +- " +
+              seconds_text(*from.uncertainty_ns + *to.uncertainty_ns) + " s";
+    }
+    text += behind.source == StepSource::kTrace ? "" : "; or some are not matched rightly";
+    notes_.push_back(text + ": it is aligned anew behind that");
+  }
+}
+
 // The sum of what is known of two hosts against the reference is twice what they know of each
 // other, where they meet. So each takes the place of the reference once.
-void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
+void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,
                             const Assumption& assumption, const std::vector<ClockPrior>& priors) {
   const std::size_t hosts = hosts_.size();
   if (hosts < 3) {
@@ -289,12 +357,12 @@ void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
   }
   pairs_.resize(hosts);
   for (std::uint32_t here = 0; here < hosts; ++here) {
-    if (here == reference || !curves_[here].is_bounded()) {
+    if (here == reference || !hosts_[here].is_bounded || pieces.is_cut(here)) {
       continue;
     }
-    const Solution solution = propagate(points, hosts, here, assumption, priors);
+    const Solution solution = propagate(points, pieces.size(), here, assumption, priors);
     for (std::uint32_t there = 0; there < hosts && !solution.is_contradictory; ++there) {
-      const bool is_other = there > here && there != reference;
+      const bool is_other = there > here && there != reference && !pieces.is_cut(there);
       pairs_[here].push_back(is_other ? OffsetCurve(solution.hosts[there], hosts, assumption.wander)
                                       : OffsetCurve());
     }
@@ -302,10 +370,7 @@ void Alignment::bound_pairs(SyncPoints points, std::uint32_t reference,
 }
 
 double Alignment::own_ns(std::uint32_t host, std::int64_t common_ns) const {
-  // By how the offset was: it changes by far less than time passes.
-  const auto since_zero_ns = static_cast<double>(common_ns - zero_ns_);
-  const double near_ns = since_zero_ns - curves_[host].at(since_zero_ns).offset_ns;
-  return since_zero_ns - curves_[host].at(near_ns).offset_ns;
+  return curves_[host].own_ns(static_cast<double>(common_ns - zero_ns_));
 }
 
 std::int64_t Alignment::to_common_ns(std::uint32_t file, std::int64_t time_ns) const {

@@ -21,8 +21,8 @@
 namespace ringside::align {
 
 struct Assumption;
+class ClockPieces;
 class ClockPrior;
-struct HostPath;
 struct Solution;
 struct SyncPoints;
 
@@ -88,20 +88,23 @@ class Alignment {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
-  void take(std::uint32_t host, const HostPath& path, double wander);
-  void bound_pairs(SyncPoints points, std::uint32_t reference, const Assumption& assumption,
-                   const std::vector<ClockPrior>& priors);
-  void use_priors(const SyncPoints& points, std::uint32_t reference, const Assumption& assumption,
-                  std::vector<ClockPrior>& priors, Solution& solution);
-  void drop_contradicted(const SyncPoints& points, const Assumption& assumption,
-                         std::vector<ClockPrior>& priors);
+  void take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
+            std::uint32_t reference);
+  void tell_steps(std::uint32_t host, const ClockPieces& pieces);
+  void bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,
+                   const Assumption& assumption, const std::vector<ClockPrior>& priors);
+  void use_priors(const SyncPoints& points, const ClockPieces& pieces, std::uint32_t reference,
+                  const Assumption& assumption, std::vector<ClockPrior>& priors,
+                  Solution& solution);
+  void drop_contradicted(const SyncPoints& points, const ClockPieces& pieces,
+                         const Assumption& assumption, std::vector<ClockPrior>& priors);
   double own_ns(std::uint32_t host, std::int64_t common_ns) const;
 
   bool is_aligned_ = false;
   std::vector<HostOffset> hosts_;
   std::vector<std::uint32_t> host_of_file_;
   std::vector<std::int64_t> since_epoch_ns_;
-  std::vector<OffsetCurve> curves_;
+  std::vector<SteppedCurve> curves_;
   /// By two hosts, the second against the first; empty where that is not known apart.
   std::vector<std::vector<OffsetCurve>> pairs_;
   std::int64_t zero_ns_ = 0;

@@ -45,6 +45,14 @@ ClockPrior::ClockPrior(std::vector<Reading> readings, bool is_given)
             [](const Reading& a, const Reading& b) { return a.time_ns < b.time_ns; });
 }
 
+ClockPrior ClockPrior::within(double begin_ns, double end_ns) const {
+  ClockPrior part = *this;
+  std::erase_if(part.readings_, [&](const Reading& reading) {
+    return reading.time_ns < begin_ns || reading.time_ns > end_ns;
+  });
+  return part;
+}
+
 // Between two readings CLOCK_REALTIME may have been set. A given error then holds of one side only,
 // so both are allowed. The kernel's holds at each reading, and true time does not step, so both
 // have to be fulfilled.

@@ -41,6 +41,8 @@ class ClockPrior {
 
   bool is_known() const { return !readings_.empty(); }
   bool is_given() const { return is_given_; }
+  /// What its readings within these times say.
+  ClockPrior within(double begin_ns, double end_ns) const;
   /// What may have to be added to the host's time for the true time; the prior must be known.
   Bounds at(double time_ns) const;
 

@@ -75,4 +75,79 @@ OffsetAt OffsetCurve::at(double time_ns) const {
   return {between(offset_ns_), between(uncertainty_ns_) + off_ns};
 }
 
+void SteppedCurve::add(OffsetCurve curve, double begin_ns, double end_ns, bool is_told) {
+  pieces_.push_back({std::move(curve), begin_ns, end_ns, is_told});
+}
+
+// A piece that nothing bounds is put where the nearest one is that something does.
+OffsetAt SteppedCurve::of_piece(std::size_t piece, double time_ns) const {
+  const auto distance = [&](std::size_t i) { return i > piece ? i - piece : piece - i; };
+  std::size_t nearest = pieces_.size();
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    if (pieces_[i].curve.is_bounded() &&
+        (nearest == pieces_.size() || distance(i) < distance(nearest))) {
+      nearest = i;
+    }
+  }
+  if (nearest == pieces_.size()) {
+    return {};
+  }
+  const OffsetAt known = pieces_[nearest].curve.at(time_ns);
+  return nearest == piece ? known : OffsetAt{known.offset_ns, std::nullopt};
+}
+
+OffsetAt SteppedCurve::at(double time_ns) const {
+  std::size_t after = 0;
+  while (after < pieces_.size() && pieces_[after].begin_ns <= time_ns) {
+    ++after;
+  }
+  if (after == 0) {
+    return pieces_.empty() ? OffsetAt() : of_piece(0, time_ns);
+  }
+  if (after == pieces_.size() || time_ns <= pieces_[after - 1].end_ns) {
+    return of_piece(after - 1, time_ns);
+  }
+  return within_step(after, time_ns);
+}
+
+OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
+  const double begin_ns = pieces_[after - 1].end_ns;
+  const double end_ns = pieces_[after].begin_ns;
+  const OffsetAt first = of_piece(after - 1, begin_ns);
+  const OffsetAt last = of_piece(after, end_ns);
+  if (!first.uncertainty_ns || !last.uncertainty_ns) {
+    return {first.offset_ns, std::nullopt};
+  }
+  // A clock that steps does not go back, so it was between these two moments.
+  double lower_ns = begin_ns + first.offset_ns - *first.uncertainty_ns;
+  double upper_ns = end_ns + last.offset_ns + *last.uncertainty_ns;
+  if (!pieces_[after].is_told) {
+    const OffsetAt before = of_piece(after - 1, time_ns);
+    const OffsetAt behind = of_piece(after, time_ns);
+    lower_ns = std::max(lower_ns, time_ns + std::min(before.offset_ns - *before.uncertainty_ns,
+                                                     behind.offset_ns - *behind.uncertainty_ns));
+    upper_ns = std::min(upper_ns, time_ns + std::max(before.offset_ns + *before.uncertainty_ns,
+                                                     behind.offset_ns + *behind.uncertainty_ns));
+  }
+  return {(lower_ns + upper_ns) / 2 - time_ns, std::abs(upper_ns - lower_ns) / 2};
+}
+
+double SteppedCurve::own_ns(double common_ns) const {
+  double own_ns = common_ns;
+  for (std::size_t i = pieces_.size(); i-- > 0;) {
+    const Piece& piece = pieces_[i];
+    // By how the offset was: it changes by far less than time passes.
+    const double near_ns = common_ns - of_piece(i, common_ns).offset_ns;
+    own_ns = common_ns - of_piece(i, near_ns).offset_ns;
+    if (own_ns > piece.end_ns) {
+      // Where the uncertainty is greatest.
+      return (piece.end_ns + pieces_[i + 1].begin_ns) / 2;
+    }
+    if (own_ns >= piece.begin_ns) {
+      break;
+    }
+  }
+  return own_ns;
+}
+
 }  // namespace ringside::align

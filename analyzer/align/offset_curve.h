@@ -39,6 +39,30 @@ class OffsetCurve {
   double rate_uncertainty_ = 0;
 };
 
+/// The offset of a host's clock, which is another clock after each of its steps.
+class SteppedCurve {
+ public:
+  /// Pieces are added in the order of time. The clock stepped between the end of one and the begin
+  /// of the next. `is_told`: stamps between these two may be wrong on the host's own clock, too.
+  void add(OffsetCurve curve, double begin_ns, double end_ns, bool is_told);
+
+  OffsetAt at(double time_ns) const;
+  /// The host's own time at a time of the reference's clock.
+  double own_ns(double common_ns) const;
+
+ private:
+  OffsetAt of_piece(std::size_t piece, double time_ns) const;
+  OffsetAt within_step(std::size_t after, double time_ns) const;
+
+  struct Piece {
+    OffsetCurve curve;
+    double begin_ns = 0;
+    double end_ns = 0;
+    bool is_told = false;
+  };
+  std::vector<Piece> pieces_;
+};
+
 }  // namespace ringside::align
 
 #endif  // RINGSIDE_ANALYZER_ALIGN_OFFSET_CURVE_H

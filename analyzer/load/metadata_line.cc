@@ -245,6 +245,7 @@ Failure read_clock(EventParser& parser, const Event& event, Part& part) {
     if (key == "synchronised") return take_bool(value, reading.is_synchronised.emplace());
     if (key == "estimated_error_ns") return take_integer(value, reading.estimated_error_ns);
     if (key == "maximum_error_ns") return take_integer(value, reading.maximum_error_ns);
+    if (key == "step_after_ns") return take_integer(value, reading.step_after_ns);
     return simdjson::SUCCESS;
   });
   if (failure) {

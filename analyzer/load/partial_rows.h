@@ -59,9 +59,9 @@ void visit(Archive& archive, Of<Archive, model::Context> context) {
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::ClockReading> reading) {
   auto& [ts_ns, realtime_ns, monotonic_ns, uncertainty_ns, is_synchronised, estimated_error_ns,
-         maximum_error_ns] = reading;
+         maximum_error_ns, step_after_ns] = reading;
   archive(ts_ns, realtime_ns, monotonic_ns, uncertainty_ns, is_synchronised, estimated_error_ns,
-          maximum_error_ns);
+          maximum_error_ns, step_after_ns);
 }
 
 template <typename Archive>

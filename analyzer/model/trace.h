@@ -68,6 +68,8 @@ struct ClockReading {
   // What the kernel says of the error of CLOCK_REALTIME; nothing where it says nothing.
   std::optional<bool> is_synchronised = std::nullopt;
   std::optional<std::int64_t> estimated_error_ns = std::nullopt, maximum_error_ns = std::nullopt;
+  /// The clock stepped after that reading and before this one; nothing if it did not.
+  std::optional<std::int64_t> step_after_ns = std::nullopt;
 };
 
 struct Window {

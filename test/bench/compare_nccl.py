@@ -19,6 +19,8 @@ CONFIGURATIONS = {
     "coll,p2p": "coll,p2p",
     "coll,p2p,proxy": "coll,p2p,proxy",
     "default (with steps)": "default",
+    "with kernel": "coll,p2p,proxy,ce,kernel",
+    "with kernel and steps": "coll,p2p,steps,ce,kernel",
     "all": "all",
 }
 RUN = re.compile(r"rank \d+/\d+ .*: ok, (\d+) collectives, init [\d.]+ s, run ([\d.]+) s")
@@ -27,8 +29,9 @@ RUN = re.compile(r"rank \d+/\d+ .*: ok, (\d+) collectives, init [\d.]+ s, run ([
 def us_per_collective(options, events, directory):
     environment = {key: value for key, value in os.environ.items()
                    if not key.startswith(("NCCL_", "RINGSIDE_"))}
-    environment.update(RINGSIDE_DIR=os.path.join(directory, "traces"), RINGSIDE_LOG="/dev/null",
-                       RINGSIDE_RING_DIR=options.ring_dir)
+    # Kernel channels can make this NCCL hang without that (docs/environment.md).
+    environment.update(NCCL_ALLGATHERV_ENABLE="0", RINGSIDE_DIR=os.path.join(directory, "traces"),
+                       RINGSIDE_LOG="/dev/null", RINGSIDE_RING_DIR=options.ring_dir)
     command = [options.ranks_program, "--scenario", "train", "--ranks", str(options.ranks),
                "--iterations", str(options.iterations), "--out", directory]
     if events is not None:

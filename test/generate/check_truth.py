@@ -28,18 +28,33 @@ def require(condition, text):
         raise Failure(text)
 
 
-def own_ns(truth, host, true_ns):
-    """What the host's clock shows at a true time, both since the job's base."""
+def smooth_ns(truth, host, true_ns):
+    """What the host's clock would show without its steps at a true time, both since the job's base."""
     elapsed = true_ns - truth["job_start_ns"]
     wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
     return true_ns + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
 
 
+def own_ns(truth, host, true_ns):
+    """What the host's clock shows at a true time, both since the job's base."""
+    steps = [step for step in host["steps"] if true_ns > step["at_ns"]]
+    stood_ns = sum(min(max(-step["size_ns"], 0), true_ns - step["at_ns"]) for step in steps)
+    return smooth_ns(truth, host, true_ns - stood_ns) + sum(max(step["size_ns"], 0) for step in steps)
+
+
 def true_ns(truth, host, shown_ns):
-    at = shown_ns - host["offset_ns"]
-    for _ in range(20):
-        at -= own_ns(truth, host, at) - shown_ns
-    return at
+    """A clock never goes back; a time that it steps over is the end of the step."""
+    for behind in range(len(host["steps"]), -1, -1):
+        steps = host["steps"][:behind]
+        smooth = shown_ns - sum(max(step["size_ns"], 0) for step in steps)
+        at = smooth - host["offset_ns"]
+        for _ in range(20):
+            at -= smooth_ns(truth, host, at) - smooth
+        at += sum(max(-step["size_ns"], 0) for step in steps)
+        over = max((step["at_ns"] + max(-step["size_ns"], 0) for step in steps), default=-math.inf)
+        if at >= over:
+            break
+    return max(at, over)
 
 
 class Job:

@@ -32,14 +32,14 @@ void generate(const Options& options) {
   if (!std::filesystem::is_empty(options.directory)) {
     throw std::runtime_error(options.directory + " is not empty; give another one or empty it");
   }
-  const std::vector<HostClock> clocks = make_clocks(options);
+  std::vector<HostClock> clocks = make_clocks(options);
   std::vector<TraceFile> files;
   files.reserve(static_cast<std::size_t>(options.ranks()));
   for (int rank = 0; rank < options.ranks(); ++rank) {
     files.emplace_back(options, rank,
                        clocks[static_cast<std::size_t>(rank / options.ranks_per_host)]);
   }
-  Simulation simulation(options, [&](const Operation& operation) {
+  Simulation simulation(options, clocks, [&](const Operation& operation) {
     files[static_cast<std::size_t>(operation.rank)].take(operation);
   });
   for (TraceFile& file : files) {

@@ -32,6 +32,7 @@ struct Words {  // what is given as text and read once all is known
   std::vector<std::string> hang;
   std::vector<std::string> drop;
   std::vector<std::string> start_late;
+  std::vector<std::string> clock_step;
   std::int64_t compute_us = 500;
   std::int64_t stamp_noise_us = 2;
   double offset_ms = 500;
@@ -86,6 +87,10 @@ void add_clocks(CLI::App& app, Words& w) {
   app.add_option("--wander-us", w.wander_us, "amplitude of a slow sine on top")
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("--wander-period-s", w.wander_period_s)->check(CLI::Range(1, 1'000'000));
+  app.add_option(
+      "--clock-step", w.clock_step,
+      "HOST:ITERATION:US[:untold] with whose begin the host's clock steps; negative: the "
+      "host and its clock stand still");
   app.add_option("--stamp-noise-us", w.stamp_noise_us, "stamps are late by up to this")
       ->check(CLI::Range(0, 5));
   app.add_option("--times", w.times, "where execution times come from; proxy implies --steps")
@@ -148,6 +153,9 @@ void take_words(const Words& w, Options& o) {
   for (const auto& text : w.late_random) {
     o.late_modes.push_back(parse_late_random(text));
   }
+  for (const auto& text : w.clock_step) {
+    o.clock_steps.push_back(parse_clock_step(text));
+  }
   add(w.slow_link, parse_slow_link);
   add(w.mismatch, parse_mismatch);
   add(w.missing, at(FaultKind::kMissing));
@@ -193,6 +201,11 @@ void check(const Options& o) {
   }
   for (const LateMode& mode : o.late_modes) {
     check_rank(mode.rank);
+  }
+  for (const StepPlan& step : o.clock_steps) {
+    if (step.host >= o.hosts) {
+      throw std::invalid_argument("there is no host " + std::to_string(step.host));
+    }
   }
   for (const int rank : o.truncate) {
     check_rank(rank);

@@ -66,6 +66,14 @@ struct LateMode {
   double percent = 0;
 };
 
+/// A step of a host's clock, at the begin of an iteration.
+struct StepPlan {
+  int host = 0;
+  std::int64_t iteration = 0;
+  std::int64_t size_ns = 0;
+  bool is_told = true;
+};
+
 enum class Detail { kOperationsOnly, kNormal, kFull };
 enum class End { kClosed, kDump, kKilled };
 
@@ -98,6 +106,7 @@ struct Options {
   End end = End::kClosed;
   std::vector<Fault> faults;
   std::vector<LateMode> late_modes;
+  std::vector<StepPlan> clock_steps;
   std::vector<int> truncate;  // ranks
   std::vector<int> lose;      // ranks
 

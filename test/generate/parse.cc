@@ -99,6 +99,20 @@ LateMode parse_late_every(std::string_view text) {
   return mode;
 }
 
+StepPlan parse_clock_step(std::string_view text) {
+  const auto parts = parts_of(text, 3, 4);
+  StepPlan step;
+  step.host = rank_of(parts[0]);
+  step.iteration = number_of(parts[1], kMost);
+  const bool is_back = parts[2].starts_with('-');
+  step.size_ns = number_of(parts[2].substr(is_back ? 1 : 0), kMost) * (is_back ? -1000 : 1000);
+  step.is_told = parts.size() < 4;
+  if (!step.is_told && parts[3] != "untold") {
+    throw std::invalid_argument(std::string(text) + ": a step is told, or it is `untold`");
+  }
+  return step;
+}
+
 LateMode parse_late_random(std::string_view text) {
   const auto parts = parts_of(text, 3, 3);
   LateMode mode;

@@ -6,9 +6,18 @@
 #include <utility>
 
 namespace ringside::generate {
+namespace {
 
-Simulation::Simulation(const Options& options, Sink sink)
-    : options_(options), sink_(std::move(sink)), random_(options.seed), lateness_(options) {
+constexpr std::int64_t kRest_ns = 20'000;  // more than stamps are late
+
+}  // namespace
+
+Simulation::Simulation(const Options& options, std::vector<HostClock>& clocks, Sink sink)
+    : options_(options),
+      clocks_(clocks),
+      sink_(std::move(sink)),
+      random_(options.seed),
+      lateness_(options) {
   ranks_.resize(static_cast<std::size_t>(options.ranks()));
   make_communicators();
 }
@@ -56,7 +65,31 @@ const Fault* Simulation::fault(FaultKind kind, int rank, std::int64_t at) const 
   return found == options_.faults.end() ? nullptr : &*found;
 }
 
+// While a host's clock steps, nothing of the host is under way that has a time.
+void Simulation::step_clocks(std::int64_t iteration) {
+  for (const StepPlan& plan : options_.clock_steps) {
+    if (plan.iteration != iteration) {
+      continue;
+    }
+    ClockStep step{0, plan.size_ns, plan.is_told};
+    const auto each_rank = [&](auto visit) {
+      for (int rank = 0; rank < options_.ranks(); ++rank) {
+        if (host_of(rank) == plan.host) {
+          visit(ranks_[static_cast<std::size_t>(rank)]);
+        }
+      }
+    };
+    each_rank([&](const Rank& rank) {
+      step.at_ns = std::max({step.at_ns, rank.cpu_ns, rank.gpu_free_ns});
+    });
+    step.at_ns += kRest_ns;
+    clocks_[static_cast<std::size_t>(plan.host)].steps.push_back(step);
+    each_rank([&](Rank& rank) { rank.cpu_ns = std::max(rank.cpu_ns, step.over_ns() + kRest_ns); });
+  }
+}
+
 void Simulation::begin_iteration(std::int64_t iteration) {
+  step_clocks(iteration);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
     Rank& rank = ranks_[i];
     // The end of an iteration waits for the GPU: who is stuck there calls nothing any more.

@@ -33,7 +33,8 @@ class Simulation {
  public:
   using Sink = std::function<void(const Operation&)>;
 
-  Simulation(const Options& options, Sink sink);
+  /// The steps that the hosts' clocks make are added to them.
+  Simulation(const Options& options, std::vector<HostClock>& clocks, Sink sink);
 
   void run();
 
@@ -49,6 +50,7 @@ class Simulation {
   };
 
   void make_communicators();
+  void step_clocks(std::int64_t iteration);
   void begin_iteration(std::int64_t iteration);
   void run_step(const Step& step);
   void run_collective(const Communicator& communicator, const Step& step);
@@ -68,6 +70,7 @@ class Simulation {
   std::int64_t noise() { return random_.between(0, options_.stamp_noise_ns); }
 
   const Options& options_;
+  std::vector<HostClock>& clocks_;
   Sink sink_;
   Random random_;
   Lateness lateness_;

@@ -35,12 +35,18 @@ void TraceFile::metadata(const char* name) {
        << R"(,"ts":0,"args":{)";
 }
 
-void TraceFile::clock_line(std::int64_t true_ns) {
+// A step is noticed by two readings of the clocks, which the plugin makes every ten milliseconds.
+void TraceFile::clock_line(std::int64_t true_ns, const ClockStep* step) {
   const std::int64_t ts_ns = clock_.at(true_ns);
   metadata(schema::kLineClock);
   out_ << R"("ts_ns":)" << ts_ns << R"(,"realtime_ns":)";
   out_.hex(static_cast<std::uint64_t>(kBase_s * 1'000'000'000 + ts_ns)) << R"(,"monotonic_ns":)";
   out_.hex(static_cast<std::uint64_t>(ts_ns)) << R"(,"uncertainty_ns":50)";
+  if (step != nullptr) {
+    constexpr std::int64_t kBefore_ns = 4'000'000;
+    out_ << R"(,"step_ns":)" << -step->size_ns << R"(,"step_after_ns":)"
+         << clock_.at(step->at_ns - kBefore_ns);
+  }
   if (options_.max_error_ns > 0) {
     out_ << R"(,"synchronised":true,"estimated_error_ns":)" << (options_.max_error_ns + 9) / 10
          << R"(,"maximum_error_ns":)" << options_.max_error_ns;
@@ -161,6 +167,12 @@ void TraceFile::account_line(std::int64_t true_ns) {
 void TraceFile::end(std::int64_t window_start_ns, std::int64_t end_ns) {
   if (starts_late()) {
     window_lines(clock_.at(window_start_ns));
+  }
+  for (const ClockStep& step : clock_.steps) {
+    if (step.is_told) {
+      constexpr std::int64_t kBehind_ns = 3'000'000;
+      clock_line(step.over_ns() + kBehind_ns, &step);
+    }
   }
   clock_line(end_ns);
   account_line(end_ns);

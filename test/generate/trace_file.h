@@ -39,7 +39,7 @@ class TraceFile {
   void count(Type type, const Operation& operation, std::int64_t events);
   void count_all(const Operation& operation);
   void metadata(const char* name);
-  void clock_line(std::int64_t true_ns);
+  void clock_line(std::int64_t true_ns, const ClockStep* step = nullptr);
   bool starts_late() const;
   void window_lines(std::int64_t start_ns);
   void communicator_line(const Communicator& communicator, std::int64_t created_ns);

@@ -75,7 +75,14 @@ void write_truth(const Options& options, const Simulation& simulation,
     out << R"({"host":"host)" << host << R"(","offset_ns":)" << clocks[host].offset_ns
         << R"(,"drift_ppb":)" << clocks[host].drift_ppb << R"(,"wander_ns":)"
         << clocks[host].wander_ns << R"(,"wander_period_ns":)" << clocks[host].wander_period_ns
-        << '}';
+        << R"(,"steps":[)";
+    const char* between = "";
+    for (const ClockStep& step : clocks[host].steps) {
+      out << between << R"({"at_ns":)" << step.at_ns << R"(,"size_ns":)" << step.size_ns
+          << R"(,"is_told":)" << (step.is_told ? "true}" : "false}");
+      between = ",";
+    }
+    out << "]}";
   }
   out << R"(],"communicators":[)";
   comma = "\n";

@@ -22,9 +22,11 @@ struct Clock {
   double drift = 0;
   double swing_ns = 0;  // a slow sine on top
   double period_ns = 1e10;
+  double step_at_ns = 1e18;
+  double step_ns = 0;
 
   double own(double true_ns) const {
-    return true_ns + offset_ns + drift * true_ns +
+    return true_ns + offset_ns + drift * true_ns + (true_ns < step_at_ns ? 0 : step_ns) +
            swing_ns * std::sin(true_ns / period_ns * 2 * std::acos(-1.0));
   }
 };
@@ -43,6 +45,9 @@ struct Job {
   double gpu_late_ns = 0;  // of the GPU's stamps, the same for all
   std::string nccl = "2.29.7";
   bool with_steps = false;
+  int stepping = -1;  // a host whose clock steps 0.4 s after the begin
+  double step_ns = 0;
+  bool is_told = false;
 };
 
 struct Made {
@@ -66,6 +71,10 @@ Made make(const Job& job, unsigned seed) {
     }
     made.clocks.push_back({uniform(-2e9, 2e9), uniform(-50e-6, 50e-6), uniform(0, 5e3), 1e10});
   }
+  if (job.stepping >= 0) {
+    made.clocks[static_cast<std::size_t>(job.stepping)].step_at_ns = 4e8;
+    made.clocks[static_cast<std::size_t>(job.stepping)].step_ns = job.step_ns;
+  }
   const int ranks = job.hosts * job.ranks_per_host;
   for (int r = 0; r < ranks; ++r) {
     model::TraceFile& file = made.traces.files.emplace_back();
@@ -81,6 +90,19 @@ Made make(const Job& job, unsigned seed) {
     context.created_ns = 1;
     context.operations = static_cast<std::uint64_t>(job.operations);
     file.windows[1] = {0, std::nullopt};
+    if (job.is_told && r / job.ranks_per_host == job.stepping) {
+      const Clock& clock = made.clocks[static_cast<std::size_t>(job.stepping)];
+      const auto reading = [&](double true_ns) {
+        model::ClockReading read;
+        read.ts_ns = kBegin_ns + static_cast<std::int64_t>(clock.own(true_ns));
+        read.monotonic_ns = read.ts_ns;
+        return read;
+      };
+      // Each process reads the clocks at its own moments.
+      file.clocks.push_back(reading(0));
+      file.clocks.push_back(reading(4e8 + 4e6 + r * 1e5));
+      file.clocks.back().step_after_ns = reading(4e8 - 6e6 + r * 1e5).ts_ns;
+    }
   }
   double now_ns = 0;
   for (int i = 0; i < job.operations; ++i) {
@@ -427,20 +449,50 @@ TEST_CASE("ranks of one host share a clock, exactly") {
   CHECK(alignment.to_common_ns(0, 1000 + 2000) == alignment.to_common_ns(1, 9000));
 }
 
+TEST_CASE("a clock may step, whether its trace tells or not") {
+  for (unsigned seed = 1; seed <= 24; ++seed) {
+    Job job;
+    job.hosts = 2 + static_cast<int>(seed % 3);
+    job.is_told = seed % 2 == 0;
+    job.stepping = static_cast<int>(seed % 5) % job.hosts;
+    job.step_ns = std::vector{2e6, 3e7, 5e9}[seed / 2 % 3];
+    job.gpu = seed % 4 < 2;
+    const Made made = make(job, seed);
+    const auto alignment = align::Alignment::estimate(made.traces);
+    INFO("seed " << seed);
+    REQUIRE(alignment.is_aligned());
+    const std::string note =
+        std::accumulate(alignment.notes().begin(), alignment.notes().end(), std::string());
+    INFO(note);
+    CHECK(alignment.notes().size() == 1);
+    CHECK(worst(made, alignment, job.ranks_per_host) <= 1.0);
+    // Of two hosts nothing but their difference is known, and so either may be named.
+    const std::string host = "node" + std::to_string(job.stepping);
+    CHECK(note.find(job.is_told ? "as its trace tells" : "the operations show") !=
+          std::string::npos);
+    CHECK((note.find("clock of " + host + " stepped") != std::string::npos ||
+           (job.hosts == 2 && !job.is_told)));
+    for (const auto& row : alignment.hosts()) {
+      CHECK(row.is_bounded);
+      CHECK(row.uncertainty_ns < 150'000);
+    }
+  }
+}
+
 TEST_CASE("what contradicts itself aligns nothing, and says so") {
   Made made = make(Job{}, 3);
   model::Operations& operations = made.traces.files[0].operations;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     model::Operation operation = operations[i];
-    const bool first_half = operation.id <= 200;
-    // This host's clock jumps by a second in the middle.
+    // This host's clock would step with each operation.
     for (auto* time : {&operation.enqueue_start_ns, &operation.start_ns, &operation.end_ns}) {
-      *time = **time + (first_half ? 0 : 1'000'000'000);
+      *time = **time + (operation.id % 2 == 0 ? 0 : 50'000'000);
     }
     operations.set(i, operation);
   }
   const auto alignment = align::Alignment::estimate(made.traces);
   REQUIRE(alignment.notes().size() == 1);
+  CHECK(alignment.notes().front().find("contradict each other") != std::string::npos);
   CHECK_FALSE(alignment.uncertainty_ns(0, 2, 0));
 }
 

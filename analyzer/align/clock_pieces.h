@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where a host's clock stepped, it is one clock before and another one after: nothing is supposed
+// of how its offset, or its rate, went on. (A virtual machine that was moved counts on another
+// machine's oscillator.)
+#ifndef RINGSIDE_ANALYZER_ALIGN_CLOCK_PIECES_H
+#define RINGSIDE_ANALYZER_ALIGN_CLOCK_PIECES_H
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "analyzer/align/host_clocks.h"
+#include "analyzer/align/sync_points.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::align {
+
+enum class StepSource { kTrace, kOperations, kOneOfSeveral };  // only one of them need have stepped
+
+/// One clock, from a step to the next, in ns since SyncPoints::zero_ns by that clock.
+struct ClockPiece {
+  std::uint32_t host = 0;
+  double begin_ns = -std::numeric_limits<double>::infinity();
+  double end_ns = std::numeric_limits<double>::infinity();
+  StepSource source = StepSource::kTrace;  // what says that it stepped before
+};
+
+/// The touches of points (Touch::host) are those of pieces. At first each host is one piece, of the
+/// same number.
+class ClockPieces {
+ public:
+  explicit ClockPieces(std::size_t hosts);
+
+  std::size_t size() const { return pieces_.size(); }
+  const ClockPiece& operator[](std::size_t piece) const { return pieces_[piece]; }
+  bool is_cut(std::uint32_t host) const { return pieces_[host].end_ns < kNoEnd; }
+  /// The pieces of one host, in the order of time.
+  std::vector<std::uint32_t> of_host(std::uint32_t host) const;
+
+  /// Cuts at each step that the traces tell (`step_ns` of ringside_clock).
+  void cut_at_told(const model::Traces& traces, const HostClocks& clocks, SyncPoints& points);
+  /// What a piece has until begin_ns stays with it, and what it has from end_ns on goes to a new
+  /// one. What is between is left out.
+  void cut(std::uint32_t piece, const ClockPiece& gap, SyncPoints& points);
+
+  /// The piece that takes part in most points, of a host that did not step if there is one.
+  std::uint32_t most_touched(const SyncPoints& points) const;
+
+ private:
+  std::vector<ClockPiece> pieces_;
+};
+
+}  // namespace ringside::align
+
+#endif  // RINGSIDE_ANALYZER_ALIGN_CLOCK_PIECES_H
