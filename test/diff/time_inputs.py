@@ -18,12 +18,29 @@ def near(trace, rank):
                         early_us=20 * ((i + rank) % 3) if i % 2 else rank / 4)
 
 
+def stepped(trace, rank):
+    """The machine of ranks 2 and 3 is paused for two seconds, and its clock stands still."""
+    for i in range(20):
+        is_paused = i == 10 and rank > 1
+        is_waiting = i == 10 and rank < 2
+        if is_paused:
+            trace.clock(trace.time_ns - 50_000, step_ns=2_000_000_000, step_after_ns=trace.time_ns - 850_000)
+        trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu",
+                        dur_us=2_000_100 if is_waiting else 100)
+        trace.time_ns += 2_000_000_000 if is_waiting else 0
+
+
+def of_two_boots(files):
+    return {path: text.replace('"b00t"', f'"b00t{path.split(".")[2]}"') for path, text in files.items()}
+
+
 def cases():
     absent = {path: text for path, text in ranks(3, late).items() if ".102." not in path}
     return {
         "overlap-waiting": ("overlap traces", ranks(3, late)),
         "overlap-waiting-json": ("overlap --format json traces", ranks(2, late)),
         "overlap-waiting-unknown": ("overlap traces", absent),
+        "stragglers-stepped-clock": ("stragglers --align-report traces", of_two_boots(ranks(4, stepped))),
         "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
         "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
     }

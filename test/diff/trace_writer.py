@@ -82,10 +82,10 @@ class Trace:
         self.events.append({"ph": "M", "name": name, "pid": self.pid, "tid": tid or self.pid,
                             "ts": 0, "args": args})
 
-    def clock(self, time_ns):
+    def clock(self, time_ns, **step):
         self.meta("ringside_clock", {
             "ts_ns": time_ns, "realtime_ns": hex(BASE_TIME_S * 1_000_000_000 + time_ns),
-            "monotonic_ns": hex(time_ns), "uncertainty_ns": 50})
+            "monotonic_ns": hex(time_ns), "uncertainty_ns": 50, **step})
 
     def call(self, tid, event):
         """A line of a thread's row, which has its name before the first."""
