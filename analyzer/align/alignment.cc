@@ -25,7 +25,7 @@ namespace {
 // The kernel never corrects a clock by more than 500 ppm; two of them may differ by twice that.
 constexpr double kMost = 1000e-6;
 // Two clocks differ in their mean rates by less than 200 ppm. Beside its mean rate a clock wanders
-// with the temperature, by a few ppm. Where the points contradict that, more is assumed of both.
+// with the temperature, by a few ppm. If the points contradict that, more is assumed of both.
 constexpr double kUsualRate = 200e-6;
 constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
@@ -164,8 +164,8 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
   return made;
 }
 
-// The operations were believed first, so their assumption about rates stands. What remains of
-// `priors` is in use.
+// The operations were believed first, so their assumption about rates stands. The `priors`
+// that remain are in use.
 void Alignment::use_priors(const SyncPoints& points, const ClockPieces& pieces,
                            std::uint32_t reference, const Assumption& assumption,
                            std::vector<ClockPrior>& priors, Solution& solution) {

@@ -2,8 +2,8 @@
 //
 // One clock for all hosts. The offset of each host against a reference host is bounded by every
 // moment that they have in common (sync_points.h). Bounds reach other moments by what the rates of
-// the clocks can be (host_path.h). What is printed as uncertainty is half the distance of the
-// bounds, so the true offset is within it as long as the assumption about rates holds.
+// the clocks can be (host_path.h). The printed uncertainty is half the distance of the bounds, so
+// the true offset is within it as long as the assumption about rates holds.
 // docs/derivations.md derives it.
 #ifndef RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
 #define RINGSIDE_ANALYZER_ALIGN_ALIGNMENT_H
@@ -29,7 +29,7 @@ struct SyncPoints;
 /// By how much CLOCK_REALTIME of two hosts may differ that nothing bounds against each other.
 inline constexpr std::int64_t kUnboundClocks_ns = 1'000'000'000;
 
-/// What is known of one host's clock against the reference.
+/// The clock of one host against the reference, as far as it is known.
 struct HostOffset {
   std::string host;
   std::uint32_t files = 0;
@@ -117,7 +117,7 @@ class Alignment {
 /// Returns the clock by which operations are matched. The alignment must outlive it.
 match::CommonClock clock_of(const Alignment& alignment);
 
-/// The clock by which ranks are judged (match::judge_all). Where nothing bounds two clocks against
+/// The clock by which ranks are judged (match::judge_all). If nothing bounds two clocks against
 /// each other, the uncertainty is the greatest number, so nothing is concluded from them.
 match::CommonClock judging_clock(const Alignment& alignment);
 

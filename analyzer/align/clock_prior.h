@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of a host's CLOCK_REALTIME without any operation: how far it is from the true time
-// at most. Two hosts that both have such a prior bound each other by the sum of both.
+// The error of a host's CLOCK_REALTIME without any operation: how far it is from the true time at
+// most. Two hosts that both have such a prior bound each other by the sum of both.
 //
 // The kernel's maximum error is such a bound only where a daemon reports its real error. It is then
 // NTP's root distance (RFC 5905, 11.2), and the kernel lets it grow by 500 ppm until it is told
@@ -43,7 +43,7 @@ class ClockPrior {
   bool is_given() const { return is_given_; }
   /// What its readings within these times say.
   ClockPrior within(double begin_ns, double end_ns) const;
-  /// What may have to be added to the host's time for the true time; the prior must be known.
+  /// Bounds of what has to be added to the host's time for the true time; the prior must be known.
   Bounds at(double time_ns) const;
 
  private:
@@ -57,7 +57,7 @@ std::vector<ClockPrior> find_clock_priors(const model::Traces& traces, const Hos
                                           std::int64_t zero_ns,
                                           std::optional<std::int64_t> given_error_ns);
 
-/// What both priors say of the offset of the host against the reference, at a time of the host.
+/// Bounds by both priors of the offset of the host against the reference, at a time of the host.
 ClockPrior::Bounds offset_between(const ClockPrior& host, const ClockPrior& reference,
                                   double time_ns);
 

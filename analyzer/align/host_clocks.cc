@@ -9,7 +9,7 @@ namespace ringside::align {
 namespace {
 
 constexpr std::int64_t kSecond_ns = 1'000'000'000;
-// What is beyond is damage, and must not overflow a sum.
+// A time beyond this is damage, and must not overflow a sum.
 constexpr std::int64_t kMostOffset_ns = std::int64_t{1} << 61;
 
 std::int64_t bounded(std::int64_t time_ns) {

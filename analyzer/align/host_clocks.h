@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which files share a clock. A process's times are CLOCK_MONOTONIC of its host plus a constant, so
-// all processes of one boot of one host are on one clock exactly; between hosts, CLOCK_REALTIME is
-// where the search for the offset begins.
+// Files that share a clock. The times of a process are CLOCK_MONOTONIC of its host plus a constant,
+// so all processes of one boot of one host are on one clock exactly; between hosts, CLOCK_REALTIME
+// is where the search for the offset begins.
 #ifndef RINGSIDE_ANALYZER_ALIGN_HOST_CLOCKS_H
 #define RINGSIDE_ANALYZER_ALIGN_HOST_CLOCKS_H
 

@@ -146,7 +146,7 @@ class Collector {
     }
     const StampError error = errors_.of(file, operation);
     const bool is_gpu = operation.times_from == model::TimesFrom::kGpu;
-    // What is left of rejected stamps may lack the first channel; a GPU that is polled is late by
+    // The stamps that were not rejected may lack the first channel; a GPU that is polled is late by
     // nobody knows how much.
     if (operation.start_ns && !operation.gpu_polled && operation.gpu_rejected == 0 &&
         (is_gpu || operation.times_from == model::TimesFrom::kProxy)) {
@@ -192,8 +192,8 @@ class Collector {
       has_gpu = has_gpu || times.has_gpu_start;
       has_others = has_others || (!times.has_gpu_start && times.end_ns < kNoEnd);
     }
-    // Where a rank is seen at the network only, its part there may end while another's kernel has
-    // not begun: the other's proxy takes the data. It has made the call by then.
+    // The part of a rank that is seen at the network only may end while another's kernel has not
+    // begun: the other's proxy takes the data. It has made the call by then.
     make_point(rule->kind, is_usable, !(has_gpu && has_others));
   }
 
@@ -219,8 +219,8 @@ class Collector {
     make_point(PointKind::kPair, true, true);
   }
 
-  // Where every rank sends to every other, all of them wait for all: one point says nearly as much
-  // as the pairs. Else only those wait that get something.
+  // If every rank sends to every other, all of them wait for all: one point says nearly as much as
+  // the pairs. Else only those wait that get something.
   void add_group(const match::MatchedOperation& matched) {
     const auto parts = match::parts_of(matches_, matched);
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<const match::Part*, 2>> pairs;

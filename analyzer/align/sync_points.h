@@ -11,8 +11,8 @@
 //
 // So start + offset <= T on each host that had to start, and T <= end + offset on each host that
 // had to wait. Both are moved by the error of the stamp (stamp_errors.h), so that they are true.
-// The start of a call needs no such move: NCCL tells of it before it does anything. What carried no
-// bytes bounds nothing.
+// The start of a call needs no such move: NCCL tells of it before it does anything. Operations
+// that carried no bytes bound nothing.
 #ifndef RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 #define RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 
@@ -44,7 +44,7 @@ enum class PointKind : std::uint8_t {
 inline constexpr std::size_t kPointKinds = 10;
 const char* point_kind_name(PointKind kind);
 
-/// What one host had to do with a point; times are ns since SyncPoints::zero_ns by its own clock.
+/// The part of one host in a point; times are ns since SyncPoints::zero_ns by its own clock.
 struct Touch {
   std::uint32_t point = 0;
   std::uint32_t host = 0;
@@ -58,7 +58,7 @@ struct SyncPoints {
   std::vector<Touch> touches;  // by point; only points that two hosts have in common
   std::uint32_t points = 0;
   std::uint64_t untrusted = 0;  // operations left out: their sequence numbers cannot be trusted
-  /// Of each point, which have times that ascend together: those of one function, say.
+  /// By point: the series whose times ascend together, such as the calls of one function.
   std::vector<std::uint32_t> series;
 };
 

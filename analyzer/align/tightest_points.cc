@@ -19,7 +19,7 @@ double time_of(const Touch& touch) {
   return touch.start_ns > kNoStart ? touch.start_ns : touch.end_ns;
 }
 
-// Of each host, and of each of its sides, which point leaves the least between start and end.
+// The point that leaves the least between start and end, for each host and each of its sides.
 class Best {
  public:
   void add(std::uint32_t place, std::span<const Touch> point) {
