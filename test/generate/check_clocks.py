@@ -4,22 +4,19 @@
 prints is never further from the truth than it says, and neither is any start on the common clock.
 Priors narrow it: a true one finds a host that is always late, and a wrong one is dropped.
 
-usage: check_clocks.py GENERATE RINGSIDE [--seeds N] [--first N] [--way WAY]
+usage: check_clocks.py GENERATE RINGSIDE [--seeds N] [--first N] [--way WAY] [--steps] [--calls]
 """
 import argparse
 import collections
 import concurrent.futures
 import csv
-import json
 import os
 import pathlib
-import random
 import re
-import subprocess
 import sys
 import tempfile
 
-from check_truth import BASE_S, own_ns, true_ns
+from generated_job import BASE_S, GeneratedJob, own_ns
 
 # How a host is late: FROM:UNTIL:GROWTH_US of each straggler, of N iterations.
 WAYS = {
@@ -45,16 +42,16 @@ PATTERNS = {
 LENGTHS = ((200, 1_000), (60, 2_000), (300, 10_000), (100, 3_600_000), (96, 900_000_000))
 
 
-class Job:
-    def __init__(self, seed, options):
-        self.random = random.Random(seed)
+class Job(GeneratedJob):
+    def __init__(self, options, seed, directory):
+        super().__init__(options, seed, directory)
         self.way = options.way or self.random.choice(sorted(WAYS))
         self.pattern = self.random.choice(sorted(PATTERNS))
         self.hosts = self.random.randint(2, 8)
         per_host = self.random.choice((1, 1, 2))
         iterations, compute_us = self.random.choice(LENGTHS)
         same = self.random.random() < 0.3
-        self.arguments = ["--seed", seed, "--hosts", self.hosts, "--ranks-per-host", per_host,
+        self.arguments += ["--hosts", self.hosts, "--ranks-per-host", per_host,
                           "--iterations", iterations, "--compute-us", compute_us,
                           "--jitter", self.random.choice((0, 0.01, 0.2)),
                           "--offset-ms", 0 if same else self.random.choice((0, 3, 5000)),
@@ -73,56 +70,23 @@ class Job:
             rank = self.random.randrange(self.hosts * per_host)
             self.arguments += ["--start-late", f"{rank}:{iterations // 4}"]
 
-    def __str__(self):
-        return " ".join(map(str, self.arguments))
 
-
-def run(*command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=120,
-                          check=False)
-    if done.returncode:
-        raise RuntimeError(f"{command} returned {done.returncode}: {done.stderr[:500]}")
-    return done.stdout
-
-
-def check_report(found, truth, hosts, hidden_ns=0, behind=None):
-    """What is wrong with the printed offsets, and how well they are known. The common clock is the
-    reference's; `behind`: it goes on as after so many of its steps."""
-    rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
-    reference = next((hosts[name] for name, row in rows.items()
-                      if row["set_by"] == "the reference"), None)
-    common = reference and (reference if behind is None else dict(
-        reference, steps=[dict(step, at_ns=0) for step in reference["steps"][:behind]]))
-    wrong = []
-    widths = []
-    for name, row in rows.items():
-        if row["uncertainty_ns"] is None or hosts[name] is reference:
-            continue
-        shown_ns = row["at_ns"] - BASE_S * 1_000_000_000
-        at_ns = true_ns(truth, hosts[name], shown_ns)
-        error_ns = abs(own_ns(truth, common, at_ns) - shown_ns - row["offset_ns"])
-        widths.append(row["uncertainty_ns"])
-        # The generator's stamps and this arithmetic are rounded to a nanosecond each.
-        if error_ns > row["uncertainty_ns"] + hidden_ns + 5:
-            wrong.append(f"the clock of {name} is off by {error_ns:.0f} ns, and said to be off by "
-                         f"{row['uncertainty_ns']} at most")
-    return wrong, widths, reference, common
-
-
-def steps_told(found, truth):
-    """Of each host, the times by its own clock between which it is said to have stepped."""
+def steps_told(job, found):
+    """By host, the times by its own clock between which it is said to have stepped."""
+    truth = job.truth
     zero_ns = own_ns(truth, truth["hosts"][0], truth["job_start_ns"] - 2_000_000)  # the first trace begins
     steps = collections.defaultdict(list)
     for name, begin, end in re.findall(
-            r"(?:the clock of|that of) (\S+?)(?: stepped)?,.* between (-?[\d.]+) and (-?[\d.]+) s", "\n".join(found["notes"])):
+            r"(?:the clock of|that of) (\S+?)(?: stepped)?,.* between (-?[\d.]+) and (-?[\d.]+) s",
+            "\n".join(found["notes"])):
         steps[name].append((zero_ns + float(begin) * 1e9 - 1e3, zero_ns + float(end) * 1e9 + 1e3))
     return steps
 
 
-def check_calls(directory, found, truth, hosts, reference, common):
+def check_calls(job, directory, found, reference, common):
     """Every call's time on the common clock is the reference's clock at its true time, to within
     the greatest uncertainty of its host."""
-    steps = steps_told(found, truth)
+    steps = steps_told(job, found)
     rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
     base_ns = BASE_S * 1_000_000_000
 
@@ -135,20 +99,18 @@ def check_calls(directory, found, truth, hosts, reference, common):
     path_of = {row["id"]: pathlib.Path(row["path"]).name for row in table("processes")}
     process_of = {row["id"]: row["process_id"] for row in table("memberships")}
     raw = {}
-    for path in (directory / "traces").glob("ringside.*"):
-        for line in path.read_text(encoding="utf-8").splitlines():
-            if '"op":' in line and '"enqueue_start_ns":' in line:
-                args = json.loads(line.strip("[,]"))["args"]
-                raw[(path.name, str(args["op"]))] = args["enqueue_start_ns"]
+    for rank in job.truth["ranks"]:
+        for args in job.lines_with(rank, '"op":', '"enqueue_start_ns":'):
+            raw[(rank["file"], str(args["op"]))] = args["enqueue_start_ns"]
     for call in table("calls"):
         process = process_of[call["membership_id"]]
         name = host_of[process]
         own = raw.get((path_of[process], call["op"]))
-        if own is None or rows[name]["uncertainty_ns"] is None or hosts[name] is reference:
+        if own is None or rows[name]["uncertainty_ns"] is None or job.hosts_by_name[name] is reference:
             continue
         if any(begin < own < end for begin, end in steps[name]):
             continue
-        truth_ns = own_ns(truth, common, true_ns(truth, hosts[name], own))
+        truth_ns = own_ns(job.truth, common, job.true_ns(name, own))
         error_ns = abs(int(call["enqueue_start_ns"]) - base_ns - truth_ns)
         if error_ns > rows[name]["most_uncertainty_ns"] + 5:
             return [f"a call of {name} is {error_ns:.0f} ns off, and its clock at most "
@@ -156,20 +118,28 @@ def check_calls(directory, found, truth, hosts, reference, common):
     return []
 
 
+def check_report(job, found, hidden_ns=0, behind=None):
+    """What is wrong with the printed offsets, how well they are known, the reference, and the common
+    clock."""
+    errors, *reference = job.clock_errors(found, behind)
+    # The generator's stamps and this arithmetic are rounded to a nanosecond each.
+    wrong = [f"the clock of {name} is off by {error_ns:.0f} ns, and said to be off by "
+             f"{row['uncertainty_ns']} at most"
+             for name, row, error_ns in errors if error_ns > row["uncertainty_ns"] + hidden_ns + 5]
+    return wrong, [row["uncertainty_ns"] for _, row, _ in errors], *reference
+
+
 def check(seed, options):
-    job = Job(seed, options)
     with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as name:
         directory = pathlib.Path(name)
-        run(options.generate, directory / "traces", *job.arguments)
-        truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
-        hosts = {host["host"]: host for host in truth["hosts"]}
-        found = json.loads(run(options.ringside, "stragglers", "--align-report", "--format", "json",
-                               directory / "traces"))
-        wrong, widths, *reference = check_report(found, truth, hosts)
+        job = Job(options, seed, directory)
+        job.generate()
+        found = job.ringside("stragglers", "--align-report")
+        wrong, widths, *reference = check_report(job, found)
         wrong += [note for note in found["notes"] if "operations contradict" in note]
         if not wrong and options.calls:
-            run(options.ringside, "export", "--csv", directory / "tables", directory / "traces")
-            wrong += check_calls(directory, found, truth, hosts, *reference)
+            job.export(directory / "tables")
+            wrong += check_calls(job, directory, found, *reference)
         return job, wrong, widths
 
 
@@ -177,8 +147,8 @@ class StepJob(Job):
     """One host or two step. Two steps are the plugin's least tellable ones at least; smaller ones, and
     those of a machine whose counter stands still as well, are in no trace."""
 
-    def __init__(self, seed, options):
-        super().__init__(seed, options)
+    def __init__(self, options, seed, directory):
+        super().__init__(options, seed, directory)
         length = int(self.arguments[self.arguments.index("--iterations") + 1])
         self.is_told = self.random.random() < 0.5
         self.way = "stepping, told" if self.is_told else "stepping, untold"
@@ -193,25 +163,22 @@ class StepJob(Job):
 
 
 def check_step(seed, options):
-    job = StepJob(seed, options)
     with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as name:
         directory = pathlib.Path(name)
-        run(options.generate, directory / "traces", *job.arguments)
-        truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
-        hosts = {host["host"]: host for host in truth["hosts"]}
-        found = json.loads(run(options.ringside, "stragglers", "--align-report", "--format", "json",
-                               directory / "traces"))
-        said = steps_told(found, truth)
+        job = StepJob(options, seed, directory)
+        job.generate()
+        found = job.ringside("stragglers", "--align-report")
+        said = steps_told(job, found)
         # A step that contradicts nothing is not seen, and bounds that it moved are off by as much.
         hidden_ns = 0 if job.is_told else sum(
             abs(size_us) * 1000 for host, _, size_us in job.steps if f"host{host}" not in said)
         if options.calls and not hidden_ns:
-            run(options.ringside, "export", "--csv", directory / "tables", directory / "traces")
+            job.export(directory / "tables")
 
         def held_against(behind):
-            wrong, widths, *reference = check_report(found, truth, hosts, hidden_ns, behind)
+            wrong, widths, *reference = check_report(job, found, hidden_ns, behind)
             if not wrong and options.calls and not hidden_ns:
-                wrong = check_calls(directory, found, truth, hosts, *reference)
+                wrong = check_calls(job, directory, found, *reference)
             return wrong, widths
 
         # If the reference may have stepped, the common clock is that of one of its pieces.
@@ -226,20 +193,21 @@ def check_step(seed, options):
         return job, wrong, widths
 
 
-class PriorJob:
+class PriorJob(GeneratedJob):
     """A host that is always late, and clocks whose error is known, or is said wrongly."""
 
     pattern = "an AllReduce"
 
-    def __init__(self, seed):
-        chance = random.Random(seed)
+    def __init__(self, options, seed, directory):
+        super().__init__(options, seed, directory)
+        chance = self.random
         self.hosts = chance.randint(2, 5)
         self.error_us = chance.choice((50, 200))
         self.is_wrong = chance.random() < 0.3
         self.is_of_kernel = chance.random() < 0.5
         self.way = "with a wrong prior" if self.is_wrong else "always, with a prior"
         self.late = chance.randrange(self.hosts)
-        self.arguments = ["--seed", seed, "--hosts", self.hosts, "--ranks-per-host", 1, "--iterations", 60,
+        self.arguments += ["--hosts", self.hosts, "--ranks-per-host", 1, "--iterations", 60,
                           "--compute-us", 1000, "--jitter", 0.02, "--drift-ppm", 0,
                           "--offset-ms", 50 if self.is_wrong else 0.9e-3 * self.error_us,
                           "--wander-us", 0 if self.is_wrong else self.error_us // 20,
@@ -250,17 +218,14 @@ class PriorJob:
             self.arguments += ["--max-error-us", self.error_us]
         self.prior = [] if self.is_of_kernel else ["--clock-error", f"{self.error_us}us"]
 
-    def __str__(self):
-        return " ".join(map(str, self.arguments))
-
-    def wrong(self, found, without, truth, widths):
+    def wrong(self, found, without, widths):
         def named(document):
             return [one["text"] for one in document["findings"] if one["kind"] == "straggler"]
 
         rests = [note for note in found["notes"] if "rest on a prior" in note]
         dropped = [note for note in found["notes"] if "priors are dropped" in note]
         if self.is_wrong:
-            offsets = sorted(host["offset_ns"] for host in truth["hosts"])
+            offsets = sorted(host["offset_ns"] for host in self.truth["hosts"])
             # All others are near the first or the last, else each contradicts one that is far away.
             return [] if (offsets[-1] - offsets[0] < 2_000_000 or dropped) and not named(found) else [
                 f"the prior is wrong, but {found['notes']}"]
@@ -275,18 +240,15 @@ class PriorJob:
 
 
 def check_prior(seed, options):
-    job = PriorJob(seed)
-    with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as name:
-        directory = pathlib.Path(name)
-        run(options.generate, directory / "traces", *job.arguments)
-        truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
-        command = (options.ringside, "stragglers", "--align-report", "--format", "json", directory / "traces")
-        found = json.loads(run(*command, *job.prior))
-        wrong, widths, *_ = check_report(found, truth, {host["host"]: host for host in truth["hosts"]})
-        for path in (directory / "traces").glob("ringside.*") if job.is_of_kernel else ():
+    with tempfile.TemporaryDirectory(prefix="ringside-clocks-") as directory:
+        job = PriorJob(options, seed, directory)
+        job.generate()
+        found = job.ringside("stragglers", "--align-report", *job.prior)
+        wrong, widths, *_ = check_report(job, found)
+        for path in job.traces.glob("ringside.*") if job.is_of_kernel else ():
             path.write_text(path.read_text(encoding="utf-8").replace('"synchronised":true', '"synchronised":false'),
                             encoding="utf-8")
-        return job, wrong + job.wrong(found, json.loads(run(*command)), truth, widths), widths
+        return job, wrong + job.wrong(found, job.ringside("stragglers", "--align-report"), widths), widths
 
 
 def main():

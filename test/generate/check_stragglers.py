@@ -9,14 +9,11 @@ usage: check_stragglers.py GENERATE RINGSIDE [--seeds N] [--first N] [CHECK...]
 import argparse
 import collections
 import concurrent.futures
-import json
-import pathlib
-import random
 import subprocess
 import sys
 import tempfile
 
-from check_truth import true_ns
+from generated_job import Failure, GeneratedJob
 
 PATTERNS = ("AllReduce:1048576", "AllReduce:65536,AllGather:65536",
             "Broadcast:65536,AllReduce:1048576", "ReduceScatter:262144,Reduce:4096",
@@ -25,11 +22,9 @@ SPLIT = ("AllReduce:1048576:split,AllReduce:262144:orthogonal",
          "AllReduce:65536:split,AllReduce:65536:split,AllReduce:262144:orthogonal,AllReduce:64")
 
 
-class Job:
+class Job(GeneratedJob):
     def __init__(self, options, seed, directory, most_hosts=8):
-        self.options = options
-        self.random = random.Random(seed)
-        self.traces = pathlib.Path(directory) / "traces"
+        super().__init__(options, seed, directory)
         self.hosts = self.random.randint(1, most_hosts)
         self.ranks_per_host = self.random.choice((1, 2, 4, 8))
         if self.hosts * self.ranks_per_host < 2:
@@ -37,8 +32,7 @@ class Job:
         self.ranks = self.hosts * self.ranks_per_host
         self.compute_us = self.random.choice((200, 1000, 10000))
         self.iterations = self.random.choice((50, 100, 200))
-        self.arguments = ["--operations-only", "--seed", seed, "--hosts", self.hosts,
-                          "--ranks-per-host", self.ranks_per_host, "--compute-us", self.compute_us,
+        self.arguments += ["--operations-only", "--hosts", self.hosts, "--ranks-per-host", self.ranks_per_host, "--compute-us", self.compute_us,
                           "--iterations", self.iterations,
                           "--jitter", self.random.choice((0.02, 0.2, 0.6)),
                           "--offset-ms", self.random.choice((0, 3, 500)),
@@ -51,21 +45,10 @@ class Job:
             self.arguments[self.arguments.index("--" + name.replace("_", "-")) + 1] = value
         self.ranks = self.hosts * self.ranks_per_host
 
-    def generate(self, *arguments):
-        self.arguments += arguments
-        command = [self.options.generate, self.traces, *self.arguments]
-        subprocess.run([str(part) for part in command], check=True, capture_output=True, timeout=60)
-        self.truth = json.loads((self.traces / "truth.txt").read_text(encoding="utf-8"))
-
     def choose_pattern(self):
         if self.ranks >= 8 and self.random.random() < 0.4:
             return "--split", self.random.choice((2, 4) if self.ranks % 4 == 0 else (2,)), "--pattern", self.random.choice(SPLIT)
         return "--pattern", self.random.choice(PATTERNS)
-
-    def ringside(self, *arguments):
-        done = subprocess.run([self.options.ringside, *arguments, "--format", "json", self.traces],
-                              capture_output=True, text=True, timeout=60, check=True)
-        return json.loads(done.stdout)
 
     def findings(self):
         found = self.ringside("stragglers", "--top", "0")
@@ -79,17 +62,13 @@ class Job:
         """What others waited because of each rank in the collectives, of all ranks' time. They wait for
         the last. What that one had waited for others in earlier operations, in which the waiting rank
         took no part, is due to those."""
-        hosts = {host["host"]: host for host in self.truth["hosts"]}
         starts = collections.defaultdict(dict)
         ends = []
         for rank in self.truth["ranks"]:
-            for line in (self.traces / rank["file"]).read_text(encoding="utf-8").splitlines():
-                if '"start_ns"' not in line or '"seq"' not in line:
-                    continue
-                args = json.loads(line.strip("[,]"))["args"]
+            for args in self.lines_with(rank, '"start_ns"', '"seq"'):
                 key = args["comm"], args["func"], args["seq"]
-                starts[key][rank["rank"]] = true_ns(self.truth, hosts[rank["host"]], args["start_ns"])
-                ends.append(true_ns(self.truth, hosts[rank["host"]], args["end_ns"]))
+                starts[key][rank["rank"]] = self.true_ns(rank["host"], args["start_ns"])
+                ends.append(self.true_ns(rank["host"], args["end_ns"]))
         caused = collections.Counter()
         visits = collections.defaultdict(list)
         for times in sorted(starts.values(), key=lambda times: max(times.values())):
@@ -274,7 +253,7 @@ def run_one(options, name, seed):
         job = Job(options, seed, directory)
         try:
             return seed, job, CHECKS[name][0](job)
-        except (subprocess.SubprocessError, KeyError, ValueError, StopIteration) as failure:
+        except (Failure, subprocess.SubprocessError, KeyError, ValueError, StopIteration) as failure:
             return seed, job, [("failed", True, repr(failure))]
 
 
@@ -291,7 +270,7 @@ def run_check(options, name):
             counts[outcome] += is_so
             if is_so and CHECKS[name][1].get(outcome, 0) < 1:
                 print(f"{name}, seed {seed}: {outcome}: {why}\n"
-                      f"  ringside_generate DIR {' '.join(map(str, job.arguments))}")
+                      f"  ringside_generate DIR {job}")
     print(f"{name}: " + ", ".join(f"{outcome} {counts[outcome]} of {judged[outcome]}"
                                   for outcome in judged))
     allowed = CHECKS[name][1]

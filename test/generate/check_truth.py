@@ -7,97 +7,30 @@ usage: check_truth.py GENERATE RINGSIDE [--seeds N] [--first N] [CHECK...]
 """
 import argparse
 import collections
-import json
-import math
-import pathlib
-import random
 import re
 import subprocess
 import sys
 import tempfile
 
-BASE_S = 1_790_857_026
+from generated_job import Failure, GeneratedJob, require
 
-
-class Failure(Exception):
-    pass
-
-
-def require(condition, text):
-    if not condition:
-        raise Failure(text)
-
-
-def smooth_ns(truth, host, true_ns):
-    """What the host's clock would show without its steps at a true time, both since the job's base."""
-    elapsed = true_ns - truth["job_start_ns"]
-    wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
-    return true_ns + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
-
-
-def own_ns(truth, host, true_ns):
-    """What the host's clock shows at a true time, both since the job's base."""
-    steps = [step for step in host["steps"] if true_ns > step["at_ns"]]
-    stood_ns = sum(min(max(-step["size_ns"], 0), true_ns - step["at_ns"]) for step in steps)
-    return smooth_ns(truth, host, true_ns - stood_ns) + sum(max(step["size_ns"], 0) for step in steps)
-
-
-def true_ns(truth, host, shown_ns):
-    """A clock never goes back; a time that it steps over is the end of the step."""
-    for behind in range(len(host["steps"]), -1, -1):
-        steps = host["steps"][:behind]
-        smooth = shown_ns - sum(max(step["size_ns"], 0) for step in steps)
-        at = smooth - host["offset_ns"]
-        for _ in range(20):
-            at -= smooth_ns(truth, host, at) - smooth
-        at += sum(max(-step["size_ns"], 0) for step in steps)
-        over = max((step["at_ns"] + max(-step["size_ns"], 0) for step in steps), default=-math.inf)
-        if at >= over:
-            break
-    return max(at, over)
-
-
-class Job:
+class Job(GeneratedJob):
     def __init__(self, options, seed, directory):
-        self.options = options
-        self.seed = seed
-        self.random = random.Random(seed)
-        self.traces = pathlib.Path(directory) / f"traces{seed}"
+        super().__init__(options, seed, directory)
         self.hosts = self.random.randint(2, 4)
         self.ranks_per_host = self.random.randint(1, 4)
         self.ranks = self.hosts * self.ranks_per_host
-        self.arguments = ["--seed", str(seed), "--hosts", str(self.hosts), "--ranks-per-host",
-                          str(self.ranks_per_host), "--offset-ms", str(self.random.choice((0, 3, 5000))),
-                          "--drift-ppm", "50", "--wander-us", str(self.random.choice((0, 30))),
-                          "--times", self.random.choice(("gpu", "proxy"))]
-
-    def generate(self, *arguments):
-        command = [self.options.generate, str(self.traces), *self.arguments, *map(str, arguments)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-        require(done.returncode == 0, f"{command}: {done.stderr}")
-        self.truth = json.loads((self.traces / "truth.txt").read_text(encoding="utf-8"))
-
-    def ringside(self, *arguments, statuses=(0,)):
-        done = subprocess.run([self.options.ringside, *arguments, "--format", "json",
-                               str(self.traces)], capture_output=True, text=True, timeout=60,
-                              check=False)
-        require(done.returncode in statuses, f"{arguments} returned {done.returncode}: {done.stderr}")
-        return json.loads(done.stdout)
+        self.arguments += ["--hosts", self.hosts, "--ranks-per-host", self.ranks_per_host,
+                           "--offset-ms", self.random.choice((0, 3, 5000)), "--drift-ppm", 50,
+                           "--wander-us", self.random.choice((0, 30)),
+                           "--times", self.random.choice(("gpu", "proxy"))]
 
     def clocks(self):
         found = self.ringside("stragglers", "--align-report")
-        rows = {row["host"]: row for row in found["tables"]["clocks"]["rows"]}
-        hosts = {host["host"]: host for host in self.truth["hosts"]}
-        reference = next(hosts[name] for name, row in rows.items()
-                         if row["set_by"] == "the reference")
-        for name, row in rows.items():
-            require(row["uncertainty_ns"] is not None, f"nothing bounds the clock of {name}: {row}")
-            if hosts[name] is reference:
-                continue
-            shown_ns = row["at_ns"] - BASE_S * 1_000_000_000
-            at_ns = true_ns(self.truth, hosts[name], shown_ns)
-            offset_ns = own_ns(self.truth, reference, at_ns) - shown_ns
-            error_ns = abs(offset_ns - row["offset_ns"])
+        for row in found["tables"]["clocks"]["rows"]:
+            require(row["uncertainty_ns"] is not None,
+                    f"nothing bounds the clock of {row['host']}: {row}")
+        for name, row, error_ns in self.clock_errors(found)[0]:
             # The generator's stamps and this arithmetic are rounded to a nanosecond each.
             require(error_ns <= row["most_uncertainty_ns"] + 5,
                     f"the clock of {name} is off by {error_ns:.0f} ns: {row}")
@@ -180,14 +113,11 @@ def check_hang(job):
 
 def starts_of(job):
     """True starts of each collective, by rank."""
-    hosts = {host["host"]: host for host in job.truth["hosts"]}
     starts = {}
     for rank in job.truth["ranks"]:
-        for line in (job.traces / rank["file"]).read_text(encoding="utf-8").splitlines():
-            args = json.loads(line.strip("[,]") or "{}").get("args", {})
-            if "seq" in args and "start_ns" in args:
-                starts.setdefault((args["func"], args["seq"]), {})[rank["rank"]] = true_ns(
-                    job.truth, hosts[rank["host"]], args["start_ns"])
+        for args in job.lines_with(rank, '"seq"', '"start_ns"'):
+            starts.setdefault((args["func"], args["seq"]), {})[rank["rank"]] = job.true_ns(
+                rank["host"], args["start_ns"])
     return starts
 
 
@@ -212,8 +142,8 @@ def check_slow_link(job):
     """One channel between two hosts is slower than all the others. Links are compared with those of
     their class, here those between hosts, of which there must be four pairs."""
     job.hosts, job.ranks_per_host = job.random.randint(5, 6), 2
-    job.arguments[job.arguments.index("--hosts") + 1] = str(job.hosts)
-    job.arguments[job.arguments.index("--ranks-per-host") + 1] = "2"
+    job.arguments[job.arguments.index("--hosts") + 1] = job.hosts
+    job.arguments[job.arguments.index("--ranks-per-host") + 1] = 2
     here = job.random.randrange(job.hosts) * job.ranks_per_host + job.ranks_per_host - 1
     there = (here + 1) % (job.hosts * job.ranks_per_host)
     job.generate("--iterations", 30, "--steps", "--slow-link",
@@ -257,7 +187,7 @@ def main():
                 except (Failure, KeyError, ValueError, subprocess.TimeoutExpired) as failure:
                     failed += 1
                     print(f"{name}, seed {seed}: {type(failure).__name__} {failure}\n"
-                          f"  ringside_generate DIR {' '.join(job.arguments)}")
+                          f"  ringside_generate DIR {job}")
         print(f"{name}: {options.seeds} seeds")
     return 1 if failed else 0
 

@@ -12,9 +12,11 @@ import sys
 import tarfile
 import tempfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "generate"))
+# pylint: disable=wrong-import-position
 import perfetto_file
-from merged_parts import (add_counters, check_counters, expect, ns, operations, own_ns, read, run,
-                          true_ns)
+from generated_job import own_ns, true_ns
+from merged_parts import add_counters, check_counters, expect, ns, operations, read, run
 
 SMALL = ["--ranks-per-host", "2", "--iterations", "4"]
 JOBS = [

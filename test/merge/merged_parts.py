@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What check_merged.py works with: files, clocks, counters."""
 import json
-import math
 import subprocess
 import sys
 
@@ -27,19 +26,6 @@ def ns(event):
 def read(path):
     """Events of a file; ts and dur stay text."""
     return json.loads(path.read_text(encoding="utf-8"), parse_float=str)
-
-
-def own_ns(truth, host, true):
-    elapsed = true - truth["job_start_ns"]
-    wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
-    return true + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
-
-
-def true_ns(truth, host, shown):
-    at = shown - host["offset_ns"]
-    for _ in range(20):
-        at -= own_ns(truth, host, at) - shown
-    return at
 
 
 def operations(events):
