@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
+#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -87,6 +87,28 @@ class Collector {
     double started_ns = kNoStart;
     double end_ns = kNoEnd;
     bool is_used = false;
+  };
+
+  // One end of a transfer of a group.
+  struct TransferEnd {
+    std::uint32_t source = 0;  // ranks
+    std::uint32_t destination = 0;
+    bool receives = false;
+    const match::Part* part = nullptr;
+
+    auto ranks() const { return std::tie(source, destination); }
+  };
+
+  // A transfer between two hosts.
+  struct Transfer {
+    std::uint32_t source = 0;  // hosts
+    std::uint32_t destination = 0;
+    double start_ns = 0;
+    double end_ns = 0;
+
+    // Clocks drift apart by less than a microsecond within such a cell of time.
+    auto cell() const { return std::tuple(source, destination, std::floor(start_ns / 1e6)); }
+    double left_ns() const { return end_ns - start_ns; }
   };
 
   static bool is_same_number(const match::MatchedOperation& a, const match::MatchedOperation& b) {
@@ -201,11 +223,14 @@ class Collector {
     const auto parts = match::parts_of(matches_, matched);
     if (parts.size() == 2) {
       add_transfer(parts[0], parts[1]);
+      make_transfer_points();
     }
   }
 
   void add_transfer(const match::Part& send, const match::Part& receive) {
-    if (clocks_.host_of_file[send.file] == clocks_.host_of_file[receive.file]) {
+    const std::uint32_t source = clocks_.host_of_file[send.file];
+    const std::uint32_t destination = clocks_.host_of_file[receive.file];
+    if (source == destination) {
       return;
     }
     const model::Operation sent = match::operation_of(traces_, send);
@@ -213,45 +238,65 @@ class Collector {
     if (sent.graph || received.graph || sent.bytes != received.bytes || sent.bytes == 0U) {
       return;
     }
-    OfHost& source = use_host(send.file);
-    source.started_ns = times_of(send.file, sent).started_ns;
-    use_host(receive.file).end_ns = times_of(receive.file, received).end_ns;
-    make_point(PointKind::kPair, true, true);
+    const double start_ns = times_of(send.file, sent).started_ns;
+    const double end_ns = times_of(receive.file, received).end_ns;
+    if (start_ns > kNoStart && end_ns < kNoEnd) {
+      transfers_.push_back({source, destination, start_ns, end_ns});
+    }
+  }
+
+  // The tightest transfer from one host to another says what all do that begin at about that time.
+  void make_transfer_points() {
+    std::sort(transfers_.begin(), transfers_.end(), [](const Transfer& a, const Transfer& b) {
+      return std::tuple(a.cell(), a.left_ns()) < std::tuple(b.cell(), b.left_ns());
+    });
+    for (std::size_t i = 0; i < transfers_.size(); ++i) {
+      const Transfer& one = transfers_[i];
+      if (i == 0 || one.cell() != transfers_[i - 1].cell()) {
+        made_.touches.push_back({made_.points, one.source, PointKind::kPair, one.start_ns, kNoEnd});
+        made_.touches.push_back(
+            {made_.points, one.destination, PointKind::kPair, kNoStart, one.end_ns});
+        end_point();
+      }
+    }
+    transfers_.clear();
   }
 
   // If every rank sends to every other, all of them wait for all: one point says nearly as much as
   // the pairs. Else only those wait that get something.
   void add_group(const match::MatchedOperation& matched) {
     const auto parts = match::parts_of(matches_, matched);
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::array<const match::Part*, 2>> pairs;
-    bool is_usable = true;
+    ends_.clear();
     for (const match::Part& part : parts) {
       const model::Operation operation = match::operation_of(traces_, part);
       const auto rank = rank_of(matched, part);
-      is_usable = is_usable && !operation.graph && rank && operation.peer;
-      if (!is_usable) {
+      if (operation.graph || !rank || !operation.peer) {
         return;
       }
       const bool receives = traces_.names.text(operation.func) == "Recv";
       if (operation.bytes != 0U && *rank != *operation.peer) {
-        pairs[receives ? std::pair(*operation.peer, *rank) : std::pair(*rank, *operation.peer)]
-             [receives ? 1 : 0] = &part;
+        ends_.push_back({receives ? *operation.peer : *rank, receives ? *rank : *operation.peer,
+                         receives, &part});
+      }
+    }
+    std::stable_sort(ends_.begin(), ends_.end(), [](const TransferEnd& a, const TransferEnd& b) {
+      return std::tuple(a.ranks(), a.receives) < std::tuple(b.ranks(), b.receives);
+    });
+    pairs_.clear();
+    for (std::size_t i = 1; i < ends_.size(); ++i) {
+      if (ends_[i].receives && !ends_[i - 1].receives && ends_[i].ranks() == ends_[i - 1].ranks()) {
+        pairs_.emplace_back(ends_[i - 1].part, ends_[i].part);
       }
     }
     const std::uint64_t ranks = matches_.communicators[matched.communicator].members.size();
-    const bool is_all = pairs.size() == ranks * (ranks - 1) &&
-                        std::all_of(pairs.begin(), pairs.end(), [](const auto& pair) {
-                          return pair.second[0] != nullptr && pair.second[1] != nullptr;
-                        });
-    if (is_all) {
+    if (pairs_.size() == ranks * (ranks - 1)) {
       add_all_to_all(parts);
       return;
     }
-    for (const auto& [ranks_of, pair] : pairs) {
-      if (pair[0] != nullptr && pair[1] != nullptr) {
-        add_transfer(*pair[0], *pair[1]);
-      }
+    for (const auto& [send, receive] : pairs_) {
+      add_transfer(*send, *receive);
     }
+    make_transfer_points();
   }
 
   // A rank has got all when its last receive ends, and that is after the first send of each.
@@ -302,6 +347,10 @@ class Collector {
       made_.touches.resize(before);
       return;
     }
+    end_point();
+  }
+
+  void end_point() {
     made_.series.push_back(series_);
     ++made_.points;
   }
@@ -314,6 +363,10 @@ class Collector {
   SyncPoints made_;
   std::vector<OfHost> hosts_;
   std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
+  // Of one operation, kept for their memory.
+  std::vector<TransferEnd> ends_;
+  std::vector<std::pair<const match::Part*, const match::Part*>> pairs_;  // a send, its receive
+  std::vector<Transfer> transfers_;
   std::uint32_t series_ = 0;
 };
 
