@@ -49,26 +49,31 @@ void sort_by_arrival(std::vector<RankTimes>& rows) {
 
 Facts::Facts(const model::Traces& traces, const match::Matches& matches,
              const align::Alignment& alignment)
-    : traces_(traces),
-      matches_(matches),
-      alignment_(alignment),
-      errors_(traces),
-      judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))),
-      operations_(matches.operations.size()) {
-  compute_operations();
+    : traces_(traces), matches_(matches), alignment_(alignment), errors_(traces) {}
+
+const std::vector<match::Judgement>& Facts::judgements() const {
+  std::call_once(has_judgements_, [&] {
+    judgements_ = match::judge_all(traces_, matches_, align::judging_clock(alignment_));
+  });
+  return judgements_;
+}
+
+const std::vector<OperationFacts>& Facts::operations() const {
+  std::call_once(has_operations_, [&] { compute_operations(); });
+  return operations_;
 }
 
 // Each thread writes elements of its own.
-void Facts::compute_operations() {
-  std::vector<std::vector<RankTimes>> rows_of_thread(core_count());
-  for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t thread, std::size_t index) {
-    std::vector<RankTimes>& rows = rows_of_thread[thread];
-    const std::size_t end = std::min((index + 1) * kPortion, operations_.size());
-    for (std::size_t i = index * kPortion; i < end; ++i) {
-      read_ranks(matches_.operations[i], rows);
-      operations_[i] = make(matches_.operations[i], flow_of(i, rows), rows);
-    }
-  });
+void Facts::compute_operations() const {
+  operations_.resize(matches_.operations.size());
+  in_parallel(
+      operations_.size() / kPortion + 1, 0, [] { return std::vector<RankTimes>(); },
+      [&](std::size_t portion, std::vector<RankTimes>& rows) {
+        const std::size_t end = std::min((portion + 1) * kPortion, operations_.size());
+        for (std::size_t i = portion * kPortion; i < end; ++i) {
+          operations_[i] = ranks_of(i, rows);
+        }
+      });
 }
 
 void Facts::read_ranks(const match::MatchedOperation& operation,
@@ -85,6 +90,7 @@ void Facts::read_ranks(const match::MatchedOperation& operation,
     rank.host = alignment_.host_of(part.file);
     rank.part = static_cast<std::uint32_t>(i);
     rank.has_execution = ran_to_its_end(one);
+    rank.times_from = one.times_from;
     // What a rank sends to itself is a copy, of which NCCL tells the call only.
     const bool is_to_self = operation.way == match::Way::kGroup && one.peer &&
                             communicator.members[part.member].rank == *one.peer;
@@ -129,10 +135,15 @@ FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTime
   return facts::flow_of(traces_, matches_, matches_.operations[operation], rows);
 }
 
-void Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
+OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   read_ranks(matched, rows);
-  find_times(flow_of(operation, rows), has_all_ranks(matched, rows), rows);
+  return make(matched, flow_of(operation, rows), rows);
+}
+
+std::int64_t Facts::last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const {
+  read_ranks(matches_.operations[operation], rows);
+  return rows.empty() ? 0 : rows.back().arrival_ns;
 }
 
 OperationFacts Facts::of_group(const std::vector<std::uint32_t>& operations,

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What happened in each matched operation: who took part, who came when, how long it took, who
-// waited for whom, and how well all that is known. It is computed once, and every command reads it.
-// docs/metrics.md defines the figures.
+// waited for whom, and how well all that is known. Every command reads it. docs/metrics.md defines
+// the figures.
 #ifndef RINGSIDE_ANALYZER_FACTS_FACTS_H
 #define RINGSIDE_ANALYZER_FACTS_FACTS_H
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -55,20 +56,22 @@ bool ran_to_its_end(const Times& operation) {
          operation.state == model::State::kCompleted;
 }
 
-/// Thread-safe once made. Traces, matches and alignment must outlive it.
+/// Thread-safe. Traces, matches and alignment must outlive it.
 class Facts {
  public:
   Facts(const model::Traces& traces, const match::Matches& matches,
         const align::Alignment& alignment);
 
-  /// By index of Matches::operations.
-  const std::vector<OperationFacts>& operations() const { return operations_; }
-  const std::vector<match::Judgement>& judgements() const { return judgements_; }
+  /// By index of Matches::operations. The first call computes all of them, on all cores.
+  const std::vector<OperationFacts>& operations() const;
+  const std::vector<match::Judgement>& judgements() const;
 
   /// Fills `rows` with the ranks of one operation that have a time, by arrival, and by member where
   /// that is equal. They are computed anew each time, because they would take more memory than the
-  /// traces.
-  void ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const;
+  /// traces. Returns what operations() has of it, which need not have been called.
+  OperationFacts ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const;
+  /// The last arrival alone, which takes less time. `rows` is for its memory.
+  std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
 
   /// Likewise of operations that were called together as one: each rank comes with its first and
   /// goes with its last. Returns what is known of them together. `rows` is for its memory.
@@ -89,14 +92,16 @@ class Facts {
                      const std::vector<RankTimes>& rows) const;
   /// Fills in all but what they waited.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
-  void compute_operations();
+  void compute_operations() const;
 
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   const align::StampErrors errors_;
-  const std::vector<match::Judgement> judgements_;
-  std::vector<OperationFacts> operations_;
+  mutable std::once_flag has_judgements_;
+  mutable std::vector<match::Judgement> judgements_;
+  mutable std::once_flag has_operations_;
+  mutable std::vector<OperationFacts> operations_;
 };
 
 }  // namespace ringside::facts

@@ -37,22 +37,19 @@ class Finder {
       : flow_(flow), has_all_ranks_(has_all_ranks), rows_(rows) {}
 
   OperationTimes find() {
-    switch (flow_.flow) {
-      case Flow::kAll:
-        find_all();
-        break;
-      case Flow::kFromRoot:
-        find_from_root();
-        break;
-      case Flow::kToRoot:
-        find_to_root();
-        break;
-      case Flow::kLinks:
-        find_links();
-        break;
-      case Flow::kUnknown:
-        find_unknown();
-        break;
+    if (flow_.flow == Flow::kToRoot) {
+      find_to_root();
+    } else if (flow_.flow == Flow::kLinks) {
+      find_links();
+    } else {
+      find_shared();
+    }
+    // One rank whose data may have taken any time leaves the whole open.
+    if (is_unknown_) {
+      times_.busy.reset();
+    }
+    if (flow_.flow == Flow::kLinks && flow_.links.empty() && has_all_ranks_ && count() == 1) {
+      times_.busy = Interval{rows_[0].wall_ns(), rows_[0].wall_ns()};  // it sends to itself
     }
     if (times_.busy) {
       times_.busy->least_ns = std::clamp<std::int64_t>(
@@ -167,41 +164,30 @@ class Finder {
     times_.busy->most_ns = std::max(times_.busy->most_ns, most_ns);
   }
 
-  void find_all() {
-    Arrivals all;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      all.need(rows_, i);
-    }
-    std::int64_t least_wall_ns = Latest::kUnknown;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, all);
-      if (rows_[i].has_execution) {
-        end_at(i, all, true);
-        least_wall_ns = std::min(least_wall_ns, rows_[i].wall_ns());
-      }
-    }
-    // The last to come waited for nobody, so its own time is a part of it, whatever the clocks say.
-    if (times_.busy && !all.has_unknown && has_all_ranks_) {
-      times_.busy->least_ns = std::max(times_.busy->least_ns, least_wall_ns);
-    }
-  }
-
-  void find_from_root() {
+  // All wait for the same ranks: surely for all, for the root, or for nobody that is known.
+  void find_shared() {
+    const bool is_all = flow_.flow == Flow::kAll;
+    const bool has_root = flow_.flow == Flow::kFromRoot;
     Arrivals arrivals;
     for (std::uint32_t i = 0; i < count(); ++i) {
-      if (i == flow_.root) {
+      if (is_all || (has_root && i == flow_.root)) {
         arrivals.need(rows_, i);
       } else {
         arrivals.may_need(rows_, i);
       }
     }
+    std::int64_t least_wall_ns = Latest::kUnknown;
     for (std::uint32_t i = 0; i < count(); ++i) {
       wait(i, arrivals);
-      if (rows_[i].has_execution && flow_.root != RankTimes::kNobody) {
-        end_at(i, arrivals, i == flow_.root);
+      if (rows_[i].has_execution && (!has_root || flow_.root != RankTimes::kNobody)) {
+        end_at(i, arrivals, !has_root || i == flow_.root);
+        least_wall_ns = std::min(least_wall_ns, rows_[i].wall_ns());
       }
     }
-    forget_if_unknown();
+    // The last to come waited for nobody, so its own time is a part of it, whatever the clocks say.
+    if (is_all && times_.busy && !arrivals.has_unknown && has_all_ranks_) {
+      times_.busy->least_ns = std::max(times_.busy->least_ns, least_wall_ns);
+    }
   }
 
   void find_to_root() {
@@ -217,7 +203,6 @@ class Finder {
     if (flow_.root != RankTimes::kNobody && rows_[flow_.root].has_execution) {
       end_at(flow_.root, arrivals, count() == 1);
     }
-    forget_if_unknown();
   }
 
   void find_links() {
@@ -233,31 +218,6 @@ class Finder {
       if (receives[i] && rows_[i].has_execution) {
         end_at(i, arrivals[i], false);
       }
-    }
-    forget_if_unknown();
-    if (flow_.links.empty() && has_all_ranks_ && count() == 1) {
-      times_.busy = Interval{rows_[0].wall_ns(), rows_[0].wall_ns()};  // it sends to itself
-    }
-  }
-
-  // Nothing is known of who needs whom: it took no longer than the longest was there.
-  void find_unknown() {
-    Arrivals all;
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      all.may_need(rows_, i);
-    }
-    for (std::uint32_t i = 0; i < count(); ++i) {
-      wait(i, all);
-      if (rows_[i].has_execution) {
-        end_at(i, all, true);
-      }
-    }
-  }
-
-  // One rank whose data may have taken any time leaves the whole open.
-  void forget_if_unknown() {
-    if (is_unknown_) {
-      times_.busy.reset();
     }
   }
 

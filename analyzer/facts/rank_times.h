@@ -11,6 +11,7 @@
 
 #include "analyzer/align/stamp_errors.h"
 #include "analyzer/facts/interval.h"
+#include "analyzer/model/operation.h"
 
 namespace ringside::facts {
 
@@ -21,15 +22,16 @@ inline constexpr std::int64_t kUnknownClock_ns = std::numeric_limits<std::int64_
 struct RankTimes {
   static constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
-  std::uint32_t member = 0;     // index into Communicator::members
-  std::uint32_t file = 0;       // index into Traces::files
-  std::uint32_t host = 0;       // index into Alignment::hosts()
-  std::uint32_t part = 0;       // index into Matches::parts; of several of this rank the first
-  bool has_execution = false;   // else arrival_ns and end_ns are those of the call
-  std::int64_t arrival_ns = 0;  // the start of its execution
-  std::int64_t end_ns = 0;      // not before arrival_ns
-  align::StampError error;      // of both, on the rank's own host
-  std::int64_t clock_ns = 0;    // the uncertainty of that host's clock against the reference
+  std::uint32_t member = 0;    // index into Communicator::members
+  std::uint32_t file = 0;      // index into Traces::files
+  std::uint32_t host = 0;      // index into Alignment::hosts()
+  std::uint32_t part = 0;      // index into Matches::parts; of several of this rank the first
+  bool has_execution = false;  // else arrival_ns and end_ns are those of the call
+  model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // of that part
+  std::int64_t arrival_ns = 0;                               // the start of its execution
+  std::int64_t end_ns = 0;                                   // not before arrival_ns
+  align::StampError error;                                   // of both, on the rank's own host
+  std::int64_t clock_ns = 0;  // the uncertainty of that host's clock against the reference
   /// What it waited within its own execution for ranks that it needs: surely least_ns, and not more
   /// than most_ns. A rank that was not seen to run has 0 and 0.
   Interval wait;

@@ -37,10 +37,11 @@ class Adder {
     }
   }
 
-  /// `rows`: of facts::Facts::ranks_of.
-  void add(std::size_t index, const std::vector<facts::RankTimes>& rows) {
+  /// `known` and `rows` are of facts::Facts::ranks_of.
+  void add(std::size_t index, const facts::OperationFacts& known,
+           const std::vector<facts::RankTimes>& rows) {
     const match::MatchedOperation& operation = matches_.operations[index];
-    add_waits(index, rows);
+    add_waits(index, known, rows);
     if (!has_arrows_ || match::is_to_self(operation)) {
       return;
     }
@@ -63,8 +64,8 @@ class Adder {
 
   // What each rank surely waited, and an arrow from the arrival of the rank that it waited for to
   // its own end.
-  void add_waits(std::size_t index, const std::vector<facts::RankTimes>& rows) {
-    const facts::OperationFacts& known = facts_.operations()[index];
+  void add_waits(std::size_t index, const facts::OperationFacts& known,
+                 const std::vector<facts::RankTimes>& rows) {
     if (known.is_impossible || known.ranks_timed < 2) {
       return;
     }
@@ -166,10 +167,14 @@ std::int64_t margin_ns(const std::vector<facts::RankTimes>& rows) {
 
 // By how much its last rank surely was the last, where every rank needs every other.
 std::optional<std::int64_t> lateness_ns(const facts::Facts& facts, std::size_t index,
+                                        const facts::OperationFacts& known,
                                         const std::vector<facts::RankTimes>& rows) {
+  if (known.is_impossible || !known.has_all_ranks) {
+    return std::nullopt;
+  }
   const auto margin = facts::margin_of_last(rows);
-  const bool is_late = facts.operations()[index].has_all_ranks && margin && margin->least_ns > 0 &&
-                       facts.flow_of(index, rows).flow == facts::Flow::kAll;
+  const bool is_late =
+      margin && margin->least_ns > 0 && facts.flow_of(index, rows).flow == facts::Flow::kAll;
   return is_late ? std::optional(margin_ns(rows)) : std::nullopt;
 }
 
@@ -236,6 +241,7 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   Adder adder(facts, options.has_arrows, plan);
   Late late;
   std::vector<std::vector<facts::RankTimes>> rows;
+  std::vector<facts::OperationFacts> known;
   std::vector<std::optional<std::int64_t>> late_ns;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < operations.size(); begin = end) {
@@ -244,16 +250,15 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
       parts += operations[end].part_count;
     }
     rows.resize(std::max(rows.size(), end - begin));
+    known.resize(rows.size());
     late_ns.assign(end - begin, std::nullopt);
     for_each_on_cores(end - begin, [&](std::size_t, std::size_t i) {
-      if (!facts.operations()[begin + i].is_impossible) {
-        facts.ranks_of(begin + i, rows[i]);
-        late_ns[i] = lateness_ns(facts, begin + i, rows[i]);
-      }
+      known[i] = facts.ranks_of(begin + i, rows[i]);
+      late_ns[i] = lateness_ns(facts, begin + i, known[i], rows[i]);
     });
     for (std::size_t i = begin; i < end; ++i) {
       if (!match::disagrees(facts.judgements()[i])) {
-        adder.add(i, rows[i - begin]);
+        adder.add(i, known[i - begin], rows[i - begin]);
       }
       if (late_ns[i - begin]) {
         late.emplace_back(-*late_ns[i - begin], i);

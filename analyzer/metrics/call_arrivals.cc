@@ -44,8 +44,7 @@ void CallArrivals::note_ends(std::uint32_t communicator,
   for (const facts::RankTimes& row : rows) {
     // An operation that the network told of began when its data moved: what its ranks waited before
     // is not in it.
-    if (match::operation_of(facts_.traces(), facts_.matches().parts[row.part]).times_from !=
-        model::TimesFrom::kProxy) {
+    if (row.times_from != model::TimesFrom::kProxy) {
       std::int64_t& ready_ns = ready_ns_[communicator][row.member];
       ready_ns = std::max(ready_ns, row.end_ns);
     }

@@ -39,6 +39,10 @@ class Cascade {
 
   Cascade(const facts::Facts& facts, const GlobalRanks& who);
 
+  /// Whether somebody may be late for what happened in another operation. Else pairs of charges
+  /// make no difference.
+  bool is_needed() const { return is_needed_; }
+
   /// Divides one wait among its origins, which are added to `origins`, each with what is surely due
   /// to it: those that the charged rank had waited for itself, and the charged rank.
   Division divide(std::size_t operation, const std::vector<facts::RankTimes>& rows,
@@ -86,7 +90,7 @@ class Cascade {
 
   const facts::Facts& facts_;
   const GlobalRanks& who_;
-  bool is_needed_ = false;  // somebody may be late for what happened in another operation
+  bool is_needed_ = false;
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
   // Of one operation.

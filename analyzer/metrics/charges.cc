@@ -25,7 +25,7 @@ std::int64_t positive(std::int64_t value) {
 
 }  // namespace
 
-const OperationCharges& ChargeFinder::find(std::size_t operation,
+const OperationCharges& ChargeFinder::find(std::size_t operation, facts::Basis basis,
                                            const std::vector<RankTimes>& rows) {
   clear();
   found_.waited_ns.clear();
@@ -64,7 +64,7 @@ const OperationCharges& ChargeFinder::find(std::size_t operation,
     case facts::Flow::kUnknown:
       break;
   }
-  if (facts_.operations()[operation].basis == facts::Basis::kSome) {
+  if (basis == facts::Basis::kSome) {
     leave_open(rows);
   }
   return found_;
@@ -178,7 +178,7 @@ void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts:
     }
     found_.possibly.push_back(possible);
   }
-  found_.has_pairs = rows.size() * found_.possibly.size() <= kMostPairs;
+  found_.has_pairs = needs_pairs_ && rows.size() * found_.possibly.size() <= kMostPairs;
   for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {
     for (const PossibleCharge& possible : found_.possibly) {
       add_pair(rows, i, possible.charged, rows[i].wall_ns());

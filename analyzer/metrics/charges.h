@@ -48,16 +48,20 @@ struct OperationCharges {
   std::vector<Charge> of_host;
   std::vector<PossibleCharge> possibly;  // at most one for each rank
   std::vector<Charge> pairs;             // the same for each waiter, by waiter
-  bool has_pairs = false;                // else they are too many
+  bool has_pairs = false;                // else they are too many, or nobody needs them
 };
 
 /// Finds them. It keeps its memory from one operation to the next.
 class ChargeFinder {
  public:
-  explicit ChargeFinder(const facts::Facts& facts) : facts_(facts) {}
+  /// `needs_pairs`: else nobody asks for them where every rank needs every other.
+  ChargeFinder(const facts::Facts& facts, bool needs_pairs)
+      : facts_(facts), needs_pairs_(needs_pairs) {}
 
-  /// `rows` are the ranks of that operation. The result is valid until the next call.
-  const OperationCharges& find(std::size_t operation, const std::vector<facts::RankTimes>& rows);
+  /// `rows` are the ranks of that operation, and `basis` is what their times rest on. The result is
+  /// valid until the next call.
+  const OperationCharges& find(std::size_t operation, facts::Basis basis,
+                               const std::vector<facts::RankTimes>& rows);
 
  private:
   struct HostRows {
@@ -79,6 +83,7 @@ class ChargeFinder {
   void find_by_facts(const std::vector<facts::RankTimes>& rows, const facts::FlowOfOperation& flow);
 
   const facts::Facts& facts_;
+  const bool needs_pairs_;
   OperationCharges found_;
   std::vector<HostRows> hosts_;        // of this operation
   std::vector<std::int64_t> most_ns_;  // by row

@@ -260,9 +260,11 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts) {
   std::vector<facts::RankTimes> rows;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
     const match::MatchedOperation& operation = matches.operations[i];
-    const facts::OperationFacts& known = facts.operations()[i];
-    if (facts.judgements()[i].verdict != match::Verdict::kMatched ||
-        known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible) {
+    if (facts.judgements()[i].verdict != match::Verdict::kMatched) {
+      continue;
+    }
+    const facts::OperationFacts known = facts.ranks_of(i, rows);
+    if (known.basis != facts::Basis::kExecution || !known.has_all_ranks || known.is_impossible) {
       continue;
     }
     const match::Communicator& communicator = matches.communicators[operation.communicator];
@@ -289,7 +291,6 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts) {
       one.bytes = bytes;
       return one;
     };
-    facts.ranks_of(i, rows);
     if (const auto least = least_duration(facts, i, rows)) {
       times.least.push_back(place(*least));
     }

@@ -136,10 +136,9 @@ class Walker {
 
   // Nothing where nobody waited.
   std::optional<Cause> cause_of(const Visit& visit) {
-    if (facts_.operations()[visit.operation].is_impossible) {
+    if (facts_.ranks_of(visit.operation, rows_).is_impossible) {
       return std::nullopt;
     }
-    facts_.ranks_of(visit.operation, rows_);
     const std::uint32_t member = matches_.parts[visit.part].member;
     const auto own = std::find_if(rows_.begin(), rows_.end(), [&](const facts::RankTimes& row) {
       return row.member == member;

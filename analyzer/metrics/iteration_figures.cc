@@ -64,15 +64,14 @@ class Measurer {
   // Each rank's waiting is charged to the rank for which it surely waited. By how much that one
   // came after all others is what the one waited that waited the least.
   void charge(std::uint32_t index, const match::MatchedOperation& operation) {
-    const facts::OperationFacts& known = facts_.operations()[index];
     if (match::ranks_expected(matches_, operation) < 2) {
       return;
     }
     ++iteration_.synchronising;
+    const facts::OperationFacts known = facts_.ranks_of(index, rows_);
     if (known.is_impossible || !known.has_all_ranks || known.ranks_timed < 2) {
       return;
     }
-    facts_.ranks_of(index, rows_);
     iteration_.waited_ns = iteration_.waited_ns.value_or(0);
     std::map<std::uint32_t, std::int64_t> margins_ns;  // by row of the rank waited for
     for (const facts::RankTimes& row : rows_) {

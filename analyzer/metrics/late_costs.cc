@@ -22,8 +22,8 @@ LateCosts::LateCosts(const facts::Facts& facts)
       facts_(facts),
       matches_(facts.matches()),
       who_(facts.traces(), matches_),
-      finder_(facts),
       cascade_(facts, who_),
+      finder_(facts, cascade_.is_needed()),
       blocks_(matches_, facts.alignment(), who_),
       arrivals_(facts) {
   for (const GlobalRank& one : who_.all()) {
@@ -51,11 +51,10 @@ void LateCosts::add_all() {
 
 void LateCosts::add(std::uint32_t operation) {
   const match::MatchedOperation& matched = matches_.operations[operation];
-  const facts::OperationFacts& known = facts_.operations()[operation];
   ++counts.operations;
   blocks_.begin(matched.communicator);
   count_parts(matched);
-  facts_.ranks_of(operation, rows_);
+  const facts::OperationFacts known = facts_.ranks_of(operation, rows_);
   if (known.is_impossible) {
     ++(known.has_all_ranks ? counts.impossible : counts.partial);
     return;
@@ -80,7 +79,7 @@ void LateCosts::add(std::uint32_t operation) {
     }
   }
   arrivals_.note_ends(matched.communicator, rows_);
-  charge(operation, finder_.find(operation, rows_));
+  charge(operation, finder_.find(operation, known.basis, rows_));
 }
 
 // Whatever comes of it: of a host if another one takes part, too.

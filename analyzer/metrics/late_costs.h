@@ -65,8 +65,8 @@ class LateCosts {
   const facts::Facts& facts_;
   const match::Matches& matches_;
   const GlobalRanks who_;
-  ChargeFinder finder_;
   Cascade cascade_;
+  ChargeFinder finder_;
   ChargeBlocks blocks_;
   CallArrivals arrivals_;
   RunTimes times_;

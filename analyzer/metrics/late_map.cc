@@ -149,13 +149,14 @@ std::map<std::uint32_t, std::vector<Wait>> find_waits(const facts::Facts& facts,
   std::vector<facts::RankTimes> rows;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
     const match::MatchedOperation& operation = matches.operations[i];
-    const facts::OperationFacts& known = facts.operations()[i];
     const std::uint32_t run = matches.communicators[operation.communicator].run;
-    if (maps.contains(run) || !known.has_all_ranks || known.is_impossible ||
-        match::ranks_expected(matches, operation) < 2) {
+    if (maps.contains(run) || match::ranks_expected(matches, operation) < 2) {
       continue;
     }
-    facts.ranks_of(i, rows);
+    const facts::OperationFacts known = facts.ranks_of(i, rows);
+    if (!known.has_all_ranks || known.is_impossible) {
+      continue;
+    }
     std::map<std::uint32_t, std::int64_t> of_rank;  // what others waited for it
     for (const facts::RankTimes& row : rows) {
       if (row.waits_for != facts::RankTimes::kNobody) {

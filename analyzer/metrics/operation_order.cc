@@ -2,9 +2,8 @@
 #include "analyzer/metrics/operation_order.h"
 
 #include <algorithm>
-#include <functional>
+#include <optional>
 #include <queue>
-#include <set>
 #include <utility>
 
 namespace ringside::metrics {
@@ -18,12 +17,12 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
   std::vector<std::vector<MomentKey>> of_files(facts.traces().files.size());
   std::vector<std::uint32_t> waits_for(matches.operations.size());
-  std::set<MomentKey> left;
+  std::vector<std::uint32_t> left;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     if (match::ranks_expected(matches, matches.operations[i]) < 2) {
       continue;
     }
-    left.emplace(facts.operations()[i].last_arrival_ns, i);
+    left.push_back(i);
     for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
       const model::Execution one = match::execution_of(facts.traces(), part);
       const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
@@ -36,13 +35,24 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
       }
     }
   }
+  // Last arrivals are looked up when they are asked for first: a single communicator needs none.
+  std::vector<std::optional<std::int64_t>> last_ns(matches.operations.size());
+  std::vector<facts::RankTimes> rows;
+  const auto key_of = [&](std::uint32_t operation) {
+    if (!last_ns[operation]) {
+      last_ns[operation] = facts.last_arrival_ns(operation, rows);
+    }
+    return MomentKey(*last_ns[operation], operation);
+  };
+  const auto is_later = [&](std::uint32_t a, std::uint32_t b) { return key_of(a) > key_of(b); };
   std::vector<std::size_t> next(of_files.size());
-  std::priority_queue<MomentKey, std::vector<MomentKey>, std::greater<>> ready;
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, decltype(is_later)> ready(
+      is_later);
   const auto advance = [&](std::size_t file) {
     if (next[file] < of_files[file].size()) {
       const std::uint32_t operation = of_files[file][next[file]].second;
       if (--waits_for[operation] == 0) {
-        ready.emplace(facts.operations()[operation].last_arrival_ns, operation);
+        ready.push(operation);
       }
     }
   };
@@ -51,19 +61,25 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     advance(file);
   }
   std::vector<std::uint32_t> order;
+  const std::size_t count = left.size();
+  order.reserve(count);
   std::vector<bool> is_done(matches.operations.size());
-  while (!left.empty()) {
-    // Streams that run side by side may contradict each other: then the clocks decide.
-    const MomentKey key = ready.empty() ? *left.begin() : ready.top();
-    if (!ready.empty()) {
-      ready.pop();
+  bool is_sorted = false;
+  while (order.size() < count) {
+    if (ready.empty()) {
+      // Streams that run side by side may contradict each other: then the clocks decide.
+      if (!std::exchange(is_sorted, true)) {
+        std::sort(left.begin(), left.end(), is_later);
+      }
+      ready.push(left.back());
+      left.pop_back();
     }
-    const std::uint32_t operation = key.second;
+    const std::uint32_t operation = ready.top();
+    ready.pop();
     if (is_done[operation]) {
       continue;
     }
     is_done[operation] = true;
-    left.erase(key);
     order.push_back(operation);
     for (const match::Part& part : match::parts_of(matches, matches.operations[operation])) {
       while (next[part.file] < of_files[part.file].size() &&

@@ -73,10 +73,10 @@ Overlap find_overlap(const facts::Facts& facts) {
       add_edges(edges[number], operation.communicator, start_ns,
                 add_saturating(start_ns, duration_ns));
     }
-    facts.ranks_of(i, rows);
+    const bool is_impossible = facts.ranks_of(i, rows).is_impossible;
     for (const facts::RankTimes& row : rows) {
       RankOverlap& rank = result.ranks[who.of(operation.communicator, row.member)];
-      if (facts.operations()[i].is_impossible) {
+      if (is_impossible) {
         ++rank.waiting_unknown;
       } else if (row.has_execution) {
         add_waiting(row, rank);

@@ -283,15 +283,14 @@ class Summer {
     row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
     row.gpu_rejected += joined.is_rejected ? 1 : 0;
-    const facts::OperationFacts& facts = facts_.operations()[index];
     row.is_grouped = key.is_grouped;
     if (key.is_grouped) {
       return;  // the group has its times
     }
+    const facts::OperationFacts facts = facts_.ranks_of(index, ranks_);
     if (facts.is_impossible) {
       ++row.excluded;
     } else if (facts.ranks_timed > 0) {
-      facts_.ranks_of(index, ranks_);
       times.add(facts, ranks_);
       row.on_some_ranks += facts.ranks_timed < expected ? 1 : 0;
       row.unbounded += facts.busy ? 0 : 1;

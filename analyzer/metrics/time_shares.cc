@@ -57,10 +57,9 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
         ++rank.without_times;
       }
     }
-    if (facts.operations()[i].ranks_timed == 0 || facts.operations()[i].is_impossible) {
+    if (facts.ranks_of(i, rows).is_impossible) {
       continue;
     }
-    facts.ranks_of(i, rows);
     for (const facts::RankTimes& row : rows) {
       if (!row.has_execution) {
         continue;

@@ -103,8 +103,7 @@ class Exporter {
     const match::MatchedOperation& operation = matches_.operations[index];
     const auto parts = match::parts_of(matches_, operation);
     const model::Operation& first = match::operation_of(traces_, parts.front());
-    facts_.ranks_of(index, ranks_);
-    const facts::OperationFacts& known = facts_.operations()[index];
+    const facts::OperationFacts known = facts_.ranks_of(index, ranks_);
     const bool has_times = !ranks_.empty() && !known.is_impossible;
     const bool has_ends = has_times && known.ranks_timed > 0;
     waits_.clear();
