@@ -18,6 +18,12 @@ namespace ringside::match {
 bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
                          std::size_t last);
 
+/// True if all members surely made the same collective calls of operations [first, last), which are
+/// all operations of one communicator, in one order, also within groups. Takes no memory for each
+/// call either.
+bool make_same_calls(const model::Traces& traces, const Matches& matches, std::size_t first,
+                     std::size_t last);
+
 /// Judges calls that members made in different orders as function mismatches. Each stretch of
 /// calls in another order is one finding, which names the calls at its first place. Returns false
 /// if there is no such stretch. Only operations that all members recorded are compared, and only

@@ -147,6 +147,77 @@ bool is_doubtful(const MatchedOperation& operation, const Judgement& judgement) 
          (judgement.verdict == Verdict::kMissing || disagrees(judgement));
 }
 
+// All operations of one communicator.
+struct Stretch {
+  std::size_t first = 0;
+  std::size_t last = 0;
+  CutOff cut_off;
+};
+
+std::vector<Stretch> find_stretches(const model::Traces& traces, const Matches& matches) {
+  std::vector<Stretch> stretches;
+  const auto& operations = matches.operations;
+  for (std::size_t first = 0, last = 0; first < operations.size(); first = last) {
+    while (last < operations.size() &&
+           operations[last].communicator == operations[first].communicator) {
+      ++last;
+    }
+    stretches.push_back({first, last, CutOff(traces, matches, first, last)});
+  }
+  return stretches;
+}
+
+// Each by itself, on all cores.
+std::vector<Judgement> judge_each(const model::Traces& traces, const Matches& matches,
+                                  const CommonClock& clock, const std::vector<Stretch>& stretches) {
+  std::vector<Judgement> judgements(matches.operations.size());
+  in_parallel(
+      judgements.size() / kPortion + 1, 0, [&] { return StateMismatch(traces, clock); },
+      [&](std::size_t portion, StateMismatch& states) {
+        const std::size_t begin = portion * kPortion;
+        auto stretch = std::upper_bound(
+            stretches.begin(), stretches.end(), begin,
+            [](std::size_t index, const Stretch& one) { return index < one.last; });
+        for (std::size_t i = begin; i < std::min(begin + kPortion, judgements.size()); ++i) {
+          stretch += i == stretch->last ? 1 : 0;
+          judgements[i] = judge(traces, matches, matches.operations[i], stretch->cut_off, states);
+        }
+      });
+  return judgements;
+}
+
+// Compares the calls of all ranks of a communicator, which takes memory for each of them. So it is
+// done only if numbers alone do not tell.
+void judge_together(const model::Traces& traces, const Matches& matches, const Stretch& stretch,
+                    std::vector<Judgement>& judgements) {
+  const auto& [first, last, cut_off] = stretch;
+  bool is_doubted = cut_off.lacks_any();  // the reason cannot be told by numbers alone
+  bool has_missing = false;
+  for (std::size_t i = first; i < last; ++i) {
+    is_doubted = is_doubted || is_doubtful(matches.operations[i], judgements[i]);
+    has_missing = has_missing || judgements[i].verdict == Verdict::kMissing;
+  }
+  if (is_doubted ? make_same_calls(traces, matches, first, last)
+                 : !may_differ_in_order(traces, matches, first, last)) {
+    return;
+  }
+  const Completeness completeness(
+      matches.communicators[matches.operations[first].communicator].members);
+  const SignedCalls calls = calls_by_member(traces, matches, first, last);
+  const Explained explained =
+      explain_missing(traces, matches, first, last, calls, cut_off, judgements);
+  // Where a call is missing, numbers after it are those of later calls, which looks like another
+  // order.
+  const bool is_another_order =
+      explained != Explained::kByCalls && !has_missing && judge_order(matches, calls, judgements);
+  if (explained != Explained::kByCalls && !is_another_order) {
+    judge_places(matches, calls, completeness, judgements);
+  }
+  if (explained == Explained::kNot) {
+    doubt_numbers(matches, first, last, judgements);
+  }
+}
+
 }  // namespace
 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches) {
@@ -155,46 +226,10 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
 
 std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& matches,
                                  const CommonClock& clock) {
-  std::vector<StateMismatch> states(core_count(), StateMismatch(traces, clock));  // by thread
-  std::vector<Judgement> judgements(matches.operations.size());
-  const auto& operations = matches.operations;
-  for (std::size_t first = 0; first < operations.size();) {
-    std::size_t last = first;
-    while (last < operations.size() &&
-           operations[last].communicator == operations[first].communicator) {
-      ++last;
-    }
-    const CutOff cut_off(traces, matches, first, last);
-    bool has_doubtful = cut_off.lacks_any();  // the reason cannot be told by numbers alone
-    bool has_missing = false;
-    for_each_on_cores((last - first) / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
-      const std::size_t begin = first + portion * kPortion;
-      for (std::size_t i = begin; i < std::min(begin + kPortion, last); ++i) {
-        judgements[i] = judge(traces, matches, operations[i], cut_off, states[thread]);
-      }
-    });
-    for (std::size_t i = first; i < last; ++i) {
-      has_doubtful = has_doubtful || is_doubtful(operations[i], judgements[i]);
-      has_missing = has_missing || judgements[i].verdict == Verdict::kMissing;
-    }
-    if (has_doubtful || may_differ_in_order(traces, matches, first, last)) {
-      const Completeness completeness(
-          matches.communicators[operations[first].communicator].members);
-      const SignedCalls calls = calls_by_member(traces, matches, first, last);
-      const Explained explained =
-          explain_missing(traces, matches, first, last, calls, cut_off, judgements);
-      // Where a call is missing, numbers after it are those of later calls, which looks like
-      // another order.
-      const bool is_another_order = explained != Explained::kByCalls && !has_missing &&
-                                    judge_order(matches, calls, judgements);
-      if (explained != Explained::kByCalls && !is_another_order) {
-        judge_places(matches, calls, completeness, judgements);
-      }
-      if (explained == Explained::kNot) {
-        doubt_numbers(matches, first, last, judgements);
-      }
-    }
-    first = last;
+  const std::vector<Stretch> stretches = find_stretches(traces, matches);
+  std::vector<Judgement> judgements = judge_each(traces, matches, clock, stretches);
+  for (const Stretch& stretch : stretches) {
+    judge_together(traces, matches, stretch, judgements);
   }
   return judgements;
 }
