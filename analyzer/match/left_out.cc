@@ -122,12 +122,11 @@ class Explainer {
     return true;
   }
 
-  std::vector<std::uint32_t> symbols_of(const std::vector<SignedCall>& calls) {
+  static std::vector<std::uint32_t> symbols_of(const std::vector<SignedCall>& calls) {
     std::vector<std::uint32_t> symbols;
     symbols.reserve(calls.size());
     for (const SignedCall& call : calls) {
-      const auto next = static_cast<std::uint32_t>(names_.size());
-      symbols.push_back(names_.try_emplace(call.signature, next).first->second);
+      symbols.push_back(call.signature);
     }
     return symbols;
   }
@@ -321,7 +320,6 @@ class Explainer {
   const std::vector<Member>& members_;
   std::vector<Judgement>& judgements_;
   std::map<std::pair<std::uint32_t, Series>, std::vector<std::size_t>> missing_;  // by number
-  std::map<Signature, std::uint32_t> names_;
   std::uint32_t reference_ = 0;
   std::size_t first_place_ = 0;  // the first place at which a call may have been left out
   std::deque<Embedding> distinct_;

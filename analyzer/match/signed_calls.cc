@@ -2,13 +2,19 @@
 #include "analyzer/match/signed_calls.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
 
 namespace ringside::match {
 
 SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches, std::size_t first,
                             std::size_t last) {
   const auto communicator = matches.operations[first].communicator;
-  SignedCalls calls(matches.communicators[communicator].members.size());
+  const auto& members = matches.communicators[communicator].members;
+  SignedCalls calls(members.size());
+  using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
+  std::map<Signature, std::uint32_t> signatures;
   for (std::size_t i = first; i < last; ++i) {
     const MatchedOperation& matched = matches.operations[i];
     if (matched.way == Way::kPair || matched.way == Way::kGroup) {
@@ -16,17 +22,27 @@ SignedCalls calls_by_member(const model::Traces& traces, const Matches& matches,
     }
     for (const Part& part : parts_of(matches, matched)) {
       const model::Operation& operation = operation_of(traces, part);
-      calls[part.member].push_back(
-          {operation.enqueue_start_ns.value_or(0), operation.id, i, operation.group.value_or(0),
-           Signature(operation.func, operation.datatype, operation.bytes.value_or(0),
-                     operation.root.value_or(0)),
-           operation.enqueue_start_ns && !operation.graph});
+      const Signature signature(operation.func, operation.datatype, operation.bytes.value_or(0),
+                                operation.root.value_or(0));
+      const auto next = static_cast<std::uint32_t>(signatures.size());
+      calls[part.member].push_back({i, operation.group.value_or(0), part.operation,
+                                    signatures.try_emplace(signature, next).first->second,
+                                    operation.enqueue_start_ns && !operation.graph});
     }
   }
-  for (auto& of_member : calls) {
-    std::sort(of_member.begin(), of_member.end(), [](const SignedCall& a, const SignedCall& b) {
-      return std::tie(a.time_ns, a.id) < std::tie(b.time_ns, b.id);
-    });
+  using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
+  std::vector<std::pair<TimeAndId, SignedCall>> sorted;
+  for (std::size_t member = 0; member < calls.size(); ++member) {
+    const model::Operations& operations = traces.files[members[member].file].operations;
+    sorted.clear();
+    for (const SignedCall& call : calls[member]) {
+      const auto time_ns = operations.execution(call.part).enqueue_start_ns.value_or(0);
+      sorted.push_back({{time_ns, operations.id(call.part)}, call});
+    }
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::transform(sorted.begin(), sorted.end(), calls[member].begin(),
+                   [](const auto& one) { return one.second; });
   }
   return calls;
 }

@@ -6,23 +6,18 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <tuple>
 #include <vector>
 
 #include "analyzer/match/verdict.h"
 
 namespace ringside::match {
 
-/// Identifies a call without its number.
-using Signature = std::tuple<model::NameId, model::NameId, std::uint64_t, std::uint32_t>;
-
 struct SignedCall {
-  std::int64_t time_ns = 0;
-  std::uint64_t id = 0;
-  std::size_t operation = 0;  // index into Matches::operations
-  std::uint64_t group = 0;    // 0: no group, or not known
-  Signature signature;        // of this member's call
-  bool has_order = false;     // its time is that of a call, and not of the replay of a graph
+  std::size_t operation = 0;    // index into Matches::operations
+  std::uint64_t group = 0;      // 0: no group, or not known
+  std::uint32_t part = 0;       // index into TraceFile::operations
+  std::uint32_t signature = 0;  // equal for equal function, datatype, bytes and root
+  bool has_order = false;       // its time is that of a call, and not of the replay of a graph
 };
 
 /// By member, and in the order of its calls.
