@@ -3,161 +3,22 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
+#include <memory>
 #include <optional>
-#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/match/entry.h"
 #include "analyzer/match/group_patterns.h"
+#include "analyzer/match/sorted_calls.h"
 #include "analyzer/match/untrusted.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::match {
 namespace {
 
-enum class Direction : std::uint8_t { kNone, kSend, kReceive };
-
-Direction direction_of(std::string_view func) {
-  return func == "Send"   ? Direction::kSend
-         : func == "Recv" ? Direction::kReceive
-                          : Direction::kNone;
-}
-
-// An index of each file's operations by context, to find those of one communicator.
-class ByContext {
- public:
-  explicit ByContext(const model::Traces& traces) {
-    std::size_t most = 0;
-    for (const model::TraceFile& file : traces.files) {
-      most = std::max(most, file.operations.size());
-    }
-    in_file_.resize(most);
-    std::iota(in_file_.begin(), in_file_.end(), 0U);
-    for (const model::TraceFile& file : traces.files) {
-      std::vector<std::uint32_t>& order = orders_.emplace_back();
-      if (file.contexts.size() > 1) {
-        order.assign(in_file_.begin(),
-                     in_file_.begin() + static_cast<std::ptrdiff_t>(file.operations.size()));
-        std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-          return file.operations.context(a) < file.operations.context(b);
-        });
-      }
-    }
-  }
-
-  std::span<const std::uint32_t> of(const model::Traces& traces, const Member& member) const {
-    const model::TraceFile& file = traces.files[member.file];
-    if (file.contexts.size() <= 1) {
-      return std::span(in_file_).first(file.operations.size());
-    }
-    const auto& operations = file.operations;
-    const auto& order = orders_[member.file];
-    const auto first = std::lower_bound(
-        order.begin(), order.end(), member.context,
-        [&](std::uint32_t i, std::uint32_t context) { return operations.context(i) < context; });
-    const auto last = std::upper_bound(
-        first, order.end(), member.context,
-        [&](std::uint32_t context, std::uint32_t i) { return context < operations.context(i); });
-    return {first, last};
-  }
-
- private:
-  std::vector<std::uint32_t> in_file_;  // 0, 1, 2...: the order for files with one context
-  std::vector<std::vector<std::uint32_t>> orders_;  // the order for other files
-};
-
-Entry make_entry(Direction direction, const model::Operation& operation, std::uint32_t rank) {
-  Entry entry;
-  if (direction == Direction::kNone) {
-    entry.way = operation.seq ? Way::kSequence : Way::kOrder;
-    entry.func = operation.func;
-    entry.key = operation.seq.value_or(0);
-    return entry;
-  }
-  const std::uint64_t peer = operation.peer.value_or(0);
-  entry.receives = direction == Direction::kReceive;
-  entry.way = Way::kPair;
-  entry.key = entry.receives ? peer << 32 | rank : std::uint64_t{rank} << 32 | peer;
-  return entry;
-}
-
-// Lines of a trace are not sorted by time, so this sorts a member's calls first.
-void count_occurrences(const model::Operations& operations, std::span<Entry> entries) {
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
-    if (a.series() != b.series()) {
-      return a.series() < b.series();
-    }
-    const auto order = [&](std::uint32_t i) {
-      return std::tuple(operations.call_ns(i), operations.id(i), i);
-    };
-    return order(a.operation) < order(b.operation);
-  });
-  for (std::size_t i = 1; i < entries.size(); ++i) {
-    if (entries[i].series() == entries[i - 1].series()) {
-      entries[i].occurrence = entries[i - 1].occurrence + 1;
-    }
-  }
-}
-
-// Sampled sends and receives have their index in the lane. Without sampling, the index is the order
-// of the calls. After the plugin has lost count, further calls have no index and are paired with
-// each other.
-void use_lane_positions(const model::Operations& operations, std::span<Entry> entries) {
-  constexpr std::uint32_t kNoPosition = std::uint32_t{1} << 31;
-  for (std::size_t first = 0; first < entries.size();) {
-    std::size_t last = first;
-    bool has_positions = false;
-    bool ascend = true;
-    std::optional<std::uint64_t> before;
-    for (; last < entries.size() && entries[last].series() == entries[first].series(); ++last) {
-      const auto position =
-          entries[last].way == Way::kPair ? operations[entries[last].operation].seq : std::nullopt;
-      if (position) {
-        ascend = ascend && *position < kNoPosition && (!before || *before < *position);
-        has_positions = true;
-        before = position;
-      }
-    }
-    for (std::size_t i = first; has_positions && ascend && i < last; ++i) {
-      const auto position = operations[entries[i].operation].seq;
-      entries[i].occurrence = position ? static_cast<std::uint32_t>(*position)
-                                       : kNoPosition + entries[i].occurrence % kNoPosition;
-    }
-    first = last;
-  }
-}
-
-std::vector<Entry> collect(const model::Traces& traces, const ByContext& by_context,
-                           const Communicator& communicator, std::uint64_t& unpaired) {
-  std::vector<Entry> entries;
-  std::size_t most = 0;
-  for (const Member& member : communicator.members) {
-    most += by_context.of(traces, member).size();
-  }
-  entries.reserve(most);
-  for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
-    const Member& member = communicator.members[m];
-    const auto& operations = traces.files[member.file].operations;
-    const std::size_t first = entries.size();
-    for (const std::uint32_t i : by_context.of(traces, member)) {
-      const model::Operation operation = operations[i];
-      const Direction direction = direction_of(traces.names.text(operation.func));
-      if (direction != Direction::kNone && (!member.rank || !operation.peer)) {
-        ++unpaired;
-        continue;
-      }
-      Entry& entry =
-          entries.emplace_back(make_entry(direction, operation, member.rank.value_or(0)));
-      entry.member = m;
-      entry.operation = i;
-    }
-    count_occurrences(operations, std::span(entries).subspan(first));
-    if (traces.files[member.file].process.sampling.p2p_of > 1) {
-      use_lane_positions(operations, std::span(entries).subspan(first));
-    }
-  }
-  return entries;
-}
+// Entries that one thread matches at a time: they fit into its cache.
+constexpr std::size_t kRangeEntries = 32'768;
 
 MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
                                 std::size_t first_part) {
@@ -188,33 +49,133 @@ MatchedOperation make_operation(const Entry& entry, std::uint32_t communicator,
   return operation;
 }
 
-void join(const model::Traces& traces, std::vector<Entry>& entries, std::uint32_t communicator,
-          Matches& matches) {
-  for (Entry& entry : entries) {
-    entry.occurrence = entry.way == Way::kAligned ? 0 : entry.occurrence;
-  }
+bool comes_before(const Entry& a, const Entry& b) {
+  return a.call() < b.call();
+}
+
+// What is matched of a range of calls.
+struct Joined {
+  std::vector<MatchedOperation> operations;
+  std::vector<Part> parts;
+};
+
+void join(const std::vector<Member>& members, std::uint32_t communicator,
+          std::vector<Entry>& entries, Joined& joined) {
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tuple_cat(a.call(), std::tie(a.receives, a.member)) <
            std::tuple_cat(b.call(), std::tie(b.receives, b.member));
   });
-  const auto& members = matches.communicators[communicator].members;
-  std::size_t first_pair = std::numeric_limits<std::size_t>::max();
+  joined.parts.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].way == Way::kPair) {
-      first_pair = std::min(first_pair, matches.operations.size());
-    }
-    if (i == 0 || entries[i].call() != entries[i - 1].call()) {
-      matches.operations.push_back(make_operation(entries[i], communicator, matches.parts.size()));
-    }
     const Entry& entry = entries[i];
-    matches.operations.back().is_aligned = matches.operations.back().is_aligned || entry.is_aligned;
-    matches.parts.push_back({entry.member, members[entry.member].file, entry.operation});
-    ++matches.operations.back().part_count;
-  }
-  if (first_pair < matches.operations.size()) {
-    recognise_groups(traces, communicator, first_pair, matches);
+    if (i == 0 || entry.call() != entries[i - 1].call()) {
+      joined.operations.push_back(make_operation(entry, communicator, joined.parts.size()));
+    }
+    MatchedOperation& operation = joined.operations.back();
+    operation.is_aligned = operation.is_aligned || entry.is_aligned;
+    joined.parts.push_back({entry.member, members[entry.member].file, entry.operation});
+    ++operation.part_count;
   }
 }
+
+// Joins the calls of communicators range by range, on all cores. What comes out does not depend on
+// the ranges: they are put together in their order.
+class Joiner {
+ public:
+  Joiner(const model::Traces& traces, AllSortedCalls& calls, Matches& matches)
+      : traces_(traces), calls_(calls), matches_(matches), entries_of_thread_(core_count()) {}
+
+  /// Adds a communicator behind all that were added. `aligned` are more entries of it. Its calls
+  /// are released once they are joined, unless they are kept.
+  void add(std::uint32_t communicator, std::vector<Entry> aligned, bool keeps_calls) {
+    const std::size_t first = ranges_.size();
+    calls_.reader(traces_, matches_.communicators, communicator)
+        .add_ranges(communicator, kRangeEntries, ranges_);
+    std::sort(aligned.begin(), aligned.end(), comes_before);
+    communicators_.push_back({communicator, first, std::move(aligned), keeps_calls});
+    if (ranges_.size() >= kRangesPerCore * core_count()) {
+      join_all();
+    }
+  }
+
+  /// Joins those that were added.
+  void join_all() {
+    std::size_t next = 0;  // of communicators_
+    std::size_t first_pair = kNoPair;
+    for (std::size_t first = 0; first < ranges_.size();) {
+      std::vector<Joined> joined(std::min(kRangesPerCore * core_count(), ranges_.size() - first));
+      for_each_on_cores(joined.size(), [&](std::size_t thread, std::size_t i) {
+        join_range(first + i, entries_of_thread_[thread], joined[i]);
+      });
+      for (const Joined& one : joined) {
+        append(one, first_pair);
+        if (++first == ranges_.size() ||
+            ranges_[first].communicator != ranges_[first - 1].communicator) {
+          finish(communicators_[next++], first_pair);
+          first_pair = kNoPair;
+        }
+      }
+    }
+    ranges_.clear();
+    communicators_.clear();
+  }
+
+ private:
+  static constexpr std::size_t kRangesPerCore = 4;  // are joined before they are put together
+  static constexpr std::size_t kNoPair = std::numeric_limits<std::size_t>::max();
+
+  struct Added {
+    std::uint32_t communicator = 0;
+    std::size_t first_range = 0;
+    std::vector<Entry> aligned;
+    bool keeps_calls = false;
+  };
+
+  void join_range(std::size_t index, std::vector<Entry>& entries, Joined& joined) const {
+    const CallRange& range = ranges_[index];
+    const Communicator& communicator = matches_.communicators[range.communicator];
+    entries.clear();
+    calls_.reader(traces_, matches_.communicators, range.communicator).append(range, entries);
+    const auto added =
+        std::upper_bound(communicators_.begin(), communicators_.end(), index,
+                         [](std::size_t i, const Added& one) { return i < one.first_range; });
+    const std::vector<Entry>& aligned = std::prev(added)->aligned;
+    const auto place = [&](const std::optional<Entry>& bound, auto otherwise) {
+      return bound ? std::lower_bound(aligned.begin(), aligned.end(), *bound, comes_before)
+                   : otherwise;
+    };
+    entries.insert(entries.end(), place(range.from, aligned.begin()),
+                   place(range.to, aligned.end()));
+    join(communicator.members, range.communicator, entries, joined);
+  }
+
+  void append(const Joined& joined, std::size_t& first_pair) {
+    for (MatchedOperation operation : joined.operations) {
+      if (operation.way == Way::kPair && first_pair == kNoPair) {
+        first_pair = matches_.operations.size();
+      }
+      operation.first_part += matches_.parts.size();
+      matches_.operations.push_back(operation);
+    }
+    matches_.parts.insert(matches_.parts.end(), joined.parts.begin(), joined.parts.end());
+  }
+
+  void finish(const Added& added, std::size_t first_pair) {
+    if (first_pair != kNoPair) {
+      recognise_groups(traces_, added.communicator, first_pair, matches_);
+    }
+    if (!added.keeps_calls) {
+      calls_.communicators[added.communicator] = {};
+    }
+  }
+
+  const model::Traces& traces_;
+  AllSortedCalls& calls_;
+  Matches& matches_;
+  std::vector<std::vector<Entry>> entries_of_thread_;
+  std::vector<CallRange> ranges_;
+  std::vector<Added> communicators_;
+};
 
 }  // namespace
 
@@ -226,21 +187,21 @@ Matching::Matching(const model::Traces& traces) {
     records += file.operations.size();
   }
   matches_.parts.reserve(records);
-  const ByContext by_context(traces);
+  calls_ = std::make_unique<AllSortedCalls>(sort_calls(traces, matches_.communicators));
+  matches_.unpaired = calls_->unpaired;
+  Joiner joiner(traces, *calls_, matches_);
   for (std::uint32_t c = 0; c < matches_.communicators.size(); ++c) {
-    const Communicator& communicator = matches_.communicators[c];
-    auto entries = collect(traces, by_context, communicator, matches_.unpaired);
-    auto untrusted = take_untrusted(traces, communicator, entries);
-    if (untrusted.empty()) {
-      join(traces, entries, c, matches_);
-      continue;
+    auto untrusted = take_untrusted(traces, matches_.communicators, c, *calls_);
+    const bool is_unfinished = !untrusted.empty();
+    joiner.add(c, {}, is_unfinished);
+    if (is_unfinished) {
+      matches_.untrusted += static_cast<std::uint64_t>(
+          std::count_if(untrusted.begin(), untrusted.end(),
+                        [](const Entry& entry) { return entry.way == Way::kSequence; }));
+      unfinished_.push_back({c, std::move(untrusted)});
     }
-    matches_.untrusted += static_cast<std::uint64_t>(
-        std::count_if(untrusted.begin(), untrusted.end(),
-                      [](const Entry& entry) { return entry.way == Way::kSequence; }));
-    join(traces, entries, c, matches_);
-    unfinished_.push_back({c, std::move(entries), std::move(untrusted)});
   }
+  joiner.join_all();
 }
 
 Matching::Matching(Matching&& other) noexcept = default;
@@ -267,15 +228,18 @@ Matches Matching::finish(const model::Traces& traces, const CommonClock& clock) 
       matches_.parts.insert(matches_.parts.end(), first, first + next->part_count);
     }
   };
+  Joiner joiner(traces, *calls_, matches_);
   for (Unfinished& one : unfinished_) {
     keep_until(one.communicator);
     while (next != before.end() && next->communicator == one.communicator) {
       ++next;
     }
     align_untrusted(traces, clock, matches_.communicators[one.communicator], one.untrusted);
-    one.trusted.insert(one.trusted.end(), one.untrusted.begin(), one.untrusted.end());
-    join(traces, one.trusted, one.communicator, matches_);
-    one = {};
+    for (Entry& entry : one.untrusted) {
+      entry.occurrence = entry.way == Way::kAligned ? 0 : entry.occurrence;
+    }
+    joiner.add(one.communicator, std::move(one.untrusted), false);
+    joiner.join_all();
   }
   keep_until(static_cast<std::uint32_t>(matches_.communicators.size()));
   return std::move(matches_);

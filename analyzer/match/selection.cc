@@ -18,9 +18,7 @@ bool has(const std::vector<T>& chosen, const U& value) {
 // True if some operation was. Reading a file from start to end is quick.
 bool is_any_sampled_out(const model::Traces& traces) {
   return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
-    const auto& operations = file.operations;
-    return std::any_of(operations.begin(), operations.end(),
-                       [](const model::Operation& one) { return one.sampled_out; });
+    return file.operations.may_have_sampled_out();
   });
 }
 

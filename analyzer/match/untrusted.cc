@@ -21,9 +21,7 @@ constexpr std::int64_t kBias =
 // Which entries of a communicator cannot be matched by number or order, and why.
 class Doubts {
  public:
-  /// `entries` are sorted by member.
-  Doubts(const model::Traces& traces, const Communicator& communicator,
-         const std::vector<Entry>& entries)
+  Doubts(const model::Traces& traces, const Communicator& communicator)
       : traces_(traces), communicator_(communicator) {
     for (std::uint32_t m = 0; m < communicator.members.size(); ++m) {
       const Member& member = communicator.members[m];
@@ -37,8 +35,15 @@ class Doubts {
         is_counted_rank = is_counted_rank && is_counted;
       }
     }
-    if (is_there()) {
-      find_repeats(entries);
+  }
+
+  /// Must have been called with all entries before stream_of() is. A number that one member uses
+  /// twice may repeat on all.
+  void see(const Entry& entry) {
+    if (entry.way == Way::kSequence &&
+        (entry.occurrence > 0 || file_of(entry.member).operations.call(entry.operation).graph)) {
+      repeated_.insert(mix(mix(0, entry.func), entry.key));
+      repeating_functions_.insert(entry.func);
     }
   }
 
@@ -87,26 +92,6 @@ class Doubts {
     return {Doubt::kPairs, false, model::kNoName, entry.key};
   }
 
-  // A number that one member uses twice may repeat on all.
-  void find_repeats(const std::vector<Entry>& entries) {
-    std::unordered_set<std::uint64_t> seen;
-    std::uint32_t member = 0;
-    for (const Entry& entry : entries) {
-      if (entry.way != Way::kSequence) {
-        continue;
-      }
-      if (entry.member != member) {
-        seen.clear();
-        member = entry.member;
-      }
-      const std::uint64_t number = mix(mix(0, entry.func), entry.key);
-      if (!seen.insert(number).second || file_of(entry.member).operations[entry.operation].graph) {
-        repeated_.insert(number);
-        repeating_functions_.insert(entry.func);
-      }
-    }
-  }
-
   const model::Traces& traces_;
   const Communicator& communicator_;
   bool numbers_are_late_ = false;
@@ -123,7 +108,10 @@ class Aligner {
       : traces_(traces), clock_(clock), communicator_(communicator), entries_(entries) {}
 
   void align() {
-    const Doubts doubts(traces_, communicator_, entries_);
+    Doubts doubts(traces_, communicator_);
+    for (const Entry& entry : entries_) {
+      doubts.see(entry);
+    }
     std::map<Stream, std::vector<std::uint32_t>> streams;
     for (std::uint32_t i = 0; i < entries_.size(); ++i) {
       streams[doubts.stream_of(entries_[i])].push_back(i);
@@ -326,18 +314,38 @@ bool counts_only_while_recording(const model::Process& process) {
   return process.abi == 1 || process.abi == 2;
 }
 
-std::vector<Entry> take_untrusted(const model::Traces& traces, const Communicator& communicator,
-                                  std::vector<Entry>& entries) {
+std::vector<Entry> take_untrusted(const model::Traces& traces,
+                                  const std::vector<Communicator>& communicators,
+                                  std::uint32_t communicator, AllSortedCalls& calls) {
   std::vector<Entry> untrusted;
-  const Doubts doubts(traces, communicator, entries);
-  if (doubts.is_there()) {
-    std::erase_if(entries, [&](const Entry& entry) {
-      const bool is_doubtful = doubts.stream_of(entry).doubt != Doubt::kNone;
-      if (is_doubtful) {
+  Doubts doubts(traces, communicators[communicator]);
+  if (!doubts.is_there()) {
+    return untrusted;
+  }
+  const CallReader reader = calls.reader(traces, communicators, communicator);
+  SortedCalls& of_member = calls.communicators[communicator];
+  std::vector<Entry> entries;
+  const auto read = [&](std::uint32_t member) {
+    entries.clear();
+    reader.append(member, entries);
+  };
+  for (std::uint32_t member = 0; member < of_member.size(); ++member) {
+    read(member);
+    for (const Entry& entry : entries) {
+      doubts.see(entry);
+    }
+  }
+  for (std::uint32_t member = 0; member < of_member.size(); ++member) {
+    read(member);
+    std::vector<std::uint32_t> kept;
+    for (const Entry& entry : entries) {
+      if (doubts.stream_of(entry).doubt != Doubt::kNone) {
         untrusted.push_back(entry);
+      } else {
+        kept.push_back(entry.operation);
       }
-      return is_doubtful;
-    });
+    }
+    of_member[member] = std::move(kept);
   }
   return untrusted;
 }

@@ -9,6 +9,7 @@
 
 #include "analyzer/match/common_clock.h"
 #include "analyzer/match/entry.h"
+#include "analyzer/match/sorted_calls.h"
 
 namespace ringside::match {
 
@@ -16,15 +17,17 @@ namespace ringside::match {
 /// release is not known, true for the interfaces of these releases (v1 and v2).
 bool counts_only_while_recording(const model::Process& process);
 
-/// Removes and returns the entries of one communicator that cannot be matched by number or order:
+/// Removes the calls of one communicator, and returns their entries, that cannot be matched by
+/// number or order:
 /// - sequence numbers that count only while recording, if a rank began late or had several windows;
 /// - numbers that repeat, or may repeat (CUDA graphs), and operations without a number, if a rank
 ///   began late, had several windows or lost records;
 /// - sends and receives between two ranks of which one began late, had several windows or lost
 ///   records.
-/// `entries` are sorted by member, and both stay so.
-std::vector<Entry> take_untrusted(const model::Traces& traces, const Communicator& communicator,
-                                  std::vector<Entry>& entries);
+/// They come by member.
+std::vector<Entry> take_untrusted(const model::Traces& traces,
+                                  const std::vector<Communicator>& communicators,
+                                  std::uint32_t communicator, AllSortedCalls& calls);
 
 /// Aligns what take_untrusted() returned by signature, order and time: the way of collectives is
 /// then kAligned and their key the position; pairs keep their way and key, and their occurrence is

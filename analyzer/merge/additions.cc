@@ -24,8 +24,7 @@ constexpr std::int64_t kRounding_ns = 3;
 class Adder {
  public:
   Adder(const facts::Facts& facts, bool has_arrows, Plan& plan)
-      : facts_(facts),
-        traces_(facts.traces()),
+      : traces_(facts.traces()),
         matches_(facts.matches()),
         alignment_(facts.alignment()),
         has_arrows_(has_arrows),
@@ -147,7 +146,6 @@ class Adder {
     }
   }
 
-  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;

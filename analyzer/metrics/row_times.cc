@@ -2,15 +2,12 @@
 #include "analyzer/metrics/row_times.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
-namespace ringside::metrics {
+#include "analyzer/model/saturating.h"
 
-void RowTimes::Bounds::add(const facts::Interval& interval, std::int64_t best) {
-  least_ns.push_back(interval.least_ns);
-  best_ns.push_back(best);
-  most_ns.push_back(interval.most_ns);
-}
+namespace ringside::metrics {
 
 // What is said of durations, each as a Figure that has it in one place.
 struct RowTimes::Quantiles {
@@ -21,64 +18,101 @@ struct RowTimes::Quantiles {
   double max = 0;
 };
 
-RowTimes::Quantiles RowTimes::quantiles_of(std::vector<std::int64_t> values_ns) {
-  // Each of these few is read when it is in its place, which takes less time than to sort all.
-  const auto begin = values_ns.begin();
-  const auto end = values_ns.end();
+namespace {
+
+// Each of these few is read when it is in its place, which takes less time than to sort all.
+template <typename Number, typename Quantiles>
+Quantiles select(std::vector<Number>& values, std::int64_t least_ns) {
+  const auto begin = values.begin();
+  const auto end = values.end();
+  const auto value_of = [&](Number value) {
+    return static_cast<double>(add_saturating(least_ns, static_cast<std::int64_t>(value)));
+  };
   Quantiles found;
   auto sorted = begin;  // what is before it is not greater than what follows
   const auto value_at = [&](std::size_t index) {
     const auto place = begin + static_cast<std::ptrdiff_t>(index);
     std::nth_element(sorted, place, end);
     sorted = place;
-    return static_cast<double>(*place);
+    return value_of(*place);
   };
-  const std::size_t count = values_ns.size();
+  const std::size_t count = values.size();
   found.median = value_at(count / 2);
-  found.min = static_cast<double>(*std::min_element(begin, sorted + 1));
+  found.min = value_of(*std::min_element(begin, sorted + 1));
   if (count % 2 == 0) {
-    found.median = (static_cast<double>(*std::max_element(begin, sorted)) + found.median) / 2;
+    found.median = (value_of(*std::max_element(begin, sorted)) + found.median) / 2;
   }
   found.p90 = value_at((count * 90 + 99) / 100 - 1);
   found.p99 = value_at((count * 99 + 99) / 100 - 1);
-  found.max = static_cast<double>(*std::max_element(sorted, end));
+  found.max = value_of(*std::max_element(sorted, end));
   return found;
+}
+
+}  // namespace
+
+// Of one row or more. Numbers that are near each other are selected from in half the memory.
+template <typename Table>
+RowTimes::Quantiles RowTimes::quantiles_of(const Table& table, std::size_t column) {
+  std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
+  std::int64_t most_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const std::int64_t value_ns = table.first(i)[column];
+    least_ns = std::min(least_ns, value_ns);
+    most_ns = std::max(most_ns, value_ns);
+  }
+  const auto select_from = [&]<typename Number>(std::vector<Number> values, std::int64_t zero_ns) {
+    values.reserve(table.size());
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      values.push_back(static_cast<Number>(table.first(i)[column] - zero_ns));
+    }
+    return select<Number, Quantiles>(values, zero_ns);
+  };
+  const bool are_near =
+      subtract_saturating(most_ns, least_ns) <= std::numeric_limits<std::uint32_t>::max();
+  return are_near ? select_from(std::vector<std::uint32_t>(), least_ns)
+                  : select_from(std::vector<std::int64_t>(), 0);
 }
 
 // A quantile does not fall when a duration grows. So those of all the least and of all the most
 // bound the true one.
-Spread RowTimes::spread_of(const Quantiles& least, const Quantiles& best, const Quantiles& most) {
+template <typename Table>
+std::optional<Spread> RowTimes::spread_of(const Table& table) {
+  if (table.size() == 0) {
+    return std::nullopt;
+  }
+  const Quantiles best = quantiles_of(table, 0);
+  const bool is_exact = Table::kColumns == 1;
+  const Quantiles least = is_exact ? best : quantiles_of(table, Table::kColumns - 2);
+  const Quantiles most = is_exact ? best : quantiles_of(table, Table::kColumns - 1);
   const auto figure = [&](double Quantiles::*which) {
     return Figure{least.*which, best.*which, most.*which};
   };
-  return {figure(&Quantiles::min), figure(&Quantiles::median), figure(&Quantiles::p90),
-          figure(&Quantiles::p99), figure(&Quantiles::max)};
-}
-
-std::optional<Spread> RowTimes::spread_of(const Bounds& bounds) {
-  if (bounds.least_ns.empty()) {
-    return std::nullopt;
-  }
-  return spread_of(quantiles_of(bounds.least_ns), quantiles_of(bounds.best_ns),
-                   quantiles_of(bounds.most_ns));
+  return Spread{figure(&Quantiles::min), figure(&Quantiles::median), figure(&Quantiles::p90),
+                figure(&Quantiles::p99), figure(&Quantiles::max)};
 }
 
 void RowTimes::add(const facts::OperationFacts& operation,
                    const std::vector<facts::RankTimes>& rows) {
   if (operation.busy) {
-    busy_.add(*operation.busy, operation.best_busy_ns);
+    busy_.push_back({operation.best_busy_ns, operation.busy->least_ns, operation.busy->most_ns});
   }
   for (const facts::RankTimes& rank : rows) {
     if (rank.has_execution) {
-      wall_ns_.push_back(rank.wall_ns());
-      wait_.add(rank.wait, rank.best_wait_ns);
+      wall_.push_back({rank.wall_ns()});
+      wait_.push_back({rank.best_wait_ns, rank.wait.least_ns, rank.wait.most_ns});
     }
   }
 }
 
 void RowTimes::add_queued(std::int64_t duration_ns) {
-  busy_.add({duration_ns, duration_ns}, duration_ns);
-  wall_ns_.push_back(duration_ns);
+  busy_.push_back({duration_ns, duration_ns, duration_ns});
+  wall_.push_back({duration_ns});
+}
+
+void RowTimes::take(RowTimes&& other) {
+  busy_.take(std::move(other.busy_));
+  wall_.take(std::move(other.wall_));
+  wait_.take(std::move(other.wait_));
 }
 
 std::optional<Spread> RowTimes::busy() const {
@@ -86,11 +120,7 @@ std::optional<Spread> RowTimes::busy() const {
 }
 
 std::optional<Spread> RowTimes::wall() const {
-  if (wall_ns_.empty()) {
-    return std::nullopt;
-  }
-  const Quantiles exact = quantiles_of(wall_ns_);
-  return spread_of(exact, exact, exact);
+  return spread_of(wall_);
 }
 
 std::optional<Spread> RowTimes::wait() const {

@@ -5,11 +5,14 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_ROW_TIMES_H
 #define RINGSIDE_ANALYZER_METRICS_ROW_TIMES_H
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/model/packed_table.h"
 
 namespace ringside::metrics {
 
@@ -44,6 +47,8 @@ class RowTimes {
   void add(const facts::OperationFacts& operation, const std::vector<facts::RankTimes>& rows);
   /// Adds an operation of which only a time in the proxy's queue is known.
   void add_queued(std::int64_t duration_ns);
+  /// Adds all that `other` has.
+  void take(RowTimes&& other);
 
   /// How long the data took. Nothing if nothing bounds it in any operation.
   std::optional<Spread> busy() const;
@@ -53,22 +58,19 @@ class RowTimes {
   std::optional<Spread> wait() const;
 
  private:
-  struct Bounds {
-    std::vector<std::int64_t> least_ns;
-    std::vector<std::int64_t> best_ns;
-    std::vector<std::int64_t> most_ns;
-
-    void add(const facts::Interval& interval, std::int64_t best);
-  };
+  // There is one for each rank of each operation, so they are packed.
+  using Durations = model::PackedTable<std::array<std::size_t, 1>{0}>;
+  // The best guess, then the least and the most, which are near it.
+  using Bounds = model::PackedTable<std::array<std::size_t, 3>{0, 0, 0}>;
   struct Quantiles;
 
-  /// Of one value or more.
-  static Quantiles quantiles_of(std::vector<std::int64_t> values_ns);
-  static Spread spread_of(const Quantiles& least, const Quantiles& best, const Quantiles& most);
-  static std::optional<Spread> spread_of(const Bounds& bounds);
+  template <typename Table>
+  static Quantiles quantiles_of(const Table& table, std::size_t column);
+  template <typename Table>
+  static std::optional<Spread> spread_of(const Table& table);
 
   Bounds busy_;
-  std::vector<std::int64_t> wall_ns_;
+  Durations wall_;
   Bounds wait_;
 };
 

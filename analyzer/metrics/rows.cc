@@ -17,6 +17,7 @@
 #include "analyzer/match/ranges.h"
 #include "analyzer/metrics/group_rows.h"
 #include "analyzer/metrics/percentile.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -48,15 +49,20 @@ struct Key {
 
 // An AlltoAllv and the time it took, if that is known.
 struct Sized {
-  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> bytes;
   std::optional<facts::Interval> busy;
   std::int64_t best_busy_ns = 0;
 };
 
+// One thread takes so many operations at a time.
+constexpr std::size_t kPortion = 1024;
+constexpr std::size_t kTimedPortion = 64;
+
 struct Collected {
   Row row;
   RowTimes times;
-  std::vector<Sized> sized;  // of AlltoAllv only, which are of any size
+  std::vector<std::uint32_t> operations;
+  std::vector<Sized> sized;  // of each of these, if they are of any size: of AlltoAllv only
 };
 
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
@@ -107,7 +113,7 @@ void sum_up_sizes(const std::vector<Sized>& sized, Row& row) {
   std::vector<std::uint64_t> sizes_bytes;
   sizes_bytes.reserve(sized.size());
   for (const Sized& one : sized) {
-    sizes_bytes.push_back(one.bytes);
+    sizes_bytes.push_back(*one.bytes);
   }
   std::sort(sizes_bytes.begin(), sizes_bytes.end());
   row.bytes = sizes_bytes[(sizes_bytes.size() - 1) / 2];
@@ -143,7 +149,7 @@ std::optional<Figure> median_bandwidth(std::string_view function, const std::vec
     const Figure time_ns{static_cast<double>(one.busy->least_ns),
                          static_cast<double>(one.best_busy_ns),
                          static_cast<double>(one.busy->most_ns)};
-    if (const auto figure = bandwidth_figure(function, one.bytes, ranks, time_ns, which)) {
+    if (const auto figure = bandwidth_figure(function, *one.bytes, ranks, time_ns, which)) {
       least.push_back(figure->least);
       best.push_back(figure->best);
       most.push_back(figure->most);
@@ -182,6 +188,13 @@ class Summer {
 
   std::vector<CommunicatorRows> sum() {
     is_grouped_.resize(judgements_.size());
+    joined_.resize(judgements_.size());
+    for_each_on_cores(joined_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
+      const std::size_t end = std::min((portion + 1) * kPortion, joined_.size());
+      for (std::size_t i = portion * kPortion; i < end; ++i) {
+        joined_[i] = join(traces_, match::parts_of(matches_, matches_.operations[i]));
+      }
+    });
     GroupRows group_rows(facts_);
     for (const auto& group : facts::find_groups(traces_, matches_)) {
       add_group(group, group_rows);
@@ -190,7 +203,9 @@ class Summer {
       add(i);
     }
     for (auto& [key, collected] : collected_) {
+      add_times(collected);
       result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
+      collected = {};
     }
     group_rows.finish(result_);
     return std::move(result_);
@@ -200,8 +215,7 @@ class Summer {
   // A group of which one member has no row is not told of as a whole.
   void add_group(const std::vector<std::uint32_t>& group, GroupRows& group_rows) {
     const bool is_whole = std::all_of(group.begin(), group.end(), [&](std::uint32_t i) {
-      return !match::disagrees(judgements_[i]) &&
-             join(traces_, match::parts_of(matches_, matches_.operations[i])).is_finished;
+      return !match::disagrees(judgements_[i]) && joined_[i].is_finished;
     });
     for (const std::uint32_t i : group) {
       is_grouped_[i] = true;
@@ -226,7 +240,7 @@ class Summer {
     if (judgement.verdict != match::Verdict::kMatched) {
       add_example(index, communicator);
     }
-    Joined joined = join(traces_, match::parts_of(matches_, operation));
+    Joined& joined = joined_[index];
     if (operation.way == match::Way::kGroup) {
       joined.bytes = match::group_bytes(traces_, matches_, operation);
     }
@@ -270,7 +284,7 @@ class Summer {
                   traces_.names.text(first.proto),
                   joined.ran_by.value_or(joined.times_from),
                   is_grouped_[index]};
-    auto& [row, times, sized] = collected_[key];
+    auto& [row, times, operations, sized] = collected_[key];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
@@ -287,19 +301,56 @@ class Summer {
     if (key.is_grouped) {
       return;  // the group has its times
     }
-    const facts::OperationFacts facts = facts_.ranks_of(index, ranks_);
+    operations.push_back(static_cast<std::uint32_t>(index));
+    if (has_any_size) {
+      sized.push_back({joined.bytes, std::nullopt, 0});
+    }
+  }
+
+  // The facts of an operation come with its ranks, so all that needs them is done here. Which
+  // thread has which operations does not matter: but for `sized`, they are not told apart.
+  void add_times(Collected& collected) const {
+    struct Own {
+      Row counts;
+      RowTimes times;
+      std::vector<facts::RankTimes> ranks;  // of one operation
+    };
+    const auto& operations = collected.operations;
+    std::vector<Own> of_thread(core_count());
+    for_each_on_cores(
+        operations.size() / kTimedPortion + 1, [&](std::size_t thread, std::size_t portion) {
+          Own& own = of_thread[thread];
+          const std::size_t end = std::min((portion + 1) * kTimedPortion, operations.size());
+          for (std::size_t i = portion * kTimedPortion; i < end; ++i) {
+            const facts::OperationFacts facts = facts_.ranks_of(operations[i], own.ranks);
+            add_facts(operations[i], facts, own.ranks, own.counts, own.times);
+            if (!collected.sized.empty() && !facts.is_impossible) {
+              collected.sized[i].busy = facts.busy;
+              collected.sized[i].best_busy_ns = facts.best_busy_ns;
+            }
+          }
+        });
+    for (Own& own : of_thread) {
+      collected.row.excluded += own.counts.excluded;
+      collected.row.on_some_ranks += own.counts.on_some_ranks;
+      collected.row.unbounded += own.counts.unbounded;
+      collected.times.take(std::move(own.times));
+    }
+    std::erase_if(collected.sized, [](const Sized& one) { return !one.bytes; });
+  }
+
+  void add_facts(std::size_t index, const facts::OperationFacts& facts,
+                 const std::vector<facts::RankTimes>& ranks, Row& counts, RowTimes& times) const {
+    const Joined& joined = joined_[index];
     if (facts.is_impossible) {
-      ++row.excluded;
+      ++counts.excluded;
     } else if (facts.ranks_timed > 0) {
-      times.add(facts, ranks_);
-      row.on_some_ranks += facts.ranks_timed < expected ? 1 : 0;
-      row.unbounded += facts.busy ? 0 : 1;
+      const std::uint32_t expected = match::ranks_expected(matches_, matches_.operations[index]);
+      times.add(facts, ranks);
+      counts.on_some_ranks += facts.ranks_timed < expected ? 1 : 0;
+      counts.unbounded += facts.busy ? 0 : 1;
     } else if (joined.times_from == TimesFrom::kProxyQueue && joined.least_duration_ns >= 0) {
       times.add_queued(joined.least_duration_ns);
-    }
-    if (has_any_size && joined.bytes) {
-      sized.push_back(
-          {*joined.bytes, facts.is_impossible ? std::nullopt : facts.busy, facts.best_busy_ns});
     }
   }
 
@@ -341,8 +392,8 @@ class Summer {
   const match::Matches& matches_;
   const std::vector<match::Judgement>& judgements_;
   std::optional<match::Ranges> ranges_;
-  std::vector<bool> is_grouped_;         // by operation
-  std::vector<facts::RankTimes> ranks_;  // of one operation
+  std::vector<bool> is_grouped_;  // by operation
+  std::vector<Joined> joined_;    // likewise
   std::vector<CommunicatorRows> result_;
   std::map<Key, Collected> collected_;
 };

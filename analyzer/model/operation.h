@@ -71,6 +71,14 @@ struct Execution {
   std::optional<std::int64_t> end_ns;
 };
 
+/// What one is matched by, likewise.
+struct CallIdentity {
+  NameId func = kNoName;
+  bool graph = false;
+  std::optional<std::uint32_t> peer;
+  std::optional<std::uint64_t> seq;
+};
+
 /// What the proxy thread did for one operation, channel and peer.
 struct ProxyOperation {
   std::uint64_t operation = 0;  // "op"; 0: another process's

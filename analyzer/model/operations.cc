@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/model/operations.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -20,6 +21,17 @@ Integer pack(const std::optional<Integer>& value) {
 template <typename Integer>
 std::optional<Integer> unpack(Integer value) {
   return value == kAbsent<Integer> ? std::nullopt : std::optional(value);
+}
+
+// Unsigned numbers in their order, but for the greatest: it becomes the least, which is "absent".
+constexpr std::uint64_t kTopBit = std::uint64_t{1} << 63;
+
+std::int64_t to_signed(std::uint64_t number) {
+  return static_cast<std::int64_t>((number + 1) ^ kTopBit);
+}
+
+std::uint64_t to_unsigned(std::int64_t number) {
+  return (static_cast<std::uint64_t>(number) ^ kTopBit) - 1;
 }
 
 }  // namespace
@@ -103,51 +115,25 @@ std::uint32_t Operations::intern(const Shape& shape) {
   return index_[at] - 1;
 }
 
-Operations::Row Operations::row_of(const Operation& operation, std::size_t index) {
-  std::uint32_t enqueue_ns = kNotEnqueued;
-  if (operation.enqueue_end_ns) {
-    // Unsigned: nothing wraps that could be taken for a short time.
-    const auto start_ns = static_cast<std::uint64_t>(operation.enqueue_start_ns.value_or(0));
-    const auto end_ns = static_cast<std::uint64_t>(*operation.enqueue_end_ns);
-    const bool is_near = operation.enqueue_start_ns && end_ns - start_ns < kFarEnqueued;
-    enqueue_ns = is_near ? static_cast<std::uint32_t>(end_ns - start_ns) : kFarEnqueued;
-  }
-  if (enqueue_ns == kFarEnqueued) {
-    far_enqueued_ns_[index] = *operation.enqueue_end_ns;
-  }
-  return {.id = operation.id,
-          .seq = pack(operation.seq),
-          .group = pack(operation.group),
-          .enqueue_start_ns = pack(operation.enqueue_start_ns),
-          .start_ns = pack(operation.start_ns),
-          .end_ns = pack(operation.end_ns),
-          .enqueue_ns = enqueue_ns,
-          .shape = intern(shape_of(operation))};
-}
-
-std::optional<std::int64_t> Operations::enqueue_end_ns(std::size_t index) const {
-  const Row& row = this->row(index);
-  if (row.enqueue_ns == kNotEnqueued) {
-    return std::nullopt;
-  }
-  return row.enqueue_ns == kFarEnqueued ? far_enqueued_ns_.at(index)
-                                        : row.enqueue_start_ns + row.enqueue_ns;
-}
-
-void Operations::push(const Row& row) {
-  if (size_ % kBlockRows == 0) {
-    blocks_.emplace_back().reserve(kBlockRows);
-  }
-  blocks_.back().push_back(row);
-  ++size_;
+Operations::Row Operations::row_of(const Operation& operation) {
+  Row row;
+  row[kEnqueueStart] = pack(operation.enqueue_start_ns);
+  row[kStart] = pack(operation.start_ns);
+  row[kEnd] = pack(operation.end_ns);
+  row[kEnqueueEnd] = pack(operation.enqueue_end_ns);
+  row[kShape] = intern(shape_of(operation));
+  row[kId] = to_signed(operation.id);
+  row[kSeq] = to_signed(pack(operation.seq));
+  row[kGroup] = to_signed(pack(operation.group));
+  return row;
 }
 
 void Operations::push_back(const Operation& operation) {
-  push(row_of(operation, size_));
+  rows_.push_back(row_of(operation));
 }
 
 void Operations::set(std::size_t index, const Operation& operation) {
-  row(index) = row_of(operation, index);
+  rows_.set(index, row_of(operation));
 }
 
 void Operations::append(Operations&& other, std::span<const NameId> names) {
@@ -161,41 +147,44 @@ void Operations::append(Operations&& other, std::span<const NameId> names) {
 }
 
 void Operations::append(Operations&& other) {
+  if (empty()) {
+    *this = std::move(other);
+    rebuild_index(index_.size());
+    return;
+  }
   std::vector<std::uint32_t> shapes;
   shapes.reserve(other.shapes_.size());
   for (const Shape& shape : other.shapes_) {
     shapes.push_back(intern(shape));
   }
-  for (const auto& [i, end_ns] : other.far_enqueued_ns_) {
-    far_enqueued_ns_[size_ + i] = end_ns;
-  }
-  for (std::size_t i = 0; i < other.size_; ++i) {
-    Row row = other.row(i);
-    row.shape = shapes[row.shape];
-    push(row);
-    if (i % kBlockRows == kBlockRows - 1) {
-      other.blocks_[i / kBlockRows] = {};
-    }
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    Row row = other.rows_.first(i);
+    row[kShape] = shapes[static_cast<std::size_t>(row[kShape])];
+    rows_.push_back(row);
   }
   other = {};
 }
 
+std::uint64_t Operations::id(std::size_t index) const {
+  return to_unsigned(rows_.at<kId>(index));
+}
+
 std::optional<std::uint64_t> Operations::group(std::size_t index) const {
-  return unpack(row(index).group);
+  return unpack(to_unsigned(rows_.at<kGroup>(index)));
 }
 
 std::uint32_t Operations::context(std::size_t index) const {
-  return shapes_[row(index).shape].context;
+  return shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))].context;
 }
 
 std::int64_t Operations::call_ns(std::size_t index) const {
-  const Row& row = this->row(index);
-  return unpack(row.enqueue_start_ns).value_or(unpack(row.start_ns).value_or(0));
+  const Row row = rows_.first<kStart + 1>(index);
+  return unpack(row[kEnqueueStart]).value_or(unpack(row[kStart]).value_or(0));
 }
 
 Execution Operations::execution(std::size_t index) const {
-  const Row& row = this->row(index);
-  const Shape& shape = shapes_[row.shape];
+  const Row row = rows_.first<kShape + 1>(index);
+  const Shape& shape = shapes_[static_cast<std::size_t>(row[kShape])];
   return {.context = shape.context,
           .times_from = shape.times_from,
           .state = shape.state,
@@ -204,16 +193,29 @@ Execution Operations::execution(std::size_t index) const {
           .gpu_rejected = shape.gpu_rejected,
           .bytes = unpack(shape.bytes),
           .peer = unpack(shape.peer),
-          .enqueue_start_ns = unpack(row.enqueue_start_ns),
-          .enqueue_end_ns = enqueue_end_ns(index),
-          .start_ns = unpack(row.start_ns),
-          .end_ns = unpack(row.end_ns)};
+          .enqueue_start_ns = unpack(row[kEnqueueStart]),
+          .enqueue_end_ns = unpack(row[kEnqueueEnd]),
+          .start_ns = unpack(row[kStart]),
+          .end_ns = unpack(row[kEnd])};
+}
+
+CallIdentity Operations::call(std::size_t index) const {
+  const Shape& shape = shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))];
+  return {.func = shape.func,
+          .graph = shape.graph,
+          .peer = unpack(shape.peer),
+          .seq = unpack(to_unsigned(rows_.at<kSeq>(index)))};
+}
+
+bool Operations::may_have_sampled_out() const {
+  return std::any_of(shapes_.begin(), shapes_.end(),
+                     [](const Shape& shape) { return shape.sampled_out; });
 }
 
 Operation Operations::operator[](std::size_t index) const {
-  const Row& row = this->row(index);
-  const Shape& shape = shapes_[row.shape];
-  return {.id = row.id,
+  const Row row = rows_.first(index);
+  const Shape& shape = shapes_[static_cast<std::size_t>(row[kShape])];
+  return {.id = to_unsigned(row[kId]),
           .context = shape.context,
           .kind = shape.kind,
           .times_from = shape.times_from,
@@ -223,12 +225,12 @@ Operation Operations::operator[](std::size_t index) const {
           .datatype = shape.datatype,
           .algo = shape.algo,
           .proto = shape.proto,
-          .seq = unpack(row.seq),
+          .seq = unpack(to_unsigned(row[kSeq])),
           .count = unpack(shape.count),
           .bytes = unpack(shape.bytes),
           .root = unpack(shape.root),
           .peer = unpack(shape.peer),
-          .group = unpack(row.group),
+          .group = unpack(to_unsigned(row[kGroup])),
           .window = shape.window,
           .channels = shape.channels,
           .graph = shape.graph,
@@ -238,10 +240,10 @@ Operation Operations::operator[](std::size_t index) const {
           .sample_of = shape.sample_of,
           .sampled_out = shape.sampled_out,
           .tid = shape.tid,
-          .enqueue_start_ns = unpack(row.enqueue_start_ns),
-          .enqueue_end_ns = enqueue_end_ns(index),
-          .start_ns = unpack(row.start_ns),
-          .end_ns = unpack(row.end_ns)};
+          .enqueue_start_ns = unpack(row[kEnqueueStart]),
+          .enqueue_end_ns = unpack(row[kEnqueueEnd]),
+          .start_ns = unpack(row[kStart]),
+          .end_ns = unpack(row[kEnd])};
 }
 
 }  // namespace ringside::model

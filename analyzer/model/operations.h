@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The operations of one file, 56 bytes each: what changes from one to the next is kept for each,
-// and what many have in common (function, size, algorithm, ...) once for all that have it.
+// The operations of one file, about 15 bytes each: what changes from one to the next is kept packed
+// for each, and what many have in common (function, size, algorithm, ...) once for all that have
+// it.
 #ifndef RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
 #define RINGSIDE_ANALYZER_MODEL_OPERATIONS_H
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include "analyzer/model/operation.h"
+#include "analyzer/model/packed_table.h"
 
 namespace ringside::model {
 
@@ -52,31 +55,26 @@ class Operations {
 
   Operation operator[](std::size_t index) const;
   Execution execution(std::size_t index) const;
+  CallIdentity call(std::size_t index) const;
   /// Parts of it, for what sorts many.
   std::uint32_t context(std::size_t index) const;
   std::int64_t call_ns(std::size_t index) const;
-  std::uint64_t id(std::size_t index) const { return row(index).id; }
+  std::uint64_t id(std::size_t index) const;
   std::optional<std::uint64_t> group(std::size_t index) const;
 
-  std::size_t size() const { return size_; }
-  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return size() == 0; }
+  /// False only if none was sampled out.
+  bool may_have_sampled_out() const;
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
  private:
-  struct Row {
-    std::uint64_t id;
-    std::uint64_t seq;
-    std::uint64_t group;
-    std::int64_t enqueue_start_ns;
-    std::int64_t start_ns;
-    std::int64_t end_ns;
-    std::uint32_t enqueue_ns;  // to enqueue_end_ns, or one of the two below
-    std::uint32_t shape;       // index into shapes_
-  };
-  static_assert(sizeof(Row) == 56);
-  static constexpr std::uint32_t kNotEnqueued = 0xFFFFFFFF;  // no enqueue_end_ns
-  static constexpr std::uint32_t kFarEnqueued = 0xFFFFFFFE;  // it is in far_enqueued_ns_
+  // Columns of a row: what is asked for most often comes first.
+  enum Column : std::size_t { kEnqueueStart, kStart, kEnd, kEnqueueEnd, kShape, kId, kSeq, kGroup };
+  using Rows = PackedTable<std::array<std::size_t, 8>{kEnqueueStart, kEnqueueStart, kStart,
+                                                      kEnqueueStart, kShape, kId, kSeq, kGroup}>;
+  using Row = Rows::Row;
 
   struct Shape {
     std::uint64_t count;
@@ -105,27 +103,14 @@ class Operations {
     bool operator==(const Shape&) const = default;
   };
 
-  // Blocks of one size: those that one sequence frees another can use, so that appending many short
-  // ones to a long one takes little more memory than the long one.
-  static constexpr std::size_t kBlockRows = 128;
-
-  Row& row(std::size_t index) { return blocks_[index / kBlockRows][index % kBlockRows]; }
-  const Row& row(std::size_t index) const {
-    return blocks_[index / kBlockRows][index % kBlockRows];
-  }
-  void push(const Row& row);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
-  Row row_of(const Operation& operation, std::size_t index);
-  std::optional<std::int64_t> enqueue_end_ns(std::size_t index) const;
+  Row row_of(const Operation& operation);
   std::uint32_t intern(const Shape& shape);
   void rebuild_index(std::size_t size);
 
-  std::vector<std::vector<Row>> blocks_;
-  std::size_t size_ = 0;
+  Rows rows_;
   std::vector<Shape> shapes_;
-  // enqueue_end_ns of those, by index, that lasted more than 4 s or have no enqueue_start_ns.
-  std::unordered_map<std::size_t, std::int64_t> far_enqueued_ns_;
   std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_
 };
 

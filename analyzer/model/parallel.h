@@ -13,9 +13,13 @@
 
 namespace ringside {
 
+/// Another number of threads than one a core; 0: none. Tests set it, while no work is done.
+inline std::atomic<std::size_t> chosen_threads = 0;
+
 /// Returns how many cores this process may use.
 inline std::size_t core_count() {
-  return std::max(1U, std::thread::hardware_concurrency());
+  const std::size_t chosen = chosen_threads;
+  return chosen > 0 ? chosen : std::max(1U, std::thread::hardware_concurrency());
 }
 
 /// Calls work() on so many threads, of which this one is the first. If the system gives fewer

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows of numbers, in as few bits as the numbers of neighbouring rows differ by.
+#ifndef RINGSIDE_ANALYZER_MODEL_PACKED_TABLE_H
+#define RINGSIDE_ANALYZER_MODEL_PACKED_TABLE_H
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace ringside::model {
+
+/// A sequence of rows; kRelativeTo.size() columns. A column whose numbers are near those of a
+/// column before it has that column's index in kRelativeTo, any other one its own index. Any
+/// numbers come out as they were put in.
+template <auto kRelativeTo>
+class PackedTable {
+ public:
+  static constexpr std::size_t kColumns = kRelativeTo.size();
+  /// A number that stands for "absent": it may be anywhere and takes no more bits.
+  static constexpr std::int64_t kAbsent = std::numeric_limits<std::int64_t>::min();
+  using Row = std::array<std::int64_t, kColumns>;
+
+  void push_back(const Row& row) {
+    if (tail_.capacity() == 0) {
+      tail_.reserve(kBlockRows);
+    }
+    tail_.push_back(row);
+    if (tail_.size() == kBlockRows) {
+      blocks_.push_back(pack(tail_));
+      tail_.clear();
+    }
+  }
+
+  /// Replaces a row. Takes as long as all rows of a block.
+  void set(std::size_t index, const Row& row) {
+    if (index / kBlockRows == blocks_.size()) {
+      tail_[index % kBlockRows] = row;
+      return;
+    }
+    Block& block = blocks_[index / kBlockRows];
+    std::vector<Row> rows;
+    for (std::size_t i = 0; i < kBlockRows; ++i) {
+      rows.push_back(read<kColumns>(block, i));
+    }
+    rows[index % kBlockRows] = row;
+    block = pack(rows);
+  }
+
+  /// Returns the first kCount columns of a row.
+  template <std::size_t kCount = kColumns>
+  Row first(std::size_t index) const {
+    const std::size_t block = index / kBlockRows;
+    return block == blocks_.size() ? tail_[index % kBlockRows]
+                                   : read<kCount>(blocks_[block], index % kBlockRows);
+  }
+
+  /// Returns one number.
+  template <std::size_t kColumn>
+  std::int64_t at(std::size_t index) const {
+    static_assert(kRelativeTo[kColumn] == kColumn, "read it with the column that it rests on");
+    const std::size_t block = index / kBlockRows;
+    return block == blocks_.size() ? tail_[index % kBlockRows][kColumn]
+                                   : blocks_[block].number(index % kBlockRows, kColumn, 0);
+  }
+
+  std::size_t size() const { return blocks_.size() * kBlockRows + tail_.size(); }
+
+  /// Takes all rows of `other`, in any order between those of both.
+  void take(PackedTable&& other) {
+    blocks_.insert(blocks_.end(), std::make_move_iterator(other.blocks_.begin()),
+                   std::make_move_iterator(other.blocks_.end()));
+    for (const Row& row : other.tail_) {
+      push_back(row);
+    }
+    other = {};
+  }
+
+ private:
+  static constexpr std::size_t kBlockRows = 128;
+  // So many bits are within the eight bytes that hold the first of them.
+  static constexpr unsigned kMostBits = 57;
+
+  struct Column {
+    std::int64_t least = 0;
+    std::uint16_t offset_bits = 0;
+    std::uint8_t bits = 64;
+    bool has_absent = false;  // all bits set stand for it
+  };
+
+  struct Block {
+    std::array<Column, kColumns> columns;
+    std::vector<std::byte> bytes;
+    std::uint32_t row_bits = 0;  // 0: the rows are stored as they are
+
+    std::int64_t number(std::size_t index, std::size_t column, std::int64_t base) const {
+      const Column& packed = columns[column];
+      if (row_bits == 0) {
+        std::int64_t number = 0;
+        std::memcpy(&number, bytes.data() + (index * kColumns + column) * sizeof(number),
+                    sizeof(number));
+        return number;
+      }
+      const std::size_t at_bit = index * row_bits + packed.offset_bits;
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes.data() + at_bit / 8, sizeof(word));
+      const std::uint64_t mask = ~std::uint64_t{0} >> (64U - packed.bits);
+      const std::uint64_t code = word >> (at_bit % 8) & mask;
+      if (packed.has_absent && code == mask) {
+        return kAbsent;
+      }
+      return static_cast<std::int64_t>(static_cast<std::uint64_t>(packed.least) + code +
+                                       static_cast<std::uint64_t>(base));
+    }
+  };
+
+  static std::int64_t base_of(const Row& row, std::size_t column) {
+    const std::size_t other = kRelativeTo[column];
+    return other == column || row[other] == kAbsent ? 0 : row[other];
+  }
+
+  // Wraps, as the sum does that brings the number back.
+  static std::int64_t difference(const Row& row, std::size_t column) {
+    return static_cast<std::int64_t>(static_cast<std::uint64_t>(row[column]) -
+                                     static_cast<std::uint64_t>(base_of(row, column)));
+  }
+
+  template <std::size_t kCount>
+  static Row read(const Block& block, std::size_t index) {
+    Row row;
+    for (std::size_t column = 0; column < kCount; ++column) {
+      row[column] = block.number(index, column, base_of(row, column));
+    }
+    return row;
+  }
+
+  // Nothing if it takes more bits than are read at once.
+  static bool measure(std::span<const Row> rows, std::size_t index, Column& column) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    std::int64_t most = std::numeric_limits<std::int64_t>::min();
+    column.has_absent = false;
+    for (const Row& row : rows) {
+      if (row[index] == kAbsent) {
+        column.has_absent = true;
+        continue;
+      }
+      least = std::min(least, difference(row, index));
+      most = std::max(most, difference(row, index));
+    }
+    const std::uint64_t range =
+        least > most ? 0 : static_cast<std::uint64_t>(most) - static_cast<std::uint64_t>(least);
+    column.least = least;
+    const std::size_t bits =
+        static_cast<std::size_t>(std::bit_width(range)) + (column.has_absent ? 1 : 0);
+    column.bits = static_cast<std::uint8_t>(std::max<std::size_t>(bits, 1));
+    return column.bits <= kMostBits;
+  }
+
+  static Block pack(std::span<const Row> rows) {
+    Block block;
+    bool is_packed = true;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      is_packed = measure(rows, i, block.columns[i]) && is_packed;
+      block.columns[i].offset_bits = static_cast<std::uint16_t>(block.row_bits);
+      block.row_bits += block.columns[i].bits;
+    }
+    if (!is_packed) {
+      block.row_bits = 0;
+      block.bytes.resize(rows.size_bytes());
+      std::memcpy(block.bytes.data(), rows.data(), rows.size_bytes());
+      return block;
+    }
+    // Eight bytes are read at once, also of the last number.
+    block.bytes.resize(rows.size() * block.row_bits / 8 + sizeof(std::uint64_t));
+    std::size_t at_bit = 0;
+    for (const Row& row : rows) {
+      for (std::size_t i = 0; i < kColumns; ++i) {
+        const Column& column = block.columns[i];
+        const std::uint64_t code = row[i] == kAbsent
+                                       ? ~std::uint64_t{0} >> (64U - column.bits)
+                                       : static_cast<std::uint64_t>(difference(row, i)) -
+                                             static_cast<std::uint64_t>(column.least);
+        std::uint64_t word = 0;
+        std::memcpy(&word, block.bytes.data() + at_bit / 8, sizeof(word));
+        word |= code << (at_bit % 8);
+        std::memcpy(block.bytes.data() + at_bit / 8, &word, sizeof(word));
+        at_bit += column.bits;
+      }
+    }
+    return block;
+  }
+
+  std::vector<Block> blocks_;
+  std::vector<Row> tail_;  // fewer than a block
+};
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_PACKED_TABLE_H

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/packed_table.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "test/unit/catch.h"
+
+namespace ringside::model {
+namespace {
+
+using Table = PackedTable<std::array<std::size_t, 4>{0, 0, 1, 3}>;
+
+constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min() + 1;
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+
+// Numbers as they are in a trace, and any others: some blocks have only the one kind.
+std::vector<Table::Row> draw_rows(std::mt19937_64& random, std::size_t count) {
+  const auto pick = [&](std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random);
+  };
+  std::vector<Table::Row> rows;
+  std::int64_t time = pick(0, 1'000'000'000);
+  std::int64_t kind = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % 64 == 0) {
+      kind = pick(0, 3);
+    }
+    time += pick(0, 2'000'000);
+    Table::Row row{time, time + pick(-9, 99'999), time + pick(100'000, 200'000), 7};
+    for (std::int64_t& number : row) {
+      if (kind > 0 && pick(0, 9) == 0) {
+        number = Table::kAbsent;
+      } else if (kind > 1 && pick(0, 9) == 0) {
+        number = pick(kLeast, kMost);
+      } else if (kind > 2 && pick(0, 9) == 0) {
+        number = pick(0, 1) == 0 ? kLeast : kMost;
+      }
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+TEST_CASE("a packed table gives back any rows, also replaced ones") {
+  std::mt19937_64 random(20261123);
+  for (int round = 0; round < 60; ++round) {
+    auto rows = draw_rows(random, random() % 700);
+    Table table;
+    for (const Table::Row& row : rows) {
+      table.push_back(row);
+    }
+    for (const Table::Row& row : draw_rows(random, rows.empty() ? 0 : 5)) {
+      const std::size_t at = random() % rows.size();
+      table.set(at, row);
+      rows[at] = row;
+    }
+    REQUIRE(table.size() == rows.size());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      REQUIRE(table.first(i) == rows[i]);
+      REQUIRE(table.first<2>(i)[1] == rows[i][1]);
+      REQUIRE(table.at<3>(i) == rows[i][3]);
+    }
+  }
+}
+
+TEST_CASE("a packed table takes all rows of another") {
+  std::mt19937_64 random(7);
+  std::vector<Table::Row> rows;
+  Table all;
+  for (const std::size_t count : {300, 0, 5, 127, 128, 400}) {
+    Table table;
+    for (const Table::Row& row : draw_rows(random, count)) {
+      table.push_back(row);
+      rows.push_back(row);
+    }
+    all.take(std::move(table));
+  }
+  std::vector<Table::Row> taken;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    taken.push_back(all.first(i));
+  }
+  std::sort(rows.begin(), rows.end());
+  std::sort(taken.begin(), taken.end());
+  CHECK(taken == rows);
+}
+
+}  // namespace
+}  // namespace ringside::model
