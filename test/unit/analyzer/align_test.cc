@@ -411,6 +411,10 @@ TEST_CASE("a rank that sends nothing to another does not bound its clock") {
   for (const align::HostOffset& host : alignment.hosts()) {
     CHECK(std::abs(host.offset_ns) <= host.uncertainty_ns);
   }
+  CHECK(alignment.points() == 20 * 5);  // pairs that carry bytes
+  // If ranks 0 and 1 share a host, what they send to rank 2 at once counts as the tighter transfer.
+  job.traces.files[1].process.boot_id = job.traces.files[0].process.boot_id;
+  CHECK(align::Alignment::estimate(job.traces).points() == 20 * 2);
 }
 
 TEST_CASE("pairs that are not counted from a common start say nothing of the clocks") {
