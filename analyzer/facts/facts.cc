@@ -126,11 +126,6 @@ void Facts::read_ranks(const match::MatchedOperation& operation,
   sort_by_arrival(rows);
 }
 
-bool Facts::has_all_ranks(const match::MatchedOperation& operation,
-                          const std::vector<RankTimes>& rows) const {
-  return rows.size() >= match::ranks_expected(matches_, operation);
-}
-
 FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTimes>& rows) const {
   return facts::flow_of(traces_, matches_, matches_.operations[operation], rows);
 }
@@ -176,7 +171,7 @@ OperationFacts Facts::make(const match::MatchedOperation& operation, const FlowO
   if (rows.empty()) {
     return made;
   }
-  made.has_all_ranks = has_all_ranks(operation, rows);
+  made.has_all_ranks = rows.size() >= match::ranks_expected(matches_, operation);
   made.first_arrival_ns = rows.front().arrival_ns;
   made.last_arrival_ns = rows.back().arrival_ns;
   made.last_end_ns = rows.front().arrival_ns;

@@ -88,8 +88,6 @@ class Facts {
  private:
   OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
                       std::vector<RankTimes>& rows) const;
-  bool has_all_ranks(const match::MatchedOperation& operation,
-                     const std::vector<RankTimes>& rows) const;
   /// Fills in all but what they waited.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
   void compute_operations() const;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -176,39 +175,36 @@ class OrderJudge {
   std::size_t reference_ = 0;
 };
 
-using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
-
-TimeAndId time_and_id(const model::Traces& traces, const Part& part) {
-  const model::Operations& operations = traces.files[part.file].operations;
-  return {operations.call_ns(part.operation), operations.id(part.operation)};
-}
-
-// The comparable operations in the order in which the first member called them.
-std::vector<std::pair<TimeAndId, std::size_t>> order_of_first(const model::Traces& traces,
-                                                              const Matches& matches,
-                                                              std::size_t first, std::size_t last) {
-  std::vector<std::pair<TimeAndId, std::size_t>> order;
-  for (std::size_t i = first; i < last; ++i) {
-    if (is_comparable(matches, matches.operations[i])) {
-      order.emplace_back(time_and_id(traces, parts_of(matches, matches.operations[i]).front()), i);
-    }
-  }
-  std::sort(order.begin(), order.end());
-  return order;
-}
-
 }  // namespace
 
 bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
-                         std::size_t last) {
+                         std::size_t last, bool is_strict) {
   const auto& members = matches.communicators[matches.operations[first].communicator].members;
-  const auto usual = order_of_first(traces, matches, members.size() > 1 ? first : last, last);
+  const auto time_and_id = [&](const Part& part) {
+    const model::Operations& operations = traces.files[part.file].operations;
+    return std::pair(operations.call_ns(part.operation), operations.id(part.operation));
+  };
+  using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
+  std::vector<std::pair<TimeAndId, std::size_t>> usual;
+  for (std::size_t i = first; (members.size() > 1 || is_strict) && i < last; ++i) {
+    const MatchedOperation& operation = matches.operations[i];
+    if (is_comparable(matches, operation)) {
+      usual.emplace_back(time_and_id(parts_of(matches, operation).front()), i);
+    } else if (is_strict && operation.way != Way::kPair && operation.way != Way::kGroup) {
+      return true;
+    }
+  }
+  std::sort(usual.begin(), usual.end());
   std::vector<TimeAndId> latest(members.size());
   std::vector<std::uint32_t> latest_operation(members.size());
   for (const auto& [call, i] : usual) {
     for (const Part& part : parts_of(matches, matches.operations[i])) {
-      const TimeAndId here = time_and_id(traces, part);
-      if (i != usual.front().second && here < latest[part.member]) {
+      const TimeAndId here = time_and_id(part);
+      const bool is_before = i != usual.front().second && here < latest[part.member];
+      if (is_strict && (is_before || !execution_of(traces, part).enqueue_start_ns)) {
+        return true;
+      }
+      if (is_before) {
         const model::Operations& operations = traces.files[part.file].operations;
         const auto group = operations[part.operation].group.value_or(0);
         if (group == 0 || group != operations[latest_operation[part.member]].group.value_or(0)) {
@@ -221,31 +217,6 @@ bool may_differ_in_order(const model::Traces& traces, const Matches& matches, st
     }
   }
   return false;
-}
-
-bool make_same_calls(const model::Traces& traces, const Matches& matches, std::size_t first,
-                     std::size_t last) {
-  const auto usual = order_of_first(traces, matches, first, last);
-  const auto collectives = std::count_if(
-      matches.operations.begin() + static_cast<std::ptrdiff_t>(first),
-      matches.operations.begin() + static_cast<std::ptrdiff_t>(last),
-      [](const MatchedOperation& o) { return o.way != Way::kPair && o.way != Way::kGroup; });
-  if (static_cast<std::size_t>(collectives) != usual.size()) {
-    return false;
-  }
-  std::vector<TimeAndId> latest(
-      matches.communicators[matches.operations[first].communicator].members.size(),
-      {std::numeric_limits<std::int64_t>::min(), 0});
-  for (const auto& [call, i] : usual) {
-    for (const Part& part : parts_of(matches, matches.operations[i])) {
-      const TimeAndId here = time_and_id(traces, part);
-      if (!execution_of(traces, part).enqueue_start_ns || here < latest[part.member]) {
-        return false;
-      }
-      latest[part.member] = here;
-    }
-  }
-  return true;
 }
 
 bool judge_order(const Matches& matches, const SignedCalls& calls,

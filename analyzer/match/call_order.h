@@ -14,15 +14,10 @@ namespace ringside::match {
 
 /// False if all members surely made the calls of operations [first, last) in one order. The
 /// operations must be all operations of one communicator. Takes no memory for each call, because
-/// nearly all communicators need no more than this.
+/// nearly all communicators need no more than this. `is_strict`: calls that judge_order() does not
+/// compare may differ, too, and so may the order within a group.
 bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
-                         std::size_t last);
-
-/// True if all members surely made the same collective calls of operations [first, last), which are
-/// all operations of one communicator, in one order, also within groups. Takes no memory for each
-/// call either.
-bool make_same_calls(const model::Traces& traces, const Matches& matches, std::size_t first,
-                     std::size_t last);
+                         std::size_t last, bool is_strict);
 
 /// Judges calls that members made in different orders as function mismatches. Each stretch of
 /// calls in another order is one finding, which names the calls at its first place. Returns false

@@ -197,8 +197,7 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
     is_doubted = is_doubted || is_doubtful(matches.operations[i], judgements[i]);
     has_missing = has_missing || judgements[i].verdict == Verdict::kMissing;
   }
-  if (is_doubted ? make_same_calls(traces, matches, first, last)
-                 : !may_differ_in_order(traces, matches, first, last)) {
+  if (!may_differ_in_order(traces, matches, first, last, is_doubted)) {
     return;
   }
   const Completeness completeness(

@@ -22,36 +22,42 @@ inline std::size_t core_count() {
   return chosen > 0 ? chosen : std::max(1U, std::thread::hardware_concurrency());
 }
 
-/// Calls work() on so many threads, of which this one is the first. If the system gives fewer
-/// threads, there are fewer calls. Returns once all have returned.
-template <typename Work>
-void run_on_threads(std::size_t count, const Work& work) {
+/// Calls work(i, own) once for each i below `count`, on so many threads at most (0: one a core), of
+/// which this one is the first. If the system gives fewer, there are fewer. `own` is what make()
+/// returns, once for each thread. What they write is visible once this returns.
+template <typename Make, typename Work>
+void in_parallel(std::size_t count, unsigned threads, const Make& make, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto take = [&] {
+    auto own = make();
+    for (std::size_t i = next++; i < count; i = next++) {
+      work(i, own);
+    }
+  };
+  const std::size_t most = threads == 0 ? core_count() : threads;
   std::vector<std::thread> others;
-  for (std::size_t i = 1; i < count; ++i) {
+  while (others.size() + 1 < std::min(most, count)) {
     try {
-      others.emplace_back([&work] { work(); });
+      others.emplace_back(take);
     } catch (const std::system_error&) {
       break;
     }
   }
-  work();
+  take();
   for (std::thread& other : others) {
     other.join();
   }
 }
 
-/// Calls work(i, own) once for each i below `count`, on so many threads at most (0: one a core);
-/// `own` is what make() returns, once for each thread. What they write is visible once this
-/// returns.
-template <typename Make, typename Work>
-void in_parallel(std::size_t count, unsigned threads, const Make& make, const Work& work) {
-  std::atomic<std::size_t> next = 0;
-  run_on_threads(std::min(threads == 0 ? core_count() : threads, count), [&] {
-    auto own = make();
-    for (std::size_t i = next++; i < count; i = next++) {
-      work(i, own);
-    }
-  });
+/// Calls work(thread, i) once for each i below `count`, on all cores. `thread` counts from 0 to
+/// core_count() - 1: calls of one thread follow each other, so each thread can have memory of its
+/// own. What they write is visible once this returns.
+template <typename Work>
+void for_each_on_cores(std::size_t count, const Work& work) {
+  std::atomic<std::size_t> threads = 0;
+  in_parallel(
+      count, 0, [&] { return threads++; },
+      [&](std::size_t i, std::size_t thread) { work(thread, i); });
 }
 
 }  // namespace ringside
