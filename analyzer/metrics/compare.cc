@@ -104,26 +104,25 @@ void sum_up_sizes(const std::vector<TimedOperation>* a, const std::vector<TimedO
 }
 
 template <typename Value>
-std::optional<double> median_of(const std::vector<TimedOperation>& times, Value value) {
+std::optional<double> median_by(const std::vector<TimedOperation>& times, Value value) {
   std::vector<double> values;
   values.reserve(times.size());
   for (const TimedOperation& one : times) {
     values.push_back(static_cast<double>(value(one)));
   }
-  std::sort(values.begin(), values.end());
-  return values.empty() ? std::nullopt : std::optional(median(values));
+  return median_of(std::move(values));
 }
 
 std::optional<double> median_least(const std::vector<TimedOperation>& times) {
-  return median_of(times, [](const TimedOperation& one) { return one.time.least_ns; });
+  return median_by(times, [](const TimedOperation& one) { return one.time.least_ns; });
 }
 
 std::optional<double> median_most(const std::vector<TimedOperation>& times) {
-  return median_of(times, [](const TimedOperation& one) { return one.time.most_ns; });
+  return median_by(times, [](const TimedOperation& one) { return one.time.most_ns; });
 }
 
 std::optional<double> median_per_byte(const std::vector<TimedOperation>& times) {
-  return median_of(times, [](const TimedOperation& one) {
+  return median_by(times, [](const TimedOperation& one) {
     return static_cast<double>(one.best_ns) / static_cast<double>(one.bytes);
   });
 }
@@ -139,8 +138,7 @@ std::optional<double> median_busbw(const TimesOfKind& times,
       values.push_back(*value);
     }
   }
-  std::sort(values.begin(), values.end());
-  return values.empty() ? std::nullopt : std::optional(median(values));
+  return median_of(std::move(values));
 }
 
 std::optional<double> change_percent(std::optional<double> before, std::optional<double> after) {
@@ -226,7 +224,7 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
     const auto& timed = values(times);
     count = timed.size();
     change.unknown += times.operations - timed.size();
-    median_ns = median_of(timed, [](const TimedOperation& one) { return one.best_ns; });
+    median_ns = median_by(timed, [](const TimedOperation& one) { return one.best_ns; });
     busbw_gb_s = times.kind.is_size_class ? median_busbw(times, timed) : busbw_of(times, median_ns);
   };
   if (a != nullptr) {

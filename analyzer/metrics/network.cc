@@ -275,8 +275,7 @@ class Collector {
     for (const Seen& one : seen) {
       times_ns.push_back(subtract_saturating(one.end_ns, one.start_ns));
     }
-    std::sort(times_ns.begin(), times_ns.end());
-    return times_ns.empty() ? std::nullopt : std::optional(median(times_ns));
+    return median_of(std::move(times_ns));
   }
 
   void join_ends() {

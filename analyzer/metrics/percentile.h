@@ -2,8 +2,10 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_PERCENTILE_H
 #define RINGSIDE_ANALYZER_METRICS_PERCENTILE_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ringside::metrics {
@@ -15,6 +17,13 @@ double median(const std::vector<T>& sorted) {
   const std::size_t middle = sorted.size() / 2;
   const auto upper = static_cast<double>(sorted[middle]);
   return sorted.size() % 2 == 1 ? upper : (static_cast<double>(sorted[middle - 1]) + upper) / 2;
+}
+
+/// The same of values in any order; nothing if there are none.
+template <typename T>
+std::optional<double> median_of(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? std::nullopt : std::optional(median(values));
 }
 
 /// The nearest-rank percentile: the least value that at least `percent` (1 to 100) of a hundred

@@ -158,10 +158,8 @@ std::optional<Figure> median_bandwidth(std::string_view function, const std::vec
   if (least.empty()) {
     return std::nullopt;
   }
-  std::sort(least.begin(), least.end());
-  std::sort(best.begin(), best.end());
-  std::sort(most.begin(), most.end());
-  return Figure{median(least), median(best), median(most)};
+  return Figure{*median_of(std::move(least)), *median_of(std::move(best)),
+                *median_of(std::move(most))};
 }
 
 // How many operations one that was kept stands for.

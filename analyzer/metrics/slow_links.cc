@@ -27,11 +27,6 @@ constexpr std::size_t kLeastRanksOfClass = 3;
 // From so many others on the median deviation is steadier than the standard deviation.
 constexpr std::size_t kManyOthers = 8;
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return median(values);
-}
-
 double median_deviation(const std::vector<double>& values, double center) {
   std::vector<double> distances;
   distances.reserve(values.size());
@@ -39,7 +34,7 @@ double median_deviation(const std::vector<double>& values, double center) {
     distances.push_back(std::abs(value - center));
   }
   // 1.4826 makes it the standard deviation of a normal distribution.
-  return 1.4826 * median_of(std::move(distances));
+  return 1.4826 * *median_of(std::move(distances));
 }
 
 double standard_deviation(const std::vector<double>& values) {
@@ -87,7 +82,7 @@ struct Center {
 
 Center center_of(Links links) {
   const auto logs = logs_of(links);
-  const double middle = median_of(logs);
+  const double middle = *median_of(logs);
   return {middle, std::max(median_deviation(logs, middle), kLeastSpread)};
 }
 
@@ -149,7 +144,7 @@ std::optional<Slow> compare(const RatedLink& link, const Class& links) {
     return std::nullopt;
   }
   const bool has_many = pairs.size() >= kManyOthers;
-  const double center = median_of(others);
+  const double center = *median_of(others);
   const double spread = std::max(
       has_many ? median_deviation(others, center) : standard_deviation(others), kLeastSpread);
   // Channels of one pair share what slows them, so pairs count. A median deviation knows less.
@@ -178,7 +173,7 @@ LinkClass describe(const Class& links) {
   }
   found.pairs = static_cast<std::uint32_t>(pairs.size());
   const auto logs = logs_of(links);
-  const double middle = median_of(logs);
+  const double middle = *median_of(logs);
   found.usual_gb_s = std::exp(middle);
   found.spread_percent = 100 * median_deviation(logs, middle);
   return found;
@@ -241,7 +236,7 @@ std::vector<RatedLink> rate_link(const std::vector<Moved>& steps, SeenBy seen_by
     link.kind.step_bytes = std::uint64_t{1} << size;
     link.kind.seen_by = seen_by;
     link.steps = counts[size];
-    link.gb_s = std::exp(median_of(run.logs));
+    link.gb_s = std::exp(*median_of(run.logs));
     // A median's standard error is 1.2533 times that of a mean.
     link.relative_error =
         1.2533 * standard_deviation(run.logs) / std::sqrt(static_cast<double>(run.logs.size()));
