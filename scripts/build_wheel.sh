@@ -35,7 +35,7 @@ skip() {
   exit 77
 }
 
-for tool in apt-get dpkg-source dpkg-deb python3 tclsh make; do
+for tool in apt-get dpkg-source dpkg-deb python3 tclsh make /usr/bin/cc; do
   command -v "$tool" > /dev/null || skip "there is no $tool"
 done
 
@@ -112,15 +112,21 @@ source_of() { find "$output/source" -maxdepth 1 -type d -name "$1-*" | head -n 1
 
 # library NAME FUNCTION: builds it once, in a directory of its own.
 library() {
+  local status
   [ ! -e "$work/$1.done" ] || return 0
   echo "building $1"
   rm -rf "${work:?}/$1"
   mkdir -p "$work/$1"
-  (set -e; cd "$work/$1"; "$2") > "$work/$1.log" 2>&1 || {
+  # Not in a condition: that would switch off `set -e` within.
+  set +e
+  (set -e; cd "$work/$1"; "$2") > "$work/$1.log" 2>&1
+  status=$?
+  set -e
+  if [ "$status" -ne 0 ]; then
     tail -n 20 "$work/$1.log"
     echo "failed: $1"
     exit 1
-  }
+  fi
   touch "$work/$1.done"
 }
 
@@ -140,9 +146,8 @@ build_simdjson() {
 
 build_sqlite() {
   cp -r "$(source_of sqlite3)/." .
-  # The compiler of the machine itself makes the one large source file; what runs is tclsh.
-  CC=cc ./configure --disable-tcl --disable-readline --disable-shared --host="$machine-linux-gnu" \
-    --build="$(uname -m)-linux-gnu" BUILD_CC=/usr/bin/cc
+  # The one large source file is made by programs that run here, so by the machine's own compiler.
+  CC=/usr/bin/cc ./configure --disable-tcl --disable-readline --disable-shared
   make BCC=/usr/bin/cc sqlite3.c
   "$CC" -O2 -fPIC -DSQLITE_THREADSAFE=1 -DSQLITE_OMIT_LOAD_EXTENSION -c sqlite3.c
   "$AR" rcs "$prefix/lib/libsqlite3.a" sqlite3.o
