@@ -45,19 +45,23 @@ std::string trace_of(int rank) {
     const std::string start = microseconds(start_us);
     const std::string end = microseconds(std::int64_t{1000} * i + 900);
     const std::string start_ns = std::to_string(start_us * 1000);
-    text += R"({"ph":"b","cat":"op","id2":{"local":")" + std::to_string(i) +
-            R"("},"pid":1,"tid":1,"ts":)" + start + R"(,"name":"AllReduce","args":{"op":)" +
-            std::to_string(i + 1) + R"(,"context":1,"comm":"0xb","rank":)" + number +
-            R"(,"nranks":7,"kind":"coll","func":"AllReduce","seq":)" + std::to_string(i) +
-            R"(,"count":4,"datatype":"ncclFloat32","bytes":16,"start_ns":)" + start_ns +
-            R"(,"end_ns":)" + std::to_string((std::int64_t{1000} * i + 900) * 1000) +
-            R"(,"times_from":"gpu","state":"completed"}},
-{"ph":"e","cat":"op","id2":{"local":")" +
-            std::to_string(i) + R"("},"pid":1,"tid":1,"ts":)" + end + R"(,"name":"AllReduce"},
-)";
+    const std::string call = std::to_string(i);
+    text.append(R"({"ph":"b","cat":"op","id2":{"local":")").append(call);
+    text.append(R"("},"pid":1,"tid":1,"ts":)").append(start);
+    text.append(R"(,"name":"AllReduce","args":{"op":)").append(std::to_string(i + 1));
+    text.append(R"(,"context":1,"comm":"0xb","rank":)").append(number);
+    text.append(R"(,"nranks":7,"kind":"coll","func":"AllReduce","seq":)").append(call);
+    text.append(R"(,"count":4,"datatype":"ncclFloat32","bytes":16,"start_ns":)").append(start_ns);
+    text.append(R"(,"end_ns":)").append(std::to_string((std::int64_t{1000} * i + 900) * 1000));
+    text.append(R"(,"times_from":"gpu","state":"completed"}},
+{"ph":"e","cat":"op","id2":{"local":")")
+        .append(call);
+    text.append(R"("},"pid":1,"tid":1,"ts":)").append(end).append(R"(,"name":"AllReduce"},
+)");
     if (i % 50 == 0) {
-      text += R"({"ph":"C","pid":1,"ts":)" + start +
-              R"(,"name":"in flight","args":{"operations":)" + std::to_string(i % 4) + "}},\n";
+      text.append(R"({"ph":"C","pid":1,"ts":)").append(start);
+      text.append(R"(,"name":"in flight","args":{"operations":)").append(std::to_string(i % 4));
+      text.append("}},\n");
     }
     if (i == 5 && rank % 2 == 1) {
       text += "{\"ph\":\"b\",,\n";
@@ -97,6 +101,7 @@ Merged merged(const model::Traces& traces, bool is_perfetto, unsigned threads) {
 TEST_CASE("several threads merge what one merges, byte for byte") {
   std::deque<TemporaryFile> files;
   std::vector<std::string> paths;
+  paths.reserve(kRanks);
   for (int rank = 0; rank < kRanks; ++rank) {
     paths.push_back(files.emplace_back(trace_of(rank)).path());
   }
