@@ -296,6 +296,7 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
     facts.set_by += facts.set_by.empty() ? "a prior" : ", a prior";
   }
   std::vector<std::pair<double, double>> moments;  // uncertainty, and when
+  moments.reserve(times_ns.size());
   for (const double time_ns : times_ns) {
     moments.emplace_back(*curve.at(time_ns).uncertainty_ns, time_ns);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "analyzer/align/tightest_points.h"
@@ -11,9 +12,9 @@ namespace ringside::align {
 namespace {
 
 // Of so many touches the search is done; a step is then known to lie between two of them.
-constexpr std::size_t kMostTouches = std::size_t{1} << 15;
+constexpr std::size_t kMostSearched = std::size_t{1} << 15;
 
-double time_of(const Touch& touch) {
+double moment_of(const Touch& touch) {
   return touch.start_ns > kNoStart ? touch.start_ns : touch.end_ns;
 }
 
@@ -40,12 +41,12 @@ class Search {
     std::vector<double> first_ns(pieces_.size(), kNoEnd);  // by host
     for (const Touch& touch : points_.touches) {
       double& first = first_ns[pieces_[touch.host].host];
-      first = std::min(first, time_of(touch));
+      first = std::min(first, moment_of(touch));
     }
     std::vector<double> passed_ns(points_.points, kNoStart);  // by point
     for (const Touch& touch : points_.touches) {
       double& passed = passed_ns[touch.point];
-      passed = std::max(passed, time_of(touch) - first_ns[pieces_[touch.host].host]);
+      passed = std::max(passed, moment_of(touch) - first_ns[pieces_[touch.host].host]);
     }
     std::vector<double> sorted_ns = passed_ns;
     std::sort(sorted_ns.begin(), sorted_ns.end());
@@ -131,7 +132,7 @@ class Search {
 
 bool cut_at_untold(const Assumption& assumption, ClockPieces& pieces, SyncPoints& points) {
   SyncPoints thinned = points;
-  TightestPoints().thin_to(kMostTouches, thinned);
+  TightestPoints().thin_to(kMostSearched, thinned);
   Search search(assumption, pieces, std::move(thinned));
   if (!search.contradicts()) {
     return false;
