@@ -78,8 +78,8 @@ bool take_canonical_member(CanonicalCursor& cursor, Event& event, Taker& taker) 
   }
   std::string_view key;
   CanonicalValue value;
-  // What says how to read the line must not change.
-  return cursor.key(key) && key != "ph" && key != "cat" && cursor.value(value);
+  // What says how to read the line must not change, and a name is a text.
+  return cursor.key(key) && key != "ph" && key != "cat" && key != "name" && cursor.value(value);
 }
 
 /// Does what EventParser::parse() does, the args given to the taker, or is false. It is false where

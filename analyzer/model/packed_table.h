@@ -48,7 +48,7 @@ class PackedTable {
     Block& block = blocks_[index / kBlockRows];
     std::vector<Row> rows;
     for (std::size_t i = 0; i < kBlockRows; ++i) {
-      rows.push_back(read<kColumns>(block, i));
+      rows.push_back(read(block, i, std::make_index_sequence<kColumns>()));
     }
     rows[index % kBlockRows] = row;
     block = pack(rows);
@@ -58,8 +58,9 @@ class PackedTable {
   template <std::size_t kCount = kColumns>
   Row first(std::size_t index) const {
     const std::size_t block = index / kBlockRows;
-    return block == blocks_.size() ? tail_[index % kBlockRows]
-                                   : read<kCount>(blocks_[block], index % kBlockRows);
+    return block == blocks_.size()
+               ? tail_[index % kBlockRows]
+               : read(blocks_[block], index % kBlockRows, std::make_index_sequence<kCount>());
   }
 
   /// Returns one number.
@@ -67,8 +68,10 @@ class PackedTable {
   std::int64_t at(std::size_t index) const {
     static_assert(kRelativeTo[kColumn] == kColumn, "read it with the column that it rests on");
     const std::size_t block = index / kBlockRows;
-    return block == blocks_.size() ? tail_[index % kBlockRows][kColumn]
-                                   : blocks_[block].number(index % kBlockRows, kColumn, 0);
+    if (block == blocks_.size()) {
+      return tail_[index % kBlockRows][kColumn];
+    }
+    return read(blocks_[block], index % kBlockRows, std::index_sequence<kColumn>())[kColumn];
   }
 
   std::size_t size() const { return blocks_.size() * kBlockRows + tail_.size(); }
@@ -100,15 +103,11 @@ class PackedTable {
     std::vector<std::byte> bytes;
     std::uint32_t row_bits = 0;  // 0: the rows are stored as they are
 
-    std::int64_t number(std::size_t index, std::size_t column, std::int64_t base) const {
+    // `at_bit` is where its row begins.
+    [[gnu::always_inline]] std::int64_t number(std::size_t at_bit, std::size_t column,
+                                               std::int64_t base) const {
       const Column& packed = columns[column];
-      if (row_bits == 0) {
-        std::int64_t number = 0;
-        std::memcpy(&number, bytes.data() + (index * kColumns + column) * sizeof(number),
-                    sizeof(number));
-        return number;
-      }
-      const std::size_t at_bit = index * row_bits + packed.offset_bits;
+      at_bit += packed.offset_bits;
       std::uint64_t word = 0;
       std::memcpy(&word, bytes.data() + at_bit / 8, sizeof(word));
       const std::uint64_t mask = ~std::uint64_t{0} >> (64U - packed.bits);
@@ -121,7 +120,7 @@ class PackedTable {
     }
   };
 
-  static std::int64_t base_of(const Row& row, std::size_t column) {
+  [[gnu::always_inline]] static std::int64_t base_of(const Row& row, std::size_t column) {
     const std::size_t other = kRelativeTo[column];
     return other == column || row[other] == kAbsent ? 0 : row[other];
   }
@@ -132,12 +131,16 @@ class PackedTable {
                                      static_cast<std::uint64_t>(base_of(row, column)));
   }
 
-  template <std::size_t kCount>
-  static Row read(const Block& block, std::size_t index) {
+  // Spelled out for each column, since most of the analysis's time would be that of a loop.
+  template <std::size_t... kRead>
+  static Row read(const Block& block, std::size_t index, std::index_sequence<kRead...> /*which*/) {
     Row row;
-    for (std::size_t column = 0; column < kCount; ++column) {
-      row[column] = block.number(index, column, base_of(row, column));
+    if (block.row_bits == 0) {
+      std::memcpy(row.data(), block.bytes.data() + index * sizeof(row), sizeof(row));
+      return row;
     }
+    const std::size_t at_bit = index * block.row_bits;
+    ((row[kRead] = block.number(at_bit, kRead, base_of(row, kRead))), ...);
     return row;
   }
 
