@@ -79,7 +79,7 @@ ExportValue end_of(const CallRow& row) {
              : common_ns(row, call.end_ns);
 }
 
-std::string_view name_of(const CallRow& row, model::NameId id) {
+std::string_view text_of_name(const CallRow& row, model::NameId id) {
   return row.facts.traces().names.text(id);
 }
 
@@ -93,9 +93,9 @@ constexpr std::array<std::string_view, 4> kBases = {"", "call", "some", "executi
 
 // `value`: a function of a row, without state. Texts are views of what the row refers to.
 template <typename Row>
-struct Column : ExportColumn {
+struct ColumnOf : ExportColumn {
   template <typename Value>
-  constexpr Column(const char* column, const char* sql, Value /*value*/)
+  constexpr ColumnOf(const char* column, const char* sql, Value /*value*/)
       : ExportColumn{column, sql},
         is_required(std::string_view(sql).find("NOT NULL") != std::string_view::npos),
         value([](const Row& row) { return value_of(Value()(row)); }) {}
@@ -104,11 +104,11 @@ struct Column : ExportColumn {
   ExportValue (*value)(const Row& row);
 };
 
-constexpr Column<MetaRow> kMeta[] = {
+constexpr ColumnOf<MetaRow> kMeta[] = {
     {"key", "TEXT PRIMARY KEY", [](auto& row) { return row.key; }},
     {"value", "TEXT NOT NULL", [](auto& row) { return row.value; }}};
 
-constexpr Column<HostRow> kHosts[] = {
+constexpr ColumnOf<HostRow> kHosts[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.index); }},
     {"host", "TEXT NOT NULL", [](auto& row) { return std::string_view(row.host.host); }},
     {"files", "INTEGER NOT NULL", [](auto& row) { return row.host.files; }},
@@ -124,7 +124,7 @@ constexpr Column<HostRow> kHosts[] = {
      [](auto& row) { return value_if(is_known(row.host), row.host.most_uncertainty_ns); }},
     {"set_by", "TEXT", [](auto& row) { return std::string_view(row.host.set_by); }}};
 
-constexpr Column<ProcessRow> kProcesses[] = {
+constexpr ColumnOf<ProcessRow> kProcesses[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.file); }},
     {"host_id", "INTEGER NOT NULL REFERENCES hosts(id)",
      [](auto& row) { return row_id(row.facts.alignment().host_of(row.file)); }},
@@ -147,7 +147,7 @@ constexpr Column<ProcessRow> kProcesses[] = {
     {"is_recovered", "INTEGER NOT NULL", [](auto& row) { return row.trace().recovered; }},
     {"bad_lines", "INTEGER NOT NULL", [](auto& row) { return row.trace().bad_lines; }}};
 
-constexpr Column<CommunicatorRow> kCommunicators[] = {
+constexpr ColumnOf<CommunicatorRow> kCommunicators[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.index); }},
     {"run", "INTEGER NOT NULL", [](auto& row) { return row_id(row.communicator.run); }},
     {"name", "TEXT", [](auto& row) { return std::string_view(row.communicator.name); }},
@@ -160,7 +160,7 @@ constexpr Column<CommunicatorRow> kCommunicators[] = {
     {"calls_not_aligned", "INTEGER NOT NULL",
      [](auto& row) { return row.communicator.unaligned_calls; }}};
 
-constexpr Column<MembershipRow> kMemberships[] = {
+constexpr ColumnOf<MembershipRow> kMemberships[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"communicator_id", "INTEGER NOT NULL REFERENCES communicators(id)",
      [](auto& row) { return row_id(row.communicator); }},
@@ -171,7 +171,7 @@ constexpr Column<MembershipRow> kMemberships[] = {
     {"global_rank", "INTEGER", [](auto& row) { return row.global_rank; }},
     {"is_complete", "INTEGER NOT NULL", [](auto& row) { return row.member.is_complete; }}};
 
-constexpr Column<OperationRow> kOperations[] = {
+constexpr ColumnOf<OperationRow> kOperations[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.index); }},
     {"communicator_id", "INTEGER NOT NULL REFERENCES communicators(id)",
      [](auto& row) { return row_id(row.operation.communicator); }},
@@ -234,17 +234,17 @@ constexpr Column<OperationRow> kOperations[] = {
        return value_if(row.margin.has_value(), row.margin.value_or(facts::Interval{}).most_ns);
      }}};
 
-constexpr Column<CallRow> kCalls[] = {
+constexpr ColumnOf<CallRow> kCalls[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"operation_id", "INTEGER NOT NULL REFERENCES operations(id)",
      [](auto& row) { return row_id(row.operation); }},
     {"membership_id", "INTEGER NOT NULL REFERENCES memberships(id)",
      [](auto& row) { return row.membership_id; }},
     {"op", "INTEGER NOT NULL", [](auto& row) { return row.call.id; }},
-    {"function", "TEXT NOT NULL", [](auto& row) { return name_of(row, row.call.func); }},
+    {"function", "TEXT NOT NULL", [](auto& row) { return text_of_name(row, row.call.func); }},
     {"seq", "INTEGER", [](auto& row) { return row.call.seq; }},
     {"count", "INTEGER", [](auto& row) { return row.call.count; }},
-    {"datatype", "TEXT", [](auto& row) { return name_of(row, row.call.datatype); }},
+    {"datatype", "TEXT", [](auto& row) { return text_of_name(row, row.call.datatype); }},
     {"bytes", "INTEGER", [](auto& row) { return row.call.bytes; }},
     {"root", "INTEGER", [](auto& row) { return row.call.root; }},
     {"peer", "INTEGER", [](auto& row) { return row.call.peer; }},
@@ -267,14 +267,14 @@ constexpr Column<CallRow> kCalls[] = {
     {"in_flight", "INTEGER NOT NULL", [](auto& row) { return row.call.in_flight; }},
     {"times_from", "TEXT NOT NULL",
      [](auto& row) { return std::string_view(times_from_name(row.call.times_from)); }},
-    {"algo", "TEXT", [](auto& row) { return name_of(row, row.call.algo); }},
-    {"proto", "TEXT", [](auto& row) { return name_of(row, row.call.proto); }},
+    {"algo", "TEXT", [](auto& row) { return text_of_name(row, row.call.algo); }},
+    {"proto", "TEXT", [](auto& row) { return text_of_name(row, row.call.proto); }},
     {"channels", "INTEGER",
      [](auto& row) { return value_if(row.call.channels != 0, row.call.channels); }},
     {"graph", "INTEGER NOT NULL", [](auto& row) { return row.call.graph; }},
     {"window", "INTEGER NOT NULL", [](auto& row) { return row.call.window; }}};
 
-constexpr Column<StepRow> kSteps[] = {
+constexpr ColumnOf<StepRow> kSteps[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"process_id", "INTEGER NOT NULL REFERENCES processes(id)",
      [](auto& row) { return row_id(row.file); }},
@@ -296,7 +296,7 @@ constexpr Column<StepRow> kSteps[] = {
     {"transfer_ns", "INTEGER NOT NULL", [](auto& row) { return row.step.transfer_ns; }},
     {"flush_ns", "INTEGER NOT NULL", [](auto& row) { return row.step.flush_ns; }}};
 
-constexpr Column<FindingRow> kFindings[] = {
+constexpr ColumnOf<FindingRow> kFindings[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"severity", "TEXT NOT NULL", [](auto& row) { return severity_name(row.finding.severity); }},
     {"kind", "TEXT NOT NULL", [](auto& row) { return std::string_view(row.finding.kind); }},
@@ -309,13 +309,13 @@ constexpr const char* kCallIndices[] = {"operation_id", "membership_id"};
 constexpr const char* kStepIndices[] = {"call_id", "process_id"};
 
 template <typename Row, std::size_t kCount>
-ExportTable table(const char* name, const Column<Row> (&columns)[kCount],
+ExportTable table(const char* name, const ColumnOf<Row> (&columns)[kCount],
                   std::span<const char* const> indexed = {}) {
   return {name, {std::begin(columns), std::end(columns)}, indexed};
 }
 
 template <typename Row, std::size_t kCount>
-void add(ExportSink& sink, ExportTableId table, const Column<Row> (&columns)[kCount],
+void add(ExportSink& sink, ExportTableId table, const ColumnOf<Row> (&columns)[kCount],
          const Row& row) {
   std::array<ExportValue, kCount> values;
   for (std::size_t i = 0; i < kCount; ++i) {
