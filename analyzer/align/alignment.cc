@@ -31,9 +31,6 @@ constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
 constexpr double kKnownRate = 10e-6;
 
-// A clock that steps more often than that is damaged, or operations are matched wrongly.
-constexpr int kMostUntold = 16;
-
 // Touches of the points by which any two hosts are bound, for each of the hosts.
 constexpr std::size_t kMostPairWork = std::size_t{1} << 17;
 
@@ -53,24 +50,75 @@ double most_rate(double wander) {
   return std::min(kUsualRate * wander / kUsualWander, kMost);
 }
 
-// Tries the usual assumption first, and greater ones until one is not contradicted. Where all are,
-// a clock stepped, and is cut there.
-Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference, double& wander) {
-  for (int steps = 0;; ++steps) {
-    reference = pieces.most_touched(points);
-    for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
-      Solution solution = propagate(points, pieces.size(), reference, {most_rate(wander), wander});
-      if (!solution.is_contradictory) {
-        return solution;
-      }
-      if (wander >= kMost) {
-        if (steps == kMostUntold || !cut_at_untold({kMost, kMost}, pieces, points)) {
-          return solution;
-        }
-        break;
-      }
+// Tries the usual assumption first, and greater ones until one is not contradicted, or all are.
+Solution solve_whole(const SyncPoints& points, const ClockPieces& pieces, std::uint32_t& reference,
+                     double& wander) {
+  reference = pieces.most_touched(points);
+  for (wander = kUsualWander;; wander = std::min(2 * wander, kMost)) {
+    Solution solution = propagate(points, pieces.size(), reference, {most_rate(wander), wander});
+    if (!solution.is_contradictory || wander >= kMost) {
+      return solution;
     }
   }
+}
+
+// By how much a clock stepped between two pieces. The reference has no path: its offset is 0.
+std::optional<std::pair<double, double>> size_of_step(const Solution& solution, std::size_t before,
+                                                      std::size_t behind, std::size_t reference) {
+  const HostPath& from = solution.hosts[before];
+  const HostPath& to = solution.hosts[behind];
+  if ((before != reference && !from.is_bounded()) || (behind != reference && !to.is_bounded())) {
+    return std::nullopt;
+  }
+  const double from_lower_ns = before == reference ? 0 : from.lower_ns.back();
+  const double from_upper_ns = before == reference ? 0 : from.upper_ns.back();
+  const double to_lower_ns = behind == reference ? 0 : to.lower_ns.front();
+  const double to_upper_ns = behind == reference ? 0 : to.upper_ns.front();
+  return std::pair(to_lower_ns - from_upper_ns, to_upper_ns - from_lower_ns);
+}
+
+// Where the points contradict all assumptions, a clock stepped, or operations are matched wrongly.
+// One step of one clock is believed if it leaves nothing unknown. Of several clocks that may have
+// stepped, those that need not have are left whole.
+Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference, double& wander) {
+  Solution whole = solve_whole(points, pieces, reference, wander);
+  if (!whole.is_contradictory) {
+    return whole;
+  }
+  std::vector<UntoldStep> steps = find_untold_steps({kMost, kMost}, pieces, points);
+  const std::uint32_t reference_of_whole = reference;
+  while (!steps.empty()) {
+    SyncPoints cut_points = points;
+    ClockPieces cut_pieces = pieces;
+    for (const UntoldStep& step : steps) {
+      cut_pieces.cut(step.piece, step.gap, cut_points);
+    }
+    Solution cut = solve_whole(cut_points, cut_pieces, reference, wander);
+    if (cut.is_contradictory) {
+      break;
+    }
+    std::vector<UntoldStep> needed;
+    bool is_known = true;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const auto size_ns = size_of_step(cut, steps[i].piece, pieces.size() + i, reference);
+      const double drift_ns = kMost * (steps[i].gap.end_ns - steps[i].gap.begin_ns);
+      is_known = is_known && size_ns;
+      if (size_ns && (size_ns->first > drift_ns || size_ns->second < -drift_ns)) {
+        needed.push_back(steps[i]);
+      }
+    }
+    if (!is_known) {
+      break;
+    }
+    if (needed.size() == steps.size()) {
+      points = std::move(cut_points);
+      pieces = std::move(cut_pieces);
+      return cut;
+    }
+    steps = std::move(needed);
+  }
+  reference = reference_of_whole;
+  return whole;
 }
 
 std::string names_text(const std::vector<std::string>& names) {
@@ -131,7 +179,7 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
   made.zero_ns_ = points.zero_ns;
   made.points_ = points.points;
   made.untrusted_ = points.untrusted;
-  ClockPieces pieces(hosts);
+  ClockPieces pieces(traces, clocks, points.zero_ns);
   pieces.cut_at_told(traces, clocks, points);
   std::uint32_t reference = 0;
   double wander = 0;
@@ -280,8 +328,14 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
     std::transform(set_by.begin(), set_by.end(), solution.set_by[piece].begin(), set_by.begin(),
                    std::plus());
   }
-  tell_steps(host, pieces);
-  if (pieces[reference].host == host && own.size() == 1) {
+  const bool is_of_reference = pieces[reference].host == host;
+  if (!facts.is_bounded && own.size() > 1 && !is_of_reference) {
+    curve = {};
+    tell_steps(host, pieces, "no operation bounds it on one side of a step: it is not aligned");
+    return;
+  }
+  tell_steps(host, pieces, "it is aligned anew behind that");
+  if (is_of_reference && own.size() == 1) {
     facts.drift_ppb = 0;
     return;
   }
@@ -319,7 +373,8 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   }
 }
 
-void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces) {
+void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
+                           const std::string& outcome) {
   const std::vector<std::uint32_t> own = pieces.of_host(host);
   for (std::size_t i = 1; i < own.size(); ++i) {
     const ClockPiece& before = pieces[own[i - 1]];
@@ -333,14 +388,15 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces) {
         : behind.source == StepSource::kOperations
             ? "the operations show that the clock of " + name + " stepped,"
             : "the operations show that a clock stepped, and it may be that of " + name + ',';
-    text += " between " + seconds_text(before.end_ns) + " and " + seconds_text(behind.begin_ns) +
-            " s after the first trace began";
+    const double began_ns = pieces.began_ns(host);
+    text += " between " + seconds_text(before.end_ns - began_ns) + " and " +
+            seconds_text(behind.begin_ns - began_ns) + " s after its first trace began";
     if (from.uncertainty_ns && to.uncertainty_ns) {
       text += ", by " + seconds_text(from.offset_ns - to.offset_ns) + " s +- " +
               seconds_text(*from.uncertainty_ns + *to.uncertainty_ns) + " s";
     }
     text += behind.source == StepSource::kTrace ? "" : "; or some are not matched rightly";
-    notes_.push_back(text + ": it is aligned anew behind that");
+    notes_.push_back(text + ": " + outcome);
   }
 }
 

@@ -90,7 +90,7 @@ class Alignment {
  private:
   void take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
             std::uint32_t reference);
-  void tell_steps(std::uint32_t host, const ClockPieces& pieces);
+  void tell_steps(std::uint32_t host, const ClockPieces& pieces, const std::string& outcome);
   void bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,
                    const Assumption& assumption, const std::vector<ClockPrior>& priors);
   void use_priors(const SyncPoints& points, const ClockPieces& pieces, std::uint32_t reference,

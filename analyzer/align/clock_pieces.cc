@@ -12,9 +12,16 @@ constexpr int kMostTold = 64;
 
 }  // namespace
 
-ClockPieces::ClockPieces(std::size_t hosts) {
-  for (std::uint32_t host = 0; host < hosts; ++host) {
+ClockPieces::ClockPieces(const model::Traces& traces, const HostClocks& clocks,
+                         std::int64_t zero_ns)
+    : began_ns_(clocks.hosts.size(), kNoEnd) {
+  for (std::uint32_t host = 0; host < clocks.hosts.size(); ++host) {
     pieces_.emplace_back().host = host;
+  }
+  for (std::uint32_t file = 0; file < traces.files.size(); ++file) {
+    double& began_ns = began_ns_[clocks.host_of_file[file]];
+    began_ns = std::min(began_ns,
+                        host_time_ns(clocks, zero_ns, file, traces.files[file].process.start_ns));
   }
 }
 

@@ -31,11 +31,14 @@ struct ClockPiece {
 /// same number.
 class ClockPieces {
  public:
-  explicit ClockPieces(std::size_t hosts);
+  /// `zero_ns`: that of SyncPoints.
+  ClockPieces(const model::Traces& traces, const HostClocks& clocks, std::int64_t zero_ns);
 
   std::size_t size() const { return pieces_.size(); }
   const ClockPiece& operator[](std::size_t piece) const { return pieces_[piece]; }
   bool is_cut(std::uint32_t host) const { return pieces_[host].end_ns < kNoEnd; }
+  /// When the first trace of a host began.
+  double began_ns(std::uint32_t host) const { return began_ns_[host]; }
   /// The pieces of one host, in the order of time.
   std::vector<std::uint32_t> of_host(std::uint32_t host) const;
 
@@ -50,6 +53,7 @@ class ClockPieces {
 
  private:
   std::vector<ClockPiece> pieces_;
+  std::vector<double> began_ns_;  // by host
 };
 
 }  // namespace ringside::align

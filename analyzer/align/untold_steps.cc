@@ -130,12 +130,13 @@ class Search {
 
 }  // namespace
 
-bool cut_at_untold(const Assumption& assumption, ClockPieces& pieces, SyncPoints& points) {
+std::vector<UntoldStep> find_untold_steps(const Assumption& assumption, const ClockPieces& pieces,
+                                          const SyncPoints& points) {
   SyncPoints thinned = points;
   TightestPoints().thin_to(kMostSearched, thinned);
   Search search(assumption, pieces, std::move(thinned));
   if (!search.contradicts()) {
-    return false;
+    return {};
   }
   search.keep_shortest();
   std::vector<std::uint32_t> suspects = search.suspects();
@@ -144,15 +145,12 @@ bool cut_at_untold(const Assumption& assumption, ClockPieces& pieces, SyncPoints
   if (suspects.size() > 1 && search.are_all(suspects)) {
     std::erase(suspects, search.most_touched());
   }
-  std::vector<ClockPiece> steps;
+  std::vector<UntoldStep> steps;
   for (const std::uint32_t piece : suspects) {
-    steps.push_back(search.step_of(piece));
-    steps.back().source = is_certain ? StepSource::kOperations : StepSource::kOneOfSeveral;
+    steps.push_back({piece, search.step_of(piece)});
+    steps.back().gap.source = is_certain ? StepSource::kOperations : StepSource::kOneOfSeveral;
   }
-  for (std::size_t i = 0; i < suspects.size(); ++i) {
-    pieces.cut(suspects[i], steps[i], points);
-  }
-  return !suspects.empty();
+  return steps;
 }
 
 }  // namespace ringside::align

@@ -6,17 +6,26 @@
 #ifndef RINGSIDE_ANALYZER_ALIGN_UNTOLD_STEPS_H
 #define RINGSIDE_ANALYZER_ALIGN_UNTOLD_STEPS_H
 
+#include <cstdint>
+#include <vector>
+
 #include "analyzer/align/bounds.h"
 #include "analyzer/align/clock_pieces.h"
 #include "analyzer/align/sync_points.h"
 
 namespace ringside::align {
 
-/// Looks for the first step in points that contradict each other, and cuts there: the clock of each
-/// host whose step would explain it, between the last moment that must be before the step and the
-/// first one that must be behind it. Supposes one step in the shortest stretch of time that
-/// contradicts itself. Returns false, and changes nothing, if no step of one clock explains it.
-bool cut_at_untold(const Assumption& assumption, ClockPieces& pieces, SyncPoints& points);
+/// A clock that may have stepped, between the two ends of the gap.
+struct UntoldStep {
+  std::uint32_t piece = 0;
+  ClockPiece gap;  // from the last moment before the step to the first one behind it
+};
+
+/// Looks for the first step in points that contradict each other. Returns each clock whose step
+/// would explain it, if there is one. Supposes one step in the shortest stretch of time that
+/// contradicts itself.
+std::vector<UntoldStep> find_untold_steps(const Assumption& assumption, const ClockPieces& pieces,
+                                          const SyncPoints& points);
 
 }  // namespace ringside::align
 

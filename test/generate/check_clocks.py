@@ -73,12 +73,12 @@ class Job(GeneratedJob):
 
 def steps_told(job, found):
     """By host, the times by its own clock between which it is said to have stepped."""
-    truth = job.truth
-    zero_ns = own_ns(truth, truth["hosts"][0], truth["job_start_ns"] - 2_000_000)  # the first trace begins
+    begun_ns = job.truth["job_start_ns"] - 2_000_000  # all traces
     steps = collections.defaultdict(list)
     for name, begin, end in re.findall(
             r"(?:the clock of|that of) (\S+?)(?: stepped)?,.* between (-?[\d.]+) and (-?[\d.]+) s",
             "\n".join(found["notes"])):
+        zero_ns = own_ns(job.truth, job.hosts_by_name[name], begun_ns)
         steps[name].append((zero_ns + float(begin) * 1e9 - 1e3, zero_ns + float(end) * 1e9 + 1e3))
     return steps
 
