@@ -396,7 +396,9 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
               seconds_text(*from.uncertainty_ns + *to.uncertainty_ns) + " s";
     }
     text += behind.source == StepSource::kTrace ? "" : "; or some are not matched rightly";
-    notes_.push_back(text + ": " + outcome);
+    text += ": ";
+    text += outcome;
+    notes_.push_back(std::move(text));
   }
 }
 
