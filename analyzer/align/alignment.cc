@@ -62,7 +62,8 @@ Solution solve_whole(const SyncPoints& points, const ClockPieces& pieces, std::u
   }
 }
 
-// By how much a clock stepped between two pieces. The reference has no path: its offset is 0.
+// Returns the least and the most by which a clock stepped between two pieces. The reference has no
+// path: its offset is 0.
 std::optional<std::pair<double, double>> size_of_step(const Solution& solution, std::size_t before,
                                                       std::size_t behind, std::size_t reference) {
   const HostPath& from = solution.hosts[before];
@@ -77,8 +78,8 @@ std::optional<std::pair<double, double>> size_of_step(const Solution& solution, 
   return std::pair(to_lower_ns - from_upper_ns, to_upper_ns - from_lower_ns);
 }
 
-// Where the points contradict all assumptions, a clock stepped, or operations are matched wrongly.
-// One step of one clock is believed if it leaves nothing unknown. Of several clocks that may have
+// If the points contradict all assumptions, a clock stepped, or operations are matched wrongly. One
+// step of one clock is believed if it leaves nothing unknown. If any of several clocks may have
 // stepped, those that need not have are left whole.
 Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference, double& wander) {
   Solution whole = solve_whole(points, pieces, reference, wander);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a host's clock stepped, it is one clock before and another one after: nothing is supposed
-// of how its offset, or its rate, went on. (A virtual machine that was moved counts on another
-// machine's oscillator.)
+// A host's clock that stepped is one clock before the step and another one after it. Nothing is
+// supposed of how its offset, or its rate, went on: a virtual machine that was moved counts on
+// another machine's oscillator.
 #ifndef RINGSIDE_ANALYZER_ALIGN_CLOCK_PIECES_H
 #define RINGSIDE_ANALYZER_ALIGN_CLOCK_PIECES_H
 
@@ -44,8 +44,8 @@ class ClockPieces {
 
   /// Cuts at each step that the traces tell (`step_ns` of ringside_clock).
   void cut_at_told(const model::Traces& traces, const HostClocks& clocks, SyncPoints& points);
-  /// What a piece has until begin_ns stays with it, and what it has from end_ns on goes to a new
-  /// one. What is between is left out.
+  /// Divides a piece at a gap. The times until begin_ns stay with it, those from end_ns on go to a
+  /// new piece, and those between are left out.
   void cut(std::uint32_t piece, const ClockPiece& gap, SyncPoints& points);
 
   /// The piece that takes part in most points, of a host that did not step if there is one.

@@ -41,7 +41,7 @@ class ClockPrior {
 
   bool is_known() const { return !readings_.empty(); }
   bool is_given() const { return is_given_; }
-  /// What its readings within these times say.
+  /// Returns what is known by its readings within these times alone.
   ClockPrior within(double begin_ns, double end_ns) const;
   /// Bounds of what has to be added to the host's time for the true time; the prior must be known.
   Bounds at(double time_ns) const;

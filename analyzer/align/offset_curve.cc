@@ -136,11 +136,11 @@ double SteppedCurve::own_ns(double common_ns) const {
   double own_ns = common_ns;
   for (std::size_t i = pieces_.size(); i-- > 0;) {
     const Piece& piece = pieces_[i];
-    // By how the offset was: it changes by far less than time passes.
+    // The offset changes by far less than time passes, so one at a time nearby will do.
     const double near_ns = common_ns - of_piece(i, common_ns).offset_ns;
     own_ns = common_ns - of_piece(i, near_ns).offset_ns;
     if (own_ns > piece.end_ns) {
-      // Where the uncertainty is greatest.
+      // The uncertainty is greatest there.
       return (piece.end_ns + pieces_[i + 1].begin_ns) / 2;
     }
     if (own_ns >= piece.begin_ns) {

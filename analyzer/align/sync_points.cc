@@ -363,7 +363,7 @@ class Collector {
   SyncPoints made_;
   std::vector<OfHost> hosts_;
   std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
-  // Of one operation, kept for their memory.
+  // These are of one operation. They are members so that their memory is used again.
   std::vector<TransferEnd> ends_;
   std::vector<std::pair<const match::Part*, const match::Part*>> pairs_;  // a send, its receive
   std::vector<Transfer> transfers_;

@@ -11,7 +11,7 @@
 namespace ringside::align {
 namespace {
 
-// Of so many touches the search is done; a step is then known to lie between two of them.
+// The search uses so many touches at most. A step is known to lie between two of them.
 constexpr std::size_t kMostSearched = std::size_t{1} << 15;
 
 double moment_of(const Touch& touch) {
@@ -35,8 +35,8 @@ class Search {
 
   bool contradicts() const { return contradicts(points_); }
 
-  // By the time since each host's first point, for clocks may be seconds apart. Of a host that came
-  // later that is too early, and the latest of a point's hosts counts.
+  // Clocks may be seconds apart, so time counts from each host's first point. That is too early for
+  // a host that came later, so the latest of a point's hosts counts.
   void keep_shortest() {
     std::vector<double> first_ns(pieces_.size(), kNoEnd);  // by host
     for (const Touch& touch : points_.touches) {
@@ -141,7 +141,7 @@ std::vector<UntoldStep> find_untold_steps(const Assumption& assumption, const Cl
   search.keep_shortest();
   std::vector<std::uint32_t> suspects = search.suspects();
   const bool is_certain = suspects.size() == 1;
-  // Where it may be any of all, offsets against one of them say all that can be said.
+  // If any of all may have stepped, offsets against one of them say all that can be said.
   if (suspects.size() > 1 && search.are_all(suspects)) {
     std::erase(suspects, search.most_touched());
   }

@@ -53,7 +53,7 @@ bool comes_before(const Entry& a, const Entry& b) {
   return a.call() < b.call();
 }
 
-// What is matched of a range of calls.
+// The operations that are matched in a range of calls.
 struct Joined {
   std::vector<MatchedOperation> operations;
   std::vector<Part> parts;

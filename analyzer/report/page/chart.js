@@ -33,6 +33,22 @@ function hideTip() {
   document.getElementById('tip').hidden = true;
 }
 
+// A list of texts, each behind a square. paint(rect, i) gives the square of texts[i] its colour.
+export function legendOf(texts, paint) {
+  return element('ul', {class: 'legend'}, ...texts.map((text, i) => {
+    const item = element('li');
+    const rect = d3.select(item)
+                     .append('svg')
+                     .attr('aria-hidden', 'true')
+                     .append('rect')
+                     .attr('width', 14)
+                     .attr('height', 14);
+    paint(rect, i);
+    item.append(text);
+    return item;
+  }));
+}
+
 // Draws into `place`, again whenever its width changes. draw(svg, width) draws and returns the
 // height.
 export function addChart(place, label, draw) {

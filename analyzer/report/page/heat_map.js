@@ -3,8 +3,7 @@
 // Ranks against something else, the more the stronger; in one colour, so that it reads in both
 // themes, on paper and by the colour-blind.
 
-import {addChart, fitText, makeRoving} from 'page/chart';
-import {element} from 'page/element';
+import {addChart, fitText, legendOf, makeRoving} from 'page/chart';
 
 const kLeastOpacity = 0.06;
 
@@ -102,17 +101,9 @@ export function addHeatMap(
 }
 
 export function heatLegend(steps, kind = 'cell') {
-  return element('ul', {class: 'legend'}, ...steps.map(([part, text]) => {
-    const item = element('li');
-    d3.select(item)
-        .append('svg')
-        .attr('aria-hidden', 'true')
-        .append('rect')
-        .attr('width', 14)
-        .attr('height', 14)
-        .attr('class', part > 0 ? kind : 'empty')
+  return legendOf(steps.map(([, text]) => text), (rect, i) => {
+    const part = steps[i][0];
+    rect.attr('class', part > 0 ? kind : 'empty')
         .attr('fill-opacity', part > 0 ? kLeastOpacity + (1 - kLeastOpacity) * Math.sqrt(part) : 1);
-    item.append(text);
-    return item;
-  }));
+  });
 }

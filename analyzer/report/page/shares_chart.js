@@ -2,7 +2,7 @@
 
 // Where the time of each rank went.
 
-import {addChart, fitText, makeRoving} from 'page/chart';
+import {addChart, fitText, legendOf, makeRoving} from 'page/chart';
 import {element} from 'page/element';
 import {durationText, integerText, percentText} from 'page/format';
 
@@ -15,18 +15,8 @@ export function drawShares(place, data) {
   const bars = data.share_bars;
   const colours = kShares.map(([name]) => `var(--${name})`);
   place.append(element(
-      'div', {class: 'bar'}, element('ul', {class: 'legend'}, ...kShares.map(([, text], i) => {
-        const item = element('li');
-        d3.select(item)
-            .append('svg')
-            .attr('aria-hidden', 'true')
-            .append('rect')
-            .attr('width', 14)
-            .attr('height', 14)
-            .style('fill', colours[i]);
-        item.append(text);
-        return item;
-      }))));
+      'div', {class: 'bar'},
+      legendOf(kShares.map(([, text]) => text), (rect, i) => rect.style('fill', colours[i]))));
   addChart(place, 'Where the time of each rank went', (svg, width) => {
     const left = Math.min(
         width < 520 ? 92 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
