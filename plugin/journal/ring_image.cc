@@ -36,11 +36,13 @@ Result check(const record::Ring& ring, std::size_t file_bytes) {
     return {EBADMSG, "is of version " + std::to_string(ring.version) +
                          "; this ringside knows version " + std::to_string(record::kRingVersion)};
   }
-  if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot)) {
+  if (ring.header_bytes != sizeof(record::Ring) || ring.slot_bytes != sizeof(Slot) ||
+      ring.is_only_head > 1) {
     return {EBADMSG, "has a head that version 1 does not have"};
   }
   if (!std::has_single_bit(ring.capacity) ||
-      ring.capacity > (file_bytes - sizeof(record::Ring)) / sizeof(Slot)) {
+      (ring.is_only_head == 0 &&
+       ring.capacity > (file_bytes - sizeof(record::Ring)) / sizeof(Slot))) {
     return {EBADMSG, "says " + std::to_string(ring.capacity) + " slots, more than it holds"};
   }
   if (ring.index >= record::kMaxRings) {
@@ -94,7 +96,10 @@ Result read_ring(std::span<const std::byte> file, RingImage& image) {
   copy(ring.counts.dropped_ring_full, image.dropped_ring_full);
   copy(ring.counts.dropped_parent, image.dropped_parent);
   copy(ring.counts.stale, image.stale);
-
+  image.is_only_head = ring.is_only_head != 0;
+  if (image.is_only_head) {
+    return {};
+  }
   const std::byte* const slots = file.data() + sizeof(record::Ring);
   const auto load = [&](std::uint64_t at) {
     JournalEntry slot;

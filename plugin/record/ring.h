@@ -119,6 +119,9 @@ struct Ring {
   std::atomic<std::int32_t> tid;      ///< thread id of the owner, or of the last owner
   std::atomic<std::uint32_t> owners;  ///< how many threads have had it
   std::array<std::atomic<char>, 16> thread_name;
+  /// 1: the file has no slots, since there was no room. They are in memory that ends with the
+  /// process. The counters tell how many records that takes along.
+  std::uint32_t is_only_head;
 
   // The producer's own cache lines.
   alignas(128) std::uint64_t position;  ///< next slot to write

@@ -32,6 +32,22 @@ void* map_anonymous(std::uint64_t bytes) noexcept {
   return memory != MAP_FAILED ? memory : nullptr;
 }
 
+// Makes the file of a ring, with all its pages, so that no later event causes SIGBUS because the
+// file system is full by then. Returns its descriptor, or a negative error number.
+int make_file(int directory, const char* name, std::uint64_t bytes) noexcept {
+  const int file = own_descriptor(
+      openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (file < 0) {
+    return -errno;
+  }
+  if (const int error = allocate_file(file, bytes); error != 0) {
+    unlinkat(directory, name, 0);
+    close(file);
+    return -error;
+  }
+  return file;
+}
+
 }  // namespace
 
 void RingPool::prepare() noexcept {
@@ -98,8 +114,7 @@ std::array<char, RingPool::kNameBytes> RingPool::file_name(std::uint32_t index) 
   return name;
 }
 
-// All pages are allocated and mapped here, as in anonymous rings, so that no later event causes a
-// page fault, or SIGBUS if the file system is full by then.
+// All pages are mapped here, as in anonymous rings, so that no later event causes a page fault.
 void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
   std::uint64_t left = files_left_bytes_.load(std::memory_order_relaxed);
   while (left >= bytes &&
@@ -108,25 +123,44 @@ void* RingPool::map_file(int directory, std::uint32_t index, std::uint64_t bytes
   int error = ENOSPC;
   if (left >= bytes) {
     const auto name = file_name(index);
-    const int file = own_descriptor(
-        openat(directory, name.data(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
-    error = file < 0 ? errno : allocate_file(file, bytes);
-    if (error == 0) {
+    const int file = make_file(directory, name.data(), bytes);
+    error = -file;
+    if (file >= 0) {
       void* memory =
           mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file, 0);
+      error = errno;
+      close(file);
       if (memory != MAP_FAILED) {
-        close(file);
         return memory;
       }
-      error = errno;
-    }
-    if (file >= 0) {
       unlinkat(directory, name.data(), 0);
-      close(file);
     }
   }
   without_file_error_.store(error, std::memory_order_relaxed);
   without_file_.fetch_add(1, std::memory_order_release);
+  return nullptr;
+}
+
+// Anonymous memory, but its first page, which has the head, is a file. Returns NULL if that cannot
+// be had.
+void* RingPool::map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept {
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  void* const memory = bytes >= page_bytes ? map_anonymous(bytes) : nullptr;
+  if (memory == nullptr) {
+    return nullptr;
+  }
+  const auto name = file_name(index);
+  if (const int file = make_file(directory, name.data(), page_bytes); file >= 0) {
+    void* const head = mmap(memory, page_bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_FIXED | MAP_POPULATE, file, 0);
+    close(file);
+    if (head != MAP_FAILED) {
+      return memory;
+    }
+    unlinkat(directory, name.data(), 0);
+  }
+  // A failed mmap may have taken away the page that was there.
+  munmap(memory, bytes);
   return nullptr;
 }
 
@@ -145,9 +179,16 @@ Ring* RingPool::map_new() noexcept {
   const int directory = directory_.load(std::memory_order_acquire) - 1;
   std::uint64_t slots_bytes = file_ring_bytes_.load(std::memory_order_relaxed);
   void* memory = directory >= 0 ? map_file(directory, index, sizeof(Ring) + slots_bytes) : nullptr;
+  bool is_only_head = false;
   if (memory == nullptr) {
     const std::uint64_t asked = ring_bytes_.load(std::memory_order_relaxed);
     slots_bytes = asked != 0 ? asked : kDefaultBytes;
+    if (directory >= 0) {
+      memory = map_head_file(directory, index, sizeof(Ring) + slots_bytes);
+      is_only_head = memory != nullptr;
+    }
+  }
+  if (memory == nullptr) {
     memory = map_anonymous(sizeof(Ring) + slots_bytes);
   }
   if (memory == nullptr) {
@@ -155,6 +196,7 @@ Ring* RingPool::map_new() noexcept {
     return nullptr;
   }
   Ring* made = new (memory) Ring{};
+  made->is_only_head = is_only_head ? 1 : 0;
   made->magic = kRingMagic;
   made->version = kRingVersion;
   made->header_bytes = sizeof(Ring);

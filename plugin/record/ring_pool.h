@@ -30,7 +30,8 @@ class RingPool {
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
   /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
-  /// most `all_bytes`; further rings are anonymous memory. The descriptor remains the caller's.
+  /// most `all_bytes`. The slots of further rings are anonymous memory, and only the head is a file:
+  /// its counters tell what is lost with the slots. The descriptor remains the caller's.
   void set_directory(int directory, std::uint64_t ring_bytes, std::uint64_t all_bytes) noexcept;
 
   /// How many rings could not be made as files although a directory was set, and the last reason
@@ -75,6 +76,7 @@ class RingPool {
   Ring* take_free() noexcept;
   Ring* map_new() noexcept;
   void* map_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
+  void* map_head_file(int directory, std::uint32_t index, std::uint64_t bytes) noexcept;
   static void on_thread_exit(void* ring) noexcept;
 
   // With initial-exec this is one load. The default would call __tls_get_addr, which also allocates

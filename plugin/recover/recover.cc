@@ -342,8 +342,15 @@ Outcome recover(const std::string& directory, const Options& options) {
                             "no room in the journal (RINGSIDE_JOURNAL_BYTES)");
   }
   std::uint64_t bad = journal.bad_entries;
+  std::size_t only_heads = 0;
   for (const RingImage& ring : rings) {
     bad += ring.bad_records;
+    only_heads += ring.is_only_head ? 1 : 0;
+  }
+  if (only_heads != 0) {
+    outcome.notes.push_back(std::to_string(only_heads) +
+                            " rings had no room for their records (RINGSIDE_RING_DIR): what the "
+                            "process had not written of them is lost, and counted");
   }
   if (bad != 0) {
     outcome.notes.push_back(std::to_string(bad) + " records are damaged and are left out");

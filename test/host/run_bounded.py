@@ -77,6 +77,7 @@ class Bounded:
         self.most_bytes = 0
         self.samples = 0
         self.status = {}
+        self.notes = ""
 
     def host(self, watched, *arguments, **variables):
         environment = {key: value for key, value in os.environ.items()
@@ -112,12 +113,14 @@ class Bounded:
                               timeout=100, check=False)
         require(done.returncode == 0, f"ringside {arguments}: "
                 + "\n".join((done.stdout + done.stderr).splitlines()[:20]))
+        self.notes = done.stderr
         return done.stdout
 
-    def check_kept(self, traces, complete, in_flight=False):
+    def check_kept(self, traces, complete, in_flight=False, may_be_lost=None):
         """Several files of one process, in order: what the last account says must be in them.
 
         in_flight: lines in flight are the last word on their events.
+        may_be_lost: a reason for which callbacks may be counted as dropped.
         """
         account = traces[-1].account["by_type"]
         check = check_replay.Checker()
@@ -129,7 +132,8 @@ class Bounded:
                 # A long replay without pauses is faster than the drain on a busy machine; what it
                 # loses is counted, and must add up like all else.
                 check.true(f"{name}: {key}",
-                           self.options.long or not key.startswith("dropped"))
+                           self.options.long or key == may_be_lost
+                           or not key.startswith("dropped"))
             if complete:
                 check.equal(f"{name}: produced", counts["produced"],
                             self.recording.produced[name] * self.repeat)
@@ -244,15 +248,20 @@ def killed(run):
             shutil.rmtree(directory)
             directory.mkdir()
         after = calls * (run.repeat - 1) - calls // 3
-        run.host(run.traces if how == "MAX" else run.rings, "--kill-after", str(after),
-                 **{f"RINGSIDE_{how}_BYTES": str(BOUND_BYTES)})
+        # With pauses, in which the drain gives the rings of threads that have ended to new ones.
+        run.host(run.traces if how == "MAX" else run.rings, "--pause", "0.02", "--kill-after",
+                 str(after), **{f"RINGSIDE_{how}_BYTES": str(BOUND_BYTES)})
         # As if it had died between deleting its oldest segment and saying so.
         min(run.traces.iterdir() if how == "MAX" else run.rings.glob("*/ringside.*.json")).unlink()
         said = run.ringside("recover", str(run.rings))
         require(not list(run.rings.iterdir()), f"recover leaves {list(run.rings.iterdir())}")
-        run.ringside("lint", "--closed", str(run.traces))
         traces = [check_replay.Trace(path) for path in sorted(run.traces.iterdir())]
-        account, operations = run.check_kept(traces, complete=False, in_flight=True)
+        # The threads of each repetition are new. Where the drain is late all the same, they have
+        # more rings than have room as files: what is in the others is lost, and counted.
+        has_all = "had no room for their records" not in run.notes
+        account, operations = run.check_kept(traces, complete=False, in_flight=True,
+                                             may_be_lost=None if has_all else "dropped_kill")
+        run.ringside("lint", "--closed", str(run.traces))
         cold = sum(call["cb"] in ("init", "finalize") for call in run.recording.calls)
         limited = expected.Recording(run.file, limit=after % calls)
         wanted = (calls - cold) * (after // calls) + sum(limited.produced.values())
@@ -260,7 +269,7 @@ def killed(run):
                 f"{account}, not {wanted} callbacks")
         last = len(run.recording.communicators) * (after // calls)
         newest = [args for args in operations.values() if args["context"] > last]
-        require(len(newest) == len(limited.operations()),
+        require(not has_all or len(newest) == len(limited.operations()),
                 f"{len(newest)} operations of the last repetition, not "
                 f"{len(limited.operations())}: {said}")
         print(said, end="")

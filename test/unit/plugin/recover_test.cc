@@ -162,7 +162,8 @@ TEST_CASE("No field of a ring's head is trusted") {
   }
 }
 
-TEST_CASE("Rings are files as long as they have room together, and then memory of full size") {
+TEST_CASE(
+    "Rings are files as long as they have room together, and then memory with a file of counts") {
   const Directory directory;
   record::RingPool pool;
   pool.prepare();
@@ -172,13 +173,28 @@ TEST_CASE("Rings are files as long as they have room together, and then memory o
   pool.set_directory(directory.descriptor, kFile_bytes, 2 * kFile_bytes);  // without the heads
   std::array<std::uint64_t, 2> capacities{};
   for (std::uint64_t& capacity : capacities) {
-    std::thread([&] { capacity = pool.current()->capacity; }).join();
+    std::thread([&] {
+      record::Ring* const ring = pool.current();
+      capacity = ring->capacity;
+      for (std::uint64_t i = 1; i <= capacity; ++i) {
+        append(*ring, i, 1);
+        record::ProducerCounts::add(
+            ring->counts.produced[static_cast<std::size_t>(EventType::kColl)]);
+      }
+    }).join();
   }
   CHECK(capacities ==
         std::array{kFile_bytes / sizeof(record::Slot), kMemory_bytes / sizeof(record::Slot)});
   CHECK(pool.without_file() == 1);
   CHECK(pool.without_file_error() == ENOSPC);
-  CHECK(directory.file("ring.0001").empty());
+
+  const std::vector<std::byte> file = directory.file("ring.0001");
+  CHECK(file.size() == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
+  recover::RingImage image;
+  REQUIRE(recover::read_ring(file, image).is_ok());
+  CHECK(image.is_only_head);
+  CHECK(image.records.empty());
+  CHECK(image.produced[static_cast<std::size_t>(EventType::kColl)] == capacities[1]);
   pool.close_in_child();
 }
 
