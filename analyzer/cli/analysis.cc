@@ -15,6 +15,7 @@
 
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/progress_line.h"
+#include "analyzer/cli/selection_check.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/duplicate_files.h"
@@ -154,12 +155,15 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
 }
 
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
-  if (match::select_files(options.selection, analysis.traces) > 0 &&
+  std::string trouble = unknown_rank_or_host(options.selection, analysis.traces);
+  if (trouble.empty() && match::select_files(options.selection, analysis.traces) > 0 &&
       analysis.traces.files.empty()) {
-    std::fprintf(stderr, "ringside: no trace is of a rank and host that --rank and --host name\n");
-    return false;
+    trouble = "no rank that --rank names is on a host that --host names";
   }
-  return true;
+  if (!trouble.empty()) {
+    tell("ringside: " + trouble);
+  }
+  return trouble.empty();
 }
 
 void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
@@ -175,7 +179,7 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
   match::Selection selection = options.selection;
   const match::CommonClock clock = align::clock_of(analysis.alignment);
-  const std::string trouble = match::find_moments(analysis.traces, clock, selection);
+  std::string trouble = match::find_moments(analysis.traces, clock, selection);
   if (!trouble.empty()) {
     tell("ringside: " + trouble);
     return false;
@@ -185,8 +189,18 @@ bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
   }
   analysis.matches = std::move(*analysis.matching).finish(analysis.traces, clock);
   analysis.matching.reset();
+  trouble = unknown_communicator_or_function(selection, analysis.traces, analysis.matches);
+  const bool has_operations = !analysis.matches.operations.empty();
   match::select_operations(selection, analysis.traces, clock, analysis.matches);
-  return true;
+  if (trouble.empty() && has_operations && match::chooses_operations(selection) &&
+      analysis.matches.operations.empty()) {
+    trouble =
+        "no operation is left of those that --comm, --func, --min-bytes, --from and --to choose";
+  }
+  if (!trouble.empty()) {
+    tell("ringside: " + trouble);
+  }
+  return trouble.empty();
 }
 
 std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {

@@ -65,13 +65,12 @@ struct Analysis {
 /// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.
 bool load_traces(const AnalysisOptions& options, Analysis& analysis);
 /// Takes out the traces that --rank and --host do not choose. False, after a message on stderr, if
-/// none is left.
+/// one of them names none, or none is left.
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis);
 /// Matches what has trusted numbers, and aligns the clocks by that.
 void align_clocks(const AnalysisOptions& options, Analysis& analysis);
 /// Matches the rest, and takes out the operations that were not chosen. False, after a message on
-/// stderr, if
-/// --from or --to name a mark that is not there.
+/// stderr, if an option names what is not there, or no operation is left.
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis);
 
 /// Loads, aligns and matches; tells what could not be read. Nothing, after a message on stderr, if

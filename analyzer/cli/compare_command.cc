@@ -70,7 +70,12 @@ ExitStatus run_compare(const CompareOptions& options) {
   const bool is_slower = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
     return report::got_slower(change, threshold_percent);
   });
-  return show_document(document, options, is_slower ? kExitFindings : kExitOk);
+  const bool is_judged = std::any_of(changes.begin(), changes.end(),
+                                     [](const auto& change) { return change.chance.has_value(); });
+  return show_document(document, options,
+                       is_slower   ? kExitFindings
+                       : is_judged ? kExitOk
+                                   : kExitIncomplete);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/cli/selection_check.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/hang_selection.h"
 #include "analyzer/report/hang_report.h"
@@ -44,6 +46,12 @@ ExitStatus run_hang(const HangOptions& options) {
   metrics::Hang hang =
       metrics::find_hang(analysis.traces, analysis.alignment,
                          static_cast<std::int64_t>(options.min_age_s * kNsPerSecond));
+  if (const std::string trouble =
+          unknown_communicator_or_function(options.selection, analysis.traces, hang.matches);
+      !trouble.empty()) {
+    tell("ringside: " + trouble);
+    return kExitNoInput;
+  }
   metrics::choose_communicators(options.selection, hang);
   report::Document document =
       report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);

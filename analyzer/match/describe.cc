@@ -123,6 +123,14 @@ std::string rank_list(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
+std::string_view function_name(const model::Traces& traces, const MatchedOperation& operation) {
+  if (operation.way == Way::kPair) {
+    return "SendRecv";
+  }
+  return operation.way == Way::kGroup ? pattern_name(operation.pattern)
+                                      : traces.names.text(operation.func);
+}
+
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation) {
   const std::string number = std::to_string(operation.number);
   switch (operation.way) {

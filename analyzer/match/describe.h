@@ -28,6 +28,10 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
 /// Returns a text such as "rank 3" or "ranks 0, 2-7 and 90 more".
 std::string rank_list(const std::vector<std::uint32_t>& ranks);
 
+/// Returns what the operation does: "AllReduce", "AlltoAll" for a group of sends and receives that
+/// is one, "SendRecv" for a pair.
+std::string_view function_name(const model::Traces& traces, const MatchedOperation& operation);
+
 /// Returns a text such as "AllReduce seq 7" or "SendRecv from rank 0 to rank 1, pair 3".
 std::string operation_text(const model::Traces& traces, const MatchedOperation& operation);
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <string_view>
 
-#include "analyzer/match/group_patterns.h"
+#include "analyzer/match/describe.h"
 
 namespace ringside::match {
 namespace {
@@ -43,14 +43,9 @@ std::int64_t called_ns(const model::Traces& traces, const Matches& matches,
 
 bool is_chosen_function(const Selection& selection, const model::Traces& traces,
                         const MatchedOperation& operation) {
-  if (operation.way == Way::kPair) {
-    return has(selection.functions, "SendRecv") || has(selection.functions, "Send") ||
-           has(selection.functions, "Recv");
-  }
-  if (operation.way == Way::kGroup) {
-    return has(selection.functions, pattern_name(operation.pattern));
-  }
-  return has(selection.functions, traces.names.text(operation.func));
+  return has(selection.functions, function_name(traces, operation)) ||
+         (operation.way == Way::kPair &&
+          (has(selection.functions, "Send") || has(selection.functions, "Recv")));
 }
 
 }  // namespace

@@ -4,22 +4,13 @@
 #include <string_view>
 
 #include "analyzer/facts/facts.h"
-#include "analyzer/match/group_patterns.h"
+#include "analyzer/match/describe.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/merge/plan.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::merge {
 namespace {
-
-std::string_view function_of(const model::Traces& traces,
-                             const match::MatchedOperation& operation) {
-  if (operation.way == match::Way::kPair) {
-    return "SendRecv";
-  }
-  return operation.way == match::Way::kGroup ? match::pattern_name(operation.pattern)
-                                             : traces.names.text(operation.func);
-}
 
 std::int64_t time_taken_ns(const facts::OperationFacts& facts) {
   return facts.basis == facts::Basis::kExecution && !facts.is_impossible
@@ -88,7 +79,7 @@ bool keep_around(const model::Traces& traces, const align::Alignment& alignment,
   }
   std::optional<std::pair<std::int64_t, std::int64_t>> around;
   for (const match::MatchedOperation& operation : matches.operations) {
-    if (operation.number == number && function_of(traces, operation) == function &&
+    if (operation.number == number && match::function_name(traces, operation) == function &&
         match::is_chosen(selection, matches.communicators[operation.communicator])) {
       around = span_of(traces, matches, alignment, operation);
       break;

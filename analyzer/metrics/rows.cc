@@ -400,12 +400,8 @@ class Summer {
 
 std::string_view function_of(const model::Traces& traces,
                              const match::MatchedOperation& operation) {
-  if (operation.way == match::Way::kGroup) {
-    return match::pattern_name(operation.pattern);
-  }
-  return operation.way != match::Way::kPair ? traces.names.text(operation.func)
-         : match::is_to_self(operation)     ? "SendRecv to self"
-                                            : kSendRecv;
+  return match::is_to_self(operation) ? "SendRecv to self"
+                                      : match::function_name(traces, operation);
 }
 
 std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, bool by_range) {

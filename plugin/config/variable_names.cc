@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <string_view>
 #include <utility>
 
+#include "plugin/config/nearest_name.h"
 #include "plugin/config/variables.h"
 
 namespace ringside::control {
@@ -32,38 +32,12 @@ bool is_of_kubernetes(std::string_view name) {
          name.find("_PORT_") != std::string_view::npos;
 }
 
-// Letters to insert, delete, replace, or swap with their neighbour to get from one name to the
-// other.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> before(b.size() + 1);
-  std::vector<std::size_t> row(b.size() + 1);
-  std::vector<std::size_t> next(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    next[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const bool is_same = a[i - 1] == b[j - 1];
-      next[j] = std::min({row[j] + 1, next[j - 1] + 1, row[j - 1] + (is_same ? 0U : 1U)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        next[j] = std::min(next[j], before[j - 2] + 1);
-      }
-    }
-    std::swap(before, row);
-    std::swap(row, next);
-  }
-  return row[b.size()];
-}
-
-std::string nearest_to(std::string_view name) {
-  std::string_view nearest;
-  std::size_t least = (name.size() - kPrefix.size()) / 3 + 2;
+std::string_view nearest_to(std::string_view name) {
+  std::vector<std::string_view> names;
   for (const Variable& variable : variables()) {
-    if (const std::size_t apart = distance(name, variable.name); apart < least) {
-      least = apart;
-      nearest = variable.name;
-    }
+    names.push_back(variable.name);
   }
-  return std::string(nearest);
+  return nearest_name(name, names, kPrefix.size());
 }
 
 bool is_known(std::string_view name) {
@@ -82,7 +56,7 @@ std::string sentence_on(const std::string& name) {
       return name + " " + what;
     }
   }
-  const std::string nearest = nearest_to(name);
+  const std::string nearest(nearest_to(name));
   return name + " is not a variable of Ringside; " +
          (nearest.empty() ? "docs/environment.md has their names"
                           : "did you mean " + nearest + "?");

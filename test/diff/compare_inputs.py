@@ -40,6 +40,7 @@ def cases():
     faster = {**before, **side("b", 200, [("AllReduce", 1 << 20, 0.6), ("ReduceScatter", 1 << 16, 0.5)])}
     noise = {**before, **side("b", 201, SAME)}
     only = {**before, **side("b", 200, [("AllReduce", 1 << 20, 1), ("AllGather", 1 << 10, 1)])}
+    apart = {**before, **side("b", 200, [("AllGather", 1 << 10, 1)])}
     few = {**before, **side("b", 400, [("AllReduce", 1 << 20, 1)])}
     few = {path: text.replace('"seq":', '"seq":9', 1) if path.startswith("b") else text
            for path, text in few.items()}
@@ -54,6 +55,7 @@ def cases():
         "compare-faster": ("compare a b", faster),
         "compare-noise": ("compare a b", noise),
         "compare-only-in-one": ("compare a b", only),
+        "compare-nothing-in-common": ("compare a b", apart),
         "compare-too-few": ("compare --to 0.005 a b", few),
         "compare-alltoallv": ("compare a b", {**usual, **experts("b", 1, slower=1.3)}),
         "compare-alltoallv-more-json": ("compare --format json a b",

@@ -17,8 +17,9 @@ def row(trace, category, name, start_ns, end_ns, args):
         {"ph": "e", **event, "ts": Number(end_ns)}]
 
 
-def ring(rank, nranks=4, *, channels=2, steps=True, proxies=True, slow=None, states=True):
-    """One AllReduce. Sends run at 10 GB/s, a little more on higher channels; `slow` is the rank
+def ring(rank, nranks=4, *, channels=2, steps=True, proxies=True, slow=None, states=True,
+         within_node=None):
+    """One AllReduce; then one of the function `within_node`, which needs no network. Sends run at 10 GB/s, a little more on higher channels; `slow` is the rank
     and channel whose sends take three times as long."""
     trace = Trace(rank, host=f"node{rank}").communicator(nranks=nranks)
     begin = trace.time_ns
@@ -43,6 +44,8 @@ def ring(rank, nranks=4, *, channels=2, steps=True, proxies=True, slow=None, sta
                 peer = (rank + (1 if send else -1)) % nranks
                 row(trace, "proxy", f"{'send' if send else 'recv'} channel {channel}", begin, at,
                     {"peer": peer, "steps": STEPS, "bytes": STEPS * CHUNK_BYTES})
+    if within_node:
+        trace.operation(within_node, 1 << 20, seq=0, dur_us=100)
     return trace
 
 
@@ -147,7 +150,8 @@ def cases():
         "network-no-steps": ("network traces", job(2, steps=False)),
         "network-one-rank": ("network --rank 2 traces", slow),
         "network-chosen": ("network --comm world --func AllReduce --min-bytes 4mb traces", slow),
-        "network-none-chosen": ("network --func AllGather traces", slow),
+        "network-none-chosen": ("network --func AllGather traces",
+                                job(within_node="AllGather")),
         "network-nothing": ("network traces", job(2, steps=False, proxies=False)),
         "network-no-input": ("network nowhere", {}),
         "network-overlapping-json": ("network --format json --top 1 traces", pipelines(4, even)),

@@ -310,7 +310,10 @@ def cases():
         "summary-fail-on-absent-rank": (
             "summary --intervals --fail-on 'busbw<200' traces",
             {name: text for name, text in two.items() if ".101." not in name}),
-        "summary-fail-on-nothing": ("summary --comm nope --fail-on 'mismatch,missing' traces", two),
+        "summary-no-such-communicator": ("summary --comm wordl --fail-on mismatch traces", two),
+        "summary-no-such-function": ("summary --func Allreduce traces", two),
+        "summary-no-such-host": ("summary --host node00 traces", two),
+        "summary-nothing-left": ("summary --func AllReduce --min-bytes 1gb traces", two),
         "summary-fail-on-failed": ("summary --format csv --fail-on 'busbw<200,mismatch' traces", two),
         "summary-fail-on-unknown": (
             "summary --format csv --func Broadcast --fail-on 'busbw<1,straggler>5%' traces", two),
@@ -385,6 +388,8 @@ def cases():
         "summary-empty-directory": ("summary empty", {"empty/.keep": ""}),
         "summary-garbage-only": ("summary garbage.json", {"garbage.json": b"\x1f\x8b\x08\x00zip"}),
         "summary-newer-format": ("summary newer.json", {"newer.json": newer}),
+        "summary-fail-on-nothing": ("summary --fail-on 'mismatch,missing' none.json",
+                                    {"none.json": Trace(0).communicator().text()}),
         "summary-no-operations": ("summary none.json",
                                   {"none.json": Trace(0).communicator().text()}),
     }

@@ -59,7 +59,8 @@ ROOMS = {
     "live": ["launch/ring_holder.h", "launch/text.h", "analyzer/model/printable.h",
              "analyzer/report", "plugin/assemble", "plugin/journal/journal_format.h"],
     "analyzer/cli": ["analyzer", "launch", "live", "plugin/assemble", "plugin/session/control_place.h",
-                     "plugin/journal/journal_format.h", "plugin/recover"],
+                     "plugin/config/nearest_name.h", "plugin/journal/journal_format.h",
+                     "plugin/recover"],
     "examples": ["plugin", "analyzer", "test"],
     "test": ["plugin", "analyzer", "launch", "live", "examples"],
 }

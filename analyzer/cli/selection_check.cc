@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/selection_check.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/match/describe.h"
+#include "plugin/config/nearest_name.h"
+
+namespace ringside::cli {
+namespace {
+
+// In natural order: 2 comes before 10.
+struct ShorterFirst {
+  bool operator()(const std::string& a, const std::string& b) const {
+    return a.size() != b.size() ? a.size() < b.size() : a < b;
+  }
+};
+using Names = std::set<std::string, ShorterFirst>;
+
+std::string list_of(const Names& names) {
+  constexpr std::size_t kMost = 8;
+  std::string text;
+  std::size_t listed = 0;
+  for (const std::string& name : names) {
+    if (listed == kMost) {
+      return text + " and " + std::to_string(names.size() - kMost) + " more";
+    }
+    text += (listed++ == 0 ? "" : ", ") + name;
+  }
+  return text;
+}
+
+// `there` are all names that fit something; `listed` those of them that are listed.
+std::string sentence(const std::string& asked, const std::string& what, const Names& there,
+                     const Names& listed) {
+  const std::vector<std::string_view> names(there.begin(), there.end());
+  const std::string nearest(control::nearest_name(asked, names));
+  std::string text = what + " " + asked;
+  text += nearest.empty() ? "" : "; did you mean " + nearest + "?";
+  return text + (listed.empty()
+                     ? ""
+                     : (nearest.empty() ? "; there are: " : " There are: ") + list_of(listed));
+}
+
+}  // namespace
+
+std::string unknown_rank_or_host(const match::Selection& selection, const model::Traces& traces) {
+  Names ranks;
+  Names hosts;
+  for (const model::TraceFile& file : traces.files) {
+    if (file.process.launcher_rank) {
+      ranks.insert(std::to_string(*file.process.launcher_rank));
+    }
+    hosts.insert(file.process.host);
+  }
+  for (const std::int64_t rank : selection.ranks) {
+    if (const std::string text = std::to_string(rank); !ranks.contains(text)) {
+      return "--rank: no trace is of rank " + text +
+             (ranks.empty() ? "; no trace names its rank" : "; there are: " + list_of(ranks));
+    }
+  }
+  for (const std::string& host : selection.hosts) {
+    if (!hosts.contains(host)) {
+      return sentence(host, "--host: no trace is of host", hosts, hosts);
+    }
+  }
+  return {};
+}
+
+std::string unknown_communicator_or_function(const match::Selection& selection,
+                                             const model::Traces& traces,
+                                             const match::Matches& matches) {
+  Names known;   // names and hashes
+  Names listed;  // of each communicator its name, or else its hash
+  for (const match::Communicator& communicator : matches.communicators) {
+    known.insert({communicator.name, communicator.hash});
+    listed.insert(communicator.name.empty() ? communicator.hash : communicator.name);
+  }
+  known.erase("");
+  listed.erase("");
+  for (const std::string& name : selection.communicators) {
+    if (!known.contains(name)) {
+      return sentence(name, "--comm: no communicator with operations has the name or hash", known,
+                      listed);
+    }
+  }
+  Names functions;
+  if (!selection.functions.empty()) {
+    for (const match::MatchedOperation& operation : matches.operations) {
+      functions.emplace(match::function_name(traces, operation));
+    }
+  }
+  for (const std::string& name : selection.functions) {
+    const bool is_pair = name == "Send" || name == "Recv";
+    if (!functions.contains(is_pair ? "SendRecv" : name)) {
+      return sentence(name, "--func: no operation is of the function", functions, functions);
+    }
+  }
+  return {};
+}
+
+}  // namespace ringside::cli
