@@ -342,8 +342,6 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   }
   if (!facts.is_bounded || times_ns.empty()) {
     facts.is_bounded = false;
-    notes_.push_back(facts.host +
-                     " has no operation in common with the others that bounds its clock");
     return;
   }
   facts.set_by = kinds_text(set_by);

@@ -390,6 +390,11 @@ def cases():
         "summary-newer-format": ("summary newer.json", {"newer.json": newer}),
         "summary-fail-on-nothing": ("summary --fail-on 'mismatch,missing' none.json",
                                     {"none.json": Trace(0).communicator().text()}),
+        "summary-hosts-apart": ("summary traces", {
+            f"traces/ringside.mix.node{rank}.{100 + rank}.1.json":
+                Trace(rank, host=f"node{rank}").communicator(nranks=1, rank=0, comm=f"0x{rank + 1}")
+                .operation("AllReduce", 1 << 10, seq=0).text().replace("b00t", f"b00t{rank}")
+            for rank in range(3)}),
         "summary-no-operations": ("summary none.json",
                                   {"none.json": Trace(0).communicator().text()}),
     }
