@@ -37,6 +37,20 @@ def reduce(ringside, directory, words, temporary):
     return (None, told) if changed == words else (changed, told)
 
 
+def run(ringside, directory):
+    """What ringside says of the case's partials, and what `reduce` told; None where the case has none."""
+    words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
+    # What may write over its traces is left alone.
+    if not words or words[0] not in COMMANDS or "--force" in words:
+        return None, set()
+    with tempfile.TemporaryDirectory() as temporary:
+        changed, told = reduce(ringside, directory, words, pathlib.Path(temporary))
+        if changed is None:
+            return None, told
+        status, stdout, stderr = run_cases.run_words(ringside, directory, changed)
+    return {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}, told
+
+
 def tells_what_is_missing(ringside):
     """What is not there is in no partial, so `reduce` must not end as if all was well."""
     with tempfile.TemporaryDirectory() as temporary:
@@ -48,23 +62,18 @@ def tells_what_is_missing(ringside):
 
 def main():
     program = pathlib.Path(sys.argv[1]).resolve()
+    directories = sorted(path.parent for path in run_cases.CASES.glob("*/cmd"))
+    if sys.argv[2:]:
+        directories = [run_cases.CASES / name for name in sys.argv[2:]]
     checked = failed = 0
-    for directory in sorted(path.parent for path in run_cases.CASES.glob("*/cmd")):
-        words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
-        # What may write over its traces is left alone.
-        if not words or words[0] not in COMMANDS or "--force" in words or (sys.argv[2:] and directory.name not in sys.argv[2:]):
+    for directory, (actual, told) in run_cases.on_all_cores(lambda case: run(program, case), directories):
+        if actual is None:
             continue
-        with tempfile.TemporaryDirectory() as temporary:
-            changed, told = reduce(program, directory, words, pathlib.Path(temporary))
-            if changed is None:
-                continue
-            status, stdout, stderr = run_cases.run_words(program, directory, changed)
         expected = run_cases.expected(directory)
         expected["stderr"] = "".join(
             line for line in expected["stderr"].splitlines(keepends=True)
             if not (line.startswith("note: ") and line.rstrip("\n") in told))
         checked += 1
-        actual = {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}
         failed += not run_cases.is_same(directory, expected, actual)
     if not tells_what_is_missing(program):
         failed += 1

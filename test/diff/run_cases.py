@@ -4,6 +4,7 @@
 directory), and what is expected of it: `stdout`, `stderr` (if not empty) and `status` (if not 0)."""
 
 import argparse
+import concurrent.futures
 import difflib
 import os
 import pathlib
@@ -36,6 +37,12 @@ def expected(directory):
         return path.read_text(encoding="utf-8") if path.exists() else otherwise
     return {"stdout": read("stdout", ""), "stderr": read("stderr", ""),
             "status": read("status", "0\n")}
+
+
+def on_all_cores(work, directories):
+    """What work(directory) returns for each, in their order. A case writes in its own directory only."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return zip(directories, pool.map(work, directories))
 
 
 def update(directory, actual):
@@ -71,8 +78,7 @@ def main():
     if arguments.cases:
         directories = [CASES / name for name in arguments.cases]
     failed = 0
-    for directory in directories:
-        actual = run(program, directory)
+    for directory, actual in on_all_cores(lambda case: run(program, case), directories):
         if arguments.update:
             update(directory, actual)
         elif not is_same(directory, expected(directory), actual):

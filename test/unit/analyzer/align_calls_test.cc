@@ -78,7 +78,7 @@ World make_world(std::mt19937_64& random, const Options& options) {
   return world;
 }
 
-TEST_CASE("a shift is the true one or none, whatever was lost") {
+TEST_CASE("a shift is the true one or none, whatever was lost", "[one-thread]") {
   std::mt19937_64 random(20260917);
   int found = 0;
   int rounds = 0;

@@ -74,7 +74,7 @@ TEST_CASE("short files, and compressed files one after the other") {
   CHECK_FALSE(both.error);
 }
 
-TEST_CASE("a compressed file that is cut off gives what there is, and says so") {
+TEST_CASE("a compressed file that is cut off gives what there is, and says so", "[one-thread]") {
   const std::string text = some_text();
   const std::string bytes = squeezed(text);
   for (std::size_t size = 2; size < bytes.size(); ++size) {
@@ -85,7 +85,8 @@ TEST_CASE("a compressed file that is cut off gives what there is, and says so") 
   }
 }
 
-TEST_CASE("a compressed file with any byte changed never gives other text without saying so") {
+TEST_CASE("a compressed file with any byte changed never gives other text without saying so",
+          "[one-thread]") {
   const std::string text = some_text();
   const std::string bytes = squeezed(text);
   for (std::size_t at = 10; at < bytes.size(); ++at) {  // behind gzip's own header

@@ -136,7 +136,7 @@ int pairs_with_finding(std::uint64_t first_seed) {
   return wrong;
 }
 
-TEST_CASE("Of pairs of equal jobs at most one in twenty has a finding") {
+TEST_CASE("Of pairs of equal jobs at most one in twenty has a finding", "[one-thread]") {
   CHECK(pairs_with_finding(1) <= 25);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("Jobs that differ in what is not known of their times have no finding"
   }
 }
 
-TEST_CASE("Kinds that are a tenth slower are found with 200 operations each") {
+TEST_CASE("Kinds that are a tenth slower are found with 200 operations each", "[one-thread]") {
   int found = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     for (const Change& change :

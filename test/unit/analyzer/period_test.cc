@@ -124,7 +124,7 @@ TEST_CASE("the same again and again has a period of one; what is not enough has 
   CHECK_FALSE(find_period_of(repeated("abcdef", 10), 0));
 }
 
-TEST_CASE("noise has no period") {
+TEST_CASE("noise has no period", "[one-thread]") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     std::mt19937_64 random(seed);
     const auto symbols = static_cast<std::uint32_t>(2 + random() % 30);
@@ -135,7 +135,7 @@ TEST_CASE("noise has no period") {
   }
 }
 
-TEST_CASE("a period with rare extras is found, whatever its block") {
+TEST_CASE("a period with rare extras is found, whatever its block", "[one-thread]") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     const std::size_t length = 5 + random() % 200;
