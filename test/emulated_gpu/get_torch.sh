@@ -7,7 +7,8 @@
 #
 # It unpacks 1.3 GB (0.5 GB are fetched) into ${XDG_CACHE_HOME:-~/.cache}/ringside, which all source
 # trees share, and makes LINK lead there. Does nothing if all is there already. Prints the version.
-# Exit status 77 with one line of explanation if it cannot be had, or if RINGSIDE_TORCH=off.
+# Exit status 77 with one line of explanation if it cannot be had within five minutes, or if
+# RINGSIDE_TORCH=off.
 set -euo pipefail
 
 if [ $# -gt 1 ]; then
@@ -30,25 +31,30 @@ unavailable() {
 [ "$(uname -m)" = x86_64 ] || unavailable "its emulation needs x86-64"
 python=$(python3 -c 'import sys; print(sys.implementation.cache_tag)') ||
   unavailable "no python3 here"
+[ -n "${XDG_CACHE_HOME:-${HOME:-}}" ] || unavailable "neither XDG_CACHE_HOME nor HOME is set"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/ringside
 directory=$cache/torch-$version-$python
 
 fetch() {
   local free state
   python3 -m pip --version > /dev/null 2>&1 || unavailable "no pip here: install python3-pip"
-  mkdir -p "$cache"
+  state=$(mkdir -p "$cache" 2> /dev/null && mktemp -d "$cache/fetch.XXXXXX" 2> /dev/null) ||
+    unavailable "nothing can be written in $cache"
+  # shellcheck disable=SC2064  # the directory of now
+  trap "rm -rf '$state'" EXIT
   free=$(df --output=avail "$cache" | tail -n 1)
   [ "$free" -ge "$least_free_kib" ] ||
     unavailable "$cache has $((free / 1024)) MiB free, of $((least_free_kib / 1024)) needed"
-  state=$(mktemp -d "$cache/fetch.XXXXXX")
-  # shellcheck disable=SC2064  # the directory of now
-  trap "rm -rf '$state'" EXIT
   # The wheel goes to the disk of the cache too: /tmp can be small.
-  TMPDIR=$state python3 -m pip install --quiet --no-deps --no-compile --no-cache-dir \
+  TMPDIR=$state timeout 300 python3 -m pip install --quiet --no-deps --no-compile --no-cache-dir \
     --only-binary=:all: --target "$state/package" "${packages[@]}" "${needed[@]}" \
-    > "$state/log" 2>&1 || unavailable "pip cannot fetch it: $(grep -m 1 ERROR "$state/log")"
+    > "$state/log" 2>&1 || {
+    [ $? -ne 124 ] || unavailable "pip did not fetch it in five minutes"
+    unavailable "pip cannot fetch it: $(grep -m 1 ERROR "$state/log")"
+  }
   # At once, so that an interrupted run is not mistaken for a complete one. Another may be faster.
-  mv -T "$state/package" "$directory" 2> /dev/null || [ -d "$directory" ]
+  mv -T "$state/package" "$directory" 2> /dev/null || [ -d "$directory" ] ||
+    unavailable "what was fetched cannot be kept in $directory"
 }
 
 [ -d "$directory" ] || fetch

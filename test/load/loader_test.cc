@@ -105,7 +105,13 @@ TEST_CASE("generated traces") {
       {"--iterations 8 --no-hash --times proxy --end killed", 2},
       {"--iterations 12 --sample 3 --mismatch size:1:5 --missing 2:9", 2},
   }));
-  for (int seed = 1; seed <= seeds; ++seed) {
+  // Seeds differ in their figures, not in their kinds of lines: a sanitizer needs one of each kind.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  const int most = 1;
+#else
+  const int most = seeds;
+#endif
+  for (int seed = 1; seed <= most; ++seed) {
     INFO(options << " --seed " << seed);
     const Generated generated(options + " --seed " + std::to_string(seed));
     CHECK(compare_loaders(generated.paths(), {load::kRangeBytes, 4096, 700}, 2) == "");
