@@ -18,6 +18,7 @@
 #include "analyzer/align/sync_points.h"
 #include "analyzer/align/tightest_points.h"
 #include "analyzer/align/untold_steps.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::align {
 namespace {
@@ -30,6 +31,9 @@ constexpr double kUsualRate = 200e-6;
 constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
 constexpr double kKnownRate = 10e-6;
+
+// Of one clock; the others are counted.
+constexpr std::size_t kMostStepsTold = 5;
 
 // Touches of the points by which any two hosts are bound, for each of the hosts.
 constexpr std::size_t kMostPairWork = std::size_t{1} << 17;
@@ -206,8 +210,12 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
     priors.push_back(priors_of_hosts[pieces[i].host].within(pieces[i].begin_ns, pieces[i].end_ns));
   }
   made.use_priors(points, pieces, reference, assumption, priors, solution);
-  for (std::uint32_t i = 0; i < hosts; ++i) {
-    made.take(i, solution, pieces, reference);
+  std::vector<std::vector<std::string>> notes(hosts);
+  for_each_on_cores(hosts, [&](std::size_t /*thread*/, std::size_t i) {
+    made.take(static_cast<std::uint32_t>(i), solution, pieces, reference, notes[i]);
+  });
+  for (std::vector<std::string>& own : notes) {
+    made.notes_.insert(made.notes_.end(), own.begin(), own.end());
   }
   made.bound_pairs(std::move(points), pieces, reference, assumption, priors);
   return made;
@@ -309,7 +317,7 @@ void Alignment::drop_contradicted(const SyncPoints& points, const ClockPieces& p
 }
 
 void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
-                     std::uint32_t reference) {
+                     std::uint32_t reference, std::vector<std::string>& notes) {
   HostOffset& facts = hosts_[host];
   SteppedCurve& curve = curves_[host];
   std::array<std::uint32_t, kPointKinds> set_by{};
@@ -332,10 +340,11 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   const bool is_of_reference = pieces[reference].host == host;
   if (!facts.is_bounded && own.size() > 1 && !is_of_reference) {
     curve = {};
-    tell_steps(host, pieces, "no operation bounds it on one side of a step: it is not aligned");
+    tell_steps(host, pieces, "no operation bounds it on one side of a step: it is not aligned",
+               notes);
     return;
   }
-  tell_steps(host, pieces, "it is aligned anew behind that");
+  tell_steps(host, pieces, "it is aligned anew behind that", notes);
   if (is_of_reference && own.size() == 1) {
     facts.drift_ppb = 0;
     return;
@@ -373,9 +382,14 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
 }
 
 void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
-                           const std::string& outcome) {
+                           const std::string& outcome, std::vector<std::string>& notes) const {
   const std::vector<std::uint32_t> own = pieces.of_host(host);
   for (std::size_t i = 1; i < own.size(); ++i) {
+    if (i > kMostStepsTold) {
+      notes.push_back("the clock of " + hosts_[host].host + " stepped " +
+                      std::to_string(own.size() - i) + " more times: " + outcome);
+      return;
+    }
     const ClockPiece& before = pieces[own[i - 1]];
     const ClockPiece& behind = pieces[own[i]];
     const OffsetAt from = curves_[host].at(before.end_ns);
@@ -397,7 +411,7 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
     text += behind.source == StepSource::kTrace ? "" : "; or some are not matched rightly";
     text += ": ";
     text += outcome;
-    notes_.push_back(std::move(text));
+    notes.push_back(std::move(text));
   }
 }
 
@@ -414,9 +428,10 @@ void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::u
     return;
   }
   pairs_.resize(hosts);
-  for (std::uint32_t here = 0; here < hosts; ++here) {
+  for_each_on_cores(hosts, [&](std::size_t /*thread*/, std::size_t i) {
+    const auto here = static_cast<std::uint32_t>(i);
     if (here == reference || !hosts_[here].is_bounded || pieces.is_cut(here)) {
-      continue;
+      return;
     }
     const Solution solution = propagate(points, pieces.size(), here, assumption, priors);
     for (std::uint32_t there = 0; there < hosts && !solution.is_contradictory; ++there) {
@@ -424,7 +439,7 @@ void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::u
       pairs_[here].push_back(is_other ? OffsetCurve(solution.hosts[there], hosts, assumption.wander)
                                       : OffsetCurve());
     }
-  }
+  });
 }
 
 double Alignment::own_ns(std::uint32_t host, std::int64_t common_ns) const {

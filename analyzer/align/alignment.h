@@ -89,8 +89,9 @@ class Alignment {
 
  private:
   void take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
-            std::uint32_t reference);
-  void tell_steps(std::uint32_t host, const ClockPieces& pieces, const std::string& outcome);
+            std::uint32_t reference, std::vector<std::string>& notes);
+  void tell_steps(std::uint32_t host, const ClockPieces& pieces, const std::string& outcome,
+                  std::vector<std::string>& notes) const;
   void bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,
                    const Assumption& assumption, const std::vector<ClockPrior>& priors);
   void use_priors(const SyncPoints& points, const ClockPieces& pieces, std::uint32_t reference,

@@ -5,12 +5,16 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/model/parallel.h"
+
 namespace ringside::align {
 namespace {
 
 constexpr std::uint32_t kNowhere = ~0U;
 // Smaller changes are worth no further pass.
 constexpr double kLeastChange_ns = 1;
+// With fewer touches it takes longer to start a thread.
+constexpr std::size_t kManyTouches = 8'192;
 
 class Propagation {
  public:
@@ -21,7 +25,8 @@ class Propagation {
         wander_(assumption.wander),
         start_at_(points.touches.size(), kNowhere),
         end_at_(points.touches.size(), kNowhere),
-        is_changed_(hosts) {
+        is_changed_(hosts),
+        is_possible_(hosts, 1) {
     solution_.hosts.resize(hosts);
     solution_.set_by.resize(hosts);
     for (HostPath& host : solution_.hosts) {
@@ -31,10 +36,10 @@ class Propagation {
     for (std::size_t i = 0; i < priors.size(); ++i) {
       if (i != reference) {
         bound_by_priors(priors[i], priors[reference], solution_.hosts[i]);
-        solution_.is_contradictory =
-            solution_.is_contradictory || !narrow(solution_.hosts[i], wander_);
+        is_changed_[i] = true;
       }
     }
+    narrow_changed();
   }
 
   // A bound may reach a host through all others, and come back by another way, for rates are shared
@@ -49,13 +54,7 @@ class Propagation {
       if (change_ns_ == 0) {
         break;
       }
-      for (std::size_t i = 0; i < solution_.hosts.size(); ++i) {
-        if (is_changed_[i]) {
-          solution_.is_contradictory =
-              solution_.is_contradictory || !narrow(solution_.hosts[i], wander_);
-          is_changed_[i] = false;
-        }
-      }
+      narrow_changed();
       if (pass == most_passes / 2) {
         change_halfway_ns = change_ns_;
       }
@@ -76,6 +75,25 @@ class Propagation {
     bool is_end = false;
   };
 
+  template <typename Work>
+  void for_each_host(const Work& work) {
+    in_parallel(
+        solution_.hosts.size(), points_.touches.size() < kManyTouches ? 1 : 0, [] { return 0; },
+        [&](std::size_t host, int /*unused*/) { work(host); });
+  }
+
+  // Each host by itself.
+  void narrow_changed() {
+    for_each_host([&](std::size_t host) {
+      if (is_changed_[host]) {
+        is_possible_[host] = narrow(solution_.hosts[host], wander_);
+      }
+    });
+    is_changed_.assign(is_changed_.size(), false);
+    solution_.is_contradictory =
+        std::find(is_possible_.begin(), is_possible_.end(), 0) != is_possible_.end();
+  }
+
   void place_touches() {
     std::vector<std::vector<Moment>> moments(solution_.hosts.size());
     for (std::uint32_t i = 0; i < points_.touches.size(); ++i) {
@@ -90,7 +108,7 @@ class Propagation {
         moments[touch.host].push_back({touch.end_ns, i, true});
       }
     }
-    for (std::size_t h = 0; h < moments.size(); ++h) {
+    for_each_host([&](std::size_t h) {
       std::sort(moments[h].begin(), moments[h].end(),
                 [](const Moment& a, const Moment& b) { return a.time_ns < b.time_ns; });
       HostPath& host = solution_.hosts[h];
@@ -103,7 +121,7 @@ class Propagation {
       host.lower_ns.assign(host.time_ns.size(), kNoStart);
       host.upper_ns.assign(host.time_ns.size(), kNoEnd);
       moments[h] = {};
-    }
+    });
   }
 
   template <typename Visit>
@@ -176,8 +194,9 @@ class Propagation {
   const double wander_;
   std::vector<std::uint32_t> start_at_;  // of each touch, its moment in HostPath
   std::vector<std::uint32_t> end_at_;
-  std::vector<bool> is_changed_;  // by host
-  double change_ns_ = 0;          // the most in this pass
+  std::vector<bool> is_changed_;   // by host
+  std::vector<char> is_possible_;  // by host; each is written by one thread
+  double change_ns_ = 0;           // the most in this pass
   Solution solution_;
 };
 

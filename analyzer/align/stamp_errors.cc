@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "analyzer/model/parallel.h"
+
 namespace ringside::align {
 namespace {
 
@@ -13,7 +15,7 @@ bool has_gpu_stamps(const model::Execution& operation) {
 }  // namespace
 
 StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.files.size()) {
-  for (std::size_t file = 0; file < traces.files.size(); ++file) {
+  for_each_on_cores(traces.files.size(), [&](std::size_t /*thread*/, std::size_t file) {
     auto& of_context = gpu_late_ns_[file];
     const model::Operations& operations = traces.files[file].operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -29,7 +31,7 @@ StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.file
       auto& least_ns = of_context.try_emplace(operation.context, late_ns).first->second;
       least_ns = std::min(least_ns, late_ns);
     }
-  }
+  });
 }
 
 StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,

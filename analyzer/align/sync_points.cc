@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -13,11 +12,20 @@
 #include "analyzer/align/stamp_errors.h"
 #include "analyzer/align/step_points.h"
 #include "analyzer/align/tightest_points.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::align {
 namespace {
 
 constexpr double kMost_ns = 1e18;
+// One thread takes so many operations at a time.
+constexpr std::size_t kPortion = 256;
+
+// The points of some operations that follow each other.
+struct Portion {
+  SyncPoints points;
+  std::uint32_t series = 0;  // the last one's number, from where the portion begins
+};
 
 // The ranks that must have started before others may end.
 enum class Waits { kAllForAll, kAllForRoot, kRootForAll };
@@ -53,20 +61,16 @@ struct Times {
 
 class Collector {
  public:
-  Collector(const model::Traces& traces, const match::Matches& matches, const HostClocks& clocks)
-      : traces_(traces), matches_(matches), clocks_(clocks), errors_(traces) {
+  Collector(const model::Traces& traces, const match::Matches& matches, const HostClocks& clocks,
+            const StampErrors& errors, std::int64_t zero_ns)
+      : traces_(traces), matches_(matches), clocks_(clocks), errors_(errors) {
     hosts_.resize(clocks.hosts.size());
-    made_.zero_ns = traces.files.empty()
-                        ? 0
-                        : clocks.since_epoch_ns.front() +
-                              std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0,
-                                                       std::int64_t{1} << 60);
-    made_.untrusted = matches.untrusted;
+    made_.zero_ns = zero_ns;
   }
 
-  SyncPoints collect() {
+  Portion collect(std::size_t begin, std::size_t end) {
     const auto& operations = matches_.operations;
-    for (std::size_t i = 0; i < operations.size(); ++i) {
+    for (std::size_t i = begin; i < end; ++i) {
       const bool is_repeated =
           (i > 0 && is_same_number(operations[i - 1], operations[i])) ||
           (i + 1 < operations.size() && is_same_number(operations[i], operations[i + 1]));
@@ -74,11 +78,8 @@ class Collector {
       if (!is_repeated && !operations[i].is_aligned && spans_hosts(operations[i])) {
         add(operations[i]);
       }
-      tightest_.thin_if_many(made_);
     }
-    add_step_points(traces_, matches_, clocks_, made_);
-    tightest_.thin_if_many(made_);
-    return std::move(made_);
+    return {std::move(made_), series_};
   }
 
  private:
@@ -94,7 +95,7 @@ class Collector {
     std::uint32_t source = 0;  // ranks
     std::uint32_t destination = 0;
     bool receives = false;
-    const match::Part* part = nullptr;
+    match::Part part;
 
     auto ranks() const { return std::tie(source, destination); }
   };
@@ -276,7 +277,7 @@ class Collector {
       const bool receives = traces_.names.text(operation.func) == "Recv";
       if (operation.bytes != 0U && *rank != *operation.peer) {
         ends_.push_back({receives ? *operation.peer : *rank, receives ? *rank : *operation.peer,
-                         receives, &part});
+                         receives, part});
       }
     }
     std::stable_sort(ends_.begin(), ends_.end(), [](const TransferEnd& a, const TransferEnd& b) {
@@ -294,13 +295,13 @@ class Collector {
       return;
     }
     for (const auto& [send, receive] : pairs_) {
-      add_transfer(*send, *receive);
+      add_transfer(send, receive);
     }
     make_transfer_points();
   }
 
   // A rank has got all when its last receive ends, and that is after the first send of each.
-  void add_all_to_all(std::span<const match::Part> parts) {
+  void add_all_to_all(const match::Parts::Range& parts) {
     for (std::size_t first = 0; first < parts.size();) {
       Times rank{kNoEnd, kNoEnd, kNoStart};
       std::size_t last = first;
@@ -358,17 +359,28 @@ class Collector {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const HostClocks& clocks_;
-  const StampErrors errors_;
-  TightestPoints tightest_;
+  const StampErrors& errors_;
   SyncPoints made_;
   std::vector<OfHost> hosts_;
   std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
   // These are of one operation. They are members so that their memory is used again.
   std::vector<TransferEnd> ends_;
-  std::vector<std::pair<const match::Part*, const match::Part*>> pairs_;  // a send, its receive
+  std::vector<std::pair<match::Part, match::Part>> pairs_;  // a send, its receive
   std::vector<Transfer> transfers_;
   std::uint32_t series_ = 0;
 };
+
+void append(const Portion& portion, std::uint32_t first_series, SyncPoints& made) {
+  for (Touch touch : portion.points.touches) {
+    touch.point += made.points;
+    made.touches.push_back(touch);
+  }
+  for (const std::uint32_t series : portion.points.series) {
+    made.series.push_back(first_series + series);
+  }
+  made.points += portion.points.points;
+  made.untrusted += portion.points.untrusted;
+}
 
 }  // namespace
 
@@ -387,7 +399,36 @@ double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_
 
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
                             const HostClocks& clocks) {
-  return Collector(traces, matches, clocks).collect();
+  SyncPoints made;
+  made.untrusted = matches.untrusted;
+  if (!traces.files.empty()) {
+    made.zero_ns =
+        clocks.since_epoch_ns.front() +
+        std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0, std::int64_t{1} << 60);
+  }
+  const StampErrors errors(traces);
+  TightestPoints tightest;
+  std::uint32_t series = 0;
+  const std::size_t operations = matches.operations.size();
+  for (std::size_t first = 0; first < operations;) {
+    std::vector<Portion> portions(
+        std::min(4 * core_count(), (operations - first + kPortion - 1) / kPortion));
+    for_each_on_cores(portions.size(), [&](std::size_t /*thread*/, std::size_t i) {
+      const std::size_t begin = first + i * kPortion;
+      portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
+                        .collect(begin, std::min(begin + kPortion, operations));
+    });
+    // Points are thinned portion by portion, however many were collected at once.
+    for (const Portion& portion : portions) {
+      append(portion, series, made);
+      series += portion.series;
+      tightest.thin_if_many(made);
+    }
+    first += portions.size() * kPortion;
+  }
+  add_step_points(traces, matches, clocks, made);
+  tightest.thin_if_many(made);
+  return made;
 }
 
 }  // namespace ringside::align

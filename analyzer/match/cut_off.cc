@@ -67,7 +67,7 @@ bool CutOff::has_later_call(const model::Traces& traces, const Matches& matches,
     const auto later =
         std::lower_bound(of_last.begin(), of_last.end(), part.member,
                          [](const Part& p, std::uint32_t wanted) { return p.member < wanted; });
-    if (later == of_last.end() || later->member != part.member) {
+    if (later == of_last.end() || (*later).member != part.member) {
       continue;
     }
     if (!is_called_before(operation_of(traces, part), operation_of(traces, *later))) {

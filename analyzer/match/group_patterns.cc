@@ -174,15 +174,19 @@ struct Group {
 void replace_pairs(const std::vector<MatchedOperation>& kept, std::vector<Group>& groups,
                    std::uint32_t communicator, std::size_t first, Matches& matches) {
   const std::size_t first_part = matches.operations[first].first_part;
-  const std::vector<Part> old(matches.parts.begin() + static_cast<std::ptrdiff_t>(first_part),
-                              matches.parts.end());
+  const Parts::Range all(matches.parts, first_part, matches.parts.size() - first_part);
+  const std::vector<Part> old(all.begin(), all.end());
   matches.operations.resize(first);
-  matches.parts.resize(first_part);
+  matches.parts.truncate(first_part);
+  const auto append = [&](std::span<const Part> parts) {
+    for (const Part& part : parts) {
+      matches.parts.push_back(part);
+    }
+  };
   for (MatchedOperation pair : kept) {
     const std::size_t from = pair.first_part - first_part;
     pair.first_part = matches.parts.size();
-    matches.parts.insert(matches.parts.end(), old.begin() + static_cast<std::ptrdiff_t>(from),
-                         old.begin() + static_cast<std::ptrdiff_t>(from + pair.part_count));
+    append(std::span(old).subspan(from, pair.part_count));
     matches.operations.push_back(pair);
   }
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
@@ -200,7 +204,7 @@ void replace_pairs(const std::vector<MatchedOperation>& kept, std::vector<Group>
     operation.number = number++;
     operation.first_part = matches.parts.size();
     operation.part_count = static_cast<std::uint32_t>(group.parts.size());
-    matches.parts.insert(matches.parts.end(), group.parts.begin(), group.parts.end());
+    append(group.parts);
     matches.operations.push_back(operation);
   }
 }

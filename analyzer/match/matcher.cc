@@ -157,7 +157,9 @@ class Joiner {
       operation.first_part += matches_.parts.size();
       matches_.operations.push_back(operation);
     }
-    matches_.parts.insert(matches_.parts.end(), joined.parts.begin(), joined.parts.end());
+    for (const Part& part : joined.parts) {
+      matches_.parts.push_back(part);
+    }
   }
 
   void finish(const Added& added, std::size_t first_pair) {
@@ -182,11 +184,6 @@ class Joiner {
 Matching::Matching(const model::Traces& traces) {
   matches_.runs = find_runs(traces);
   matches_.communicators = find_communicators(traces, matches_.runs);
-  std::size_t records = 0;
-  for (const model::TraceFile& file : traces.files) {
-    records += file.operations.size();
-  }
-  matches_.parts.reserve(records);
   calls_ = std::make_unique<AllSortedCalls>(sort_calls(traces, matches_.communicators));
   matches_.unpaired = calls_->unpaired;
   Joiner joiner(traces, *calls_, matches_);
@@ -215,17 +212,17 @@ Matches Matching::finish(const model::Traces& traces, const CommonClock& clock) 
   // Operations are sorted by communicator, and groups of sends and receives may be made of both
   // kinds: the communicators that have both are joined again.
   std::vector<MatchedOperation> before = std::move(matches_.operations);
-  std::vector<Part> parts = std::move(matches_.parts);
+  const Parts parts = std::exchange(matches_.parts, {});
   matches_.operations.clear();
-  matches_.parts.clear();
-  matches_.parts.reserve(parts.capacity());
   auto next = before.begin();
   const auto keep_until = [&](std::uint32_t communicator) {
     for (; next != before.end() && next->communicator < communicator; ++next) {
-      const auto first = parts.begin() + static_cast<std::ptrdiff_t>(next->first_part);
+      const Parts::Range own(parts, next->first_part, next->part_count);
       next->first_part = matches_.parts.size();
       matches_.operations.push_back(*next);
-      matches_.parts.insert(matches_.parts.end(), first, first + next->part_count);
+      for (const Part& part : own) {
+        matches_.parts.push_back(part);
+      }
     }
   };
   Joiner joiner(traces, *calls_, matches_);

@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "analyzer/match/common_clock.h"
 #include "analyzer/match/communicators.h"
+#include "analyzer/match/parts.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::match {
@@ -35,13 +35,6 @@ enum class Pattern : std::uint8_t {
   kRing,       // every rank sends the same size to the rank at one distance
 };
 
-/// An operation as one rank recorded it.
-struct Part {
-  std::uint32_t member = 0;     // index into Communicator::members
-  std::uint32_t file = 0;       // index into Traces::files
-  std::uint32_t operation = 0;  // index into TraceFile::operations
-};
-
 struct MatchedOperation {
   std::uint32_t communicator = 0;  // index into Matches::communicators
   Way way = Way::kSequence;
@@ -60,7 +53,7 @@ struct Matches {
   Runs runs;
   std::vector<Communicator> communicators;
   std::vector<MatchedOperation> operations;  // by communicator, way, function, number, occurrence
-  std::vector<Part> parts;                   // sorted by member; in a pair the send is first
+  Parts parts;                               // sorted by member; in a pair the send is first
   /// Sends and receives that cannot be paired, because their rank or peer is not known.
   std::uint64_t unpaired = 0;
   /// Collective operations of single ranks whose sequence numbers are not trusted.
@@ -75,8 +68,8 @@ struct Entry;
 /// Matches in two steps, because clocks are aligned by what is matched without them. Replays of a
 /// CUDA graph repeat sequence numbers: a rank's k-th use is matched with the k-th use of the
 /// others, unless numbers or order cannot be trusted (untrusted.h). Takes n log n time, on all
-/// cores, and 16 bytes for each recorded operation; 32 more for those whose numbers cannot be
-/// trusted.
+/// cores, and 6 bytes for each recorded operation, of which 2 stay; 32 more for those whose numbers
+/// cannot be trusted.
 class Matching {
  public:
   /// Matches what has numbers that can be trusted.
@@ -117,8 +110,8 @@ inline bool is_to_self(const MatchedOperation& operation) {
   return operation.way == Way::kPair && operation.source == operation.destination;
 }
 
-inline std::span<const Part> parts_of(const Matches& matches, const MatchedOperation& operation) {
-  return std::span(matches.parts).subspan(operation.first_part, operation.part_count);
+inline Parts::Range parts_of(const Matches& matches, const MatchedOperation& operation) {
+  return {matches.parts, operation.first_part, operation.part_count};
 }
 
 inline model::Execution execution_of(const model::Traces& traces, const Part& part) {

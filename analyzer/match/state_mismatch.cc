@@ -21,7 +21,7 @@ struct Moment {
 StateMismatch::StateMismatch(const model::Traces& traces, CommonClock clock)
     : traces_(traces), clock_(std::move(clock)), overtaken_(traces) {}
 
-bool StateMismatch::is_there(std::span<const Part> parts) {
+bool StateMismatch::is_there(const Parts::Range& parts) {
   std::vector<Moment> in_flight;
   for (const Part& part : parts) {
     if (!execution_of(traces_, part).in_flight) {

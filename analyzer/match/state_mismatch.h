@@ -4,8 +4,6 @@
 #ifndef RINGSIDE_ANALYZER_MATCH_STATE_MISMATCH_H
 #define RINGSIDE_ANALYZER_MATCH_STATE_MISMATCH_H
 
-#include <span>
-
 #include "analyzer/match/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/overtaken.h"
@@ -21,7 +19,7 @@ class StateMismatch {
   /// True if one rank finished the operation before the last moment at which it was in flight on
   /// another, whose process was dumped or killed. In a trace that was closed normally, "in flight"
   /// may mean "evicted". An operation that a later one has overtaken is not in flight.
-  bool is_there(std::span<const Part> parts);
+  bool is_there(const Parts::Range& parts);
 
  private:
   const model::Traces& traces_;

@@ -2,7 +2,6 @@
 #include "analyzer/match/verdict.h"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
 namespace ringside::match {
@@ -166,7 +165,8 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
   }
   const Part& first = parts.front();
   const model::Operation called = operation_of(traces, first);
-  for (const Part& part : parts.subspan(1)) {
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    const Part part = parts[i];
     const bool same_interface =
         traces.files[first.file].process.abi == traces.files[part.file].process.abi;
     const Difference what =

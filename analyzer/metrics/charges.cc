@@ -151,7 +151,6 @@ void ChargeFinder::sum_up_hosts(const std::vector<RankTimes>& rows) {
 
 // Whoever may have been the last may have made all others wait for it.
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
-  constexpr std::size_t kMostPairs = std::size_t{1} << 15U;
   sum_up_hosts(rows);
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     if (needed.seen_from(rows, i).time_ns > late(rows[i])) {

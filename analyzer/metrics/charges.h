@@ -54,6 +54,9 @@ struct OperationCharges {
 /// Finds them. It keeps its memory from one operation to the next.
 class ChargeFinder {
  public:
+  /// With more pairs than this, there are none.
+  static constexpr std::size_t kMostPairs = std::size_t{1} << 15U;
+
   /// `needs_pairs`: else nobody asks for them where every rank needs every other.
   ChargeFinder(const facts::Facts& facts, bool needs_pairs)
       : facts_(facts), needs_pairs_(needs_pairs) {}

@@ -100,9 +100,10 @@ void GroupRows::finish(std::vector<CommunicatorRows>& communicators) {
     row.function = std::get<2>(key);
     row.bytes = row.bytes_min = row.bytes_max = std::get<3>(key);
     row.times_from = std::get<4>(key);
-    row.busy = collected.times.busy();
-    row.wall = collected.times.wall();
-    row.wait = collected.times.wait();
+    const auto [busy, wall, wait] = collected.times.spreads();
+    row.busy = busy;
+    row.wall = wall;
+    row.wait = wait;
     if (row.busy) {
       row.algbw_gb_s = over(collected.algbw_of_1_ns, row.busy->median);
       row.busbw_gb_s = over(collected.busbw_of_1_ns, row.busy->median);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 
 #include "analyzer/align/alignment.h"
@@ -189,8 +188,8 @@ class Finder {
     }
   }
 
-  std::span<const match::Part> parts_of(const MatchedOperation& matched) const {
-    return std::span(hang_.matches.parts).subspan(matched.first_part, matched.part_count);
+  match::Parts::Range parts_of(const MatchedOperation& matched) const {
+    return match::parts_of(hang_.matches, matched);
   }
 
   // What the process of a position is stuck in: the first that it called. A process that holds
@@ -333,10 +332,10 @@ class Finder {
     const MatchedOperation& matched = hang_.matches.operations[node.matched];
     const auto& members = hang_.matches.communicators[matched.communicator].members;
     compare(node, matched);
-    std::map<std::uint32_t, const match::Part*> called;  // by member
+    std::map<std::uint32_t, match::Part> called;  // by member
     bool others_run = false;
     for (const match::Part& part : parts_of(matched)) {
-      called[part.member] = &part;
+      called[part.member] = part;
       const auto front = fronts_.find({part.file, part.operation});
       if (front != fronts_.end()) {
         const Stuck& at = front->second;
@@ -353,7 +352,7 @@ class Finder {
       }
       const std::uint32_t position = position_of(matched.communicator, m);
       if (const auto found = called.find(m); found != called.end()) {
-        add_called(node, *found->second, position, others_run);
+        add_called(node, found->second, position, others_run);
       } else {
         add_absent(node, matched, position);
       }

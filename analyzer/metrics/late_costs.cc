@@ -4,12 +4,16 @@
 #include <algorithm>
 
 #include "analyzer/metrics/operation_order.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
 namespace {
 
 using facts::RankTimes;
+
+// About so much memory is taken by the operations that are read at a time.
+constexpr std::size_t kBytesAtATime = std::size_t{1} << 23U;
 
 void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
   sum_ns = add_saturating(sum_ns, by_ns);
@@ -41,20 +45,48 @@ LateCosts::LateCosts(const facts::Facts& facts)
   }
 }
 
+// Operations are read on all cores, some at a time, and added one after the other.
 void LateCosts::add_all() {
-  for (const std::uint32_t operation : order_operations(facts_)) {
-    add(operation);
+  const std::vector<std::uint32_t> order = order_operations(facts_);
+  std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
+      const std::size_t parts = matches_.operations[order[last]].part_count;
+      bytes += parts * sizeof(RankTimes);
+      bytes += cascade_.is_needed()
+                   ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
+                   : 0;
+    }
+    std::vector<Read> some(last - first);
+    for_each_on_cores(some.size(), [&](std::size_t thread, std::size_t i) {
+      some[i] = read(order[first + i], finders[thread]);
+    });
+    for (Read& one : some) {
+      add(order[first++], std::move(one));
+    }
   }
   counts.all_time_ns = times_.all_ns();
   finish();
 }
 
-void LateCosts::add(std::uint32_t operation) {
+LateCosts::Read LateCosts::read(std::uint32_t operation, ChargeFinder& finder) const {
+  Read made;
+  made.known = facts_.ranks_of(operation, made.rows);
+  if (!made.known.is_impossible && made.known.has_all_ranks &&
+      made.known.basis == facts::Basis::kExecution) {
+    made.charges = finder.find(operation, made.known.basis, made.rows);
+  }
+  return made;
+}
+
+void LateCosts::add(std::uint32_t operation, Read&& read) {
   const match::MatchedOperation& matched = matches_.operations[operation];
   ++counts.operations;
   blocks_.begin(matched.communicator);
   count_parts(matched);
-  const facts::OperationFacts known = facts_.ranks_of(operation, rows_);
+  const facts::OperationFacts& known = read.known;
+  rows_ = std::move(read.rows);
   if (known.is_impossible) {
     ++(known.has_all_ranks ? counts.impossible : counts.partial);
     return;
@@ -79,7 +111,7 @@ void LateCosts::add(std::uint32_t operation) {
     }
   }
   arrivals_.note_ends(matched.communicator, rows_);
-  charge(operation, finder_.find(operation, known.basis, rows_));
+  charge(operation, read.charges ? *read.charges : finder_.find(operation, known.basis, rows_));
 }
 
 // Whatever comes of it: of a host if another one takes part, too.

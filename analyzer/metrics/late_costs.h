@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analyzer/metrics/call_arrivals.h"
@@ -49,7 +50,15 @@ class LateCosts {
     BlockCharge block;            // what it did not pass on
   };
 
-  void add(std::uint32_t operation);
+  // One operation, which needs nothing of those before it.
+  struct Read {
+    facts::OperationFacts known;
+    std::vector<facts::RankTimes> rows;
+    std::optional<OperationCharges> charges;  // unless the calls are compared first
+  };
+
+  Read read(std::uint32_t operation, ChargeFinder& finder) const;
+  void add(std::uint32_t operation, Read&& read);
   void count_parts(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);

@@ -6,17 +6,47 @@
 #include <queue>
 #include <utility>
 
+#include "analyzer/model/parallel.h"
+
 namespace ringside::metrics {
 namespace {
 
 using MomentKey = std::pair<std::int64_t, std::uint32_t>;  // a moment, and the operation
 
+// An operation of a file: in Matches::operations, and in its file.
+struct Call {
+  std::uint32_t matched = 0;
+  std::uint32_t own = 0;
+};
+
+// The matched operations of which the file has a start, in the order of these. `calls` are in the
+// order of the matched operations.
+std::vector<std::uint32_t> by_start(const model::Operations& operations,
+                                    const std::vector<Call>& calls) {
+  std::vector<MomentKey> starts;
+  for (const Call& call : calls) {
+    const model::Execution one = operations.execution(call.own);
+    const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
+    if (start_ns && !starts.empty() && starts.back().second == call.matched) {
+      starts.back().first = std::min(starts.back().first, *start_ns);
+    } else if (start_ns) {
+      starts.emplace_back(*start_ns, call.matched);
+    }
+  }
+  std::sort(starts.begin(), starts.end());
+  std::vector<std::uint32_t> ordered;
+  ordered.reserve(starts.size());
+  for (const MomentKey& start : starts) {
+    ordered.push_back(start.second);
+  }
+  return ordered;
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
-  std::vector<std::vector<MomentKey>> of_files(facts.traces().files.size());
-  std::vector<std::uint32_t> waits_for(matches.operations.size());
+  std::vector<std::vector<Call>> calls(facts.traces().files.size());
   std::vector<std::uint32_t> left;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     if (match::ranks_expected(matches, matches.operations[i]) < 2) {
@@ -24,15 +54,18 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     }
     left.push_back(i);
     for (const match::Part& part : match::parts_of(matches, matches.operations[i])) {
-      const model::Execution one = match::execution_of(facts.traces(), part);
-      const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
-      std::vector<MomentKey>& here = of_files[part.file];
-      if (start_ns && !here.empty() && here.back().second == i) {
-        here.back().first = std::min(here.back().first, *start_ns);
-      } else if (start_ns) {
-        here.emplace_back(*start_ns, i);
-        ++waits_for[i];
-      }
+      calls[part.file].push_back({i, part.operation});
+    }
+  }
+  std::vector<std::vector<std::uint32_t>> of_files(calls.size());
+  for_each_on_cores(calls.size(), [&](std::size_t /*thread*/, std::size_t file) {
+    of_files[file] = by_start(facts.traces().files[file].operations, calls[file]);
+    calls[file] = {};
+  });
+  std::vector<std::uint32_t> waits_for(matches.operations.size());
+  for (const auto& operations : of_files) {
+    for (const std::uint32_t operation : operations) {
+      ++waits_for[operation];
     }
   }
   // Last arrivals are looked up when they are asked for first: a single communicator needs none.
@@ -50,14 +83,13 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
       is_later);
   const auto advance = [&](std::size_t file) {
     if (next[file] < of_files[file].size()) {
-      const std::uint32_t operation = of_files[file][next[file]].second;
+      const std::uint32_t operation = of_files[file][next[file]];
       if (--waits_for[operation] == 0) {
         ready.push(operation);
       }
     }
   };
   for (std::size_t file = 0; file < of_files.size(); ++file) {
-    std::sort(of_files[file].begin(), of_files[file].end());
     advance(file);
   }
   std::vector<std::uint32_t> order;
@@ -83,7 +115,7 @@ std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
     order.push_back(operation);
     for (const match::Part& part : match::parts_of(matches, matches.operations[operation])) {
       while (next[part.file] < of_files[part.file].size() &&
-             is_done[of_files[part.file][next[part.file]].second]) {
+             is_done[of_files[part.file][next[part.file]]]) {
         ++next[part.file];
         advance(part.file);
       }

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -19,6 +20,9 @@ struct RowTimes::Quantiles {
 };
 
 namespace {
+
+// With fewer times it takes longer to start a thread.
+constexpr std::size_t kManyTimes = 8'192;
 
 // Each of these few is read when it is in its place, which takes less time than to sort all.
 template <typename Number, typename Quantiles>
@@ -50,9 +54,12 @@ Quantiles select(std::vector<Number>& values, std::int64_t least_ns) {
 
 }  // namespace
 
-// Of one row or more. Numbers that are near each other are selected from in half the memory.
+// Numbers that are near each other are selected from in half the memory.
 template <typename Table>
 RowTimes::Quantiles RowTimes::quantiles_of(const Table& table, std::size_t column) {
+  if (table.size() == 0) {
+    return {};
+  }
   std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t most_ns = std::numeric_limits<std::int64_t>::min();
   for (std::size_t i = 0; i < table.size(); ++i) {
@@ -71,24 +78,6 @@ RowTimes::Quantiles RowTimes::quantiles_of(const Table& table, std::size_t colum
       subtract_saturating(most_ns, least_ns) <= std::numeric_limits<std::uint32_t>::max();
   return are_near ? select_from(std::vector<std::uint32_t>(), least_ns)
                   : select_from(std::vector<std::int64_t>(), 0);
-}
-
-// A quantile does not fall when a duration grows. So those of all the least and of all the most
-// bound the true one.
-template <typename Table>
-std::optional<Spread> RowTimes::spread_of(const Table& table) {
-  if (table.size() == 0) {
-    return std::nullopt;
-  }
-  const Quantiles best = quantiles_of(table, 0);
-  const bool is_exact = Table::kColumns == 1;
-  const Quantiles least = is_exact ? best : quantiles_of(table, Table::kColumns - 2);
-  const Quantiles most = is_exact ? best : quantiles_of(table, Table::kColumns - 1);
-  const auto figure = [&](double Quantiles::*which) {
-    return Figure{least.*which, best.*which, most.*which};
-  };
-  return Spread{figure(&Quantiles::min), figure(&Quantiles::median), figure(&Quantiles::p90),
-                figure(&Quantiles::p99), figure(&Quantiles::max)};
 }
 
 void RowTimes::add(const facts::OperationFacts& operation,
@@ -115,16 +104,37 @@ void RowTimes::take(RowTimes&& other) {
   wait_.take(std::move(other.wait_));
 }
 
-std::optional<Spread> RowTimes::busy() const {
-  return spread_of(busy_);
-}
-
-std::optional<Spread> RowTimes::wall() const {
-  return spread_of(wall_);
-}
-
-std::optional<Spread> RowTimes::wait() const {
-  return spread_of(wait_);
+// A quantile does not fall when a duration grows. So those of all the least and of all the most
+// bound the true one. Each is selected by itself, on all cores.
+std::array<std::optional<Spread>, 3> RowTimes::spreads() const {
+  constexpr std::size_t kBest = 0;
+  constexpr std::size_t kLeast = 1;
+  constexpr std::size_t kMost = 2;
+  std::array<std::array<Quantiles, 3>, 2> of_bounds;
+  Quantiles of_wall;
+  in_parallel(
+      7, wait_.size() < kManyTimes ? 1 : 0, [] { return 0; },
+      [&](std::size_t i, int /*unused*/) {
+        if (i == 6) {
+          of_wall = quantiles_of(wall_, 0);
+        } else {
+          of_bounds[i / 3][i % 3] = quantiles_of(i / 3 == 0 ? wait_ : busy_, i % 3);
+        }
+      });
+  const auto spread = [](bool is_there, const Quantiles& least, const Quantiles& best,
+                         const Quantiles& most) -> std::optional<Spread> {
+    const auto figure = [&](double Quantiles::*which) {
+      return Figure{least.*which, best.*which, most.*which};
+    };
+    return is_there ? std::optional(Spread{figure(&Quantiles::min), figure(&Quantiles::median),
+                                           figure(&Quantiles::p90), figure(&Quantiles::p99),
+                                           figure(&Quantiles::max)})
+                    : std::nullopt;
+  };
+  const auto& [of_wait, of_busy] = of_bounds;
+  return {spread(busy_.size() > 0, of_busy[kLeast], of_busy[kBest], of_busy[kMost]),
+          spread(wall_.size() > 0, of_wall, of_wall, of_wall),
+          spread(wait_.size() > 0, of_wait[kLeast], of_wait[kBest], of_wait[kMost])};
 }
 
 }  // namespace ringside::metrics

@@ -50,12 +50,10 @@ class RowTimes {
   /// Adds all that `other` has.
   void take(RowTimes&& other);
 
-  /// How long the data took. Nothing if nothing bounds it in any operation.
-  std::optional<Spread> busy() const;
-  /// Each rank's own start to its own end.
-  std::optional<Spread> wall() const;
-  /// What each rank waited for those that it needs.
-  std::optional<Spread> wait() const;
+  /// Returns three, each of which is nothing where nothing bounds it in any operation: how long the
+  /// data took; each rank's own start to its own end; what each rank waited for those that it
+  /// needs.
+  std::array<std::optional<Spread>, 3> spreads() const;
 
  private:
   // There is one for each rank of each operation, so they are packed.
@@ -66,8 +64,6 @@ class RowTimes {
 
   template <typename Table>
   static Quantiles quantiles_of(const Table& table, std::size_t column);
-  template <typename Table>
-  static std::optional<Spread> spread_of(const Table& table);
 
   Bounds busy_;
   Durations wall_;

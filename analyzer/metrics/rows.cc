@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -84,7 +83,7 @@ struct Joined {
   std::optional<std::uint64_t> bytes;
 };
 
-Joined join(const model::Traces& traces, std::span<const match::Part> parts) {
+Joined join(const model::Traces& traces, const match::Parts::Range& parts) {
   Joined joined;
   for (const match::Part& part : parts) {
     const model::Execution operation = match::execution_of(traces, part);
@@ -170,6 +169,13 @@ double weight_of(const model::Sampling& sampling, const model::Operation& operat
                                      : 1;
   return static_cast<double>(std::max<std::uint64_t>(operation.sample_of, 1)) * of_time;
 }
+
+// How many operations of a row have figures that lack something.
+struct Counts {
+  std::uint64_t excluded = 0;
+  std::uint64_t on_some_ranks = 0;
+  std::uint64_t unbounded = 0;
+};
 
 class Summer {
  public:
@@ -309,7 +315,7 @@ class Summer {
   // thread has which operations does not matter: but for `sized`, they are not told apart.
   void add_times(Collected& collected) const {
     struct Own {
-      Row counts;
+      Counts counts;
       RowTimes times;
       std::vector<facts::RankTimes> ranks;  // of one operation
     };
@@ -338,7 +344,8 @@ class Summer {
   }
 
   void add_facts(std::size_t index, const facts::OperationFacts& facts,
-                 const std::vector<facts::RankTimes>& ranks, Row& counts, RowTimes& times) const {
+                 const std::vector<facts::RankTimes>& ranks, Counts& counts,
+                 RowTimes& times) const {
     const Joined& joined = joined_[index];
     if (facts.is_impossible) {
       ++counts.excluded;
@@ -362,9 +369,10 @@ class Summer {
     row.algorithm = key.algorithm;
     row.protocol = key.protocol;
     row.times_from = key.times_from;
-    row.busy = collected.times.busy();
-    row.wall = collected.times.wall();
-    row.wait = collected.times.wait();
+    const auto [busy, wall, wait] = collected.times.spreads();
+    row.busy = busy;
+    row.wall = wall;
+    row.wait = wait;
     const bool may_have_bandwidth =
         key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
     if (may_have_bandwidth && row.bytes && row.busy) {

@@ -54,6 +54,16 @@ class PackedTable {
     block = pack(rows);
   }
 
+  /// Takes out all rows but the first `size`.
+  void truncate(std::size_t size) {
+    std::vector<Row> last;
+    for (std::size_t i = size / kBlockRows * kBlockRows; i < size; ++i) {
+      last.push_back(first(i));
+    }
+    blocks_.resize(size / kBlockRows);
+    tail_ = std::move(last);
+  }
+
   /// Returns the first kCount columns of a row.
   template <std::size_t kCount = kColumns>
   Row first(std::size_t index) const {

@@ -6,7 +6,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <vector>
 
 #include "analyzer/match/describe.h"
@@ -143,8 +142,7 @@ std::string HangSentences::difference(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto& matched = hang_.matches.operations[stuck.matched];
   std::map<std::string, std::vector<std::uint32_t>> said;
-  for (const match::Part& part :
-       std::span(hang_.matches.parts).subspan(matched.first_part, matched.part_count)) {
+  for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
     const model::Operation& one = match::operation_of(traces_, part);
     const auto& members = hang_.matches.communicators[matched.communicator].members;
     std::string what(traces_.names.text(one.datatype));

@@ -483,6 +483,26 @@ TEST_CASE("a clock may step, whether its trace tells or not") {
   }
 }
 
+TEST_CASE("the first steps of a clock are told, and the others counted") {
+  Job job;
+  job.hosts = 2;
+  job.stepping = 1;
+  job.is_told = true;
+  Made made = make(job, 2);
+  for (model::TraceFile& file : made.traces.files) {
+    for (int k = 1; k <= 20 && !file.clocks.empty(); ++k) {
+      model::ClockReading reading = file.clocks.front();
+      reading.ts_ns += 20'000'000 * k;
+      reading.monotonic_ns = reading.ts_ns;
+      reading.step_after_ns = reading.ts_ns - 1'000'000;
+      file.clocks.push_back(reading);
+    }
+  }
+  const auto alignment = align::Alignment::estimate(made.traces);
+  REQUIRE(alignment.notes().size() == 6);
+  CHECK(alignment.notes().back().find("more times") != std::string::npos);
+}
+
 TEST_CASE("what contradicts itself aligns nothing, and says so") {
   Made made = make(Job{}, 3);
   model::Operations& operations = made.traces.files[0].operations;

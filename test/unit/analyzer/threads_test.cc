@@ -7,7 +7,10 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/parallel.h"
+#include "analyzer/report/align_report.h"
+#include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
@@ -99,6 +102,60 @@ TEST_CASE("matches and figures are the same on one thread and on several") {
       CHECK(text.size() > 100'000);
       CHECK((text == on_one));
     }
+  }
+}
+
+// Ranks of several hosts that come at random moments, the third mostly last. A second communicator
+// lets them pass on what they waited.
+TraceBuilder make_hosts() {
+  constexpr std::int64_t kPause_ns = 100'000;
+  std::mt19937_64 random(20261124);
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+    model::TraceFile& file = builder.add_file(rank, "0x1", kRanks);
+    file.process.host = file.process.boot_id = "host" + std::to_string(rank / 2);
+    model::Context& pair = file.contexts[2];
+    pair = file.contexts[1];
+    pair.comm = "0x2" + std::to_string(rank / 2);
+    pair.rank = rank % 2;
+    pair.nranks = 2;
+    pair.operations = 0;
+    for (std::uint32_t i = 0; i < 2 * kIterations; ++i) {
+      const bool is_of_pair = i % 5 == 4;
+      model::Operation& one =
+          builder.add(is_of_pair ? "AllGather" : "AllReduce", is_of_pair ? i / 5 : i - i / 5);
+      if (is_of_pair) {
+        one.context = 2;
+        --file.contexts[1].operations;
+        ++pair.operations;
+      }
+      const std::int64_t begin_ns = kPause_ns * (i + 1);
+      one.enqueue_start_ns = one.start_ns =
+          begin_ns + static_cast<std::int64_t>(random() % 20'000) + (rank == 2 ? 20'000 : 0);
+      one.end_ns = begin_ns + 50'000 + static_cast<std::int64_t>(random() % 1'000);
+    }
+  }
+  return builder;
+}
+
+TEST_CASE("clocks and stragglers are the same on one thread and on several") {
+  TraceBuilder builder = make_hosts();
+  std::string on_one;
+  for (const std::size_t threads : {1, 2, 8}) {
+    const ChosenThreads chosen(threads);
+    const model::Traces& traces = builder.traces();
+    const auto alignment = align::Alignment::estimate(traces);
+    REQUIRE(alignment.is_aligned());
+    CHECK(alignment.points() > 3000);
+    const match::Matches matches = match::match_operations(traces, align::clock_of(alignment));
+    const facts::Facts facts(traces, matches, alignment);
+    const auto stragglers = metrics::find_stragglers(facts);
+    CHECK(stragglers.decided > 0);
+    const std::string text =
+        report::render(report::stragglers_document(stragglers, matches), "json") +
+        report::render_csv(report::alignment_table(alignment));
+    on_one = threads == 1 ? text : on_one;
+    CHECK(text == on_one);
   }
 }
 
