@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/stragglers_report.h"
 
@@ -120,7 +121,7 @@ class Judge {
       }
       case FailOn::kDropped: {
         const std::uint64_t dropped = report::dropped_total(summary_.inputs);
-        const std::uint64_t bad = unread();
+        const std::uint64_t bad = report::count_unread(analysis_.traces, analysis_.problems);
         if (dropped + bad > 0) {
           fail(condition, report::counted(dropped, "callback") + " dropped, " +
                               report::counted(bad, "line or file", "lines or files") + " not read");
@@ -152,21 +153,16 @@ class Judge {
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
     if (count > 0) {
       fail(condition, report::counted(count, "operation") + ' ' + which);
-    } else if (const std::uint64_t bad = unread(); bad > 0) {
+    } else if (const auto bad = report::count_unread(analysis_.traces, analysis_.problems);
+               bad > 0) {
       verdicts_.unknown.push_back(condition.text + ": none is seen, but " +
                                   report::counted(bad, "line or file", "lines or files") +
                                   " could not be read or is missing");
     }
   }
 
-  // Lines and files that hold what is not known here.
-  std::uint64_t unread() const {
-    return analysis_.problems.bad_lines() + analysis_.problems.files().size() +
-           summary_.inputs.lines_lost + summary_.inputs.segments_missing.size();
-  }
-
   void judge_bandwidth(const Condition& condition) {
-    // Of all rows the one that is surely the slowest, and the one that may be.
+    // These are of all rows the one that is surely the slowest, and the one that may be.
     std::optional<metrics::Figure> slowest;
     std::optional<metrics::Figure> vaguest;
     std::string slowest_row;

@@ -7,6 +7,7 @@
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/hang_selection.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_report.h"
 
 namespace ringside::cli {
@@ -56,10 +57,11 @@ ExitStatus run_hang(const HangOptions& options) {
   report::Document document =
       report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
-  const bool is_whole = analysis.problems.files().empty() && analysis.problems.bad_lines() == 0;
+  const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_whole) {
     document.sentences.emplace_back(
-        "Some lines or files could not be read: what they hold may be stuck.");
+        "Some lines, files or segments could not be read or are missing: what they hold may be "
+        "stuck.");
   }
   const ExitStatus nothing_stuck = is_whole ? kExitOk : kExitIncomplete;
   return print_document(std::move(document), analysis, options,
@@ -73,7 +75,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "hang", "Say what is stuck, who has not joined it, and who waits for whom");
   add_analysis_options(*command, *options);
-  // What is in flight has no end to be chosen by, and is stuck whatever its function and size.
+  // An operation in flight has no end to be chosen by, and is stuck whatever its function and size.
   for (const char* const option : {"--func", "--min-bytes", "--from", "--to"}) {
     command->remove_option(command->get_option(option));
   }

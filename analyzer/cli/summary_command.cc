@@ -117,9 +117,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (const ExitStatus status = judge(options, *analysis, summary); status != kExitOk) {
     return status;
   }
-  const model::Problems& problems = analysis->problems;
-  const bool is_whole = problems.files().empty() && problems.bad_lines() == 0 &&
-                        summary.inputs.lines_lost == 0 && summary.inputs.segments_missing.empty() &&
+  const bool is_whole = report::count_unread(analysis->traces, analysis->problems) == 0 &&
                         report::dropped_total(summary.inputs) == 0;
   return options.is_strict && !is_whole ? kExitIncomplete : kExitOk;
 }

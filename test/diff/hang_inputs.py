@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases of `ringside hang`: jobs that are stuck in a known way."""
 
+from summary_inputs import segments
 from trace_writer import Number, Trace
 
 SECOND_NS = 10**9
@@ -50,6 +51,16 @@ def one_missing(nranks=8, missing=5, **options):
         else:
             stuck(trace)
     return traces
+
+
+def lost_line():
+    """Nothing is seen to be stuck, but a line of one dump is gone."""
+    files = nothing_stuck()
+    path = min(files)
+    lines = files[path].splitlines(keepends=True)
+    files[path] = "".join(line for line in lines if '"seq":1' not in line)
+    assert len(files[path].splitlines()) == len(lines) - 1
+    return files
 
 
 def nothing_stuck():
@@ -210,5 +221,7 @@ def cases():
         "usage-hang-func": ("hang --func AllReduce traces", {}),
         "hang-nothing": ("hang traces", nothing_stuck()),
         "hang-nothing-min-age": ("hang --min-age 60 traces", missing),
+        "hang-lost-line": ("hang traces", lost_line()),
+        "hang-segment-missing": ("hang traces", without(segments(0) | segments(1), "101.1.s000004")),
         "hang-no-input": ("hang nowhere", {}),
     }
