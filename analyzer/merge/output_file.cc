@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -25,8 +27,18 @@ OutputFile::OutputFile(std::string path, bool replace)
     is_terminal_ = ::isatty(STDOUT_FILENO) != 0;
     return;
   }
-  partial_path_ = path_ + ".partial";
   struct stat status {};
+  // A link stays what it is: the file that it names is replaced.
+  if (replace && ::lstat(path_.c_str(), &status) == 0 && S_ISLNK(status.st_mode)) {
+    std::error_code error;
+    const std::filesystem::path file = std::filesystem::canonical(path_, error);
+    if (error) {
+      error_ = path_ + " is a symbolic link to no file";
+      return;
+    }
+    path_ = file.string();
+  }
+  partial_path_ = path_ + ".partial";
   if (!replace && ::lstat(path_.c_str(), &status) == 0) {
     error_ = path_ + " exists; --force replaces it";
     return;
@@ -35,7 +47,7 @@ OutputFile::OutputFile(std::string path, bool replace)
     error_ = path_ + " is not a file";
     return;
   }
-  // What an earlier attempt that was killed has left.
+  // An earlier attempt that was killed may have left it.
   ::unlink(partial_path_.c_str());
   descriptor_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor_ < 0) {

@@ -289,6 +289,12 @@ def check_errors(ringside, directory, merged):
            "something was left behind")
     run(ringside, "merge", traces, "-o", merged, "--force")
     expect(merged.read_bytes() == before, "another file of the same traces")
+    link = directory / "link.json"
+    link.symlink_to(merged.name)
+    merged.write_bytes(b"")
+    run(ringside, "merge", traces, "-o", link, "--force")
+    expect(link.is_symlink() and merged.read_bytes() == before, "the link is replaced, not its file")
+    link.unlink()
     lines = trace.read_bytes().splitlines(keepends=True)
     trace.write_bytes(b"".join([*lines[:9], b'{"ph":"i","pid":\n', b"\0\xff\n", *lines[9:]]))
     run(ringside, "merge", traces, "-o", merged, "--force")
