@@ -30,10 +30,19 @@ std::size_t length_at(std::string_view text, std::size_t at) {
   return is_invalid ? 0 : length;
 }
 
+// U+061C, U+200E and U+200F, U+2028 to U+202E, U+2066 to U+2069: they end a line, or change the
+// order in which the characters of a line are shown.
+bool changes_order(std::string_view character) {
+  return character == "\u061C" || character == "\u200E" || character == "\u200F" ||
+         (character >= "\u2028" && character <= "\u202E") ||
+         (character >= "\u2066" && character <= "\u2069");
+}
+
 bool is_control(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character.front());
   return lead < ' ' || lead == 0x7F ||
-         (lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0);
+         (lead == 0xC2 && static_cast<unsigned char>(character[1]) < 0xA0) ||
+         changes_order(character);
 }
 
 std::string without_controls(std::string_view text, bool keeps_newlines) {

@@ -10,7 +10,8 @@
 namespace ringside::model {
 
 /// Replaces whatever a terminal could take for a command by question marks: control characters
-/// (U+0000 to U+001F and U+007F to U+009F), and bytes that are not UTF-8. The result is one line.
+/// (U+0000 to U+001F and U+007F to U+009F), those that change the order of a line or end it, and
+/// bytes that are not UTF-8. The result is one line.
 std::string printable(std::string_view text);
 
 /// The same, but keeps the ends of lines.

@@ -77,16 +77,16 @@ def main():
 
         # Names of traces have control characters here: raw where JSON allows it, or escaped.
         for path in traces.rglob("*.json"):
-            hostile = "ho\x7f\x9b31m\\\\u001b[31mst".encode()
+            hostile = "ho\x7f\x9b31m\\\\u001b[31m\u202est\u2066".encode()
             path.write_bytes(re.sub(rb"host(?=\d)", hostile, path.read_bytes()))
-        raw = "ho\x7f\x9b31m\x1b[31mst"
-        shown = "ho??31m?[31mst"
+        raw = "ho\x7f\x9b31m\x1b[31m\u202est\u2066"
+        shown = "ho??31m?[31m?st?"
         for *command, of_file in ((ringside, "communicators", traces, "--format", "csv", raw),
                                   (ringside, "merge", traces, "-o", "-", raw[:7])):
             plain = subprocess.run(command, capture_output=True, check=True).stdout.decode()
             assert of_file in plain, plain[:500]
             on_screen = on_terminal(*large, *command)
-            assert not set(on_screen) & set("\x7f\x9b\x1b"), on_screen[:500]
+            assert not set(on_screen) & set("\x7f\x9b\x1b\u202e\u2066"), on_screen[:500]
             assert shown[:7] in on_screen, on_screen[:500]
             assert len(on_screen) == len(plain), (len(on_screen), len(plain))
     print("ok")

@@ -43,6 +43,9 @@ def check_hostile(ringside, directory):
     assert json.loads(islands[0]) == json.loads(data)
     assert report_inputs.HOSTILE in data.replace('\\"', '"'), "the name is not in the data at all"
     assert "alert(1)</script>" not in page
+    turned = write(directory / "turned", report_inputs.hostile("left \u202eright\u2066"))
+    assert "\u202e" in report(ringside, turned, "--format", "json"), "the name is not in the data at all"
+    assert not set(report(ringside, turned)) & set("\u202e\u2066"), "names turn the text around"
     around = ISLAND.sub("", page)
     # The library names the namespaces of SVG and XHTML, the licence and a comment the author's site.
     fetched = re.findall(r'(?:src|href|action)\s*=\s*["\']?(?:https?:)?//|@import|url\(|fetch\("http', around)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "analyzer/model/printable.h"
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/page/page_text.h"
 
@@ -7,7 +8,7 @@ namespace ringside::report {
 std::optional<std::string> page_html(std::string_view json) {
   std::string page(kPageBefore);
   page.reserve(kPageBefore.size() + json.size() + kPageAfter.size());
-  for (const char c : json) {
+  for (const char c : model::printable_lines(json)) {
     // Only texts hold it: neither the end of a script nor a comment can begin in the data.
     if (c == '<') {
       page += "\\u003c";
