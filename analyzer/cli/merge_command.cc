@@ -88,11 +88,12 @@ std::string clocks_text(const align::Alignment& alignment) {
 std::string merged_text(const MergeOptions& options, const Analysis& analysis,
                         const merge::Plan& plan, const merge::MergedLines& lines,
                         std::uint64_t bytes) {
-  std::string text = options.output + ": " +
-                     report::counted(plan.processes.size(), "process", "processes") + ", " +
-                     report::counted(plan.operations, "operation") + ", " +
-                     report::counted(lines.written, "line") + ", " + report::human_bytes(bytes) +
-                     "; " + clocks_text(analysis.alignment) + '\n';
+  std::string text =
+      options.output + ": " + report::counted(plan.processes.size(), "process", "processes") +
+      ", " + (lines.unread > 0 ? std::to_string(lines.unread) + " of them not to the end, " : "") +
+      report::counted(plan.operations, "operation") + ", " +
+      report::counted(lines.written, "line") + ", " + report::human_bytes(bytes) + "; " +
+      clocks_text(analysis.alignment) + '\n';
   if (bytes > kLarge_bytes) {
     text +=
         "note: this is large for a viewer; --no-steps, --from, --to, --top-slowest make it "
@@ -121,7 +122,7 @@ ExitStatus finish_output(merge::OutputFile& output) {
   return kExitInternal;
 }
 
-// What leaves operations out, or adds to them, would have to rewrite the traces.
+// Options that leave operations out, or add to them, would have to rewrite the traces.
 bool fits_bundle(const MergeOptions& options) {
   return !options.top_slowest && options.around.empty() && !options.no_steps &&
          !options.no_arrows && !match::chooses_operations(options.selection);
@@ -263,7 +264,7 @@ ExitStatus run_merge(const MergeOptions& options) {
     text += kineto_text(plan, lines);
   }
   std::fputs(text.c_str(), stderr);
-  return kExitOk;
+  return lines.unread > 0 ? kExitIncomplete : kExitOk;
 }
 
 }  // namespace

@@ -174,6 +174,7 @@ class Writer {
       for (const model::Problem& problem : copy.problems.files()) {
         problems_.add_file(problem.path, problem.reason);
       }
+      lines_.unread += copy.problems.files().empty() ? 0 : 1;
       lines_.written += copy.lines.written;
       if (lines_.damaged == 0) {
         lines_.first_damaged = std::move(copy.lines.first_damaged);

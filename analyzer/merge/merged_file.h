@@ -23,6 +23,7 @@ struct MergedLines {
   std::uint64_t kineto_events = 0;
   std::uint64_t damaged = 0;  // left out: cannot be read, or have no place on the time line
   std::string first_damaged;  // "path:line: reason"
+  std::uint64_t unread = 0;   // processes of which a file could not be read to its end
 };
 
 struct WriteOptions {

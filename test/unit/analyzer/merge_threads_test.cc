@@ -87,6 +87,7 @@ Merged merged(const model::Traces& traces, bool is_perfetto, unsigned threads) {
   model::Problems problems;
   const MergedLines lines = write_merged(traces, alignment, plan, options, output, problems);
   CHECK(output.finish());
+  CHECK(lines.unread == 2);
   std::ifstream stream(file.path(), std::ios::binary);
   Merged result;
   result.bytes.assign(std::istreambuf_iterator<char>(stream), {});
