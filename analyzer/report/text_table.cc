@@ -9,6 +9,9 @@
 namespace ringside::report {
 namespace {
 
+// No text of a table is wider, however long a name in a trace is.
+constexpr std::size_t kMostText = 200;
+
 // By characters, as the terminal has them.
 std::string without_middle(const std::string& text, std::size_t width) {
   const std::size_t has = width_of(text);
@@ -118,7 +121,8 @@ std::string TextTable::aligned(std::size_t indent, std::size_t most_columns) con
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (const auto& line : lines) {
     for (std::size_t i = 0; i < line.size(); ++i) {
-      widths[i] = std::max(widths[i], width_of(line[i]));
+      const std::size_t width = width_of(line[i]);
+      widths[i] = std::max(widths[i], columns_[i].is_number ? width : std::min(width, kMostText));
     }
   }
   if (most_columns > indent && !widths.empty()) {

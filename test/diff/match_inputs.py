@@ -24,6 +24,15 @@ def odd_one(trace, rank):
     trace.operation("AllReduce", 1024, seq=2)
 
 
+def long_names():
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank, host="h" * 3000).communicator(nranks=2, name="n" * 3000)
+        trace.operation("AllReduce", 1024, seq=0)
+        files[f"traces/ringside.{rank}.json"] = trace.text()
+    return files
+
+
 def aborted(trace, rank):
     for seq in range(3):
         trace.operation("AllReduce", 1024, seq=seq)
@@ -339,5 +348,6 @@ def cases():
         "communicators-markdown": ("communicators --format markdown traces", job(4, nested)),
         "communicators-rank-missing": ("communicators traces", {
             path: text for path, text in job(4, nested).items() if ".103." not in path}),
+        "communicators-long-names": ("communicators traces", long_names()),
         "communicators-runs": ("communicators traces", restarted()),
     }
