@@ -3,6 +3,9 @@
 
 #include <array>
 #include <concepts>
+#include <span>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -314,19 +317,11 @@ ExportTable table(const char* name, const ColumnOf<Row> (&columns)[kCount],
   return {name, {std::begin(columns), std::end(columns)}, indexed};
 }
 
-template <typename Row, std::size_t kCount>
-void add(ExportSink& sink, ExportTableId table, const ColumnOf<Row> (&columns)[kCount],
-         const Row& row) {
-  std::array<ExportValue, kCount> values;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    values[i] = columns[i].value(row);
-    const auto* const text = std::get_if<std::string_view>(&values[i]);
-    if (text != nullptr && text->empty() && !columns[i].is_required) {
-      values[i] = {};
-    }
-  }
-  sink.add(table, values);
-}
+// In the order of ExportTableId.
+constexpr std::tuple kColumns{
+    std::span{kMeta},          std::span{kHosts},       std::span{kProcesses},
+    std::span{kCommunicators}, std::span{kMemberships}, std::span{kOperations},
+    std::span{kCalls},         std::span{kSteps},       std::span{kFindings}};
 
 }  // namespace
 
@@ -344,32 +339,28 @@ const std::array<ExportTable, kExportTableCount>& export_tables() {
   return tables;
 }
 
-void add_row(ExportSink& sink, const MetaRow& row) {
-  add(sink, ExportTableId::kMeta, kMeta, row);
+template <typename Row>
+void add_row(ExportSink& sink, const Row& row) {
+  const auto& columns = std::get<static_cast<std::size_t>(Row::kTable)>(kColumns);
+  std::array<ExportValue, std::decay_t<decltype(columns)>::extent> values;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = columns[i].value(row);
+    const auto* const text = std::get_if<std::string_view>(&values[i]);
+    if (text != nullptr && text->empty() && !columns[i].is_required) {
+      values[i] = {};
+    }
+  }
+  sink.add(Row::kTable, values);
 }
-void add_row(ExportSink& sink, const HostRow& row) {
-  add(sink, ExportTableId::kHosts, kHosts, row);
-}
-void add_row(ExportSink& sink, const ProcessRow& row) {
-  add(sink, ExportTableId::kProcesses, kProcesses, row);
-}
-void add_row(ExportSink& sink, const CommunicatorRow& row) {
-  add(sink, ExportTableId::kCommunicators, kCommunicators, row);
-}
-void add_row(ExportSink& sink, const MembershipRow& row) {
-  add(sink, ExportTableId::kMemberships, kMemberships, row);
-}
-void add_row(ExportSink& sink, const OperationRow& row) {
-  add(sink, ExportTableId::kOperations, kOperations, row);
-}
-void add_row(ExportSink& sink, const CallRow& row) {
-  add(sink, ExportTableId::kCalls, kCalls, row);
-}
-void add_row(ExportSink& sink, const StepRow& row) {
-  add(sink, ExportTableId::kSteps, kSteps, row);
-}
-void add_row(ExportSink& sink, const FindingRow& row) {
-  add(sink, ExportTableId::kFindings, kFindings, row);
-}
+
+template void add_row(ExportSink& sink, const MetaRow& row);
+template void add_row(ExportSink& sink, const HostRow& row);
+template void add_row(ExportSink& sink, const ProcessRow& row);
+template void add_row(ExportSink& sink, const CommunicatorRow& row);
+template void add_row(ExportSink& sink, const MembershipRow& row);
+template void add_row(ExportSink& sink, const OperationRow& row);
+template void add_row(ExportSink& sink, const CallRow& row);
+template void add_row(ExportSink& sink, const StepRow& row);
+template void add_row(ExportSink& sink, const FindingRow& row);
 
 }  // namespace ringside::report

@@ -23,16 +23,19 @@ inline std::int64_t row_id(std::size_t index) {
 }
 
 struct MetaRow {
+  static constexpr ExportTableId kTable = ExportTableId::kMeta;
   std::string_view key;
   std::string_view value;
 };
 
 struct HostRow {
+  static constexpr ExportTableId kTable = ExportTableId::kHosts;
   std::size_t index;
   const align::HostOffset& host;
 };
 
 struct ProcessRow {
+  static constexpr ExportTableId kTable = ExportTableId::kProcesses;
   std::uint32_t file;
   const facts::Facts& facts;
 
@@ -41,12 +44,14 @@ struct ProcessRow {
 };
 
 struct CommunicatorRow {
+  static constexpr ExportTableId kTable = ExportTableId::kCommunicators;
   std::size_t index;
   const match::Communicator& communicator;
   std::optional<std::uint32_t> inside;
 };
 
 struct MembershipRow {
+  static constexpr ExportTableId kTable = ExportTableId::kMemberships;
   std::int64_t id;
   std::size_t communicator;
   const match::Member& member;
@@ -54,6 +59,7 @@ struct MembershipRow {
 };
 
 struct OperationRow {
+  static constexpr ExportTableId kTable = ExportTableId::kOperations;
   std::size_t index;
   const facts::Facts& facts;
   const match::MatchedOperation& operation;
@@ -70,6 +76,7 @@ struct OperationRow {
 };
 
 struct CallRow {
+  static constexpr ExportTableId kTable = ExportTableId::kCalls;
   std::int64_t id;
   std::size_t operation;
   std::int64_t membership_id;
@@ -80,6 +87,7 @@ struct CallRow {
 };
 
 struct StepRow {
+  static constexpr ExportTableId kTable = ExportTableId::kSteps;
   std::int64_t id;
   std::uint32_t file;
   std::optional<std::int64_t> call_id;
@@ -88,20 +96,14 @@ struct StepRow {
 };
 
 struct FindingRow {
+  static constexpr ExportTableId kTable = ExportTableId::kFindings;
   std::int64_t id;
   const Finding& finding;
 };
 
 /// Gives the row to the sink, with a value for each column of its table.
-void add_row(ExportSink& sink, const MetaRow& row);
-void add_row(ExportSink& sink, const HostRow& row);
-void add_row(ExportSink& sink, const ProcessRow& row);
-void add_row(ExportSink& sink, const CommunicatorRow& row);
-void add_row(ExportSink& sink, const MembershipRow& row);
-void add_row(ExportSink& sink, const OperationRow& row);
-void add_row(ExportSink& sink, const CallRow& row);
-void add_row(ExportSink& sink, const StepRow& row);
-void add_row(ExportSink& sink, const FindingRow& row);
+template <typename Row>
+void add_row(ExportSink& sink, const Row& row);
 
 }  // namespace ringside::report
 
