@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all commands that analyse traces begin with: their options, loading, one clock, matching.
+// All commands that analyse traces begin with this: their options, loading, one clock, matching.
 #ifndef RINGSIDE_ANALYZER_CLI_ANALYSIS_H
 #define RINGSIDE_ANALYZER_CLI_ANALYSIS_H
 
@@ -49,8 +49,8 @@ struct Analysis {
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
 
-  /// What happened in each of the matches, computed when it is asked for first. The members above
-  /// must not change after that. Not thread-safe.
+  /// Says what happened in each of the matches, computed when it is asked for first. The members
+  /// above must not change after that. Not thread-safe.
   const facts::Facts& facts() const {
     if (!facts_) {
       facts_.emplace(traces, matches, alignment);

@@ -17,7 +17,7 @@
 
 namespace ringside::cli {
 
-/// What the command line chose.
+/// The choice of the command line.
 using Chosen = std::function<ExitStatus()>;
 
 /// Each adds its command; parsing the command line then sets `chosen` if that is the one.

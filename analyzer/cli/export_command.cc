@@ -50,7 +50,7 @@ bool write_to(report::ExportSink& sink, const report::ExportInput& input) {
   return true;
 }
 
-// What is already wrong is said before the traces are read, which may take long.
+// A fault that is there already is told before the traces are read, which may take long.
 bool is_ready(const report::ExportSink* sink) {
   if (sink == nullptr || sink->error().empty()) {
     return true;

@@ -32,7 +32,7 @@ struct Condition {
   std::string text;  // as it was given
 };
 
-/// What --help says of them.
+/// Says in --help what they are.
 extern const char kFailOnHelp[];
 
 /// Separated by commas. Nothing, with a reason in `error`, if one is not known or not well formed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `run`, `env` and `doctor` share: the options that say what is to be recorded, and where to.
+// `run`, `env` and `doctor` share this: the options that say what is to be recorded, and where to.
 #ifndef RINGSIDE_ANALYZER_CLI_LAUNCH_H
 #define RINGSIDE_ANALYZER_CLI_LAUNCH_H
 
@@ -25,7 +25,7 @@ void add_place_options(CLI::App& command, LaunchOptions& options);
 /// --events and --start-off.
 void add_recording_options(CLI::App& command, LaunchOptions& options);
 
-/// Looks for NCCL and makes the plan from this process's environment. What is wrong is in it.
+/// Looks for NCCL and makes the plan from this process's environment. It has in it what is wrong.
 launch::Plan make_launch_plan(const LaunchOptions& options);
 
 /// This process's environment, as "NAME=value".

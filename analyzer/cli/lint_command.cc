@@ -83,7 +83,7 @@ ExitStatus run_lint(const LintOptions& options) {
     }
   }
   print_problems(problems, inputs.notes);
-  // What could not be read was not checked, so the answer is not "all is well".
+  // A file that could not be read was not checked, so the answer is not "all is well".
   if (has_findings || (has_read && !problems.files().empty())) {
     return kExitFindings;
   }

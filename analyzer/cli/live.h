@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ctl` and `top` share: the options that say which processes are meant.
+// `ctl` and `top` share this: the options that say which processes are meant.
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_H
 
@@ -29,7 +29,7 @@ void add_live_options(CLI::App& command, LiveOptions& options);
 
 ExitStatus status_of(live::Chosen::How how);
 
-/// The processes that are meant, with their status. What is wrong, or worth knowing, goes to
+/// The processes that are meant, with their status. All that is wrong, or worth knowing, goes to
 /// stderr; `status` is what the command has to end with if it cannot go on, else kExitOk.
 std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
                                           ExitStatus& status);

@@ -13,7 +13,7 @@
 
 namespace ringside::cli {
 
-/// What the line says. `bytes_all` 0: not known.
+/// Returns what the line says. `bytes_all` 0: not known.
 std::string progress_text(std::uint64_t bytes_done, std::uint64_t bytes_all, double seconds);
 
 /// Shows a line on stderr, if that is a terminal, from half a second after it was made until it is

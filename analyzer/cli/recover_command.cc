@@ -87,7 +87,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       line.append(directory).append(": ").append(note);
       tell(line);
     }
-    // Of a process that lives it may be one that is being made.
+    // If the process lives, it may be one that is being made.
     failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
     if (outcome.result.is_ok()) {
       if (!print(recovery_text(directory, outcome))) {

@@ -269,7 +269,7 @@ ExitStatus print_dry_run(const RunOptions& options, const launch::Plan& plan) {
              : kExitInternal;
 }
 
-// Makes the directory of the traces. What is wrong, or "".
+// Makes the directory of the traces. Returns what is wrong, or "".
 std::string prepare_directory(launch::Plan& plan) {
   if (plan.is_given_directory) {
     return launch::make_directory(plan.directory);

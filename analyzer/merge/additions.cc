@@ -61,8 +61,8 @@ class Adder {
     processes_[part.file]->arrow_ends.push_back({operation, at_ns, arrows_, begins});
   }
 
-  // What each rank surely waited, and an arrow from the arrival of the rank that it waited for to
-  // its own end.
+  // Adds what each rank surely waited, and an arrow from the arrival of the rank that it waited for
+  // to its own end.
   void add_waits(std::size_t index, const facts::OperationFacts& known,
                  const std::vector<facts::RankTimes>& rows) {
     if (known.is_impossible || known.ranks_timed < 2) {

@@ -21,7 +21,7 @@ class HostCounters {
   void add(std::uint32_t host, std::uint32_t process, std::string_view name, std::string_view unit,
            std::int64_t line_ns, double value);
 
-  /// What was told to others, of other processes.
+  /// Takes what was told to others, of other processes.
   void add(HostCounters&& others);
 
   /// How many processes of the host have counters.

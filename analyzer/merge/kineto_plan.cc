@@ -112,7 +112,7 @@ class Linker {
   std::int64_t longest_ns_ = 0;
 };
 
-// What the kernel's arguments say of its first operation.
+// Returns what the kernel's arguments say of its first operation.
 std::string arguments_of(const model::Traces& traces, const model::TraceFile& file,
                          const std::vector<std::size_t>& operations) {
   const model::Operation first = file.operations[operations.front()];

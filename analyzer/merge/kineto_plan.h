@@ -16,7 +16,7 @@ namespace ringside::merge {
 
 /// Adds the traces at these paths to the plan, with an arrow from each kernel to its operation. A
 /// trace belongs to the process of the same rank, or, if it says none, of the same pid where only
-/// one has that. What cannot be read, or belongs to no process, is added to `problems`.
+/// one has that. A file that cannot be read, or belongs to no process, is added to `problems`.
 ///
 /// A kernel is an operation if both are of one function and, where both are known, of one size, if
 /// they are under way together for at least half of the shorter one's time, by the clock that both

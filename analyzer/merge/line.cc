@@ -40,7 +40,7 @@ void split_members(std::string_view json, std::size_t count,
   members.push_back(json.substr(begin, json.rfind('}') - begin));
 }
 
-// Where the value of a member begins: behind its key and the colon.
+// Returns where the value of a member begins: behind its key and the colon.
 std::size_t value_of(std::string_view member) {
   std::size_t i = member.find('"') + 1;
   while (member[i] != '"') {

@@ -19,7 +19,7 @@ namespace ringside::merge {
 /// Set in the bind_id of arrows between ranks, which no process's own flow has.
 inline constexpr std::uint64_t kArrowBit = std::uint64_t{1} << 63;
 
-/// Where the lines of a process go.
+/// The place to which the lines of a process go.
 struct Place {
   std::uint32_t pid = 0;
   std::uint32_t number = 0;  // of the process in the merged file, from 1: above the flows' own bits
@@ -68,7 +68,7 @@ class EventLine {
   std::uint64_t bind_id_ = 0;
 };
 
-/// Of "0x1a"; nothing if the text is anything else.
+/// Returns the number of "0x1a"; nothing if the text is anything else.
 std::optional<std::uint64_t> hex_number(std::string_view text);
 
 /// Digits as they are, without quotes.

@@ -133,7 +133,7 @@ void PerfettoTrace::take_slice(const Object& line, std::uint64_t begin_ns) {
   }
   const Message event = packets_.event_of(line, kSliceBegin, thread_track(slice.tid));
   slice.event = std::string(event.text());
-  // What it names for the first time is known from here on, and the slice is written later.
+  // A name that it has for the first time is known from here on, and the slice is written later.
   packets_.put_names();
   slices_.push_back(std::move(slice));
 }

@@ -70,7 +70,7 @@ class PerfettoTrace {
   std::uint64_t first_ns_ = UINT64_MAX;
   std::vector<std::pair<std::string, std::string>> notes_;  // name, JSON of its arguments
 
-  // Of one process.
+  // These are of one process.
   std::int64_t pid_ = 0;
   std::uint64_t process_track_ = 0;
   std::string process_name_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a merged file is to have: which processes in which order, which operations, and what is
+// The plan of a merged file: which processes in which order, which operations, and what is
 // added to their lines. Times are of Alignment::to_common_ns.
 #ifndef RINGSIDE_ANALYZER_MERGE_PLAN_H
 #define RINGSIDE_ANALYZER_MERGE_PLAN_H

@@ -69,7 +69,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   if (plan_.is_part && is_async) {
     return take_async(output);
   }
-  // Of a part, too: what the others have adds up to the same.
+  // This is so of a part, too: what the others have adds up to the same.
   for (const auto& [unit, value] : line_.values) {
     if (const auto line_ns = place_.time(*line_.ts_ns)) {
       counters_.add(alignment_.host_of(process_.file), place_.number, line_.name, unit, *line_ns,
@@ -82,7 +82,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   return append(output);
 }
 
-// What belongs to no operation is kept while one of those that are kept is under way.
+// A line that belongs to no operation is kept while one of those that are kept is under way.
 bool ProcessLines::keeps(const EventLine& line) const {
   if (line.operation.value_or(0) != 0) {
     return std::binary_search(process_.operations.begin(), process_.operations.end(),
