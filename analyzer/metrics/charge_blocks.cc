@@ -2,12 +2,11 @@
 #include "analyzer/metrics/charge_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <utility>
 
-#include "analyzer/metrics/significance.h"
+#include "analyzer/metrics/lasting_noise.h"
 
 namespace ringside::metrics {
 
@@ -89,62 +88,10 @@ void ChargeBlocks::add_drain(std::uint32_t member) {
 void ChargeBlocks::add_own_time(std::uint32_t member, double own_time) {
   OfCommunicator& one = communicators_[current_];
   one.own_times.resize(kBlocks * one.ranks.size());
-  double& longest = one.own_times[one.block * one.ranks.size() + member];
-  longest = std::max(longest, own_time);
-}
-
-// What the next blocks together hold.
-ChargeBlocks::Cell ChargeBlocks::sum_of(const OfCommunicator& one, std::size_t member,
-                                        std::size_t block, std::size_t length) {
-  Cell sum;
-  for (std::size_t i = block; i < std::min(block + length, kBlocks); ++i) {
-    const Cell& cell = one.cells[i * one.ranks.size() + member];
-    sum += cell;
-    sum.root_least += cell.root_least;
-    sum.root_most += cell.root_most;
-    sum.root_mirrored += cell.root_mirrored;
-  }
-  return sum;
-}
-
-// So many blocks are one, so that what makes a rank slow for a while hardly reaches from one into
-// the next: 2.5 times as long as the ranks' own times are correlated. The rank that is charged most
-// does not count: its lateness is in question.
-std::size_t ChargeBlocks::find_length(const OfCommunicator& one,
-                                      const std::vector<bool>& is_left_out) const {
-  constexpr double kCorrelationTimes = 2.5;
-  const std::size_t ranks = one.ranks.size();
-  std::vector<std::size_t> members;
-  std::vector<double> charges(ranks);
-  for (std::size_t member = 0; member < ranks && !one.own_times.empty(); ++member) {
-    if (!is_left_out[one.ranks[member]]) {
-      members.push_back(member);
-      charges[member] = sum_of(one, member, 0, kBlocks).most;
-    }
-  }
-  if (members.size() < 3) {
-    return 1;  // a single other one tells too little
-  }
-  members.erase(std::max_element(members.begin(), members.end(),
-                                 [&](auto a, auto b) { return charges[a] < charges[b]; }));
-  std::vector<std::vector<double>> series(members.size(), std::vector<double>(kBlocks));
-  for (std::size_t block = 0; block < kBlocks; ++block) {
-    std::vector<double> values;
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      series[i][block] = one.own_times[block * ranks + members[i]];
-      values.push_back(series[i][block]);
-    }
-    if (values.size() > 2) {
-      std::sort(values.begin(), values.end());  // what all ranks have in common makes nobody late
-      for (std::vector<double>& of_member : series) {
-        of_member[block] -= values[values.size() / 2];
-      }
-    }
-  }
-  const double time = correlation_time(series);
-  // Chance makes it so much of what is independent, within two standard deviations.
-  const double alone = 1 + 4 * std::sqrt(2 / static_cast<double>(kBlocks * members.size()));
-  return time < alone ? 1 : static_cast<std::size_t>(std::ceil(kCorrelationTimes * time));
+  one.own_counts.resize(one.own_times.size());
+  const std::size_t at = one.block * one.ranks.size() + member;
+  one.own_times[at] += own_time;
+  ++one.own_counts[at];
 }
 
 ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
@@ -156,20 +103,87 @@ ExchangeInput ChargeBlocks::input(std::uint32_t family, Among among,
       continue;
     }
     const std::vector<bool> unlike = find_unlike(one, is_left_out);
-    const std::size_t length = find_length(one, is_left_out);
     switch (among) {
       case Among::kRanks:
-        add_ranks(one, unlike, is_left_out, length, input);
+        add_ranks(one, unlike, is_left_out, input);
         break;
       case Among::kRanksOfHost:
-        add_ranks_of_hosts(one, unlike, length, input);
+        add_ranks_of_hosts(one, unlike, input);
         break;
       case Among::kHosts:
-        add_hosts(one, unlike, is_left_out, length, input);
+        add_hosts(one, unlike, is_left_out, input);
         break;
     }
   }
   return input;
+}
+
+double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
+                                     const std::vector<std::uint32_t>& suspects,
+                                     const std::vector<bool>& is_left_out) const {
+  double greatest = 0;
+  for (const std::uint32_t suspect : suspects) {
+    std::optional<double> least;
+    for (const OfCommunicator& one : communicators_) {
+      if (one.family == family && !one.own_times.empty()) {
+        const auto chance = chance_of_noise(one, among, suspect, suspects, is_left_out);
+        least = chance ? std::min(*chance, least.value_or(1)) : least;
+      }
+    }
+    greatest = std::max(greatest, least.value_or(0));
+  }
+  return greatest;
+}
+
+// Nothing if the suspect takes no part.
+std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, Among among,
+                                                    std::uint32_t suspect,
+                                                    const std::vector<std::uint32_t>& suspects,
+                                                    const std::vector<bool>& is_left_out) const {
+  const auto& units = among == Among::kHosts ? one.hosts : one.ranks;
+  const auto found = std::find(units.begin(), units.end(), suspect);
+  if (found == units.end()) {
+    return std::nullopt;
+  }
+  const std::uint32_t host = one.hosts[static_cast<std::size_t>(found - units.begin())];
+  const std::vector<bool> unlike = find_unlike(one, is_left_out);
+  std::map<std::uint32_t, std::vector<std::size_t>> members;  // by unit
+  for (std::size_t member = 0; member < units.size(); ++member) {
+    const bool is_beside = among != Among::kRanksOfHost || one.hosts[member] == host;
+    const bool is_other =
+        !unlike[member] && is_beside &&
+        std::find(suspects.begin(), suspects.end(), units[member]) == suspects.end();
+    if (is_other || units[member] == suspect) {
+      members[units[member]].push_back(member);
+    }
+  }
+  std::map<std::uint32_t, BlockTimes> times;
+  for (std::size_t block = 0; block < kBlocks; ++block) {
+    std::map<std::uint32_t, double> means;
+    for (const auto& [unit, of_unit] : members) {
+      double sum = 0;
+      double count = 0;
+      for (const std::size_t member : of_unit) {
+        sum += one.own_times[block * units.size() + member];
+        count += one.own_counts[block * units.size() + member];
+      }
+      if (count > 0) {
+        means[unit] = sum / count;
+      }
+    }
+    for (const auto& [unit, mean] : means) {
+      if (means.size() == members.size()) {
+        times[unit].push_back(mean);
+      }
+    }
+  }
+  const BlockTimes of_suspect = times[suspect];
+  times.erase(suspect);
+  std::vector<BlockTimes> others;
+  for (auto& [unit, of_unit] : times) {
+    others.push_back(std::move(of_unit));
+  }
+  return chance_of_lasting_noise(of_suspect, std::move(others));
 }
 
 // A root of a Broadcast has made others wait before it comes to what follows, and one of a Reduce
@@ -194,12 +208,11 @@ std::vector<bool> ChargeBlocks::find_unlike(const OfCommunicator& one,
 }
 
 void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
-                             const std::vector<bool>& is_left_out, std::size_t length,
-                             ExchangeInput& input) const {
-  for (std::size_t block = 0; block < kBlocks; block += length) {
+                             const std::vector<bool>& is_left_out, ExchangeInput& input) const {
+  for (std::size_t block = 0; block < kBlocks; ++block) {
     ExchangeBlock made;
     for (std::size_t member = 0; member < one.ranks.size(); ++member) {
-      const Cell cell = sum_of(one, member, block, length);
+      const Cell& cell = one.cells[block * one.ranks.size() + member];
       if (!unlike[member]) {
         made.members.push_back({one.ranks[member], cell.least, cell.most});
       }
@@ -213,7 +226,7 @@ void ChargeBlocks::add_ranks(const OfCommunicator& one, const std::vector<bool>&
 }
 
 void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
-                                      std::size_t length, ExchangeInput& input) const {
+                                      ExchangeInput& input) const {
   std::map<std::uint32_t, std::vector<std::size_t>> members;  // by host
   for (std::size_t member = 0; member < one.ranks.size(); ++member) {
     if (!unlike[member]) {
@@ -224,10 +237,10 @@ void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, const std::vect
     return;  // a host by itself is what add_ranks() looks at
   }
   for (const auto& [host, here] : members) {
-    for (std::size_t block = 0; block < kBlocks && here.size() > 1; block += length) {
+    for (std::size_t block = 0; block < kBlocks && here.size() > 1; ++block) {
       ExchangeBlock made;
       for (const std::size_t member : here) {
-        const Cell cell = sum_of(one, member, block, length);
+        const Cell& cell = one.cells[block * one.ranks.size() + member];
         made.members.push_back({one.ranks[member], cell.least_in_host, cell.most_in_host});
       }
       input.blocks.push_back(std::move(made));
@@ -238,8 +251,7 @@ void ChargeBlocks::add_ranks_of_hosts(const OfCommunicator& one, const std::vect
 // A host with more ranks is the last more often, and fewer others wait for it: both are taken out.
 // A host of a rank that is unlike is so itself.
 void ChargeBlocks::add_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
-                             const std::vector<bool>& is_left_out, std::size_t length,
-                             ExchangeInput& input) const {
+                             const std::vector<bool>& is_left_out, ExchangeInput& input) const {
   std::map<std::uint32_t, double> ranks;  // by host
   for (const std::uint32_t host : one.hosts) {
     ranks[host] += 1;
@@ -253,10 +265,10 @@ void ChargeBlocks::add_hosts(const OfCommunicator& one, const std::vector<bool>&
     return;
   }
   const auto all = static_cast<double>(one.ranks.size());
-  for (std::size_t block = 0; block < kBlocks; block += length) {
+  for (std::size_t block = 0; block < kBlocks; ++block) {
     std::map<std::uint32_t, ExchangeBlock::Member> hosts;
     for (std::size_t member = 0; member < one.ranks.size(); ++member) {
-      const Cell cell = sum_of(one, member, block, length);
+      const Cell& cell = one.cells[block * one.ranks.size() + member];
       const std::uint32_t host = one.hosts[member];
       if (!ranks.contains(host)) {
         continue;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyzer/align/alignment.h"
@@ -63,9 +64,14 @@ class ChargeBlocks {
   std::uint32_t families() const { return families_; }
   ExchangeInput input(std::uint32_t family, Among among,
                       const std::vector<bool>& is_left_out) const;
+  /// The probability that noise which lasts makes one of these, all charged in that family, as slow
+  /// beside the others as it is: the greatest of all of them.
+  double chance_of_noise(std::uint32_t family, Among among,
+                         const std::vector<std::uint32_t>& suspects,
+                         const std::vector<bool>& is_left_out) const;
 
  private:
-  static constexpr std::size_t kBlocks = 32;
+  static constexpr std::size_t kBlocks = 64;
 
   struct Cell : BlockCharge {
     double root_least = 0;
@@ -77,30 +83,30 @@ class ChargeBlocks {
     std::uint64_t operations = 0;
     std::uint64_t begun = 0;
     std::size_t block = 0;
-    std::vector<std::uint32_t> ranks;   // by member
-    std::vector<std::uint32_t> hosts;   // by member
-    std::vector<Cell> cells;            // by block and member; empty until one is charged
-    std::vector<double> own_times;      // likewise, the longest of the block
+    std::vector<std::uint32_t> ranks;  // by member
+    std::vector<std::uint32_t> hosts;  // by member
+    std::vector<Cell> cells;           // by block and member; empty until one is charged
+    std::vector<double> own_times;     // likewise, the sums of each block
+    std::vector<std::uint32_t> own_counts;
     std::vector<std::uint64_t> rooted;  // by member: operations whose root it was
     std::vector<std::uint64_t> drains;  // by member: of these, those in which only it waited
   };
 
   Cell& cell(std::uint32_t member);
-  static Cell sum_of(const OfCommunicator& one, std::size_t member, std::size_t block,
-                     std::size_t length);
   std::vector<bool> find_unlike(const OfCommunicator& one,
                                 const std::vector<bool>& is_left_out) const;
   void find_families();
-  std::size_t find_length(const OfCommunicator& one, const std::vector<bool>& is_left_out) const;
+  std::optional<double> chance_of_noise(const OfCommunicator& one, Among among,
+                                        std::uint32_t suspect,
+                                        const std::vector<std::uint32_t>& suspects,
+                                        const std::vector<bool>& is_left_out) const;
   // `unlike`, by member: who is not compared with the others.
   void add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
-                 const std::vector<bool>& is_left_out, std::size_t length,
-                 ExchangeInput& input) const;
+                 const std::vector<bool>& is_left_out, ExchangeInput& input) const;
   void add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
-                          std::size_t length, ExchangeInput& input) const;
+                          ExchangeInput& input) const;
   void add_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,
-                 const std::vector<bool>& is_left_out, std::size_t length,
-                 ExchangeInput& input) const;
+                 const std::vector<bool>& is_left_out, ExchangeInput& input) const;
 
   std::vector<OfCommunicator> communicators_;
   std::uint32_t ranks_ = 0;

@@ -117,8 +117,6 @@ class Exchange {
 
 ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>& is_eligible,
                              double level) {
-  // Of the level, what is left for two together.
-  constexpr double kOfPairs = 0.1;
   // The second must be charged so much of what the first is.
   constexpr double kOfFirst = 0.5;
   ExchangeResult result;
@@ -142,14 +140,16 @@ ExchangeResult test_exchange(const ExchangeInput& input, const std::vector<bool>
                    [&](std::uint32_t a, std::uint32_t b) { return excesses[a] > excesses[b]; });
   result.subjects = {worst[0]};
   result.chance = Exchange(input, result.subjects).chance(excesses[worst[0]], level);
-  if (result.chance > level && worst.size() > 1 &&
-      excesses[worst[1]] >= kOfFirst * excesses[worst[0]] &&
+  if (worst.size() > 1 && excesses[worst[1]] >= kOfFirst * excesses[worst[0]] &&
       std::count(is_here.begin(), is_here.end(), true) > 3) {
+    result.second = worst[1];
+  }
+  if (result.chance > level && result.second) {
     const std::vector<std::uint32_t> two = {worst[0], worst[1]};
     const double chance =
-        Exchange(input, two).chance(excesses[worst[0]] + excesses[worst[1]], kOfPairs * level);
-    if (chance <= kOfPairs * level) {
-      result = {two, chance};
+        Exchange(input, two).chance(excesses[worst[0]] + excesses[worst[1]], kLevelOfTwo * level);
+    if (chance <= kLevelOfTwo * level) {
+      result = {two, std::nullopt, chance};
     }
   }
   return result;

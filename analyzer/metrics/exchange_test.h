@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace ringside::metrics {
@@ -43,9 +44,15 @@ struct ExchangeResult {
   /// The one that is charged most beyond its share. Two, where one alone may be chance, and it is
   /// none that the two together are charged as much.
   std::vector<std::uint32_t> subjects;
+  /// The one that is charged most after the first, if that is at least half as much and there are
+  /// four or more.
+  std::optional<std::uint32_t> second;
   /// The probability that chance charges somebody as much; not below what so many trials can tell.
   double chance = 1;
 };
+
+/// Two together are tested at so much of a level, which is for one.
+inline constexpr double kLevelOfTwo = 0.1;
 
 /// Tests the worst of those that `is_eligible` names. `level`: a chance above this need not be
 /// known exactly.

@@ -52,6 +52,26 @@ void LateJudge::judge() {
   }
 }
 
+// Chance by what is charged, and by noise that lasts: whoever is late must be beyond both. A second
+// one that is late hides the first among the others, so that it may have to be left out of these.
+ExchangeResult LateJudge::test(std::uint32_t family, Among among,
+                               const std::vector<bool>& is_eligible) const {
+  const double level = level_of(among);
+  const ChargeBlocks& blocks = costs_.blocks();
+  ExchangeResult result = test_exchange(blocks.input(family, among, is_found_), is_eligible, level);
+  if (result.subjects.empty() || result.chance > level) {
+    return result;
+  }
+  double noise = blocks.chance_of_noise(family, among, result.subjects, is_found_);
+  if (noise > level && result.second) {
+    const double of_two =
+        blocks.chance_of_noise(family, among, {result.subjects.front(), *result.second}, is_found_);
+    noise = std::min(noise, of_two / kLevelOfTwo);
+  }
+  result.chance = std::max(result.chance, noise);
+  return result;
+}
+
 bool LateJudge::test_ranks(std::uint32_t family, Among among) {
   std::vector<bool> is_eligible(ranks_.size());
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -61,8 +81,7 @@ bool LateJudge::test_ranks(std::uint32_t family, Among among) {
     return false;
   }
   const double level = level_of(among);
-  const ExchangeResult result =
-      test_exchange(costs_.blocks().input(family, among, is_found_), is_eligible, level);
+  const ExchangeResult result = test(family, among, is_eligible);
   for (const std::uint32_t rank : result.subjects) {
     Lateness& facts = ranks_[rank].facts;
     facts.chance = std::min(result.chance, facts.chance.value_or(1));
@@ -113,8 +132,7 @@ bool LateJudge::test_hosts(std::uint32_t family) {
     is_eligible[host] = !rest.is_straggler && is_enough(rest);
   }
   const double level = level_of(Among::kHosts);
-  const ExchangeResult result =
-      test_exchange(costs_.blocks().input(family, Among::kHosts, is_found_), is_eligible, level);
+  const ExchangeResult result = test(family, Among::kHosts, is_eligible);
   for (const std::uint32_t host : result.subjects) {
     Lateness& facts = hosts_[host].facts;
     facts.chance = std::min(result.chance, facts.chance.value_or(1));

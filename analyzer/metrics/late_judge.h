@@ -24,6 +24,8 @@ class LateJudge {
 
   bool is_enough(const Lateness& facts) const;
   double level_of(Among among) const;
+  ExchangeResult test(std::uint32_t family, Among among,
+                      const std::vector<bool>& is_eligible) const;
   bool test_ranks(std::uint32_t family, Among among);
   std::vector<std::uint32_t> take_back_members();
   bool test_hosts(std::uint32_t family);

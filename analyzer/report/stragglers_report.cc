@@ -193,7 +193,8 @@ std::string cost_of(const Stragglers& all, const Lateness& one) {
 std::string open_sentence(const Stragglers& all, const Lateness& one) {
   return all.share_of(one) > metrics::kOpenShare
              ? name_of(one) + " costs " + cost_of(all, one) +
-                   " of all ranks' time, in so few operations that it may be chance"
+                   " of all ranks' time, but that may be chance: few late arrivals, or noise "
+                   "that lasts"
              : name_of(one) + " may cost " + cost_of(all, one) +
                    " of all ranks' time: the clocks leave it open";
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/lasting_noise.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+
+#include "analyzer/metrics/significance.h"
+
+namespace ringside::metrics {
+namespace {
+
+// A part of the variance is noise that is forgotten in so many blocks (an autoregression of first
+// order), the rest is independent from block to block. `powers`, by frequency: how much of the
+// variance is there, 1 without anything that lasts; the first is that of the sum of all blocks.
+struct NoiseModel {
+  double prior = 0;
+  std::vector<double> powers;
+};
+
+// The cosine transform (DCT-II, orthonormal): coefficients of slow noise are nearly independent.
+double cosine(std::size_t frequency, std::size_t at, std::size_t length) {
+  const auto count = static_cast<double>(length);
+  return frequency == 0
+             ? std::sqrt(1 / count)
+             : std::sqrt(2 / count) * std::cos(std::numbers::pi * static_cast<double>(frequency) *
+                                               (static_cast<double>(at) + 0.5) / count);
+}
+
+std::vector<double> powers_of_memory(double blocks, std::size_t length) {
+  const double kept = std::exp(-1 / blocks);
+  std::vector<double> powers(length);
+  for (std::size_t frequency = 0; frequency < length; ++frequency) {
+    double from_before = 0;  // what all earlier blocks add to a block's covariance
+    for (std::size_t at = 0; at < length; ++at) {
+      const double here = cosine(frequency, at, length);
+      powers[frequency] += here * (here + 2 * from_before);
+      from_before = kept * (from_before + here);
+    }
+  }
+  return powers;
+}
+
+std::vector<NoiseModel> make_models(std::size_t length) {
+  constexpr double kMemories[] = {1, 2, 4, 8, 16, 32, 64};  // blocks
+  constexpr double kParts[] = {0.03, 0.1, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999};
+  constexpr double kPriorOfMemory = 0.3;
+  // That each rank has its own speed all along. One alone says nothing against it, so that it must
+  // be improbable before; where the sums of several differ, they say it.
+  constexpr double kForEver = 1e9;  // blocks
+  constexpr double kPriorOfEver = 0.001;
+  std::vector<NoiseModel> models = {
+      {1 - kPriorOfMemory - kPriorOfEver, std::vector<double>(length, 1)}};
+  const auto add = [&](double memory, double prior) {
+    const std::vector<double> lasting = powers_of_memory(memory, length);
+    for (const double part : kParts) {
+      NoiseModel& model = models.emplace_back();
+      model.prior = prior / static_cast<double>(std::size(kParts));
+      for (const double power : lasting) {
+        model.powers.push_back(part * power + 1 - part);
+      }
+    }
+  };
+  for (const double memory : kMemories) {
+    add(memory, kPriorOfMemory / static_cast<double>(std::size(kMemories)));
+  }
+  add(kForEver, kPriorOfEver);
+  return models;
+}
+
+double mean_at(const std::vector<BlockTimes>& series, std::size_t at) {
+  return std::accumulate(series.begin(), series.end(), 0.0,
+                         [&](double sum, const BlockTimes& one) { return sum + one[at]; }) /
+         static_cast<double>(series.size());
+}
+
+}  // namespace
+
+double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes> others) {
+  constexpr std::size_t kLeastBlocks = 4;
+  const std::size_t length = suspect.size();
+  if (length < kLeastBlocks || others.empty()) {
+    return 0;
+  }
+  double excess = 0;
+  for (std::size_t at = 0; at < length; ++at) {
+    const double mean = mean_at(others, at);
+    excess += (suspect[at] - mean) * cosine(0, at, length);
+    for (BlockTimes& one : others) {
+      one[at] -= others.size() > 1 ? mean : 0;  // what all have in common makes nobody late
+    }
+  }
+  // One alone tells nothing of the spread of sums, and its mean is not known.
+  const std::size_t first = others.size() > 1 ? 0 : 1;
+  const double each = static_cast<double>(std::max<std::size_t>(others.size() - 1, 1));
+  std::vector<double> squares(length);
+  for (std::size_t frequency = first; frequency < length; ++frequency) {
+    for (const BlockTimes& one : others) {
+      double coefficient = 0;
+      for (std::size_t at = 0; at < length; ++at) {
+        coefficient += one[at] * cosine(frequency, at, length);
+      }
+      squares[frequency] += coefficient * coefficient;
+    }
+  }
+  // Of each model, with a variance of which nothing is known before: how likely it is (as a
+  // logarithm), and Student's t of the suspect.
+  const double freedom = each * static_cast<double>(length - first);
+  const auto count = static_cast<double>(others.size());
+  std::vector<double> likely;
+  std::vector<double> chances;
+  for (const NoiseModel& model : make_models(length)) {
+    double sum = 0;
+    double logs = 0;
+    for (std::size_t frequency = first; frequency < length; ++frequency) {
+      sum += squares[frequency] / model.powers[frequency];
+      logs += std::log(model.powers[frequency]);
+    }
+    const double variance = model.powers[0] * (1 + 1 / count) * sum / freedom;
+    if (!(variance > 0)) {
+      return excess > 0 ? 0 : 1;
+    }
+    likely.push_back(std::log(model.prior) - each * logs / 2 - freedom * std::log(sum) / 2);
+    chances.push_back(student_upper_tail(excess / std::sqrt(variance), freedom));
+  }
+  const double most = *std::max_element(likely.begin(), likely.end());
+  double chance = 0;
+  double all = 0;
+  for (std::size_t i = 0; i < likely.size(); ++i) {
+    const double weight = std::exp(likely[i] - most);
+    chance += weight * chances[i];
+    all += weight;
+  }
+  return std::min(1.0, (count + 1) * chance / all);
+}
+
+}  // namespace ringside::metrics
