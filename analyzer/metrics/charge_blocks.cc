@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "analyzer/metrics/lasting_noise.h"
@@ -122,6 +123,13 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
                                      const std::vector<std::uint32_t>& suspects,
                                      const std::vector<bool>& is_left_out) const {
   double greatest = 0;
+  std::set<std::uint32_t> units;
+  for (const OfCommunicator& one : communicators_) {
+    if (one.family == family) {
+      const auto& here = among == Among::kHosts ? one.hosts : one.ranks;
+      units.insert(here.begin(), here.end());
+    }
+  }
   for (const std::uint32_t suspect : suspects) {
     std::optional<double> least;
     for (const OfCommunicator& one : communicators_) {
@@ -132,7 +140,7 @@ double ChargeBlocks::chance_of_noise(std::uint32_t family, Among among,
     }
     greatest = std::max(greatest, least.value_or(0));
   }
-  return greatest;
+  return std::min(1.0, greatest * static_cast<double>(units.size()));
 }
 
 // Nothing if the suspect takes no part.

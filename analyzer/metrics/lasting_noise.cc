@@ -43,12 +43,11 @@ std::vector<double> powers_of_memory(double blocks, std::size_t length) {
   return powers;
 }
 
-std::vector<NoiseModel> make_models(std::size_t length) {
+std::vector<NoiseModel> make_models(std::size_t length, bool may_be_for_ever) {
   constexpr double kMemories[] = {1, 2, 4, 8, 16, 32, 64};  // blocks
   constexpr double kParts[] = {0.03, 0.1, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999};
   constexpr double kPriorOfMemory = 0.3;
-  // That each rank has its own speed all along. One alone says nothing against it, so that it must
-  // be improbable before; where the sums of several differ, they say it.
+  // That each has its own speed all along is improbable before; the sums of several may say it.
   constexpr double kForEver = 1e9;  // blocks
   constexpr double kPriorOfEver = 0.001;
   std::vector<NoiseModel> models = {
@@ -66,7 +65,9 @@ std::vector<NoiseModel> make_models(std::size_t length) {
   for (const double memory : kMemories) {
     add(memory, kPriorOfMemory / static_cast<double>(std::size(kMemories)));
   }
-  add(kForEver, kPriorOfEver);
+  if (may_be_for_ever) {
+    add(kForEver, kPriorOfEver);
+  }
   return models;
 }
 
@@ -111,7 +112,7 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
   const auto count = static_cast<double>(others.size());
   std::vector<double> likely;
   std::vector<double> chances;
-  for (const NoiseModel& model : make_models(length)) {
+  for (const NoiseModel& model : make_models(length, others.size() > 1)) {
     double sum = 0;
     double logs = 0;
     for (std::size_t frequency = first; frequency < length; ++frequency) {
@@ -133,7 +134,7 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
     chance += weight * chances[i];
     all += weight;
   }
-  return std::min(1.0, (count + 1) * chance / all);
+  return chance / all;
 }
 
 }  // namespace ringside::metrics

@@ -62,13 +62,17 @@ ExchangeResult LateJudge::test(std::uint32_t family, Among among,
   if (result.subjects.empty() || result.chance > level) {
     return result;
   }
-  double noise = blocks.chance_of_noise(family, among, result.subjects, is_found_);
+  // Noise is none of the models exactly, so it must be beyond half of the level.
+  constexpr double kOfNoise = 0.5;
+  const auto chance_of_noise = [&](const std::vector<std::uint32_t>& suspects) {
+    return blocks.chance_of_noise(family, among, suspects, is_found_) / kOfNoise /
+           (suspects.size() > 1 ? kLevelOfTwo : 1);
+  };
+  double noise = chance_of_noise(result.subjects);
   if (noise > level && result.second) {
-    const double of_two =
-        blocks.chance_of_noise(family, among, {result.subjects.front(), *result.second}, is_found_);
-    noise = std::min(noise, of_two / kLevelOfTwo);
+    noise = std::min(noise, chance_of_noise({result.subjects.front(), *result.second}));
   }
-  result.chance = std::max(result.chance, noise);
+  result.chance = std::min(1.0, std::max(result.chance, noise));
   return result;
 }
 
