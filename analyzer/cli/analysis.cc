@@ -16,7 +16,6 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/cli/selection_check.h"
-#include "analyzer/load/inputs.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/report/align_report.h"
@@ -101,6 +100,19 @@ void add_selection(CLI::App& command, match::Selection& selection) {
              selection.to_mark);
 }
 
+// What they do not know is most of what these commands say.
+void leave_out_dumps(Analysis& analysis) {
+  std::erase_if(analysis.traces.files, [&](const model::TraceFile& file) {
+    if (!file.process.tells_begin) {
+      analysis.problems.add_file(
+          file.path,
+          "a dump of PyTorch's Flight Recorder, which does not tell what this command "
+          "says: `ringside match` and `ringside hang` read it");
+    }
+    return !file.process.tells_begin;
+  });
+}
+
 }  // namespace
 
 void add_input_options(CLI::App& command, AnalysisOptions& options) {
@@ -137,13 +149,24 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
   add_selection(command, options.selection);
 }
 
+void add_dump_options(CLI::App& command, AnalysisOptions& options) {
+  options.dumps.takes_dumps = true;
+  command.add_option(
+      "--prefix", options.dumps.prefix,
+      "Dumps of PyTorch's Flight Recorder only: what their names have before the rank (default: "
+      "anything)");
+}
+
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
-  load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems);
+  load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, options.dumps);
   {
     load::Progress progress;
     const ProgressLine line(progress);
-    analysis.traces =
-        load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes, &progress);
+    analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
+                                        &progress, options.dumps.prefix);
+  }
+  if (!options.dumps.takes_dumps) {
+    leave_out_dumps(analysis);
   }
   print_problems(analysis.problems, inputs.notes);
   analysis.inputs = std::move(inputs.paths);
@@ -167,7 +190,11 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
 }
 
 void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
-  if (options.no_align) {
+  // Nothing in a dump bounds a clock: it has no time at which data were there.
+  const auto& files = analysis.traces.files;
+  const bool is_of_dumps = std::any_of(files.begin(), files.end(),
+                                       [](const auto& file) { return !file.process.tells_moment; });
+  if (options.no_align || is_of_dumps) {
     analysis.alignment = align::Alignment::none(analysis.traces);
     return;
   }

@@ -12,6 +12,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/facts/facts.h"
+#include "analyzer/load/inputs.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/model/problem.h"
@@ -33,10 +34,13 @@ struct AnalysisOptions {
   bool align_report = false;
   std::size_t top = 20;
   match::Selection selection;
+  load::DumpChoice dumps;
 };
 
 /// Adds the options that these commands share.
 void add_analysis_options(CLI::App& command, AnalysisOptions& options);
+/// Has the command take dumps of PyTorch's Flight Recorder, too.
+void add_dump_options(CLI::App& command, AnalysisOptions& options);
 /// All of these but those that choose a part.
 void add_input_options(CLI::App& command, AnalysisOptions& options);
 

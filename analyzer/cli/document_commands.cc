@@ -111,25 +111,28 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
 
 void add_match(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<MatchOptions>();
-  add_document(app, "match",
-               "Say which operations do not match between the ranks, and which ranks are odd",
-               kMatchExample, options, chosen,
-               [](const Analysis& analysis, const MatchOptions& chosen_options) {
-                 return report::match_document(analysis.traces, analysis.matches,
-                                               analysis.alignment, chosen_options.mismatch_cap);
-               })
+  CLI::App& command = add_document(
+      app, "match", "Say which operations do not match between the ranks, and which ranks are odd",
+      kMatchExample, options, chosen,
+      [](const Analysis& analysis, const MatchOptions& chosen_options) {
+        return report::match_document(analysis.traces, analysis.matches, analysis.alignment,
+                                      chosen_options.mismatch_cap);
+      });
+  add_dump_options(command, *options);
+  command
       .add_option("--mismatch-cap", options->mismatch_cap,
                   "Describe so many operations of each communicator; all are counted")
       ->capture_default_str();
 }
 
 void add_communicators(CLI::App& app, Chosen& chosen) {
-  add_document(app, "communicators",
-               "List the communicators: their ranks, hosts, and which is inside which",
-               kCommunicatorsExample, std::make_shared<AnalysisOptions>(), chosen,
-               [](const Analysis& analysis, const auto&) {
-                 return report::communicators_document(analysis.traces, analysis.matches);
-               });
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App& command = add_document(
+      app, "communicators", "List the communicators: their ranks, hosts, and which is inside which",
+      kCommunicatorsExample, options, chosen, [](const Analysis& analysis, const auto&) {
+        return report::communicators_document(analysis.traces, analysis.matches);
+      });
+  add_dump_options(command, *options);
 }
 
 void add_stragglers(CLI::App& app, Chosen& chosen) {

@@ -26,6 +26,7 @@ constexpr char kHangExample[] =
     "  ringside hang traces/                     who has not joined, and who waits for whom\n"
     "  ringside hang --min-age 30 traces/        only what has waited for half a minute\n"
     "  ringside hang --comm world traces/        what is stuck there, and what that waits for\n"
+    "  ringside hang dumps/                      of dumps of PyTorch's Flight Recorder\n"
     "  ringside hang --format json traces/ | jq '.sentences[]'\n"
     "\n"
     "Exit status 1: something is stuck; 0: nothing is seen to be; 4: nothing is seen to be, but\n"
@@ -75,6 +76,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "hang", "Say what is stuck, who has not joined it, and who waits for whom");
   add_analysis_options(*command, *options);
+  add_dump_options(*command, *options);
   // An operation in flight has no end to be chosen by, and is stuck whatever its function and size.
   for (const char* const option : {"--func", "--min-bytes", "--from", "--to"}) {
     command->remove_option(command->get_option(option));

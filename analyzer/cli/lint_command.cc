@@ -71,6 +71,10 @@ ExitStatus run_lint(const LintOptions& options) {
           path, "a partial, which has no lines to check: name the traces that it was made of");
       continue;
     }
+    if (load::is_flight_recorder_dump(path)) {
+      problems.add_file(path, "a dump of PyTorch's Flight Recorder, and not a trace");
+      continue;
+    }
     const lint::FileReport report = lint::lint_file(path, options.must_be_closed);
     if (report.error) {
       problems.add_file(path, *report.error);

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/partial_sections.h"
 #include "ringside/trace_schema.h"
 
@@ -39,6 +40,12 @@ bool begins_as_partial(const fs::path& path) {
   return first_bytes(path).starts_with(kPartialMagic);
 }
 
+// One that is named after a rank.
+bool is_dump(const fs::path& path, const DumpChoice& dumps) {
+  return dumps.takes_dumps && rank_of_dump(path.string(), dumps.prefix) &&
+         is_flight_recorder_dump(path.string());
+}
+
 bool is_named_as_trace(const std::string& name) {
   return name.ends_with(".json") || name.ends_with(".json.gz");
 }
@@ -60,16 +67,22 @@ void leave_out_compressed_twins(Inputs& inputs) {
   });
 }
 
-void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& problems) {
+void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,
+                   model::Problems& problems) {
   std::error_code error;
   std::size_t traces = 0;
   std::vector<std::string> partials;
+  std::vector<std::string> dumps;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code ignored;
     if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
       partials.push_back(path.string());
+    }
+    if (is_dump(path, dump_choice)) {
+      dumps.push_back(path.string());
+      continue;
     }
     if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {
       continue;
@@ -88,9 +101,18 @@ void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& p
       inputs.notes.push_back(partial + ": a partial beside traces, left out; name it to use it");
     }
   }
+  for (const std::string& dump : dumps) {
+    if (traces == 0 && partials.empty()) {
+      inputs.paths.push_back(dump);
+    } else {
+      inputs.notes.push_back(
+          dump +
+          ": a dump of PyTorch's Flight Recorder beside traces, left out; name it to use it");
+    }
+  }
   if (error) {
     problems.add_file(directory.string(), "cannot be listed: " + error.message());
-  } else if (traces == 0 && partials.empty()) {
+  } else if (traces == 0 && partials.empty() && dumps.empty()) {
     problems.add_file(
         directory.string(),
         "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
@@ -100,13 +122,14 @@ void add_directory(const fs::path& directory, Inputs& inputs, model::Problems& p
 
 }  // namespace
 
-Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems) {
+Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
+                   const DumpChoice& dumps) {
   Inputs inputs;
   for (const std::string& argument : arguments) {
     std::error_code error;
     const fs::file_status status = fs::status(argument, error);
     if (fs::is_directory(status)) {
-      add_directory(argument, inputs, problems);
+      add_directory(argument, dumps, inputs, problems);
     } else if (fs::is_block_file(status) || fs::is_character_file(status)) {
       problems.add_file(argument, "is a device; name a trace, or a directory of traces");
     } else if (fs::exists(status)) {
@@ -120,6 +143,11 @@ Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& p
   leave_out_compressed_twins(inputs);
   std::sort(inputs.notes.begin(), inputs.notes.end());
   return inputs;
+}
+
+bool is_flight_recorder_dump(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && begins_as_dump(first_bytes(path));
 }
 
 std::string first_partial(const std::vector<std::string>& paths) {

@@ -16,11 +16,22 @@ struct Inputs {
   std::vector<std::string> notes;  // files of directories that were left out, and why
 };
 
+/// Which dumps of PyTorch's Flight Recorder are taken.
+struct DumpChoice {
+  bool takes_dumps = false;
+  std::string prefix;  // of their names; empty: any that ends with a rank
+};
+
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the
-/// partials (*.part). A compressed file beside the same uncompressed is left out. Files are taken
-/// as they are. What does not exist is a problem.
-Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems);
+/// partials (*.part), or where there are none either, for the Flight Recorder dumps. A compressed
+/// file beside the same uncompressed is left out. Files are taken as they are. What does not exist
+/// is a problem.
+Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
+                   const DumpChoice& dumps = {});
+
+/// Whether a file is a dump of PyTorch's Flight Recorder.
+bool is_flight_recorder_dump(const std::string& path);
 
 /// The first of these files that is a partial of `ringside reduce`; empty if none is.
 std::string first_partial(const std::vector<std::string>& paths);

@@ -46,14 +46,18 @@ class Reader {
   virtual void finish(std::size_t trace, model::Traces& traces, model::Problems& problems) = 0;
 };
 
-/// The reader for this file.
-std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes);
+/// The reader for this file. `dump_prefix`: rank_of_dump() of flight_recorder.h.
+std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
+                                    const std::string& dump_prefix = {});
 
 /// The readers that there are, a source file each. What no other takes is taken for a trace.
 std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileStart& start,
                                           std::uint64_t range_bytes);
 /// No reader if the file does not begin as a partial.
 std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileStart& start);
+/// No reader if the file does not begin as a dump of PyTorch's Flight Recorder.
+std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
+                                         const std::string& prefix);
 
 }  // namespace ringside::load
 

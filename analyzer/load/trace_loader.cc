@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/load/descriptor.h"
+#include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/reader.h"
 #include "analyzer/load/segments.h"
 #include "analyzer/model/parallel.h"
@@ -18,7 +19,6 @@ namespace {
 using Readers = std::vector<std::unique_ptr<Reader>>;
 
 FileStart start_of(const std::string& path) {
-  constexpr std::size_t kBytes = 16;
   FileStart start;
   // A pipe is opened once only, where it is read: opening it here could wait or break it.
   if (::stat(path.c_str(), &start.status) != 0) {
@@ -33,16 +33,17 @@ FileStart start_of(const std::string& path) {
     start.error = std::strerror(file.error());
     return start;
   }
-  start.bytes.resize(kBytes);
-  const ssize_t got = ::pread(file.number(), start.bytes.data(), kBytes, 0);
+  start.bytes.resize(kDumpStartBytes);
+  const ssize_t got = ::pread(file.number(), start.bytes.data(), kDumpStartBytes, 0);
   start.bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
   return start;
 }
 
-Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_bytes) {
+Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_bytes,
+                 const std::string& dump_prefix) {
   Readers readers;
   for (const std::string& path : paths) {
-    readers.push_back(open_reader(path, range_bytes));
+    readers.push_back(open_reader(path, range_bytes, dump_prefix));
   }
   return readers;
 }
@@ -104,17 +105,22 @@ std::vector<Entry> entries_of(const std::vector<std::string>& paths, const Reade
 
 }  // namespace
 
-std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes) {
+std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
+                                    const std::string& dump_prefix) {
   const FileStart start = start_of(path);
   if (auto reader = make_partial_reader(path, start)) {
+    return reader;
+  }
+  if (auto reader = make_dump_reader(path, start, dump_prefix)) {
     return reader;
   }
   return make_trace_reader(path, start, range_bytes);
 }
 
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
-                          unsigned threads, std::uint64_t range_bytes, Progress* progress) {
-  const Readers readers = open_all(paths, range_bytes);
+                          unsigned threads, std::uint64_t range_bytes, Progress* progress,
+                          const std::string& dump_prefix) {
+  const Readers readers = open_all(paths, range_bytes, dump_prefix);
   if (progress != nullptr) {
     progress->bytes_all.store(bytes_of(readers), std::memory_order_relaxed);
   }
@@ -139,12 +145,18 @@ void append_problems(const model::Problems& others, model::Problems& problems) {
 
 std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsigned threads,
                                    Progress* progress) {
-  const Readers readers = open_all(paths, kRangeBytes);
+  const Readers readers = open_all(paths, kRangeBytes, {});
   read_all(readers, threads, progress);
   std::vector<LoadedTrace> loaded;
   for (const Entry& entry : entries_of(paths, readers)) {
     LoadedTrace& trace = loaded.emplace_back();
     entry.reader->finish(entry.index, trace.traces, trace.problems);
+    std::erase_if(trace.traces.files, [&](const model::TraceFile& file) {
+      if (!file.process.tells_begin) {
+        trace.problems.add_file(file.path, "a dump of PyTorch's Flight Recorder, and not a trace");
+      }
+      return !file.process.tells_begin;
+    });
   }
   return loaded;
 }

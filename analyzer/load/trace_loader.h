@@ -29,10 +29,11 @@ struct Progress {
 /// begin as a trace. Where there are partials, traces are in the order of their paths. `threads` 0:
 /// as many as there are cores. A plain file is read up to the size that it has when loading begins,
 /// in ranges of range_bytes (above 0; tests make it small); compressed files and pipes are read by
-/// one thread each.
+/// one thread each. `dump_prefix`: what stands before the rank in the names of Flight Recorder
+/// dumps.
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
-                          Progress* progress = nullptr);
+                          Progress* progress = nullptr, const std::string& dump_prefix = {});
 
 /// What was found in one trace, before its segments are put together.
 struct LoadedTrace {
@@ -43,7 +44,8 @@ struct LoadedTrace {
 /// Adds all problems of `others` to `problems`, behind those that are there.
 void append_problems(const model::Problems& others, model::Problems& problems);
 
-/// Loads likewise what load_traces would put together: each trace by itself.
+/// Loads likewise what load_traces would put together: each trace by itself, and no dump of a
+/// Flight Recorder.
 std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsigned threads = 0,
                                    Progress* progress = nullptr);
 

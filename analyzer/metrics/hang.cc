@@ -87,7 +87,17 @@ class Finder {
     }
   }
 
-  std::vector<Stuck> stuck_in(const MatchedOperation& matched) {
+  // Where only the call is told, it may have ended since: that a rank has not made it, or has made
+  // another one, says that it has not.
+  bool lacks_a_rank(std::size_t index) const {
+    const MatchedOperation& matched = hang_.matches.operations[index];
+    return match::ranks_seen(hang_.matches, matched) <
+               match::ranks_expected(hang_.matches, matched) ||
+           match::disagrees(hang_.judgements[index]);
+  }
+
+  std::vector<Stuck> stuck_in(std::size_t index) {
+    const MatchedOperation& matched = hang_.matches.operations[index];
     std::vector<Stuck> found;
     if (fronts_.empty()) {
       return found;
@@ -101,11 +111,12 @@ class Finder {
       }
       const Stuck& stuck = front->second;
       const Front& at = hang_.positions[stuck.position].fronts[stuck.front];
-      if (at.waited_ns < min_age_ns_) {
+      if (at.waited_ns && *at.waited_ns < min_age_ns_) {
         is_young = true;
         continue;
       }
-      has_begun = has_begun || at.stage != Stage::kEnqueued;
+      has_begun = has_begun ||
+                  (at.stage == Stage::kCalled ? lacks_a_rank(index) : at.stage != Stage::kEnqueued);
       found.push_back(stuck);
     }
     if (is_young && found.empty()) {
@@ -121,7 +132,7 @@ class Finder {
   void find_stuck_operations() {
     std::vector<std::vector<Stuck>> waiting;
     for (std::size_t i = 0; i < hang_.matches.operations.size(); ++i) {
-      std::vector<Stuck> found = stuck_in(hang_.matches.operations[i]);
+      std::vector<Stuck> found = stuck_in(i);
       if (found.empty()) {
         continue;
       }
@@ -278,8 +289,9 @@ class Finder {
     if (!file.closed) {
       return Unknown::kNotWritten;
     }
-    // A process that has ended or died does not join later; one that was dumped might have.
-    if (file.process.dump) {
+    // A process that has ended or died does not join later; one that was dumped might have. Where
+    // it is not told when that was, the answer is of the dumps as they are.
+    if (file.process.dump && file.process.tells_moment) {
       const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
       const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)
                                 .value_or(align::kUnboundClocks_ns);
@@ -293,6 +305,12 @@ class Finder {
 
   void add_absent(StuckOperation& node, const MatchedOperation& matched, std::uint32_t position) {
     if (const auto why = why_unknown(node, matched, position)) {
+      // Where only the call is told, numbers count the calls of all functions: this rank has made
+      // another one in its place.
+      const model::TraceFile& file = traces_.files[hang_.positions[position].file];
+      if (!file.process.tells_begin && node.differs == "function") {
+        return;
+      }
       if (const auto rank = hang_.positions[position].rank) {
         node.unknown[static_cast<std::size_t>(*why)].push_back(*rank);
       }

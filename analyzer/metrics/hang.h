@@ -54,7 +54,8 @@ struct StuckOperation {
   std::array<std::vector<std::uint32_t>, kUnknownCount> unknown;
   std::int64_t since_ns = 0;     // since the first rank waits, on the common clock
   std::uint32_t since_file = 0;  // whose time that is
-  std::int64_t waited_ns = 0;    // longest wait of a rank, by its own clock
+  /// Longest wait of a rank, by its own clock; nothing if no rank tells it.
+  std::optional<std::int64_t> waited_ns;
   /// In which the ranks disagree: "bytes", "root", "datatype", or "function" where some ranks
   /// called another function in its place.
   std::string differs;

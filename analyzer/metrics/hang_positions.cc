@@ -15,7 +15,10 @@ using model::Operation;
 using model::State;
 using model::TimesFrom;
 
-Stage stage_of(const Operation& operation) {
+Stage stage_of(const model::Process& process, const Operation& operation) {
+  if (!process.tells_begin) {
+    return operation.state == State::kStarted ? Stage::kKernel : Stage::kCalled;
+  }
   if (!operation.enqueue_end_ns) {
     return Stage::kCall;
   }
@@ -56,10 +59,13 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
     }
     Front front;
     front.operation = call;
-    front.stage = stage_of(operation);
+    front.stage = stage_of(file.process, operation);
     front.since_ns = operation.start_ns ? *operation.start_ns
                                         : std::max(operation.enqueue_start_ns.value_or(0), free_ns);
-    front.waited_ns = std::max<std::int64_t>(elapsed_ns(front.since_ns, end_of_trace_ns(file)), 0);
+    if (file.process.tells_moment) {
+      front.waited_ns =
+          std::max<std::int64_t>(elapsed_ns(front.since_ns, end_of_trace_ns(file)), 0);
+    }
     position.fronts.push_back(front);
   }
 }
@@ -73,7 +79,9 @@ void find_last(const model::TraceFile& file, const std::vector<std::uint32_t>& c
   };
   for (const std::uint32_t call : calls) {
     const Operation& operation = file.operations[call];
-    if (operation.state == State::kCompleted && operation.end_ns) {
+    if (operation.state == State::kCompleted && !file.process.tells_moment) {
+      position.last_finished = call;  // when it ended is not told either: the order of calls is
+    } else if (operation.state == State::kCompleted && operation.end_ns) {
       later(position.last_finished, call, [](const Operation& o) { return o.end_ns; });
     }
     if (operation.start_ns) {
@@ -83,7 +91,7 @@ void find_last(const model::TraceFile& file, const std::vector<std::uint32_t>& c
   if (!calls.empty()) {
     position.last_enqueued = calls.back();
   }
-  if (position.last_finished) {
+  if (position.last_finished && file.process.tells_moment) {
     const std::int64_t end_ns = file.operations[*position.last_finished].end_ns.value_or(0);
     position.idle_ns = std::max<std::int64_t>(elapsed_ns(end_ns, end_of_trace_ns(file)), 0);
   }

@@ -20,6 +20,7 @@ namespace ringside::metrics {
 enum class Stage : std::uint8_t {
   kCall,      // the call itself has not returned
   kEnqueued,  // enqueued; its kernel, which is recorded, has not begun
+  kCalled,    // called, and not seen to finish; whether it has begun is not told
   kProxy,     // proxy operations are open; no byte is known to have moved
   kNetwork,   // the network has moved bytes for it
   kKernel,    // its kernel has begun
@@ -29,8 +30,9 @@ enum class Stage : std::uint8_t {
 struct Front {
   std::uint32_t operation = 0;  // index into TraceFile::operations
   Stage stage = Stage::kEnqueued;
-  std::int64_t since_ns = 0;   // when it was its turn, on the file's own time line
-  std::int64_t waited_ns = 0;  // from then to the end of the trace
+  std::int64_t since_ns = 0;  // when it was its turn, on the file's own time line
+  /// From then to the end of the trace; nothing if it is not told when that was.
+  std::optional<std::int64_t> waited_ns;
 };
 
 /// One rank of one communicator. Indexes are into TraceFile::operations.

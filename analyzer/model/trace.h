@@ -47,6 +47,10 @@ struct Process {
   Sampling sampling;
   bool starts_at_load = false;  // RINGSIDE_START, as `config` has it
   bool has_events = false;      // `events` is not empty
+  /// What its source can know. A dump of PyTorch's Flight Recorder tells neither whether what is in
+  /// flight has begun, nor when the dump was made.
+  bool tells_begin = true;
+  bool tells_moment = true;
 };
 
 struct Context {

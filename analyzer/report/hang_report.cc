@@ -69,6 +69,11 @@ class HangReport {
   static Cell rank_cell(const metrics::Position& position) {
     return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
   }
+  // Who does not tell its host does not tell its process either.
+  Cell pid_cell(const metrics::Position& position) const {
+    const model::Process& process = process_of(position);
+    return process.host.empty() ? Cell() : Cell(process.pid);
+  }
   const metrics::Position& position_at(std::uint32_t index) const { return hang_.positions[index]; }
 
   // Ranks of which a shown position is such. A process counts as often as it has ranks in one
@@ -144,10 +149,14 @@ class HangReport {
     constexpr std::size_t kMostDescribed = 20;
     for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kMostDescribed); ++i) {
       const auto& stuck = hang_.operations[i];
+      const bool is_weak =
+          stuck.is_doubtful || (!stuck.waited_ns && text_.cause_of(i) == Cause::kUndecided);
       document_.findings.push_back(
-          {stuck.is_doubtful ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
-           text_.name_of(i) + " is stuck on " + counted(stuck.waiting.size(), "rank") + " since " +
-               time_of_day(stuck.since_ns) + " UTC"});
+          {is_weak ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
+           text_.name_of(i) + (stuck.waited_ns ? " is stuck on " : " is not seen to finish on ") +
+               counted(stuck.waiting.size(), "rank") +
+               (stuck.waited_ns ? " since " : "; it was called at ") + time_of_day(stuck.since_ns) +
+               " UTC"});
     }
   }
 
@@ -167,11 +176,11 @@ class HangReport {
                      {"waited_ns", "for", Shown::kDuration}};
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       const auto& stuck = hang_.operations[i];
-      table.rows.push_back({communicator_of(stuck), text_.short_name_of(i),
-                            std::string(cause_name(text_.cause_of(i))),
-                            std::uint64_t{stuck.waiting.size()}, text_.waiting_ranks(i),
-                            text_.not_joined_ranks(i), text_.unknown_ranks(i),
-                            std::uint64_t{stuck.finished}, stuck.since_ns, stuck.waited_ns});
+      table.rows.push_back(
+          {communicator_of(stuck), text_.short_name_of(i),
+           std::string(cause_name(text_.cause_of(i))), std::uint64_t{stuck.waiting.size()},
+           text_.waiting_ranks(i), text_.not_joined_ranks(i), text_.unknown_ranks(i),
+           std::uint64_t{stuck.finished}, stuck.since_ns, cell_of(stuck.waited_ns)});
     }
   }
 
@@ -186,7 +195,7 @@ class HangReport {
       for (const Blocker& blocker : hang_.operations[i].blockers) {
         const metrics::Position& position = position_at(blocker.position);
         table.rows.push_back({text_.name_of(i), rank_cell(position), process_of(position).host,
-                              process_of(position).pid, std::string(why_name(blocker.why)),
+                              pid_cell(position), std::string(why_name(blocker.why)),
                               blocker.stuck_in ? Cell(text_.name_of(*blocker.stuck_in)) : Cell()});
       }
     }
@@ -266,11 +275,11 @@ class HangReport {
       }
       const model::TraceFile& file = traces_.files[position.file];
       std::vector<Cell> row = {text_.label(position.communicator), rank_cell(position),
-                               file.process.host, file.process.pid};
+                               file.process.host, pid_cell(position)};
       if (stuck.contains(i)) {
         const metrics::Front& front = position.fronts.front();
         row.insert(row.end(), {text_.name_of(file.operations[front.operation]),
-                               std::string(stage_name(front.stage)), front.waited_ns});
+                               std::string(stage_name(front.stage)), cell_of(front.waited_ns)});
       } else {
         row.insert(
             row.end(),
@@ -324,6 +333,13 @@ class HangReport {
     if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
       notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");
     }
+    if (std::any_of(traces_.files.begin(), traces_.files.end(),
+                    [](const auto& file) { return !file.process.tells_moment; })) {
+      notes.emplace_back(
+          "A dump of PyTorch's Flight Recorder does not say when it was made: how long a rank has "
+          "waited is not "
+          "known, and where the job ran on between two dumps, what looks stuck may not be.");
+    }
     if (hang_.matches.unpaired > 0) {
       notes.push_back(counted(hang_.matches.unpaired, "send or receive", "sends or receives") +
                       " cannot be paired, since a rank or peer is not known.");
@@ -340,7 +356,7 @@ class HangReport {
                       " only the enqueue can be seen: such a one never looks stuck by itself.");
     }
     notes.insert(notes.end(), alignment_.notes().begin(), alignment_.notes().end());
-    if (!alignment_.is_aligned()) {
+    if (!alignment_.is_aligned() && traces_.files.front().process.tells_moment) {
       notes.emplace_back("Times of different hosts are those of their own clocks (--no-align).");
     }
   }

@@ -44,8 +44,10 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
   std::string text;
   if (at.last_finished) {
     const model::Operation& last = file.operations[*at.last_finished];
-    text += rank + " finished " + text_.name_of(last) + " there last, at " +
-            time_of_day(alignment_.to_common_ns(at.file, last.end_ns.value_or(0))) + " UTC.";
+    text += rank + " finished " + text_.name_of(last) + " there last";
+    text += last.end_ns
+                ? ", at " + time_of_day(alignment_.to_common_ns(at.file, *last.end_ns)) + " UTC."
+                : ".";
   } else {
     text += rank + " has finished nothing there.";
   }
@@ -135,7 +137,9 @@ std::string HangSentences::other_functions(std::uint32_t operation) const {
     text += (is_first ? "" : ", ") + match::rank_list(side.ranks) + " called " + side.did;
     is_first = false;
   }
-  return text + "; " + text_.waited(operation) + " in " + text_.short_name_of(operation) + '.';
+  return stuck.waited_ns
+             ? text + "; " + text_.waited(operation) + " in " + text_.short_name_of(operation) + '.'
+             : text + '.';
 }
 
 std::string HangSentences::difference(std::uint32_t operation) const {
@@ -180,7 +184,10 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
     }
   }
   if (!any) {
-    return " Nothing of the network is seen in flight.";
+    const auto& first = hang_.positions[waiting.front()];
+    return traces_.files[first.file].process.tells_begin
+               ? " Nothing of the network is seen in flight."
+               : "";
   }
   if (best != nullptr) {
     return " Rank " + text_.place(best->position) +
@@ -237,7 +244,8 @@ std::string HangSentences::sentence(std::uint32_t operation) const {
       return {};
     case Cause::kUndecided:
       return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
-             " stuck in " + name + ", for " + human_duration(stuck.waited_ns) +
+             (stuck.waited_ns ? " stuck in " + name + ", for " + human_duration(*stuck.waited_ns)
+                              : " not seen to finish " + name) +
              "; whether all have joined it cannot be told." + silent(operation) + nothing_known;
     case Cause::kAllJoined:
       break;
@@ -287,7 +295,11 @@ std::string HangSentences::first_stopped() const {
   for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
     first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
   }
-  if (first.size() < 2) {
+  // Of a dump without its moment, only the time of a call is known: it may have waited in a queue.
+  const bool is_told = std::all_of(first.begin(), first.end(), [&](const auto& entry) {
+    return hang_.operations[entry.second].waited_ns.has_value();
+  });
+  if (first.size() < 2 || !is_told) {
     return {};
   }
   std::vector<std::uint32_t> order;

@@ -44,9 +44,9 @@ const char* cause_name(Cause cause) {
 }
 
 const char* stage_name(metrics::Stage stage) {
-  constexpr std::array<const char*, 5> kNames = {"in the call", "enqueued, kernel not begun",
-                                                 "proxy operations open", "network has moved bytes",
-                                                 "kernel has begun"};
+  constexpr std::array<const char*, 6> kNames = {
+      "in the call",           "enqueued, kernel not begun", "called, not seen to finish",
+      "proxy operations open", "network has moved bytes",    "kernel has begun"};
   return kNames[static_cast<std::size_t>(stage)];
 }
 
@@ -128,8 +128,10 @@ Cause HangText::cause_of(std::uint32_t operation) const {
 std::string HangText::place(std::uint32_t position) const {
   const metrics::Position& of = hang_.positions[position];
   const model::Process& process = traces_.files[of.file].process;
-  return (of.rank ? std::to_string(*of.rank) : std::string("?")) + " (host " + process.host +
-         ", pid " + std::to_string(process.pid) + ")";
+  const std::string rank = of.rank ? std::to_string(*of.rank) : std::string("?");
+  return process.host.empty()
+             ? rank
+             : rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
 }
 
 std::string HangText::waiting_ranks(std::uint32_t operation) const {
@@ -171,9 +173,11 @@ std::string HangText::unknown_ranks(std::uint32_t operation) const {
 
 std::string HangText::waited(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
-  return counted(stuck.waiting.size(), "rank") + ' ' +
-         (stuck.waiting.size() == 1 ? "has" : "have") + " waited for " +
-         human_duration(stuck.waited_ns);
+  const bool is_one = stuck.waiting.size() == 1;
+  return counted(stuck.waiting.size(), "rank") +
+         (!stuck.waited_ns ? std::string(is_one ? " is" : " are") + " not seen to finish it"
+                           : std::string(is_one ? " has" : " have") + " waited for " +
+                                 human_duration(*stuck.waited_ns));
 }
 
 std::string HangText::blockers_text(std::uint32_t operation, Blocker::Why why) const {

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written for dumps of versions 2.0 to 2.10, with the fields that they have. Recordings: PyTorch
+// 2.15.0's ProcessGroupNCCL and nccl2 (test/data/flight_recorder).
+#include "analyzer/load/flight_recorder.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace ringside::load {
+namespace {
+
+constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::string_view kDigits = "0123456789";
+
+template <typename Integer>
+std::optional<Integer> parse(std::string_view digits) {
+  Integer number = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [rest, error] = std::from_chars(digits.data(), end, number);
+  return error == std::errc() && rest == end && !digits.empty() ? std::optional(number)
+                                                                : std::nullopt;
+}
+
+// All numbers in a text such as "[0, 1]".
+std::vector<std::uint32_t> numbers_in(std::string_view text) {
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t at = text.find_first_of(kDigits); at < text.size();) {
+    const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
+    if (const auto number = parse<std::uint32_t>(text.substr(at, end - at))) {
+      numbers.push_back(*number);
+    }
+    at = text.find_first_of(kDigits, end);
+  }
+  return numbers;
+}
+
+// JSON writes 0 for a time that a pickle has None for.
+std::optional<std::int64_t> time_of(const PlainValue& value) {
+  const auto time_ns = integer_of(value);
+  return time_ns && *time_ns > 0 ? time_ns : std::nullopt;
+}
+
+std::uint64_t bytes_of_type(std::string_view type) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 17> kBytes = {
+      {{"Float", 4},
+       {"Double", 8},
+       {"Half", 2},
+       {"BFloat16", 2},
+       {"Byte", 1},
+       {"Char", 1},
+       {"Short", 2},
+       {"Int", 4},
+       {"Long", 8},
+       {"Bool", 1},
+       {"UInt16", 2},
+       {"UInt32", 4},
+       {"UInt64", 8},
+       {"ComplexHalf", 4},
+       {"ComplexFloat", 8},
+       {"ComplexDouble", 16},
+       {"Float8_e4m3fn", 1}}};
+  const auto found = std::find_if(kBytes.begin(), kBytes.end(),
+                                  [&](const auto& one) { return one.first == type; });
+  return found != kBytes.end() ? found->second : type.starts_with("Float8_") ? 1 : 0;
+}
+
+// The tensors that one side of a call has.
+struct Tensors {
+  std::optional<std::uint64_t> count;  // of elements, in all
+  std::optional<std::uint64_t> bytes;
+  std::string_view type;  // empty if it has none, or several
+};
+
+// Which tensors are of the same size on all ranks that make the same call.
+enum class Alike : std::uint8_t { kNone, kInput, kOutput };
+
+// What is not here may differ from rank to rank: sizes of all_to_all do, and a root's tensors are
+// others than those of the rest. Ranks may give all_gather tensors of different sizes, and have
+// together the same.
+Alike alike_in(std::string_view func) {
+  constexpr std::array<std::pair<std::string_view, Alike>, 15> kAlike = {
+      {{"all_reduce", Alike::kInput},
+       {"all_reduce_barrier", Alike::kInput},
+       {"allreduce_coalesced", Alike::kInput},
+       {"broadcast", Alike::kInput},
+       {"reduce", Alike::kInput},
+       {"gather", Alike::kInput},
+       {"scatter", Alike::kOutput},
+       {"_all_gather_base", Alike::kOutput},
+       {"all_gather", Alike::kOutput},
+       {"all_gather_into_tensor_coalesced", Alike::kOutput},
+       {"_reduce_scatter_base", Alike::kInput},
+       {"reduce_scatter", Alike::kInput},
+       {"reduce_scatter_tensor_coalesced", Alike::kInput},
+       {"Send", Alike::kInput},
+       {"Recv", Alike::kOutput}}};
+  const auto found = std::find_if(kAlike.begin(), kAlike.end(),
+                                  [&](const auto& one) { return one.first == func; });
+  return found == kAlike.end() ? Alike::kNone : found->second;
+}
+
+// An entry of the dump.
+struct Entry {
+  std::string_view call;  // as all_reduce; without what stands before the last colon
+  model::Operation operation;
+  std::optional<std::int64_t> collective;  // numbers of its group
+  std::optional<std::int64_t> point_to_point;
+};
+
+class DumpReader {
+ public:
+  DumpReader(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump)
+      : tree_(tree), root_(root), rank_(rank), dump_(dump) {}
+
+  std::string read() {
+    const PlainValue entries = tree_.at(root_, "entries");
+    if (entries.kind != PlainValue::Kind::kList) {
+      return "no Flight Recorder dump: it has no list of entries";
+    }
+    if (std::string trouble = check_version(); !trouble.empty()) {
+      return trouble;
+    }
+    find_begin(entries);
+    fill_process();
+    std::uint64_t place = 0;
+    for (const PlainValue& value : tree_.list(entries)) {
+      const char* const trouble = add(value);
+      if (*trouble != '\0') {
+        dump_.problems.add_line({}, place + 1, trouble);
+        ++dump_.file.bad_lines;
+      }
+      ++place;
+    }
+    dump_.file.lines = place;
+    for (const Entry& entry : entries_) {
+      if (!entry.call.empty()) {
+        dump_.file.operations.push_back(entry.operation);
+        ++dump_.file.contexts[entry.operation.context].operations;
+      }
+    }
+    dump_.file.operations_written = dump_.file.operations.size();
+    return {};
+  }
+
+ private:
+  std::string check_version() const {
+    const std::string_view text = text_of(tree_.at(root_, "version"));
+    const std::size_t dot = text.find('.');
+    const auto major = parse<std::uint32_t>(text.substr(0, dot));
+    const auto minor = dot < text.size() ? parse<std::uint32_t>(text.substr(dot + 1))
+                                         : std::optional<std::uint32_t>();
+    if (!major || !minor) {
+      return "no Flight Recorder dump: its version is not told";
+    }
+    return *major == 2
+               ? ""
+               : "version " + std::string(text) +
+                     " of the Flight Recorder's dumps; versions 2.0 and newer of 2 are read";
+  }
+
+  // The buffer of the recorder is a ring: where its first entry is not number 0, the ones before
+  // are lost.
+  void find_begin(const PlainValue& entries) {
+    std::optional<std::int64_t> first_ns;
+    std::optional<std::int64_t> first_record;
+    const auto take_least = [](auto& least, const auto& value) {
+      if (value && (!least || *value < *least)) {
+        least = value;
+      }
+    };
+    for (const PlainValue& value : tree_.list(entries)) {
+      take_least(first_ns, time_of(tree_.at(value, "time_created_ns")));
+      take_least(first_record, integer_of(tree_.at(value, "record_id")));
+    }
+    begin_ns_ = first_ns.value_or(0);
+    base_s_ = begin_ns_ / kNsPerSecond;
+    dump_.file.account.rotated =
+        static_cast<std::uint64_t>(std::max<std::int64_t>(first_record.value_or(0), 0));
+  }
+
+  std::int64_t relative(std::int64_t time_ns) const { return time_ns - base_s_ * kNsPerSecond; }
+
+  void fill_process() {
+    model::TraceFile& file = dump_.file;
+    model::Process& process = file.process;
+    process.run_id = "Flight Recorder, rank " + std::to_string(rank_);
+    process.dump = true;
+    process.boot_id = process.run_id;  // whose clock it has is not known: one of its own
+    process.launcher_rank = rank_;
+    process.base_time_s = base_s_;
+    process.start_ns = relative(begin_ns_);
+    process.tells_begin = false;
+    process.tells_moment = false;
+    // The first window is number 1: recording began where it does.
+    window_ = file.account.rotated == 0 ? 1 : 2;
+    file.windows[window_].start_ns = process.start_ns;
+    file.last_ns = process.start_ns;
+    file.closed = true;
+  }
+
+  std::uint32_t context_of(const PlainValue& value) {
+    const PlainValue group = tree_.at(value, "process_group");
+    const auto names = tree_.list(group);
+    const auto number = integer_of(tree_.at(value, "pg_id"));
+    const std::string name(!names.empty() ? text_of(names[0])
+                           : number       ? std::to_string(*number)
+                                          : std::string());
+    const auto [known, is_new] =
+        contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1));
+    if (is_new) {
+      describe(name, names.size() > 1 ? text_of(names[1]) : std::string_view(),
+               dump_.file.contexts[known->second]);
+    }
+    return known->second;
+  }
+
+  // Names of groups are the same on all their ranks, and so are the lists of these.
+  void describe(const std::string& name, std::string_view description, model::Context& context) {
+    const PlainValue config = tree_.at(tree_.at(root_, "pg_config"), name);
+    const std::string_view listed = text_of(tree_.at(config, "ranks"));
+    const bool is_described = !description.empty() && description != "undefined";
+    context.name = is_described ? description : std::string_view(name);
+    context.comm = name + ' ' + std::string(listed);
+    context.created_ns = dump_.file.process.start_ns;
+    const std::vector<std::uint32_t> ranks = numbers_in(listed);
+    const auto own = std::find(ranks.begin(), ranks.end(), rank_);
+    if (own != ranks.end()) {
+      context.rank = static_cast<std::uint32_t>(own - ranks.begin());
+    }
+    if (!ranks.empty()) {
+      context.nranks = static_cast<std::uint32_t>(ranks.size());
+    }
+  }
+
+  Tensors tensors_of(const PlainValue& value, const char* sizes_key, const char* types_key) const {
+    const auto sizes = tree_.list(tree_.at(value, sizes_key));
+    const auto types = tree_.list(tree_.at(value, types_key));
+    Tensors tensors;
+    if (sizes.empty()) {
+      return tensors;
+    }
+    tensors.count = 0;
+    tensors.bytes = 0;
+    tensors.type = types.empty() ? std::string_view() : text_of(types[0]);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      const std::string_view type =
+          types.empty() ? std::string_view() : text_of(types[std::min(i, types.size() - 1)]);
+      tensors.type = type == tensors.type ? type : std::string_view();
+      add_tensor(sizes[i], bytes_of_type(type), tensors);
+    }
+    return tensors;
+  }
+
+  // Of a size that is damaged, or of a type that is not known, nothing is told.
+  void add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element, Tensors& tensors) const {
+    std::uint64_t count = 1;
+    bool is_known = sizes.kind == PlainValue::Kind::kList;
+    for (const PlainValue& size : tree_.list(sizes)) {
+      const auto number = integer_of(size);
+      is_known = is_known && number && *number >= 0 &&
+                 !__builtin_mul_overflow(count, static_cast<std::uint64_t>(*number), &count);
+    }
+    const auto add = [](std::optional<std::uint64_t>& sum, std::uint64_t more, bool is_told) {
+      constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
+      sum = is_told && sum && more < kMost && *sum < kMost ? std::optional(*sum + more)
+                                                           : std::nullopt;
+    };
+    std::uint64_t bytes = 0;
+    const bool has_bytes = is_known && bytes_of_element > 0 &&
+                           !__builtin_mul_overflow(count, bytes_of_element, &bytes);
+    add(tensors.count, count, is_known);
+    add(tensors.bytes, bytes, has_bytes);
+  }
+
+  // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
+  static void take_peer(Entry& entry) {
+    const bool is_send = entry.call.starts_with("send ");
+    const std::size_t arrow = entry.call.find(is_send ? "->" : "<-");
+    if (arrow < entry.call.size()) {
+      entry.operation.peer = parse<std::uint32_t>(entry.call.substr(arrow + 2));
+    }
+    entry.operation.kind = model::Kind::kPointToPoint;
+    entry.call = is_send ? "Send" : "Recv";
+  }
+
+  void fill_tensors(const PlainValue& value, Entry& entry) {
+    const Tensors input = tensors_of(value, "input_sizes", "input_dtypes");
+    const Tensors output = tensors_of(value, "output_sizes", "output_dtypes");
+    const Alike alike = alike_in(entry.call);
+    const Tensors& told = alike == Alike::kOutput ? output : input;
+    entry.operation.datatype = dump_.names.id(told.type);
+    if (alike != Alike::kNone) {
+      entry.operation.count = told.count;
+      entry.operation.bytes = told.bytes;
+    }
+  }
+
+  // Returns why it is left out; empty if it is not.
+  const char* add(const PlainValue& value) {
+    const std::string_view name = text_of(tree_.at(value, "profiling_name"));
+    const std::string_view state = text_of(tree_.at(value, "state"));
+    const auto created_ns = time_of(tree_.at(value, "time_created_ns"));
+    if (name.empty() || !created_ns) {
+      return "an entry without profiling_name or time_created_ns; it is left out";
+    }
+    Entry entry;
+    entry.call = name.substr(name.rfind(':') + 1);
+    model::Operation& operation = entry.operation;
+    if (state == "completed") {
+      operation.state = model::State::kCompleted;
+    } else if (state == "started") {
+      operation.state = model::State::kStarted;
+    } else if (state != "scheduled") {
+      return "an entry with another state than scheduled, started and completed; it is left out";
+    }
+    operation.id = static_cast<std::uint64_t>(
+        integer_of(tree_.at(value, "record_id")).value_or(static_cast<std::int64_t>(next_id_)));
+    next_id_ = operation.id + 1;
+    operation.context = context_of(value);
+    operation.in_flight = operation.state != model::State::kCompleted;
+    operation.window = window_;
+    operation.enqueue_start_ns = relative(*created_ns);
+    note_moment(*created_ns);
+    note_moment(time_of(tree_.at(value, "time_discovered_started_ns")).value_or(0));
+    note_moment(time_of(tree_.at(value, "time_discovered_completed_ns")).value_or(0));
+    entry.collective = integer_of(tree_.at(value, "collective_seq_id"));
+    entry.point_to_point = integer_of(tree_.at(value, "p2p_seq_id"));
+    if (entry.call.starts_with("send ") || entry.call.starts_with("recv ")) {
+      take_peer(entry);
+    } else if (entry.call == "coalesced" && end_group(entry)) {
+      return "";
+    } else if (entry.collective && *entry.collective >= 0) {
+      operation.seq = static_cast<std::uint64_t>(*entry.collective);
+    }
+    fill_tensors(value, entry);
+    operation.func = dump_.names.id(entry.call);
+    last_of_context_[operation.context].push_back(entries_.size());
+    entries_.push_back(entry);
+    return "";
+  }
+
+  // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever, and behind them an
+  // entry with their numbers and the state of all. False if no call was listed: that entry stands
+  // for calls that are not.
+  bool end_group(const Entry& end) {
+    std::vector<std::size_t>& before = last_of_context_[end.operation.context];
+    std::size_t first = before.size();
+    while (first > 0 && entries_[before[first - 1]].collective == end.collective &&
+           entries_[before[first - 1]].point_to_point == end.point_to_point &&
+           entries_[before[first - 1]].operation.state != model::State::kCompleted) {
+      --first;
+    }
+    if (first == before.size()) {
+      // Of a group whose calls the ring has lost, only its number tells: no collective has it.
+      const bool may_be_cut_off = before.empty() && dump_.file.account.rotated > 0;
+      const bool repeats = !before.empty() && entries_[before.back()].collective == end.collective;
+      return may_be_cut_off || repeats;
+    }
+    ++groups_;
+    for (std::size_t i = first; i < before.size(); ++i) {
+      model::Operation& operation = entries_[before[i]].operation;
+      operation.state = end.operation.state;
+      operation.in_flight = end.operation.in_flight;
+      operation.group = groups_;
+    }
+    return true;
+  }
+
+  void note_moment(std::int64_t time_ns) {
+    auto& last_ns = dump_.file.last_ns;
+    last_ns = std::max(last_ns.value_or(0), relative(std::max(time_ns, begin_ns_)));
+  }
+
+  const PlainTree& tree_;
+  const PlainValue& root_;
+  const std::int64_t rank_;
+  Dump& dump_;
+  std::int64_t begin_ns_ = 0;
+  std::int64_t base_s_ = 0;
+  std::map<std::string, std::uint32_t> contexts_;  // by the group's name
+  std::vector<Entry> entries_;
+  std::map<std::uint32_t, std::vector<std::size_t>> last_of_context_;  // indices of entries_
+  std::uint64_t window_ = 1;
+  std::uint64_t groups_ = 0;
+  std::uint64_t next_id_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view ending : {".json", ".pickle", ".pkl"}) {
+    if (name.ends_with(ending)) {
+      name.remove_suffix(ending.size());
+      break;
+    }
+  }
+  if (!prefix.empty()) {
+    return name.starts_with(prefix) ? parse<std::int64_t>(name.substr(prefix.size()))
+                                    : std::nullopt;
+  }
+  return parse<std::int64_t>(name.substr(name.find_last_not_of(kDigits) + 1));
+}
+
+std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank,
+                      Dump& dump) {
+  return DumpReader(tree, root, rank, dump).read();
+}
+
+}  // namespace ringside::load

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a dump of PyTorch's Flight Recorder says, as a trace of one process. A dump knows what was
+// called and what was seen to finish, in which process group; not when it was made, on which host,
+// nor when something began or ended. What it does not know is left out.
+#ifndef RINGSIDE_ANALYZER_LOAD_FLIGHT_RECORDER_H
+#define RINGSIDE_ANALYZER_LOAD_FLIGHT_RECORDER_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "analyzer/load/plain_tree.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::load {
+
+/// Whether a file with these first bytes may be a dump, as a pickle or as JSON: it is cheap.
+bool begins_as_dump(std::string_view bytes);
+/// How many bytes that needs.
+inline constexpr std::size_t kDumpStartBytes = 64;
+
+/// The rank that a file's name ends with, behind `prefix` (of the name, not of the directory) if
+/// there is one. Nothing if it does not.
+std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix);
+
+struct Dump {
+  model::TraceFile file;  // without a path
+  model::NameTable names;
+  model::Problems problems;  // of entries that are left out; lines are their places, from 1
+};
+
+/// Returns why it is no dump that can be read; empty if it is one. The names of `dump` are copies.
+std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump);
+
+/// The same from the bytes of a file.
+std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump);
+
+}  // namespace ringside::load
+
+#endif  // RINGSIDE_ANALYZER_LOAD_FLIGHT_RECORDER_H

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds `ringside match` and `ringside hang` on genuine Flight Recorder dumps (test/data/flight_recorder)
+against what each run did, which its name tells (test/emulated_gpu/torch and the folder's README). With
+--torch DIRECTORY, where PyTorch is unpacked (get_torch.sh), its own analyzer is asked, too, and shown."""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder"
+
+# Of each scenario: what `match` finds, what the first sentence of `hang` has, and its exit status.
+NOTHING = ([], "Nothing is seen to be stuck", 0)
+ORDERS = (["function mismatch"], "do not call the same, and wait for each other", 1)
+TRUTH = {
+    "clean": NOTHING, "coalesced_p2p": NOTHING, "ddp": NOTHING, "fsdp": NOTHING, "lazy": NOTHING,
+    "profile_all": NOTHING, "other_order": ORDERS, "swapped": ORDERS,
+    "mismatch": (["size mismatch"], "The ranks disagree in the bytes of all_reduce seq 4", 1),
+    "skip": ([], "Rank 1 has not joined all_reduce seq 4", 1),
+}
+# There the rank that did not join left no dump.
+UNDECIDED = ([], "whether all have joined it cannot be told", 1)
+
+
+def run(program, command, directory):
+    result = subprocess.run([program, command, "--format", "json", directory], capture_output=True,
+                            text=True, check=False)
+    if result.returncode not in (0, 1):
+        raise AssertionError(f"{command} {directory}: {result.returncode}: {result.stderr}")
+    return json.loads(result.stdout), result.returncode
+
+
+def ours(program, directory):
+    match, _ = run(program, "match", directory)
+    hang, status = run(program, "hang", directory)
+    kinds = sorted({row["verdict"] for row in match["tables"]["sides"]["rows"]
+                    if row["verdict"].endswith("mismatch")})
+    return kinds, hang["sentences"][0], status
+
+
+# The modules of its analyzer alone: PyTorch itself needs libraries that need not be here.
+THEIRS = """
+import pathlib, sys, types
+torch = pathlib.Path(sys.argv[1]) / "torch"
+for name, path in (("torch", torch), ("torch.distributed", torch / "distributed")):
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [str(path)]
+from torch.distributed.flight_recorder.fr_trace import main
+main(sys.argv[2:])
+"""
+
+
+def theirs(torch, directory):
+    """The first line in which it tells of trouble, and how it ended if it did not end well."""
+    prefix = min(path.name for path in directory.iterdir())[:-1]
+    result = subprocess.run([sys.executable, "-c", THEIRS, torch, directory, "--prefix", prefix],
+                            capture_output=True, text=True, check=False)
+    lines = (result.stdout + result.stderr).splitlines()
+    said = [line.strip()[:110] for line in lines
+            if any(word in line for word in ("MISMATCH", "issing", "cannot decide", "Not all ranks"))]
+    return " | ".join(dict.fromkeys(said[:1] + lines[-1:] * (result.returncode != 0))) or \
+        "no trouble told"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("ringside")
+    parser.add_argument("--torch", type=pathlib.Path)
+    arguments = parser.parse_args()
+    failed = 0
+    for directory in sorted(path for path in DATA.iterdir() if path.is_dir()):
+        scenario = directory.name.split("-", 2)[2]
+        files = len(list(directory.iterdir()))
+        wanted = TRUTH[scenario]
+        if scenario == "skip" and files < int(directory.name.split("-")[1]):
+            wanted = UNDECIDED
+        kinds, sentence, status = ours(arguments.ringside, directory)
+        is_right = kinds == wanted[0] and wanted[1] in sentence and status == wanted[2]
+        failed += not is_right
+        print(f"{'ok    ' if is_right else 'FAILED'} {directory.name}: {kinds} {sentence}")
+        if arguments.torch:
+            print(f"       PyTorch's: {theirs(arguments.torch, directory)}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

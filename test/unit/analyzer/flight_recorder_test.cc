@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/flight_recorder.h"
+
+#include <optional>
+#include <string>
+
+#include "test/unit/catch.h"
+
+namespace ringside::load {
+namespace {
+
+// A dump as dump_json of PyTorch writes it, with these entries and this version.
+std::string dump_of(const std::string& entries, const std::string& version = "2.10") {
+  return R"({"comm_lib_version":"2.29.7","entries":[)" + entries +
+         R"(],"pg_config":{"0":{"desc":"default_pg","name":"0","ranks":"[0, 2, 3]"},)"
+         R"("7":{"desc":"undefined","name":"7","ranks":"[3]"}},"version":")" +
+         version + R"("})";
+}
+
+std::string entry_of(int record, const std::string& call, int collective, int point_to_point,
+                     const std::string& more) {
+  return R"({"record_id":)" + std::to_string(record) + R"(,"process_group":["0","default_pg"],)" +
+         R"("profiling_name":")" + call + R"(","collective_seq_id":)" + std::to_string(collective) +
+         R"(,"p2p_seq_id":)" + std::to_string(point_to_point) + R"(,"time_created_ns":)" +
+         std::to_string(1795375163662698670 + record) + ',' + more + '}';
+}
+
+constexpr char kFloats[] =
+    R"("input_sizes":[[4,3]],"input_dtypes":["Float"],"output_sizes":[[8,3]],)"
+    R"("output_dtypes":["Float"],"state":"completed")";
+
+std::string scheduled(const std::string& tensors = kFloats) {
+  std::string text = tensors;
+  return text.replace(text.find("completed"), 9, "scheduled");
+}
+
+Dump read(const std::string& text, std::int64_t rank = 2) {
+  Dump dump;
+  REQUIRE(read_dump(text, rank, dump).empty());
+  return dump;
+}
+
+std::string error_of(const std::string& text) {
+  Dump dump;
+  return read_dump(text, 0, dump);
+}
+
+TEST_CASE("ranks of dumps are in their names") {
+  CHECK(rank_of_dump("/tmp/nccl_trace_rank_12", "") == 12);
+  CHECK(rank_of_dump("/tmp/job1/fr_3.json", "") == 3);
+  CHECK(rank_of_dump("7.pkl", "") == 7);
+  CHECK_FALSE(rank_of_dump("/tmp/rank_1/trace", ""));
+  CHECK_FALSE(rank_of_dump("/tmp/rank_1/", ""));
+  CHECK_FALSE(rank_of_dump("trace_99999999999999999999", ""));
+  CHECK(rank_of_dump("/tmp/job27", "job2") == 7);
+  CHECK_FALSE(rank_of_dump("/tmp/job27", "other"));
+  CHECK_FALSE(rank_of_dump("/tmp/job2_7", "job2"));
+}
+
+TEST_CASE("what begins as a dump") {
+  CHECK(begins_as_dump("\x80\x02}("));
+  CHECK(begins_as_dump("\x80\x05\x95"));
+  CHECK(begins_as_dump("{\"comm_lib_version\":"));
+  CHECK(begins_as_dump("{\n  \"entries\": ["));
+  CHECK_FALSE(begins_as_dump("{\"schemaVersion\": 1"));
+  CHECK_FALSE(begins_as_dump("[{"));
+  CHECK_FALSE(begins_as_dump("{"));
+  CHECK_FALSE(begins_as_dump(""));
+}
+
+TEST_CASE("an entry is a call of a rank of its group") {
+  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                                 entry_of(1, "a:b:_all_gather_base", 2, 0, scheduled())));
+  const model::TraceFile& file = dump.file;
+  CHECK(file.process.launcher_rank == 2);
+  CHECK_FALSE(file.process.tells_begin);
+  CHECK_FALSE(file.process.tells_moment);
+  CHECK(file.account.rotated == 0);
+  REQUIRE(file.contexts.size() == 1);
+  const model::Context& group = file.contexts.begin()->second;
+  CHECK(group.name == "default_pg");
+  CHECK(group.rank == 1);  // the second of [0, 2, 3]
+  CHECK(group.nranks == 3);
+  CHECK(group.operations == 2);
+  REQUIRE(file.operations.size() == 2);
+  const model::Operation first = file.operations[0];
+  CHECK(dump.names.text(first.func) == "all_reduce");
+  CHECK(dump.names.text(first.datatype) == "Float");
+  CHECK(first.seq == 1);
+  CHECK(first.count == 12);
+  CHECK(first.bytes == 48);
+  CHECK(first.state == model::State::kCompleted);
+  CHECK_FALSE(first.in_flight);
+  CHECK_FALSE(first.start_ns);
+  CHECK_FALSE(first.end_ns);
+  CHECK(file.process.base_time_s == 1795375163);
+  CHECK(first.enqueue_start_ns == 662698670);
+  const model::Operation second = file.operations[1];
+  CHECK(dump.names.text(second.func) == "_all_gather_base");
+  CHECK(second.bytes == 96);  // what all have together: ranks may contribute differently
+  CHECK(second.in_flight);
+  CHECK(second.state == model::State::kEnqueued);
+}
+
+TEST_CASE("sends and receives name ranks of the group, or any") {
+  const Dump dump = read(dump_of(entry_of(0, "nccl:send 1->0", 0, 1, kFloats) + ',' +
+                                 entry_of(1, "gloo:recv 1<-?", 0, 2, kFloats)));
+  REQUIRE(dump.file.operations.size() == 2);
+  CHECK(dump.names.text(dump.file.operations[0].func) == "Send");
+  CHECK(dump.file.operations[0].peer == 0);
+  CHECK(dump.file.operations[0].bytes == 48);
+  CHECK_FALSE(dump.file.operations[0].seq);
+  CHECK(dump.names.text(dump.file.operations[1].func) == "Recv");
+  CHECK_FALSE(dump.file.operations[1].peer);
+  CHECK(dump.file.operations[1].bytes == 96);
+}
+
+TEST_CASE("an entry behind the calls of a group has the state of all of them") {
+  constexpr char kEnd[] = R"("input_sizes":[],"output_sizes":[],"state":"completed")";
+  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 9, 2, kFloats) + ',' +
+                                 entry_of(1, "nccl:send 1->0", 9, 3, scheduled()) + ',' +
+                                 entry_of(2, "nccl:recv 1<-0", 9, 3, scheduled()) + ',' +
+                                 entry_of(3, "nccl:coalesced", 9, 3, kEnd) + ',' +
+                                 entry_of(4, "nccl:coalesced", 10, 3, kEnd)));
+  const model::Operations& operations = dump.file.operations;
+  REQUIRE(operations.size() == 4);
+  CHECK_FALSE(operations[0].group);
+  for (std::size_t i = 1; i < 3; ++i) {
+    CHECK(operations[i].state == model::State::kCompleted);
+    CHECK_FALSE(operations[i].in_flight);
+    CHECK(operations[i].group == 1U);
+  }
+  CHECK(dump.names.text(operations[3].func) == "coalesced");  // of calls that are not listed
+  CHECK(operations[3].seq == 10);
+  CHECK_FALSE(operations[3].bytes);
+}
+
+TEST_CASE("a ring that has lost its first entries did not begin with the group") {
+  const Dump dump = read(dump_of(entry_of(5, "nccl:coalesced", 3, 1, kFloats) + ',' +
+                                 entry_of(6, "nccl:all_reduce", 4, 1, kFloats)));
+  CHECK(dump.file.account.rotated == 5);
+  CHECK(dump.file.windows.begin()->first == 2);
+  CHECK(dump.file.operations.size() == 1);  // the group's calls are lost, and it is none itself
+}
+
+TEST_CASE("sizes that are not known are left out") {
+  const auto bytes_of = [](const std::string& call, const std::string& tensors) {
+    const Dump dump = read(dump_of(entry_of(0, call, 1, 0, tensors + R"(,"state":"completed")")));
+    return dump.file.operations[0].bytes;
+  };
+  const std::string huge = R"("input_sizes":[[4611686018427387904,4]],"input_dtypes":["Float"])";
+  CHECK_FALSE(bytes_of("nccl:all_reduce", huge));
+  CHECK_FALSE(bytes_of("nccl:all_reduce", R"("input_sizes":[[4]],"input_dtypes":["QInt3"])"));
+  CHECK_FALSE(bytes_of("nccl:all_reduce", R"("input_sizes":[[-4]],"input_dtypes":["Float"])"));
+  CHECK_FALSE(bytes_of("nccl:all_reduce", R"("input_sizes":7,"input_dtypes":["Float"])"));
+  CHECK_FALSE(bytes_of("nccl:all_to_all", kFloats));
+  CHECK(bytes_of("nccl:allreduce_coalesced",
+                 R"("input_sizes":[[4],[2,2]],"input_dtypes":["Float","Double"])") == 48U);
+}
+
+TEST_CASE("what is no dump, or has entries that say nothing") {
+  CHECK(error_of("{}") == "no Flight Recorder dump: it has no list of entries");
+  CHECK(error_of(dump_of("", "2")) == "no Flight Recorder dump: its version is not told");
+  CHECK(error_of(dump_of("", "1.5")).starts_with("version 1.5 of "));
+  CHECK(error_of(dump_of("", "3.0")).starts_with("version 3.0 of "));
+  CHECK(error_of(dump_of("", "2.9")).empty());
+  CHECK(error_of("{\"entries\":").starts_with("no JSON that can be read: "));
+  const Dump dump = read(dump_of(R"({"state":"completed"},5,)" +
+                                 entry_of(2, "nccl:all_reduce", 1, 0, R"("state":"gone")")));
+  CHECK(dump.file.operations.empty());
+  CHECK(dump.file.bad_lines == 3);
+  CHECK(dump.problems.bad_lines() == 3);
+}
+
+}  // namespace
+}  // namespace ringside::load
