@@ -124,6 +124,10 @@ RINGSIDE_API int ringside_mark(const char* text);
 RINGSIDE_API int ringside_push(const char* text, const char* source);
 RINGSIDE_API int ringside_pop(void);
 
+/* Returns 1 between ringside_start and ringside_stop, and 0 otherwise: a cheap question for callers
+ * that would make texts for ringside_push only to have them thrown away. */
+RINGSIDE_API int ringside_is_recording(void);
+
 /*
  * The same functions for programs that do not link with the library. They are looked up in the
  * library that NCCL_PROFILER_PLUGIN names. This needs <dlfcn.h>, and -ldl with a glibc older than
@@ -138,6 +142,7 @@ typedef struct ringside_functions {
   int (*mark)(const char* text);
   int (*push)(const char* text, const char* source);
   int (*pop)(void);
+  int (*is_recording)(void);
 } ringside_functions;
 
 #ifdef __cplusplus
@@ -162,7 +167,7 @@ static inline void* ringside_open_library(const char* name) {
   return dlopen(file, RTLD_NOW | RTLD_LOCAL);
 }
 
-/* These replace push and pop if the library is older than these functions. */
+/* These replace functions that the library is too old for. */
 static inline int ringside_no_push(const char* text, const char* source) {
   (void)text;
   (void)source;
@@ -171,16 +176,21 @@ static inline int ringside_no_push(const char* text, const char* source) {
 static inline int ringside_no_pop(void) {
   return RINGSIDE_ERROR_NOT_FOUND;
 }
+static inline int ringside_always_recording(void) {
+  return 1;
+}
 
 /*
  * Fills functions. The library stays loaded. RINGSIDE_ERROR_NOT_FOUND: the library cannot be loaded
  * or lacks Ringside's functions, and all members are NULL. If the library is older than push and
- * pop, these two functions only return RINGSIDE_ERROR_NOT_FOUND.
+ * pop, these two functions only return RINGSIDE_ERROR_NOT_FOUND. is_recording is always 1 with a
+ * library that is older than it.
  */
 static inline int ringside_open(ringside_functions* functions) {
-  static const char* const names[] = {"ringside_start",  "ringside_stop",    "ringside_dump",
-                                      "ringside_status", "ringside_version", "ringside_mark",
-                                      "ringside_push",   "ringside_pop"};
+  static const char* const names[] = {
+      "ringside_start",  "ringside_stop",    "ringside_dump",
+      "ringside_status", "ringside_version", "ringside_mark",
+      "ringside_push",   "ringside_pop",     "ringside_is_recording"};
   enum { count = sizeof names / sizeof names[0], needed = 6 };
   void* found[count];
   void* library;
@@ -201,6 +211,7 @@ static inline int ringside_open(ringside_functions* functions) {
     functions->push = ringside_no_push;
     functions->pop = ringside_no_pop;
   }
+  if (functions->is_recording == NULL) functions->is_recording = ringside_always_recording;
   return RINGSIDE_OK;
 }
 #endif /* RINGSIDE_NO_OPEN */

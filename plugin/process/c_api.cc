@@ -86,4 +86,9 @@ int ringside_pop(void) {
   return with_session([](Session& session) { return session.mark(What::kPop, nullptr, nullptr); });
 }
 
+int ringside_is_recording(void) {
+  const int answer = with_session([](Session& session) { return session.is_started() ? 1 : 0; });
+  return answer == 1 ? 1 : 0;
+}
+
 }  // extern "C"

@@ -22,6 +22,7 @@ struct ThreadRanges {
   std::uint64_t open = 0;         ///< ranges on their way to the trace
   std::uint64_t lost = 0;         ///< ranges within them that had no room
   const void* session = nullptr;  ///< the session they belong to; the child of a fork has its own
+  std::int32_t tid = 0;           ///< the thread's, asked for once
 };
 
 /// Marks, begins and ends of ranges, from the call until the assembler has taken them. Used under

@@ -169,10 +169,10 @@ int Session::mark(assemble::UserMark::What what, const char* text, const char* s
   made.mark.what = what;
   made.mark.text = cut(text);
   made.mark.source = cut(source);
-  made.mark.tid = static_cast<std::int32_t>(syscall(SYS_gettid));
   if (t_ranges.session != this) {
-    t_ranges = {.session = this};
+    t_ranges = {.session = this, .tid = static_cast<std::int32_t>(syscall(SYS_gettid))};
   }
+  made.mark.tid = t_ranges.tid;
   const MutexLock lock(mutex_);
   const MarkRoom::Verdict verdict = mark_room_.admit(what, t_ranges);
   if (what != assemble::UserMark::What::kPop) {
@@ -188,6 +188,11 @@ int Session::mark(assemble::UserMark::What what, const char* text, const char* s
   made.ticks = record::g_recorder.ticks();
   notes_.tell(std::move(made));
   return RINGSIDE_OK;
+}
+
+bool Session::is_started() {
+  const MutexLock lock(mutex_);
+  return recording_.is_started();
 }
 
 int Session::dump(const char* path) {

@@ -50,6 +50,7 @@ class Session {
   int stop();
   /// A mark, or begin or end of a range. `text` and `source` may be NULL.
   int mark(assemble::UserMark::What what, const char* text, const char* source);
+  bool is_started();
   int dump(const char* path);
   Status status();
 

@@ -54,6 +54,10 @@ def _no_range(*_: object) -> int:
     return NOT_FOUND
 
 
+def _always() -> int:
+    return 1
+
+
 def _declare(library: ctypes.CDLL) -> bool:
     """Whether the library is Ringside's; its functions are declared then."""
     try:
@@ -71,6 +75,10 @@ def _declare(library: ctypes.CDLL) -> bool:
     else:  # a library older than ranges
         setattr(library, "ringside_push", _no_range)
         setattr(library, "ringside_pop", _no_range)
+    if hasattr(library, "ringside_is_recording"):
+        library.ringside_is_recording.argtypes = []
+    else:
+        setattr(library, "ringside_is_recording", _always)
     return True
 
 

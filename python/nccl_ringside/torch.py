@@ -9,6 +9,8 @@
 
     $ ringside merge traces/ --kineto traces/ -o all.json
 
+annotate() says in the trace, and on stdout, what a program calls of torch.distributed, and from where.
+
 This module itself does not import torch.
 """
 
@@ -21,7 +23,10 @@ from collections.abc import Callable
 from typing import Any, Optional, TypeVar, Union
 
 from . import _api
+from ._annotate import Annotation, annotate
 from ._profile import StepWindows, always
+
+__all__ = ["Annotation", "annotate", "attach", "trace_handler"]
 
 _P = TypeVar("_P")
 

@@ -79,13 +79,16 @@ if(TARGET nvtx_listener)
 endif()
 
 # PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
+set(torch_tests alone crossing-nccl2)
 foreach(implementation nccl2 legacy)
-  foreach(scenario calls training profiled mismatch skip)
-    add_nccl_test(torch-${scenario}-${implementation} 300)
-    # Nothing of theirs is a matter of time, and half of it is one process that imports PyTorch.
-    set_tests_properties(torch-${scenario}-${implementation} PROPERTIES
-      LABELS torch RESOURCE_LOCK "" PROCESSORS 2)
+  foreach(scenario calls training profiled annotated mismatch skip)
+    list(APPEND torch_tests ${scenario}-${implementation})
   endforeach()
+endforeach()
+foreach(test ${torch_tests})
+  add_nccl_test(torch-${test} 300)
+  # Nothing of theirs is a matter of time, and half of it is one process that imports PyTorch.
+  set_tests_properties(torch-${test} PROPERTIES LABELS torch RESOURCE_LOCK "" PROCESSORS 2)
 endforeach()
 
 # What is there for a machine with a GPU.

@@ -10,6 +10,7 @@ import sys
 
 import harness
 import tests_analysis
+import tests_annotate
 import tests_control
 import tests_faults
 import tests_hang
@@ -22,11 +23,12 @@ import tests_sampling
 import tests_shared_memory
 import tests_torch
 
+OF_TORCH = {**tests_annotate.TESTS, **tests_torch.TESTS}
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
          **tests_left_out.TESTS, **tests_live.TESTS, **tests_markers.TESTS,
          **tests_sampling.TESTS, **tests_shared_memory.TESTS,
-         **tests_torch.TESTS}
+         **OF_TORCH}
 
 
 def main():
@@ -44,7 +46,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of what is left to chance (1)")
     parser.add_argument("test", choices=TESTS)
     arguments = parser.parse_args()
-    if arguments.test in tests_torch.TESTS and not arguments.skip:
+    if arguments.test in OF_TORCH and not arguments.skip:
         arguments.skip = tests_torch.skip_reason(arguments.torch)
     if arguments.skip:
         print(f"skipped: {arguments.skip}")

@@ -29,20 +29,30 @@ def skip_reason(package):
     return None
 
 
-def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
+def torch_variables(setup):
+    """What a process needs to import PyTorch."""
     libraries = [setup.torch_stubs, pathlib.Path(setup.ranks_program).parent.parent / "lib"]
+    return {"LD_LIBRARY_PATH": ":".join(map(str, libraries)),
+            "PYTHONPATH": f"{setup.torch}:{PACKAGE}",
+            # The first test leaves the compiled modules to the others, and importing is most of it.
+            "PYTHONDONTWRITEBYTECODE": ""}
+
+
+def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
     return Job(setup, "--ranks-per-host", str(ranks // 2), ranks=ranks, timeout=200,
                command=(sys.executable, str(LAUNCHER), "--ranks", str(ranks), scenario,
                         str(setup.directory)),
-               LD_LIBRARY_PATH=":".join(map(str, libraries)),
-               PYTHONPATH=f"{setup.torch}:{PACKAGE}",
+               **torch_variables(setup),
                TORCH_DIST_USE_NCCL2="1" if implementation == "nccl2" else "0",
-               # The first test leaves the compiled modules to the others, and importing is most of it.
-               PYTHONDONTWRITEBYTECODE="",
                OMP_NUM_THREADS="1", TORCH_FR_BUFFER_SIZE="2000",
                TORCH_FR_DUMP_TEMP_FILE=str(setup.directory / "fr_rank_"),
                TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC="1000",
                TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC="5", **variables).wait(expected)
+
+
+def flat(value):
+    """Sizes as a list, whatever lists they are in."""
+    return [each for part in value for each in flat(part)] if isinstance(value, list) else [value]
 
 
 def nccl_calls(asked, implementation):

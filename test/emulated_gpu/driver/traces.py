@@ -21,6 +21,7 @@ class Trace:
         self.communicators = {}
         self.account = {}
         self.operations = []
+        self.marks = {}
         self.clock_offset_ns = None
         for line in lines:
             arguments = line.get("args", {})
@@ -28,6 +29,8 @@ class Trace:
                 self.communicators[arguments["context"]] = arguments
             elif line["ph"] == "M" and line["name"] == "ringside_account":
                 self.account = arguments
+            elif line["ph"] == "M" and line["name"] == "ringside_mark":
+                self.marks[arguments["mark"]] = arguments
             elif line["ph"] == "M" and line["name"] == "ringside_clock":
                 # The time line is CLOCK_MONOTONIC plus a constant.
                 self.clock_offset_ns = arguments["ts_ns"] - int(arguments["monotonic_ns"], 16)

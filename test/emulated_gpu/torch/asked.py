@@ -4,13 +4,16 @@
 Each line has the function, the group's name and ranks, the bytes of each tensor by the name of its
 parameter, and the other arguments that say who takes part. `within` names the function of
 torch.distributed that made the call, where the user did not: all_gather_object calls all_gather.
+`line` is the innermost line outside PyTorch, unless the call came from C++.
 """
 
+import contextlib
 import functools
 import inspect
 import json
 import threading
 import time
+import traceback
 
 import torch
 import torch.distributed as dist
@@ -19,7 +22,8 @@ from torch.distributed import distributed_c10d
 FUNCTIONS = ("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor",
              "all_gather_single", "reduce_scatter_tensor", "reduce_scatter_single",
              "all_to_all_single", "send", "recv", "isend", "irecv", "batch_isend_irecv", "barrier",
-             "all_gather_object", "broadcast_object_list")
+             "all_gather_object", "broadcast_object_list", "gather", "scatter", "all_to_all",
+             "reduce_scatter")
 
 
 def bytes_of(tensor):
@@ -36,6 +40,12 @@ def described(value):
         parts = [described(part) for part in value]
         return None if None in parts else parts
     return value if isinstance(value, int) else None
+
+
+def line_of_caller():
+    inside = (torch.__path__[0], __file__, functools.__file__, contextlib.__file__)
+    return next((f"{frame.f_code.co_filename}:{line}" for frame, line in traceback.walk_stack(None)
+                 if not frame.f_code.co_filename.startswith(inside)), None)
 
 
 class Log:
@@ -57,7 +67,7 @@ class Log:
             given = signature.bind(*arguments, **named).arguments
             group = given.get("group") or distributed_c10d._get_default_group()
             line = {"call": name, "within": within, "group": group.group_name,
-                    "ranks": dist.get_process_group_ranks(group)}
+                    "ranks": dist.get_process_group_ranks(group), "line": line_of_caller()}
             line.update({key: described(value) for key, value in given.items()
                          if key != "group" and described(value) is not None})
             line["at_ns"] = time.monotonic_ns()

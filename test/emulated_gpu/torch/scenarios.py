@@ -2,6 +2,7 @@
 """What a rank does. Values are made and checked on the CPU: without GPUs no operator computes."""
 
 import datetime
+import inspect
 import os
 import pickle
 import time
@@ -169,6 +170,79 @@ def calls(rank):
     rank.save_dump()
 
 
+def rooted(rank):
+    """What moves between one rank and the others, and what takes lists of tensors."""
+    n, index = rank.world, rank.rank
+    parts = [rank.values(rank=r) for r in rank.everyone]
+    outs = [rank.empty() for _ in rank.everyone] if index == 1 else None
+    dist.gather(rank.mine(), outs, dst=1)
+    if outs:
+        rank.check(outs, torch.cat(parts), "gather")
+    out = rank.empty()
+    dist.scatter(out, [part.to(rank.device) for part in parts] if index == 0 else None)
+    rank.check(out, parts[index], "scatter")
+    outs = [rank.empty() for _ in rank.everyone]
+    dist.all_to_all(outs, [rank.mine() + r for r in rank.everyone])
+    rank.check(outs, torch.cat([part + index for part in parts]), "all_to_all")
+    dist.reduce_scatter(out, [rank.mine() for _ in rank.everyone])
+    rank.check(out, sum(parts), "reduce_scatter")
+    dist.broadcast(out, group_src=n - 1)
+    work = dist.all_reduce(out, async_op=True)
+    work.wait()
+
+
+def halves_of(rank):
+    """The group of this rank of two, each with ranks of both hosts."""
+    groups = [dist.new_group(rank.everyone[half::2], group_desc=f"my {name}")
+              for half, name in enumerate(("evens", "odds"))]
+    return groups[rank.rank % 2]
+
+
+# Bytes of the calls that nothing may be said of.
+NOT_ANNOTATED = 4 * 1234
+
+
+def annotated(rank):
+    """annotate(): every call is marked and printed, until it is removed."""
+    import nccl_ringside.torch
+    import torch.distributed._functional_collectives as functional
+    rank.start()
+    cpu_compute.install()
+    half, imported_before = halves_of(rank), dist.distributed_c10d.all_reduce
+    before = inspect.unwrap(dist.all_reduce).__code__
+    with nccl_ringside.torch.annotate("ALL", print=True, skip=("asked",)):
+        dense(rank)
+        point_to_point(rank)
+        coalesced(rank)
+        ragged(rank)
+        rooted(rank)
+        dense(rank, half)
+        imported_before(rank.mine())
+        out = functional.all_reduce(rank.mine(99), "sum", half)  # functional
+        rank.check(out.wait() if hasattr(out, "wait") else out,
+                   sum(rank.values(99, r) for r in rank.everyone[rank.rank % 2::2]), "functional")
+    assert inspect.unwrap(dist.all_reduce).__code__ is before
+    dist.all_reduce(rank.mine(NOT_ANNOTATED // 4))
+    torch.cuda.synchronize()
+
+
+def crossing(rank):
+    """annotate() as the environment says: what stays on a host is not shown."""
+    import nccl_ringside.torch
+    nccl_ringside.torch.annotate(skip=("asked",))
+    rank.start()
+    cpu_compute.install()
+    half = halves_of(rank)
+    per_host = int(os.environ["LOCAL_WORLD_SIZE"])
+    own_host = [dist.new_group(rank.everyone[at:at + per_host])
+                for at in range(0, rank.world, per_host)][rank.rank // per_host]
+    dense(rank)
+    dense(rank, own_host)
+    dense(rank, half)
+    point_to_point(rank)
+    coalesced(rank)
+
+
 def model():
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64),
@@ -283,8 +357,8 @@ def skip(rank):
         time.sleep(0.1)
 
 
-SCENARIOS = {function.__name__: function for function in (calls, training, profiled, mismatch,
-                                                   skip)}
+SCENARIOS = {function.__name__: function for function in (
+    calls, training, profiled, annotated, crossing, mismatch, skip)}
 
 
 def run(name, directory):

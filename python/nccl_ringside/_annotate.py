@@ -1,0 +1,351 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ranges around the calls of torch.distributed, which say what was called, by whom, and for what."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import functools
+import importlib
+import inspect
+import itertools
+import os
+import threading
+import time
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Optional
+
+from . import _library
+from ._call_site import CallSites
+from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
+from ._groups import Group, Groups
+from ._printed import Printer, leads
+
+LEVELS = ("ALL", "CROSSNODE", "NONE")
+_TRUE = ("true", "1", "t", "y", "yes")
+
+
+_AROUND = """
+def {name}({parameters}):
+    if {own}.is_compiling() or not {own}.library.is_wanted():
+        {give}{own}.original({arguments})
+        return
+    token = {own}.begin({{{given}}})
+    try:
+        {give}{own}.original({arguments})
+    finally:
+        {own}.end(token)
+"""
+
+
+class _Around:
+    """A function that has other code for a while, and stays the same object.
+
+    PyTorch compares its functions: a P2POp takes nothing but `isend` and `irecv`, the coalescing
+    manager and torch.compile know the collectives by their identity. And whoever has imported the
+    name before calls the new code all the same. The code has the parameters of the function, since
+    to take and give on *args and **kwargs would cost more than all else while nothing is recorded.
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        library: "_Library",
+        is_compiling: Callable[[], bool],
+        begin: Callable[[Arguments], Any],
+        end: Callable[[Any], None],
+    ) -> None:
+        # PyTorch's decorators stay around it.
+        self._function = inspect.unwrap(function)
+        self._code: types.CodeType = self._function.__code__
+        own = f"_ringside_{self._function.__name__}"
+        positional, keywords = self._code.co_argcount, self._code.co_kwonlyargcount
+        names = self._code.co_varnames[: positional + keywords]
+        stars = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+        if self._code.co_freevars or self._code.co_flags & stars or own in self._code.co_names:
+            raise ValueError(f"{self._function.__name__} is not a plain function, or known already")
+        self.library, self.is_compiling, self.begin, self.end = library, is_compiling, begin, end
+        self.original = types.FunctionType(
+            self._code, self._function.__globals__, self._function.__name__
+        )
+        keyword = [f"{name}={name}" for name in names[positional:]]
+        text = _AROUND.format(
+            name=self._function.__name__,
+            own=own,
+            parameters=", ".join([*names[:positional], *(["*"] if keyword else []), *names[positional:]]),
+            arguments=", ".join([*names[:positional], *keyword]),
+            given=", ".join(f"{name!r}: {name}" for name in names),
+            give="yield from " if inspect.isgeneratorfunction(self._function) else "return ",
+        )
+        made: dict[str, Any] = {}
+        exec(compile(text, self._code.co_filename, "exec"), made)
+        self._function.__globals__[own] = self
+        # Its defaults are the function's own, and stay.
+        self._function.__code__ = made[self._function.__name__].__code__.replace(
+            co_firstlineno=self._code.co_firstlineno
+        )
+
+    def restore(self) -> None:
+        self._function.__code__ = self._code  # what it called stays: a thread may be in there
+
+
+class _Library:
+    """The plugin's functions, without giving up the interpreter's lock for a moment each."""
+
+    def __init__(self, is_always_wanted: bool) -> None:
+        self._next_s = 0.0
+        self.push: Callable[[bytes, Optional[bytes]], int]
+        self.pop: Callable[[], int]
+        self._is_always_wanted = is_always_wanted
+        self._use(self._look)
+
+    def _use(self, is_recording: Callable[[], int]) -> None:
+        self.is_recording = is_recording
+        # A call is described if something becomes of it.
+        self.is_wanted = _yes if self._is_always_wanted else is_recording
+
+    def _look(self) -> int:
+        now_s = time.monotonic()
+        if now_s < self._next_s:
+            return 0
+        self._next_s = now_s + 1
+        library = _library.search.library()
+        if library is None:
+            return 0
+        fast = ctypes.PyDLL(library._name, handle=library._handle)
+        if _library._declare(fast):
+            self.push, self.pop = fast.ringside_push, fast.ringside_pop
+            self._use(fast.ringside_is_recording)
+        return self.is_recording()
+
+
+def _yes() -> int:
+    return 1
+
+
+class _Batch:
+    """Calls that go to NCCL together."""
+
+    _numbers = itertools.count(1)
+
+    def __init__(self, parts: Optional[Sequence[Any]]) -> None:
+        self.number = next(self._numbers)
+        self.size = None if parts is None else len(parts)
+        self.begun = 0
+        self.text = f" batch={self.number}" + (f" parts={self.size}" if self.size else "")
+
+    def next_part(self) -> str:
+        self.begun += 1
+        return f" batch={self.number} part={self.begun}"
+
+
+class _State:
+    within: Any = None  # a batch, or _CALL
+
+
+class _Thread(threading.local):
+    def __init__(self) -> None:
+        self.state = _State()  # what changes often is no attribute of the slow class
+
+
+_CALL = object()  # within a call that is marked, or left out
+
+
+class Annotation:
+    """What annotate() has put around torch.distributed, until remove() or the end of its block."""
+
+    def __init__(
+        self, level: str, prints: bool, source: bool = True, skip: Iterable[str] = ()
+    ) -> None:
+        self.level, self.prints = level, prints
+        self._is_crossnode = level == "CROSSNODE"
+        self._around: list[_Around] = []
+        self._thread = _Thread()
+        self._library = _Library(prints)
+        if level == "NONE":
+            return
+        torch: Any = importlib.import_module("torch")
+        importlib.import_module("torch.distributed._functional_collectives")
+        self._torch = torch
+        self._compiler: Any = torch.compiler
+        self._groups = Groups(torch)
+        self._printer = Printer(torch)
+        self._sites = CallSites("torch", *skip) if source or prints else None
+        self._install()
+
+    def _install(self) -> None:
+        distributed = self._torch.distributed
+        for prefix, module, calls in (
+            ("torch.", distributed, CALLS),
+            ("torch.functional.", distributed._functional_collectives, FUNCTIONAL_CALLS),
+        ):
+            for call in calls:
+                name = prefix + call.name.lstrip("_")
+                self._put_around(module, call.name, functools.partial(self._begin, call, name))
+        if self.level == "CROSSNODE":
+            if distributed.is_initialized():
+                self._groups.publish_host()
+            self._put_around(distributed, "init_process_group", lambda _: None, self._initialized)
+
+    def _put_around(
+        self,
+        module: Any,
+        name: str,
+        begin: Callable[[Arguments], Any],
+        end: Optional[Callable[[Any], None]] = None,
+    ) -> None:
+        is_compiling = self._torch.compiler.is_dynamo_compiling
+        # What another version of PyTorch lacks, or has in another form, is not marked.
+        with contextlib.suppress(ValueError, AttributeError, TypeError):
+            around = _Around(
+                getattr(module, name),
+                _Library(True) if end else self._library,
+                is_compiling,
+                begin,
+                end or self._end,
+            )
+            self._around.append(around)
+
+    def _initialized(self, _: Any) -> None:
+        self._groups.publish_host()
+
+    def _begin(self, call: Call, text: str, given: Arguments) -> Any:
+        """Marks a call. The result is for _end()."""
+        state = self._thread.state
+        outer = state.within
+        # While it compiles or exports, PyTorch follows calls with tensors that are none.
+        if outer is _CALL or self._compiler._is_compiling_flag:
+            return None
+        if outer is not None and call.holds_parts:
+            return None
+        within: Any = _CALL
+        source: Optional[bytes] = None
+        is_wanted = True
+        try:
+            parts = given.get("p2p_op_list") if call.holds_parts else None
+            group = self._groups.find(parts[0].group if parts else given.get("group"))
+            if group is None:
+                return None
+            end = self._root_or_peer(call, given, group) if call.end else None
+            if self._is_crossnode:
+                is_wanted = self._crosses(call, group, end, parts)
+            if is_wanted:
+                line = None
+                if self._sites is not None:
+                    line, source = self._sites.find(2)
+                sent = given[call.input] if call.input else None
+                received = given[call.output] if call.output else None
+                if sent is None:
+                    text += group.text
+                else:
+                    size = size_of(sent)
+                    if received is sent:
+                        text = f"{text}{group.text} in={size} out={size}"
+                        received = None
+                    else:
+                        text = f"{text}{group.text} in={size}"
+                if received is not None:
+                    text += f" out={size_of(received)}"
+                if end is not None:
+                    text += f" {call.end}={end}"
+                if call.is_async or given.get(call.asynchronous):
+                    text += " async=1"
+                if call.holds_parts:
+                    within = _Batch(parts)
+                    text += within.text
+                elif outer is not None:
+                    text += outer.next_part()
+                if self.prints and leads(call, group, end):
+                    name = text.partition(" ")[0].removeprefix("torch.")
+                    self._printer.line(name, call, given, group, end, line, outer or within)
+        except Exception as error:  # the program's call matters more than its description
+            text += f" error={type(error).__name__}"
+        if is_wanted and (not self.prints or self._library.is_recording()):
+            self._library.push(text.encode(), source)
+        else:
+            is_wanted = False
+        state.within = within
+        return state, outer, is_wanted
+
+    def _end(self, token: Any) -> None:
+        if token is not None:
+            state, state.within, is_pushed = token
+            if is_pushed:
+                self._library.pop()
+
+    def _root_or_peer(self, call: Call, given: Arguments, group: Group) -> Optional[int]:
+        """Its global rank."""
+        name = "src" if "src" in given else "dst"
+        end, in_group = given[name], given.get(f"group_{name}")
+        if call.ends_in_group:
+            end, in_group = None, end
+        if end is not None:
+            return int(end)
+        return call.default_end if in_group is None else group.ranks[in_group]
+
+    def _crosses(self, call: Call, group: Group, end: Optional[int], parts: Any) -> bool:
+        if parts:
+            return any(self._groups.is_on_other_node(group.rank, part.peer) for part in parts)
+        if call.end == "peer" and end is not None:
+            return self._groups.is_on_other_node(group.rank, end)
+        return self._groups.crosses_nodes(group)
+
+    def announce(self) -> None:
+        """Rank 0 says what is on."""
+        if os.environ.get("RANK", "0") != "0":
+            return
+        if self.level == "NONE":
+            print("Ringside: calls of torch.distributed are not marked.", flush=True)
+            return
+        which = "across nodes " if self.level == "CROSSNODE" else ""
+        printed = "and printed" if self.prints else "and not printed"
+        print(
+            f"Ringside: calls of torch.distributed {which}are marked {printed} "
+            f"(GPU_SERIAL {self._printer.gpu_serial()}, VM_ID {self._printer.vm_id}).",
+            flush=True,
+        )
+
+    def remove(self) -> None:
+        """Leaves torch.distributed as it was; a second time it does nothing."""
+        for around in self._around:
+            around.restore()
+        self._around.clear()
+
+    def __enter__(self) -> "Annotation":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.remove()
+
+
+_current: Optional[Annotation] = None
+
+
+def annotate(
+    level: Optional[str] = None,
+    *,
+    print: Optional[bool] = None,
+    source: bool = True,
+    skip: Iterable[str] = (),
+) -> Annotation:
+    """Puts a range around each call of torch.distributed, and takes away what it did before.
+
+    docs/trace-format.md has the text of the ranges. `level` is "ALL", "CROSSNODE" (calls whose
+    ranks are on several hosts) or "NONE", else what TORCH_DISTRIBUTED_TRACING says, else CROSSNODE.
+    `print` has one rank of each call write a line of JSON to stdout before it; else
+    TORCH_DISTRIBUTED_TRACING_PRINT says whether. Without `source` a range does not have the line of
+    the program, and costs less. That line is the innermost one outside PyTorch, and outside the
+    modules and packages that `skip` names ("lightning"). The result's remove(), or the end of its `with` block, undoes it.
+    """
+    global _current
+    chosen = (level or os.environ.get("TORCH_DISTRIBUTED_TRACING") or "CROSSNODE").upper()
+    if chosen not in LEVELS:
+        raise ValueError(f"level is {chosen!r} instead of one of {', '.join(LEVELS)}")
+    if print is None:
+        print = os.environ.get("TORCH_DISTRIBUTED_TRACING_PRINT", "").lower() in _TRUE
+    if _current is not None:
+        _current.remove()
+    _current = Annotation(chosen, print, source, skip)
+    _current.announce()
+    return _current

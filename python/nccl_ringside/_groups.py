@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of PyTorch's process groups: names, global ranks, and the nodes that they are on."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import socket
+import urllib.parse
+import weakref
+from collections.abc import Sequence
+from typing import Any, Optional
+
+# A mark has a thousand bytes in all.
+_MOST_RANKS_BYTES = 500
+_HOSTS_WAIT = datetime.timedelta(seconds=30)
+
+
+def ranks_text(ranks: Sequence[int]) -> str:
+    """Ranks as runs and strides: "0-7", "0-12/4", "0-3,8-11", "1,5,6"."""
+    stride = ranks[1] - ranks[0] if len(ranks) > 2 else 1
+    if stride > 1 and list(ranks) == list(range(ranks[0], ranks[-1] + 1, stride)):
+        return f"{ranks[0]}-{ranks[-1]}/{stride}"
+    runs: list[list[int]] = []
+    for rank in ranks:
+        if runs and rank == runs[-1][1] + 1:
+            runs[-1][1] = rank
+        else:
+            runs.append([rank, rank])
+    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+
+
+def quoted(text: str) -> str:
+    """A value of a mark: without spaces, "=" or "%"."""
+    return urllib.parse.quote(text, safe="/:.,+()[]#@")
+
+
+def host_identity() -> str:
+    """As NCCL knows hosts: by NCCL_HOSTID, else by the name and the boot of the machine."""
+    named = os.environ.get("NCCL_HOSTID")
+    if named:
+        return named
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            boot = file.read().strip()
+    except OSError:
+        boot = ""
+    return f"{socket.gethostname()}/{boot}"
+
+
+class Group:
+    """A process group that this rank belongs to."""
+
+    def __init__(self, c10d: Any, group: Any) -> None:
+        self.group = weakref.ref(group)
+        self.rank = int(c10d.get_rank())
+        self.ranks = tuple(int(rank) for rank in c10d.get_process_group_ranks(group))
+        self.name = str(group.group_name)
+        self.description = str(getattr(group, "group_desc", "") or "")
+        ranks = ranks_text(self.ranks)
+        if len(ranks) > _MOST_RANKS_BYTES:
+            ranks = f"{len(self.ranks)}*"
+        self.text = f" group={quoted(self.name)[:100]} ranks={ranks}"
+        if self.description not in ("", "undefined", self.name):
+            self.text += f" description={quoted(self.description)[:200]}"
+        self.crosses_nodes: Optional[bool] = None
+
+
+class Groups:
+    """The groups that calls name, each looked at once."""
+
+    def __init__(self, torch: Any) -> None:
+        self._c10d = torch.distributed.distributed_c10d
+        self._world = self._c10d._world
+        self._functional = torch.distributed._functional_collectives
+        self._process_group = torch.distributed.ProcessGroup
+        self._groups: dict[int, Group] = {}
+        self._hosts: dict[int, str] = {}
+        self._hosts_from: Any = lambda: None  # the group whose store has them
+        self._waited = False
+
+    def find(self, group: Any) -> Optional[Group]:
+        """The group that a call's argument means; None if this rank is not in it."""
+        if group is None:
+            group = self._world.default_pg
+        # Groups are never kept alive: to take one apart is to end its communicators.
+        found = self._groups.get(id(group))
+        if found is not None and found.group() is group:
+            return found
+        if not isinstance(group, self._process_group):
+            if group is None or self._c10d._rank_not_in_group(group):
+                return None
+            # The functional collectives take ranks, meshes and names, too.
+            resolved = self._functional._resolve_group(group)
+            if isinstance(resolved, str):
+                resolved = self._c10d._resolve_process_group(resolved)
+            return self.find(resolved) if isinstance(resolved, self._process_group) else None
+        found = self._groups[id(group)] = Group(self._c10d, group)
+        return found
+
+    def publish_host(self) -> None:
+        """Tells the other ranks this one's host, once a default process group is there."""
+        world = self._c10d.GroupMember.WORLD
+        if world is None or self._hosts_from() is world:
+            return
+        self._hosts_from, self._hosts, self._waited = weakref.ref(world), {}, False
+        store = self._c10d._get_default_store()
+        store.set(f"ringside/host/{self._c10d.get_rank()}", host_identity())
+
+    def crosses_nodes(self, group: Group) -> bool:
+        """Whether ranks of the group are on several hosts. Where that is not known, they are."""
+        if group.crosses_nodes is None:
+            group.crosses_nodes = self._differ(group.ranks)
+        return group.crosses_nodes
+
+    def is_on_other_node(self, rank: int, peer: int) -> bool:
+        return self._differ((rank, peer))
+
+    def _differ(self, ranks: Sequence[int]) -> bool:
+        self.publish_host()
+        unknown = [rank for rank in ranks if rank not in self._hosts]
+        if unknown and not self._waited:
+            keys = [f"ringside/host/{rank}" for rank in unknown]
+            store = self._c10d._get_default_store()
+            try:
+                store.wait(keys, _HOSTS_WAIT)
+                for rank, key in zip(unknown, keys):
+                    self._hosts[rank] = store.get(key).decode()
+            except RuntimeError:
+                self._waited = True  # a rank does not annotate; the others must not wait again
+        hosts = {self._hosts.get(rank) for rank in ranks}
+        return len(hosts) > 1 or None in hosts

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""annotate() around PyTorch's calls: each rank logs what it calls and from which line
+(torch/asked.py), and the trace and the printed lines must say the same.
+"""
+
+import functools
+import json
+import pathlib
+import subprocess
+import sys
+import urllib.parse
+
+from harness import check, print_facts
+from tests_torch import OF_OBJECTS, flat, run, torch_variables
+
+SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
+PER_HOST = 2  # of four ranks
+NOT_ANNOTATED_BYTES = 4 * 1234
+
+# The parameters that a call sends from and receives into.
+INPUTS = {"all_gather": "tensor", "all_gather_into_tensor": "input_tensor", "scatter": "scatter_list",
+          "reduce_scatter": "input_list", "reduce_scatter_tensor": "input",
+          "all_to_all": "input_tensor_list", "all_to_all_single": "input", "recv": None, "irecv": None}
+OUTPUTS = {"all_gather": "tensor_list", "all_gather_into_tensor": "output_tensor",
+           "gather": "gather_list", "reduce_scatter": "output", "reduce_scatter_tensor": "output",
+           "all_to_all": "output_tensor_list", "all_to_all_single": "output", "send": None,
+           "isend": None}
+ROOTED = ("broadcast", "reduce", "gather", "scatter", "broadcast_object_list")
+OF_TWO = ("send", "recv", "isend", "irecv")
+
+
+def parsed(text):
+    """The text of a range, by docs/trace-format.md."""
+    name, *fields = text.split(" ")
+    found = {"call": name.removeprefix("torch.")}
+    for field in fields:
+        key, value = field.split("=")
+        found[key] = urllib.parse.unquote(value)
+    ranks = []
+    for part in found.pop("ranks").split(","):
+        first, _, rest = part.partition("-")
+        last, _, stride = rest.partition("/")
+        ranks += range(int(first), int(last or first) + 1, int(stride or 1))
+    return {**found, "ranks": ranks}
+
+
+def root_or_peer(asked):
+    """Its global rank; PyTorch's own default is 0."""
+    for name in ("src", "dst"):
+        if name in asked:
+            return asked[name]
+        if f"group_{name}" in asked:
+            return asked["ranks"][asked[f"group_{name}"]]
+    return 0
+
+
+def expected(asked):
+    """What a range must say of a call."""
+    name = asked["call"]
+    said = {"call": name, "group": asked["group"], "ranks": asked["ranks"], "source": asked["line"]}
+    for key, parameters in (("in", INPUTS), ("out", OUTPUTS)):
+        parameter = parameters.get(name, "tensor")
+        if parameter in asked:
+            said[key] = str(sum(flat(asked[parameter])))
+    if name in ROOTED:
+        said["root"] = str(root_or_peer(asked))
+    if name in OF_TWO:
+        said["peer"] = str(root_or_peer(asked))
+    if asked.get("async_op") or name in ("isend", "irecv", "batch_isend_irecv"):
+        said["async"] = "1"
+    return said
+
+
+def message(asked, rank):
+    """Bytes that leave the rank, or come to it: seed 000's message size."""
+    name, index = asked["call"], asked["ranks"].index(rank)
+    if name == "barrier":
+        return None
+    if name in ("gather", "scatter"):
+        return 3 * asked["tensor"]  # of four ranks
+    if name == "all_to_all":
+        return sum(asked["input_tensor_list"]) - asked["input_tensor_list"][index]
+    if name == "all_to_all_single":
+        shares = asked.get("input_split_sizes") or [1] * len(asked["ranks"])
+        return asked["input"] * (sum(shares) - shares[index]) // sum(shares)
+    if name.startswith("reduce_scatter"):
+        return asked["output"]
+    if name.startswith("all_gather"):
+        return sum(flat(asked[OUTPUTS[name]]))
+    return asked["tensor"]
+
+
+def sent(said):
+    """What a range's call is for NCCL."""
+    functions = {"send": "Send", "isend": "Send", "recv": "Recv", "irecv": "Recv",
+                 "all_reduce": "AllReduce"}
+    return functions[said["call"]], int(said.get("in", said.get("out")))
+
+
+def called_by_the_program(calls):
+    """In a batch its parts are, too."""
+    return [call for call in calls if call["within"] in (None, "batch_isend_irecv")]
+
+
+def ranges_of(trace):
+    """The ranges of calls, in their order."""
+    ranges = [mark for _, mark in sorted(trace.marks.items()) if mark["name"].startswith("torch.")]
+    said = [{**parsed(mark["name"]), "source": mark["source"], "mark": mark} for mark in ranges]
+    check(all("error" not in each for each in said), f"not described: {said}")
+    return said
+
+
+def range_around(ranges, operation):
+    """The innermost range that an operation was called in."""
+    at_ns = operation["enqueue_start_ns"]
+    around = [each for each in ranges if each["mark"]["tid"] == operation["tid"]
+              and each["mark"]["start_ns"] <= at_ns < each["mark"]["end_ns"]]
+    return around[-1] if around else None
+
+
+def compare(trace, calls):
+    """Each call has its range, which says what the rank asked; the others have none."""
+    ranges = ranges_of(trace)
+    of_calls = [each for each in ranges
+                if each["call"] != "coalescing_manager" and "functional" not in each["call"]]
+    check(len(of_calls) == len(calls), f"rank {trace.rank}: {len(of_calls)} ranges for {len(calls)} "
+          f"calls: {[each['call'] for each in of_calls]} of {[each['call'] for each in calls]}")
+    for said, asked in zip(of_calls, calls):
+        wanted = expected(asked)
+        got = {key: value for key, value in said.items()
+               if key not in ("mark", "description", "batch", "part", "parts")}
+        check(got == wanted, f"rank {trace.rank}: {asked} is {got} in the trace instead of {wanted}")
+    return ranges
+
+
+def printed_by(setup, rank):
+    lines = (setup.directory / f"rank{rank}.log").read_text(encoding="utf-8").splitlines()
+    return [json.loads(line) for line in lines if line.startswith('{"name"')]
+
+
+def leads(asked, rank):
+    if asked["call"] in OF_TWO:
+        return True
+    return rank == (root_or_peer(asked) if asked["call"] in ROOTED else asked["ranks"][0])
+
+
+def check_printed(setup, rank, calls):
+    """One rank of each call prints it, and both ends of a send do."""
+    wanted = [asked for asked in calls if leads(asked, rank)]
+    lines = [line for line in printed_by(setup, rank)
+             if line["name"] != "coalescing_manager" and "functional" not in line["name"]]
+    check([(line["name"], line["source_line"]) for line in lines]
+          == [(asked["call"], asked["line"]) for asked in wanted],
+          f"rank {rank} printed {lines}, and led {wanted}")
+    for line, asked in zip(lines, wanted):
+        name = asked["call"]
+        said = (line["rank"], line["group_ranks"], line.get("root_rank", line.get("peer_rank")))
+        check(said == (rank, asked["ranks"], root_or_peer(asked) if name in ROOTED + OF_TWO else None),
+              f"{line} of {asked}")
+        check(line["device"] == rank % PER_HOST and line["gpu_serial"] and line["vm_id"] == "a-vm"
+              and line["timestamp"] > 1.6e9, f"{line}")
+        if name not in (*OF_OBJECTS, "batch_isend_irecv"):
+            check(line.get("message_size") == message(asked, rank), f"{line} of {asked}")
+        if name == "batch_isend_irecv":
+            check(line["batch_size"] == len(asked["p2p_op_list"]), f"{line} of {asked}")
+        if name == "broadcast_object_list":
+            check(line["message_size"] > 10, f"{line} has no size of pickled objects")
+    return len(lines)
+
+
+def annotated(setup, implementation):
+    """Every call has its range with the line that called it, and its operations are in that."""
+    job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm")
+    source = SCENARIOS.read_text(encoding="utf-8").splitlines()
+    functional = next(n for n, line in enumerate(source, 1) if line.endswith("# functional"))
+    for trace in job.traces():
+        calls = called_by_the_program(job.calls(trace.rank))
+        check(calls[-1]["tensor"] == NOT_ANNOTATED_BYTES, f"{calls[-1]}")
+        ranges = compare(trace, calls[:-1])
+        without = [o for o in trace.operations if range_around(ranges, o) is None]
+        check([o["bytes"] for o in without] == [NOT_ANNOTATED_BYTES],
+              f"rank {trace.rank}: operations in no range: {without}")
+        by_range = {}
+        for operation in trace.operations:
+            if operation not in without:
+                by_range.setdefault(range_around(ranges, operation)["mark"]["mark"],
+                                    []).append(operation)
+        for each in ranges:
+            held = {(o["func"], o["bytes"]) for o in by_range.get(each["mark"]["mark"], ())}
+            name = each["call"]
+            if name == "functional.all_reduce":
+                check(held == {("AllReduce", 396)}, f"{each}: {held}")
+                check(each["source"] == f"{SCENARIOS}:{functional}", f"{each}")
+            elif name in ("send", "recv"):
+                check(held == {sent(each)}, f"{each}: {held}")
+            elif name in ("coalescing_manager", "batch_isend_irecv"):
+                # PyTorch calls NCCL in the parts, or at the end for all of them.
+                parts = [part for part in ranges if part.get("batch") == each["batch"]]
+                held = {(o["func"], o["bytes"]) for part in parts
+                        for o in by_range.get(part["mark"]["mark"], ())}
+                check(held == {sent(part) for part in parts if "part" in part}, f"{each}: {held}")
+            elif "part" not in each:
+                check(held, f"{each} holds no operation")
+        batches = [(each["call"], each["batch"], each.get("part")) for each in ranges
+                   if "batch" in each]
+        check(batches == [("batch_isend_irecv", "1", None), ("isend", "1", "1"),
+                          ("irecv", "1", "2"), ("isend", "1", "3"), ("irecv", "1", "4"),
+                          ("coalescing_manager", "2", None)] +
+              [("all_reduce", "2", str(part)) for part in (1, 2, 3)], f"{batches}")
+        descriptions = {each["group"]: each.get("description") for each in ranges}
+        check(list(descriptions.values()) == ["default_pg", ("my evens", "my odds")[trace.rank % 2]],
+              f"{descriptions}")
+        lines = [asked for asked in calls[:-1]]
+        count = check_printed(setup, trace.rank, lines)
+        print_facts(rank=trace.rank, ranges=len(ranges), operations=len(trace.operations),
+                    printed=count)
+    first = (setup.directory / "rank0.log").read_text(encoding="utf-8")
+    check("Ringside: calls of torch.distributed are marked and printed (GPU_SERIAL " in first,
+          "rank 0 does not say what is on")
+
+
+def crosses(asked, rank):
+    others = ([root_or_peer(asked)] if asked["call"] in OF_TWO else
+              [part["peer"] for part in asked["p2p_op_list"]] if "p2p_op_list" in asked else
+              asked["ranks"])
+    return any(other // PER_HOST != rank // PER_HOST for other in others)
+
+
+def crossing(setup, implementation):
+    """By default what crosses nodes is marked, and nothing is printed."""
+    job = run(setup, implementation, "crossing", ranks=4)
+    for trace in job.traces():
+        calls = called_by_the_program(job.calls(trace.rank))
+        wanted = [asked for asked in calls if crosses(asked, trace.rank)]
+        ranges = compare(trace, wanted)
+        check(0 < len(wanted) < len(calls), f"{len(wanted)} of {len(calls)} calls cross nodes")
+        check(not printed_by(setup, trace.rank), "something is printed")
+        left_out = [o for o in trace.operations if range_around(ranges, o) is None]
+        check(left_out, "all operations are in ranges")
+        print_facts(rank=trace.rank, calls=len(calls), crossing=len(wanted))
+
+
+def alone(setup):
+    """torch/alone.py: one process, without NCCL and without the plugin."""
+    done = subprocess.run([sys.executable, str(SCENARIOS.with_name("alone.py"))], text=True,
+                          env=setup.environment(torch_variables(setup)), check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=250)
+    check(done.returncode == 0 and done.stdout.endswith("ok\n"), done.stdout[-5000:])
+    check("are not marked." in done.stdout, f"it does not say that nothing is on: {done.stdout}")
+
+
+TESTS = {"torch-alone": alone}
+TESTS |= {f"torch-{name}-{implementation}":
+         functools.partial(scenario, implementation=implementation)
+         for name, scenario in (("annotated", annotated), ("crossing", crossing))
+         for implementation in ("nccl2", "legacy")}
