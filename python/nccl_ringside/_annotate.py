@@ -20,6 +20,7 @@ from . import _library
 from ._call_site import CallSites
 from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
 from ._groups import Group, Groups
+from ._hooks import GroupHooks
 from ._printed import Printer, leads
 
 LEVELS = ("ALL", "CROSSNODE", "NONE")
@@ -124,6 +125,10 @@ def _yes() -> int:
     return 1
 
 
+def _nothing(_: Arguments) -> None:
+    """Nothing is marked."""
+
+
 class _Batch:
     """Calls that go to NCCL together."""
 
@@ -142,6 +147,7 @@ class _Batch:
 
 class _State:
     within: Any = None  # a batch, or _CALL
+    token: Any = None  # of a call that a hook has marked
 
 
 class _Thread(threading.local):
@@ -156,7 +162,12 @@ class Annotation:
     """What annotate() has put around torch.distributed, until remove() or the end of its block."""
 
     def __init__(
-        self, level: str, prints: bool, source: bool = True, skip: Iterable[str] = ()
+        self,
+        level: str,
+        prints: bool,
+        source: bool = True,
+        skip: Iterable[str] = (),
+        hooks: bool = False,
     ) -> None:
         self.level, self.prints = level, prints
         self._is_crossnode = level == "CROSSNODE"
@@ -172,9 +183,13 @@ class Annotation:
         self._groups = Groups(torch)
         self._printer = Printer(torch)
         self._sites = CallSites("torch", *skip) if source or prints else None
-        self._install()
+        self._backwards: list[tuple[Optional[str], Optional[bytes]]] = []  # lines that run it now
+        self._hooks = GroupHooks(
+            lambda: self._thread.state, lambda: self._library.is_wanted(), self._begin, self._end
+        )
+        self._install(hooks)
 
-    def _install(self) -> None:
+    def _install(self, hooks: bool) -> None:
         distributed = self._torch.distributed
         for prefix, module, calls in (
             ("torch.", distributed, CALLS),
@@ -186,7 +201,15 @@ class Annotation:
         if self.level == "CROSSNODE":
             if distributed.is_initialized():
                 self._groups.publish_host()
-            self._put_around(distributed, "init_process_group", lambda _: None, self._initialized)
+            self._put_around(distributed, "init_process_group", _nothing, self._initialized)
+        if self._sites is not None:
+            self._put_around(
+                self._torch.autograd, "backward", self._begin_backward, self._end_backward
+            )
+        if hooks:
+            self._add_hooks(None)
+            module = distributed.distributed_c10d
+            self._put_around(module, "_new_process_group_helper", _nothing, self._add_hooks)
 
     def _put_around(
         self,
@@ -210,6 +233,27 @@ class Annotation:
     def _initialized(self, _: Any) -> None:
         self._groups.publish_host()
 
+    def _add_hooks(self, _: Any) -> None:
+        for group in list(self._torch.distributed.distributed_c10d._world.pg_map):
+            self._hooks.add(group)
+
+    def _begin_backward(self, _: Arguments) -> Any:
+        line = self._sites.find(2) if self._sites is not None else (None, None)
+        self._backwards.append(line)
+        return line
+
+    def _end_backward(self, line: Any) -> None:
+        self._backwards.remove(line)
+
+    def _line(self) -> tuple[Optional[str], Optional[bytes]]:
+        """The line of the program that this thread is at, or whose backward() it runs."""
+        if self._sites is None:
+            return None, None
+        line = self._sites.find(3)
+        if line[0] is None and len(self._backwards) == 1:
+            line = self._backwards[0]
+        return line
+
     def _begin(self, call: Call, text: str, given: Arguments) -> Any:
         """Marks a call. The result is for _end()."""
         state = self._thread.state
@@ -231,9 +275,7 @@ class Annotation:
             if self._is_crossnode:
                 is_wanted = self._crosses(call, group, end, parts)
             if is_wanted:
-                line = None
-                if self._sites is not None:
-                    line, source = self._sites.find(2)
+                line, source = self._line()
                 sent = given[call.input] if call.input else None
                 received = given[call.output] if call.output else None
                 if sent is None:
@@ -311,6 +353,8 @@ class Annotation:
         for around in self._around:
             around.restore()
         self._around.clear()
+        if self.level != "NONE":
+            self._hooks.remove()
 
     def __enter__(self) -> "Annotation":
         return self
@@ -328,6 +372,7 @@ def annotate(
     print: Optional[bool] = None,
     source: bool = True,
     skip: Iterable[str] = (),
+    hooks: bool = False,
 ) -> Annotation:
     """Puts a range around each call of torch.distributed, and takes away what it did before.
 
@@ -336,7 +381,8 @@ def annotate(
     `print` has one rank of each call write a line of JSON to stdout before it; else
     TORCH_DISTRIBUTED_TRACING_PRINT says whether. Without `source` a range does not have the line of
     the program, and costs less. That line is the innermost one outside PyTorch, and outside the
-    modules and packages that `skip` names ("lightning"). The result's remove(), or the end of its `with` block, undoes it.
+    modules and packages that `skip` names ("lightning"). With `hooks` the calls of process groups
+    in C++ are marked, too (DDP, compiled code; from PyTorch 2.15 on); each call costs more then. The result's remove(), or the end of its `with` block, undoes it.
     """
     global _current
     chosen = (level or os.environ.get("TORCH_DISTRIBUTED_TRACING") or "CROSSNODE").upper()
@@ -346,6 +392,6 @@ def annotate(
         print = os.environ.get("TORCH_DISTRIBUTED_TRACING_PRINT", "").lower() in _TRUE
     if _current is not None:
         _current.remove()
-    _current = Annotation(chosen, print, source, skip)
+    _current = Annotation(chosen, print, source, skip, hooks)
     _current.announce()
     return _current

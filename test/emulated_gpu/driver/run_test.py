@@ -23,7 +23,7 @@ import tests_sampling
 import tests_shared_memory
 import tests_torch
 
-OF_TORCH = {**tests_annotate.TESTS, **tests_torch.TESTS}
+OF_TORCH = {**tests_torch.TESTS, **tests_annotate.TESTS}
 TESTS = {**tests_operations.TESTS, **tests_control.TESTS, **tests_faults.TESTS,
          **tests_analysis.TESTS, **tests_hang.TESTS, **tests_launch.TESTS,
          **tests_left_out.TESTS, **tests_live.TESTS, **tests_markers.TESTS,

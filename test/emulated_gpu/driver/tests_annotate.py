@@ -10,8 +10,9 @@ import subprocess
 import sys
 import urllib.parse
 
+import tests_torch
 from harness import check, print_facts
-from tests_torch import OF_OBJECTS, flat, run, torch_variables
+from tests_torch import DDP_BYTES, OF_OBJECTS, flat, run, torch_variables
 
 SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
 PER_HOST = 2  # of four ranks
@@ -106,7 +107,7 @@ def ranges_of(trace):
     """The ranges of calls, in their order."""
     ranges = [mark for _, mark in sorted(trace.marks.items()) if mark["name"].startswith("torch.")]
     said = [{**parsed(mark["name"]), "source": mark["source"], "mark": mark} for mark in ranges]
-    check(all("error" not in each for each in said), f"not described: {said}")
+    check(all("error" not in each and each["source"] for each in said), f"not described: {said}")
     return said
 
 
@@ -171,8 +172,6 @@ def check_printed(setup, rank, calls):
 def annotated(setup, implementation):
     """Every call has its range with the line that called it, and its operations are in that."""
     job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm")
-    source = SCENARIOS.read_text(encoding="utf-8").splitlines()
-    functional = next(n for n, line in enumerate(source, 1) if line.endswith("# functional"))
     for trace in job.traces():
         calls = called_by_the_program(job.calls(trace.rank))
         check(calls[-1]["tensor"] == NOT_ANNOTATED_BYTES, f"{calls[-1]}")
@@ -190,7 +189,7 @@ def annotated(setup, implementation):
             name = each["call"]
             if name == "functional.all_reduce":
                 check(held == {("AllReduce", 396)}, f"{each}: {held}")
-                check(each["source"] == f"{SCENARIOS}:{functional}", f"{each}")
+                check(each["source"] == line_of("# functional"), f"{each}")
             elif name in ("send", "recv"):
                 check(held == {sent(each)}, f"{each}: {held}")
             elif name in ("coalescing_manager", "batch_isend_irecv"):
@@ -240,6 +239,27 @@ def crossing(setup, implementation):
         print_facts(rank=trace.rank, calls=len(calls), crossing=len(wanted))
 
 
+def line_of(comment):
+    """The line of the scenarios that ends so."""
+    text = SCENARIOS.read_text(encoding="utf-8").splitlines()
+    return f"{SCENARIOS}:{next(n for n, line in enumerate(text, 1) if line.endswith(comment))}"
+
+
+def training(setup, implementation):
+    """With hooks every call of DDP and FSDP has its range, and DDP's reducer the line of backward()."""
+    job = tests_torch.training(setup, implementation)
+    for trace in job.traces():
+        ranges = ranges_of(trace)
+        without = [o for o in trace.operations if range_around(ranges, o) is None]
+        check(not without, f"rank {trace.rank}: operations in no range: {without}")
+        reduced = [o for o in trace.operations
+                   if range_around(ranges, o)["call"] == "ProcessGroup.allreduce"]
+        check(sum(o["bytes"] for o in reduced) == DDP_BYTES, f"rank {trace.rank}: DDP's are {reduced}")
+        lines = {range_around(ranges, o)["source"] for o in reduced}
+        check(lines == {line_of("# of each step")}, f"rank {trace.rank}: DDP is called at {lines}")
+        print_facts(rank=trace.rank, operations=len(trace.operations), of_ddp=len(reduced))
+
+
 def alone(setup):
     """torch/alone.py: one process, without NCCL and without the plugin."""
     done = subprocess.run([sys.executable, str(SCENARIOS.with_name("alone.py"))], text=True,
@@ -252,5 +272,6 @@ def alone(setup):
 TESTS = {"torch-alone": alone}
 TESTS |= {f"torch-{name}-{implementation}":
          functools.partial(scenario, implementation=implementation)
-         for name, scenario in (("annotated", annotated), ("crossing", crossing))
+         for name, scenario in (("annotated", annotated), ("crossing", crossing),
+                                ("training", training))
          for implementation in ("nccl2", "legacy")}

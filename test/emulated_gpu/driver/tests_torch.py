@@ -152,14 +152,16 @@ def all_calls(setup, implementation):
     setup.run_analyzer("summary", "--fail-on", "mismatch,missing", setup.directory / "traces")
 
 
+# The gradients of all parameters of the scenario's model, in three steps.
+DDP_BYTES = 3 * 4 * sum(rows * columns + rows for columns, rows in ((16, 64), (64, 64), (64, 4)))
+
+
 def training(setup, implementation):
     """DDP and FSDP. DDP's reducer and full_tensor() call from C++: the log has what FSDP called.
 
     What DDP reduces is known: the gradients of all parameters, once a step.
     """
     job = run(setup, implementation, "training")
-    gradients = sum(rows * columns + rows for columns, rows in ((16, 64), (64, 64), (64, 4)))
-    ddp_bytes = 3 * 4 * gradients
     for trace in job.traces():
         check_account(trace)
         asked = collections.Counter(nccl_calls(call, implementation)[0][:2]
@@ -170,9 +172,10 @@ def training(setup, implementation):
         rest = collections.Counter()
         for (function, size), count in (found - asked).items():
             rest[function] += size * count
-        check(rest["AllReduce"] == ddp_bytes and "ReduceScatter" not in rest,
-              f"rank {trace.rank}: DDP reduces {ddp_bytes} bytes, beside FSDP's calls are {rest}")
-        print_facts(rank=trace.rank, ddp_bytes=ddp_bytes, fsdp_calls=sum(asked.values()))
+        check(rest["AllReduce"] == DDP_BYTES and "ReduceScatter" not in rest,
+              f"rank {trace.rank}: DDP reduces {DDP_BYTES} bytes, beside FSDP's calls are {rest}")
+        print_facts(rank=trace.rank, fsdp_calls=sum(asked.values()))
+    return job
 
 
 # By the schedule of the scenario, of eight steps with two all_reduces each.

@@ -92,6 +92,18 @@ def main():
         annotate("NONE")
     assert codes() == before
 
+    # What compiled code calls is in C++: hooks see it, also in groups that are made later.
+    with annotate("ALL", print=True, hooks=True):
+        led = dist.new_group([2, 4, 6, 7])
+        lines = printed(lambda: compiled(led))
+        assert {line["name"] for line in lines} == {
+            "ProcessGroup.allreduce", "ProcessGroup.allgather_into_tensor_coalesced",
+            "ProcessGroup.reduce_scatter_tensor_coalesced"}, lines
+        assert all(line["source_line"].startswith(f"{__file__}:") for line in lines), lines
+        (line,) = printed(lambda: dist.all_reduce(x, group=led))
+        assert line["name"] == "all_reduce", line
+    assert not printed(lambda: compiled(led)) and codes() == before
+
     os.environ["TORCH_DISTRIBUTED_TRACING"] = "all"
     os.environ["TORCH_DISTRIBUTED_TRACING_PRINT"] = "Yes"
     assert (annotate().level, annotate().prints) == ("ALL", True)

@@ -260,14 +260,16 @@ def train(module, parameters, batch_of, steps=3):
         inputs, targets = batch_of(step)
         loss = torch.nn.functional.mse_loss(module(inputs), targets)
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # of each step
         optimizer.step()
 
 
 def training(rank):
     """DDP, then FSDP; both must end where a training in one process on the CPU ends."""
+    import nccl_ringside.torch
     from torch.distributed.fsdp import fully_shard
     rank.start()
+    nccl_ringside.torch.annotate("ALL", hooks=True, skip=("asked", "cpu_compute"))
     log(f"{cpu_compute.install()} operators computed by the CPU")
     plain = model()
     train(plain, plain.parameters(), lambda step: [
