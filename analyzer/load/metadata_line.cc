@@ -66,15 +66,23 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
+// A range around a call of torch.distributed is told by who called what: its other fields differ
+// from call to call.
+std::string name_of_call(const std::string& name, const std::string& source) {
+  return (source.empty() ? "" : source + ' ') + name.substr(0, name.find(' '));
+}
+
 Failure read_mark(EventParser& parser, const Event& event, Part& part) {
   model::Mark mark;
   std::optional<std::uint64_t> number;
   std::optional<std::uint32_t> tid;
   std::optional<std::int64_t> start_ns;
   std::optional<std::string> name;
+  std::string source;
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "mark") return take_integer(value, number);
     if (key == "name") return take_text(value, name.emplace());
+    if (key == "source") return take_text(value, source);
     if (key == "tid") return take_integer(value, tid);
     if (key == "range") return take_bool(value, mark.is_range);
     if (key == "start_ns") return take_integer(value, start_ns);
@@ -87,7 +95,8 @@ Failure read_mark(EventParser& parser, const Event& event, Part& part) {
   if (!number || !name || !tid || !start_ns) {
     return "one of mark, name, tid and start_ns of a mark is missing";
   }
-  mark.name = part.names.id(*name);
+  const bool is_call = mark.is_range && name->starts_with("torch.");
+  mark.name = part.names.id(is_call ? name_of_call(*name, source) : *name);
   mark.tid = *tid;
   mark.start_ns = *start_ns;
   part.file.marks[*number] = mark;

@@ -6,8 +6,10 @@ from trace_writer import Trace
 THREAD = 7  # that calls NCCL
 
 
-def mark(trace, number, name, start_ns, end_ns=None, *, is_range=True, tid=THREAD):
+def mark(trace, number, name, start_ns, end_ns=None, *, is_range=True, tid=THREAD, source=None):
     args = {"mark": number, "name": name, "tid": tid, "start_ns": start_ns}
+    if source is not None:
+        args["source"] = source
     if is_range:
         args["range"] = True
     if end_ns is not None:
@@ -48,6 +50,26 @@ def marked(unended=False):
     return files
 
 
+def annotated():
+    """What calls of torch.distributed, each in its range, and what a range of the program calls."""
+    files = {}
+    for rank in range(2):
+        trace = Trace(rank).communicator()
+        calls = (("torch.all_reduce group=0 ranks=0-1 in=4 out=4", "train.py:17"),
+                 ("torch.all_reduce group=0 ranks=0-1 in=4 out=4 async=1", "train.py:17"),
+                 ("torch.barrier group=0 ranks=0-1", None), ("torch of mine", "train.py:30"), None)
+        base = trace.time_ns - 60_000
+        for number, call in enumerate(calls, 1):
+            begin = trace.time_ns - 50_000
+            trace.operation("AllReduce", 1024, seq=number, dur_us=100)
+            if call:
+                mark(trace, number, call[0], begin, trace.time_ns - 60_000, source=call[1])
+        mark(trace, 9, "train", base, trace.time_ns, source="train.py:1")
+        tell_thread(trace)
+        files[f"ringside.{rank}.json"] = trace.text()
+    return files
+
+
 def sampled(has_windows=False):
     """1 of 4 collectives of two ranks, or of ten seconds of every minute; one is in flight."""
     files = {}
@@ -79,6 +101,9 @@ def cases():
         "summary-by-range-open": ("summary --group-by range .", marked(unended=True)),
         "summary-by-range-csv": ("summary --group-by range --format csv .", marked()),
         "summary-by-range-json": ("summary --group-by range --format json .", marked()),
+        "summary-by-range-called": ("summary --group-by range .", annotated()),
+        "summary-by-range-called-csv": ("summary --group-by range --format csv .", annotated()),
+        "summary-by-range-called-json": ("summary --group-by range --format json .", annotated()),
         "summary-from-range": ("summary --from mark:step#2 --to mark:step#2 .", marked()),
         "summary-from-mark": ("summary --from mark:saved .", marked()),
         "summary-from-no-mark": ("summary --from mark:nowhere .", marked()),

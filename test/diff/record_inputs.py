@@ -180,6 +180,8 @@ CASES = {
     "plugin-whole": ("match traces", whole, ()),
     "plugin-missing": ("match traces", leaves_out("AllReduce", 3), ()),
     "plugin-missing-fail-on": ("summary --fail-on missing traces", leaves_out("AllReduce", 3), ()),
+    "plugin-called": ("summary --group-by range traces", whole, (
+        "--range-at", "100:LAST:torch.all_reduce group=0 ranks=0-1 in=4 out=4")),
     "plugin-hang-send": ("hang traces", does_not_receive, ("--sleep-at", "LAST:3", "--dump-at",
                                                            "LAST:")),
     "plugin-killed": ("match traces", lambda r: r.only_world_until("AllReduce", 7 - 3 * r.rank),

@@ -39,13 +39,19 @@ bool read_window(const Members& args, model::TraceFile& file) {
 bool read_mark(const Members& args, model::NameTable& names, model::TraceFile& file) {
   std::optional<std::uint64_t> number;
   std::optional<std::string> name;
+  std::optional<std::string> source;
   std::optional<std::uint32_t> tid;
   std::optional<std::int64_t> start_ns;
   model::Mark mark;
-  if (!take(args, "mark", number) || !take(args, "name", name) || !take(args, "tid", tid) ||
-      !take(args, "range", mark.is_range) || !take(args, "start_ns", start_ns) ||
-      !take(args, "end_ns", mark.end_ns) || !number || !name || !tid || !start_ns) {
+  if (!take(args, "source", source) || !take(args, "mark", number) || !take(args, "name", name) ||
+      !take(args, "tid", tid) || !take(args, "range", mark.is_range) ||
+      !take(args, "start_ns", start_ns) || !take(args, "end_ns", mark.end_ns) || !number || !name ||
+      !tid || !start_ns) {
     return false;
+  }
+  if (mark.is_range && name->rfind("torch.", 0) == 0) {
+    name = source.value_or("") + (source.value_or("").empty() ? "" : " ") +
+           name->substr(0, name->find(' '));
   }
   mark.name = names.id(*name);
   mark.tid = *tid;

@@ -172,6 +172,7 @@ def check_printed(setup, rank, calls):
 def annotated(setup, implementation):
     """Every call has its range with the line that called it, and its operations are in that."""
     job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm")
+    of_collectives, of_others = set(), {""}
     for trace in job.traces():
         calls = called_by_the_program(job.calls(trace.rank))
         check(calls[-1]["tensor"] == NOT_ANNOTATED_BYTES, f"{calls[-1]}")
@@ -185,6 +186,10 @@ def annotated(setup, implementation):
                 by_range.setdefault(range_around(ranges, operation)["mark"]["mark"],
                                     []).append(operation)
         for each in ranges:
+            operations = by_range.get(each["mark"]["mark"], ())
+            callers = of_others if any(o["func"] in ("Send", "Recv") for o in operations) else \
+                of_collectives
+            callers |= {f"{each['source']} torch.{each['call']}"} if operations else set()
             held = {(o["func"], o["bytes"]) for o in by_range.get(each["mark"]["mark"], ())}
             name = each["call"]
             if name == "functional.all_reduce":
@@ -213,6 +218,11 @@ def annotated(setup, implementation):
         count = check_printed(setup, trace.rank, lines)
         print_facts(rank=trace.rank, ranges=len(ranges), operations=len(trace.operations),
                     printed=count)
+    summary = json.loads(setup.run_analyzer("summary", "--group-by", "range", "--format", "json",
+                                            setup.directory / "traces"))
+    said = {row["range"] for each in summary["communicators"] for row in each["rows"]}
+    check(of_collectives <= said <= of_collectives | of_others and len(of_collectives) > 15,
+          f"summary says {said} instead of {of_collectives} and some of {of_others}")
     first = (setup.directory / "rank0.log").read_text(encoding="utf-8")
     check("Ringside: calls of torch.distributed are marked and printed (GPU_SERIAL " in first,
           "rank 0 does not say what is on")
