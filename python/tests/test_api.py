@@ -41,6 +41,24 @@ def test_what_is_called_in_the_block_is_recorded(run: Run) -> None:
     assert counts(job.trace()) == [2 * 4, 4 * 4]
 
 
+def test_it_is_asked_cheaply_whether_it_records(run: Run) -> None:
+    job = run(
+        """
+        import json, os
+        import nccl_ringside as ringside
+        from nccl_ringside import _library
+        is_recording = _library.search.library().ringside_is_recording
+        answers = [is_recording()]
+        ringside.stop()
+        answers.append(is_recording())
+        ringside.start()
+        answers.append(is_recording())
+        print(json.dumps(answers))
+        """
+    )
+    assert job.answer == [1, 0, 1]
+
+
 def test_marks_and_ranges_tell_the_line_of_the_program(run: Run) -> None:
     job = run(
         """

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What annotate() is made of, without PyTorch (with it: ctest -L torch)."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from nccl_ringside import _annotate, _call_site, _calls, _groups
+
+
+def plain(a: int, b: int = 2, *, c: int = 3) -> tuple[int, int, int]:
+    return a, b, c
+
+
+@contextlib.contextmanager
+def managed(a: int, b: int = 1) -> Iterator[int]:
+    yield a + b
+
+
+def test_a_function_has_other_code_and_stays_itself() -> None:
+    calls: list[Any] = []
+    before, signature, same = plain.__code__, inspect.signature(plain), plain
+    library = _annotate._Library(True)
+    around = [
+        _annotate._Around(each, library, lambda: False, calls.append, calls.append)
+        for each in (plain, managed)
+    ]
+    assert plain(1) == (1, 2, 3) and plain(1, 5, c=6) == (1, 5, 6)
+    with managed(7) as value:
+        assert value == 8
+    assert calls == [{"a": 1, "b": 2, "c": 3}, None, {"a": 1, "b": 5, "c": 6}, None,
+                     {"a": 7, "b": 1}, None]
+    assert same is plain and inspect.signature(plain) == signature
+    with pytest.raises(ValueError):  # it is known already
+        _annotate._Around(plain, library, lambda: False, calls.append, calls.append)
+    for each in around:
+        each.restore()
+    assert plain.__code__ is before and plain(1) == (1, 2, 3) and len(calls) == 6
+
+
+def test_what_throws_ends_its_mark() -> None:
+    def throws() -> None:
+        raise KeyError("its own")
+
+    ended: list[Any] = []
+    _annotate._Around(throws, _annotate._Library(True), lambda: False, lambda _: "t", ended.append)
+    with pytest.raises(KeyError, match="its own"):
+        throws()
+    assert ended == ["t"]
+
+
+def test_a_function_of_another_form_is_refused() -> None:
+    library, calls = _annotate._Library(True), list[Any]()
+    for other in (lambda *arguments: arguments, lambda: library):
+        with pytest.raises(ValueError):
+            _annotate._Around(other, library, lambda: False, calls.append, calls.append)
+
+
+def test_ranks_are_runs_or_have_a_stride() -> None:
+    for ranks, text in (
+        (range(8), "0-7"),
+        (range(0, 13, 4), "0-12/4"),
+        ((0, 1, 2, 8, 9), "0-2,8-9"),
+        ((0, 2), "0,2"),
+        ((3, 1), "3,1"),
+        ((5,), "5"),
+    ):
+        assert _groups.ranks_text(tuple(ranks)) == text
+    assert _groups.quoted("a group = 50%") == "a%20group%20%3D%2050%25"
+
+
+class Tensor:
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+        self.nbytes = 4
+        for size in shape:
+            self.nbytes *= size
+
+
+def test_a_message_is_what_leaves_a_rank_or_comes_to_it() -> None:
+    calls = {call.name: call for call in _calls.CALLS}
+
+    def message(name: str, **given: Any) -> Any:
+        return calls[name].message(given, calls[name], 1, 4)
+
+    parts = [Tensor(1), Tensor(2), Tensor(3), Tensor(4)]
+    assert message("all_reduce", tensor=Tensor(8)) == 32
+    assert message("all_gather", tensor=Tensor(1), tensor_list=parts) == 40
+    assert message("reduce_scatter_tensor", input=Tensor(8), output=Tensor(2)) == 8
+    assert message("gather", tensor=Tensor(2), gather_list=parts) == 32
+    assert message("scatter", tensor=Tensor(2), scatter_list=parts) == 32
+    assert message("all_to_all", input_tensor_list=parts, output_tensor_list=parts) == 32
+    assert message("all_to_all_single", input=Tensor(8, 3), output=Tensor(8, 3)) == 72
+    splits = [1, 4, 2, 1]
+    assert message("all_to_all_single", input=Tensor(8), input_split_sizes=splits) == 16
+    assert message("barrier") is None
+    assert message("broadcast_object_list", object_list=["x" * 1000]) > 1000
+
+
+def test_the_line_is_the_innermost_outside() -> None:
+    text, encoded = _call_site.CallSites("json").find(1)
+    assert text is not None and encoded == text.encode()
+    assert text.startswith(f"{__file__}:")
+    outside, _ = _call_site.CallSites("test_annotate").find(1)
+    assert outside is not None and not outside.startswith(__file__)
+    with pytest.raises(ValueError):
+        _call_site.CallSites("no_such_module")
+
+
+def test_without_torch_and_level_nothing_is_imported() -> None:
+    with _annotate.annotate("NONE") as annotation:
+        annotation.remove()
+    with pytest.raises(ValueError, match="instead of one of ALL, CROSSNODE, NONE"):
+        _annotate.annotate("SOME")
