@@ -15,10 +15,10 @@ namespace ringside::load {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::string_view kDigits = "0123456789";
+constexpr std::string_view kDecimalDigits = "0123456789";
 
 template <typename Integer>
-std::optional<Integer> parse(std::string_view digits) {
+std::optional<Integer> parse_number(std::string_view digits) {
   Integer number = 0;
   const char* const end = digits.data() + digits.size();
   const auto [rest, error] = std::from_chars(digits.data(), end, number);
@@ -29,12 +29,12 @@ std::optional<Integer> parse(std::string_view digits) {
 // All numbers in a text such as "[0, 1]".
 std::vector<std::uint32_t> numbers_in(std::string_view text) {
   std::vector<std::uint32_t> numbers;
-  for (std::size_t at = text.find_first_of(kDigits); at < text.size();) {
-    const std::size_t end = std::min(text.find_first_not_of(kDigits, at), text.size());
-    if (const auto number = parse<std::uint32_t>(text.substr(at, end - at))) {
+  for (std::size_t at = text.find_first_of(kDecimalDigits); at < text.size();) {
+    const std::size_t end = std::min(text.find_first_not_of(kDecimalDigits, at), text.size());
+    if (const auto number = parse_number<std::uint32_t>(text.substr(at, end - at))) {
       numbers.push_back(*number);
     }
-    at = text.find_first_of(kDigits, end);
+    at = text.find_first_of(kDecimalDigits, end);
   }
   return numbers;
 }
@@ -105,7 +105,7 @@ Alike alike_in(std::string_view func) {
 }
 
 // An entry of the dump.
-struct Entry {
+struct DumpEntry {
   std::string_view call;  // as all_reduce; without what stands before the last colon
   model::Operation operation;
   std::optional<std::int64_t> collective;  // numbers of its group
@@ -137,7 +137,7 @@ class DumpReader {
       ++place;
     }
     dump_.file.lines = place;
-    for (const Entry& entry : entries_) {
+    for (const DumpEntry& entry : entries_) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
         ++dump_.file.contexts[entry.operation.context].operations;
@@ -151,8 +151,8 @@ class DumpReader {
   std::string check_version() const {
     const std::string_view text = text_of(tree_.at(root_, "version"));
     const std::size_t dot = text.find('.');
-    const auto major = parse<std::uint32_t>(text.substr(0, dot));
-    const auto minor = dot < text.size() ? parse<std::uint32_t>(text.substr(dot + 1))
+    const auto major = parse_number<std::uint32_t>(text.substr(0, dot));
+    const auto minor = dot < text.size() ? parse_number<std::uint32_t>(text.substr(dot + 1))
                                          : std::optional<std::uint32_t>();
     if (!major || !minor) {
       return "no Flight Recorder dump: its version is not told";
@@ -278,17 +278,17 @@ class DumpReader {
   }
 
   // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
-  static void take_peer(Entry& entry) {
+  static void take_peer(DumpEntry& entry) {
     const bool is_send = entry.call.starts_with("send ");
     const std::size_t arrow = entry.call.find(is_send ? "->" : "<-");
     if (arrow < entry.call.size()) {
-      entry.operation.peer = parse<std::uint32_t>(entry.call.substr(arrow + 2));
+      entry.operation.peer = parse_number<std::uint32_t>(entry.call.substr(arrow + 2));
     }
     entry.operation.kind = model::Kind::kPointToPoint;
     entry.call = is_send ? "Send" : "Recv";
   }
 
-  void fill_tensors(const PlainValue& value, Entry& entry) {
+  void fill_tensors(const PlainValue& value, DumpEntry& entry) {
     const Tensors input = tensors_of(value, "input_sizes", "input_dtypes");
     const Tensors output = tensors_of(value, "output_sizes", "output_dtypes");
     const Alike alike = alike_in(entry.call);
@@ -308,7 +308,7 @@ class DumpReader {
     if (name.empty() || !created_ns) {
       return "an entry without profiling_name or time_created_ns; it is left out";
     }
-    Entry entry;
+    DumpEntry entry;
     entry.call = name.substr(name.rfind(':') + 1);
     model::Operation& operation = entry.operation;
     if (state == "completed") {
@@ -347,7 +347,7 @@ class DumpReader {
   // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever, and behind them an
   // entry with their numbers and the state of all. False if no call was listed: that entry stands
   // for calls that are not.
-  bool end_group(const Entry& end) {
+  bool end_group(const DumpEntry& end) {
     std::vector<std::size_t>& before = last_of_context_[end.operation.context];
     std::size_t first = before.size();
     while (first > 0 && entries_[before[first - 1]].collective == end.collective &&
@@ -383,7 +383,7 @@ class DumpReader {
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
   std::map<std::string, std::uint32_t> contexts_;  // by the group's name
-  std::vector<Entry> entries_;
+  std::vector<DumpEntry> entries_;
   std::map<std::uint32_t, std::vector<std::size_t>> last_of_context_;  // indices of entries_
   std::uint64_t window_ = 1;
   std::uint64_t groups_ = 0;
@@ -401,10 +401,10 @@ std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view
     }
   }
   if (!prefix.empty()) {
-    return name.starts_with(prefix) ? parse<std::int64_t>(name.substr(prefix.size()))
+    return name.starts_with(prefix) ? parse_number<std::int64_t>(name.substr(prefix.size()))
                                     : std::nullopt;
   }
-  return parse<std::int64_t>(name.substr(name.find_last_not_of(kDigits) + 1));
+  return parse_number<std::int64_t>(name.substr(name.find_last_not_of(kDecimalDigits) + 1));
 }
 
 std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank,

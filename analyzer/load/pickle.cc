@@ -14,7 +14,7 @@ namespace {
 using Kind = PlainValue::Kind;
 
 // By the names that Python's pickletools gives them.
-enum Opcode : unsigned char {
+enum class Opcode : unsigned char {
   kMark = '(',
   kStop = '.',
   kBinFloat = 'G',
@@ -245,38 +245,39 @@ class PickleReader {
   }
 
   void do_one(unsigned char opcode) {
-    switch (opcode) {
-      case kProto:
+    switch (static_cast<Opcode>(opcode)) {
+      case Opcode::kProto:
         return check_protocol();
-      case kFrame:
+      case Opcode::kFrame:
         static_cast<void>(take_number(8));  // how much could be read ahead
         return;
-      case kStop:
+      case Opcode::kStop:
         return finish();
-      case kMark:
+      case Opcode::kMark:
         return marks_.push_back(stack_.size());
-      case kNone:
+      case Opcode::kNone:
         return push({});
-      case kNewTrue:
-      case kNewFalse:
-        return push({Kind::kBool, opcode == kNewTrue ? 1 : 0, 0, {}});
-      case kBinInt:
+      case Opcode::kNewTrue:
+        return push({Kind::kBool, 1, 0, {}});
+      case Opcode::kNewFalse:
+        return push({Kind::kBool, 0, 0, {}});
+      case Opcode::kBinInt:
         return push_integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(take_number(4))));
-      case kBinInt1:
+      case Opcode::kBinInt1:
         return push_integer(static_cast<std::int64_t>(take_number(1)));
-      case kBinInt2:
+      case Opcode::kBinInt2:
         return push_integer(static_cast<std::int64_t>(take_number(2)));
-      case kLong1:
+      case Opcode::kLong1:
         return push_long(take_number(1));
-      case kLong4:
+      case Opcode::kLong4:
         return push_long(take_number(4));
-      case kBinFloat:
+      case Opcode::kBinFloat:
         return push_real();
-      case kShortBinUnicode:
+      case Opcode::kShortBinUnicode:
         return push_text(take_number(1));
-      case kBinUnicode:
+      case Opcode::kBinUnicode:
         return push_text(take_number(4));
-      case kBinUnicode8:
+      case Opcode::kBinUnicode8:
         return push_text(take_number(8));
       default:
         return do_container(opcode);
@@ -284,34 +285,38 @@ class PickleReader {
   }
 
   void do_container(unsigned char opcode) {
-    switch (opcode) {
-      case kEmptyList:
-      case kEmptyDict:
-        return push(tree_.add_container(opcode == kEmptyList ? Kind::kList : Kind::kDict));
-      case kEmptyTuple:
-      case kTuple1:
-      case kTuple2:
-      case kTuple3:
-        return push_tuple(opcode == kEmptyTuple ? 0 : opcode - kTuple1 + 1U);
-      case kTuple:
+    switch (static_cast<Opcode>(opcode)) {
+      case Opcode::kEmptyList:
+        return push(tree_.add_container(Kind::kList));
+      case Opcode::kEmptyDict:
+        return push(tree_.add_container(Kind::kDict));
+      case Opcode::kEmptyTuple:
+        return push_tuple(0);
+      case Opcode::kTuple1:
+        return push_tuple(1);
+      case Opcode::kTuple2:
+        return push_tuple(2);
+      case Opcode::kTuple3:
+        return push_tuple(3);
+      case Opcode::kTuple:
         return push_tuple(stack_.size() - take_mark());
-      case kAppend:
+      case Opcode::kAppend:
         return add_last(Kind::kList, 1);
-      case kAppends:
+      case Opcode::kAppends:
         return add_to(Kind::kList, take_mark());
-      case kSetItem:
+      case Opcode::kSetItem:
         return add_last(Kind::kDict, 2);
-      case kSetItems:
+      case Opcode::kSetItems:
         return add_to(Kind::kDict, take_mark());
-      case kBinPut:
+      case Opcode::kBinPut:
         return remember(take_number(1));
-      case kLongBinPut:
+      case Opcode::kLongBinPut:
         return remember(take_number(4));
-      case kMemoize:
+      case Opcode::kMemoize:
         return remember(memo_.size());
-      case kBinGet:
+      case Opcode::kBinGet:
         return recall(take_number(1));
-      case kLongBinGet:
+      case Opcode::kLongBinGet:
         return recall(take_number(4));
       default:
         fail("opcode " + name_of(opcode) +
@@ -333,7 +338,7 @@ class PickleReader {
 }  // namespace
 
 bool begins_as_pickle(std::string_view bytes) {
-  return bytes.size() >= 2 && static_cast<unsigned char>(bytes[0]) == kProto && bytes[1] >= 2 &&
+  return bytes.size() >= 2 && static_cast<Opcode>(bytes[0]) == Opcode::kProto && bytes[1] >= 2 &&
          bytes[1] <= 5;
 }
 
