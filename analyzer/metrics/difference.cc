@@ -7,6 +7,7 @@
 #include <numeric>
 #include <random>
 
+#include "analyzer/metrics/lasting_noise.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/metrics/significance.h"
 
@@ -177,6 +178,19 @@ Logs logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
   return logs;
 }
 
+// The greater of the two probabilities that the noise of one side, as long as it lasts, makes such
+// a difference.
+double chance_of_noise(const std::vector<double>& slow, const std::vector<double>& fast) {
+  const auto reversed = [](std::vector<double> values) {
+    for (double& value : values) {
+      value = -value;
+    }
+    return values;
+  };
+  return std::max(chance_of_lasting_noise(slow, {fast}),
+                  chance_of_lasting_noise(reversed(fast), {reversed(slow)}));
+}
+
 // B is slower for certain where its least exceeds A's most, and the other way round.
 template <typename Chance>
 double both_ways(const Logs& a, const Logs& b, Chance chance) {
@@ -246,6 +260,11 @@ Difference difference_of(const std::vector<TimesOfRun>& a, const std::vector<Tim
                            [&](const auto& slow, const auto& fast) {
                              return chance_of_blocks(slow, fast, inflation, rows);
                            });
+  constexpr std::size_t kFineBlocks = 64;
+  const std::size_t fine = std::min({kFineBlocks, runs_a.front()->size(), runs_b.front()->size()});
+  found.chance =
+      std::max(found.chance, both_ways(logs_of_blocks(*runs_a.front(), fine),
+                                       logs_of_blocks(*runs_b.front(), fine), chance_of_noise));
   return found;
 }
 

@@ -20,30 +20,39 @@ struct NoiseModel {
   std::vector<double> powers;
 };
 
-// The cosine transform (DCT-II, orthonormal): coefficients of slow noise are nearly independent.
-double cosine(std::size_t frequency, std::size_t at, std::size_t length) {
+using Table = std::vector<std::vector<double>>;
+
+// The cosine transform (DCT-II, orthonormal), by frequency and block: coefficients of slow noise
+// are nearly independent.
+Table make_cosines(std::size_t length) {
   const auto count = static_cast<double>(length);
-  return frequency == 0
-             ? std::sqrt(1 / count)
-             : std::sqrt(2 / count) * std::cos(std::numbers::pi * static_cast<double>(frequency) *
-                                               (static_cast<double>(at) + 0.5) / count);
+  Table cosines(length, std::vector<double>(length, std::sqrt(1 / count)));
+  for (std::size_t frequency = 1; frequency < length; ++frequency) {
+    for (std::size_t at = 0; at < length; ++at) {
+      cosines[frequency][at] =
+          std::sqrt(2 / count) * std::cos(std::numbers::pi * static_cast<double>(frequency) *
+                                          (static_cast<double>(at) + 0.5) / count);
+    }
+  }
+  return cosines;
 }
 
-std::vector<double> powers_of_memory(double blocks, std::size_t length) {
+std::vector<double> powers_of_memory(double blocks, const Table& cosines) {
   const double kept = std::exp(-1 / blocks);
-  std::vector<double> powers(length);
-  for (std::size_t frequency = 0; frequency < length; ++frequency) {
+  std::vector<double> powers;
+  for (const std::vector<double>& row : cosines) {
+    double power = 0;
     double from_before = 0;  // what all earlier blocks add to a block's covariance
-    for (std::size_t at = 0; at < length; ++at) {
-      const double here = cosine(frequency, at, length);
-      powers[frequency] += here * (here + 2 * from_before);
+    for (const double here : row) {
+      power += here * (here + 2 * from_before);
       from_before = kept * (from_before + here);
     }
+    powers.push_back(power);
   }
   return powers;
 }
 
-std::vector<NoiseModel> make_models(std::size_t length, bool may_be_for_ever) {
+std::vector<NoiseModel> make_models(const Table& cosines, bool may_be_for_ever) {
   constexpr double kMemories[] = {1, 2, 4, 8, 16, 32, 64};  // blocks
   constexpr double kParts[] = {0.03, 0.1, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999};
   constexpr double kPriorOfMemory = 0.3;
@@ -51,9 +60,9 @@ std::vector<NoiseModel> make_models(std::size_t length, bool may_be_for_ever) {
   constexpr double kForEver = 1e9;  // blocks
   constexpr double kPriorOfEver = 0.001;
   std::vector<NoiseModel> models = {
-      {1 - kPriorOfMemory - kPriorOfEver, std::vector<double>(length, 1)}};
+      {1 - kPriorOfMemory - kPriorOfEver, std::vector<double>(cosines.size(), 1)}};
   const auto add = [&](double memory, double prior) {
-    const std::vector<double> lasting = powers_of_memory(memory, length);
+    const std::vector<double> lasting = powers_of_memory(memory, cosines);
     for (const double part : kParts) {
       NoiseModel& model = models.emplace_back();
       model.prior = prior / static_cast<double>(std::size(kParts));
@@ -85,10 +94,11 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
   if (length < kLeastBlocks || others.empty()) {
     return 0;
   }
+  const Table cosines = make_cosines(length);
   double excess = 0;
   for (std::size_t at = 0; at < length; ++at) {
     const double mean = mean_at(others, at);
-    excess += (suspect[at] - mean) * cosine(0, at, length);
+    excess += (suspect[at] - mean) * cosines[0][at];
     for (BlockTimes& one : others) {
       one[at] -= others.size() > 1 ? mean : 0;  // what all have in common makes nobody late
     }
@@ -99,10 +109,8 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
   std::vector<double> squares(length);
   for (std::size_t frequency = first; frequency < length; ++frequency) {
     for (const BlockTimes& one : others) {
-      double coefficient = 0;
-      for (std::size_t at = 0; at < length; ++at) {
-        coefficient += one[at] * cosine(frequency, at, length);
-      }
+      const double coefficient =
+          std::inner_product(one.begin(), one.end(), cosines[frequency].begin(), 0.0);
       squares[frequency] += coefficient * coefficient;
     }
   }
@@ -112,7 +120,7 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
   const auto count = static_cast<double>(others.size());
   std::vector<double> likely;
   std::vector<double> chances;
-  for (const NoiseModel& model : make_models(length, others.size() > 1)) {
+  for (const NoiseModel& model : make_models(cosines, others.size() > 1)) {
     double sum = 0;
     double logs = 0;
     for (std::size_t frequency = first; frequency < length; ++frequency) {

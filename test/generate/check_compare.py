@@ -83,9 +83,9 @@ def move_times(args, shift_ns):
             args[name] = hex(int(args[name], 16) + shift_ns)
 
 
-def write_side(directory, seed, noise_us):
-    """Two ranks of one host. Times of AllReduce follow each other closely: nine tenths of what one is
-    off, the next is off too. Of Broadcast the root needs 100 us. The leaf comes late by the noise of
+def write_side(directory, seed, noise_us, kept):
+    """Two ranks of one host. Times of AllReduce follow each other closely: of what one is off, the next
+    is off by so much. Of Broadcast the root needs 100 us. The leaf comes late by the noise of
     its computing, which does not change that."""
     draw = random.Random(seed)
     directory.mkdir()
@@ -93,7 +93,7 @@ def write_side(directory, seed, noise_us):
     waves = [draw.gauss(0, 1) for _ in range(3)]
     for i in range(200):
         for kind, wave in enumerate(waves):
-            waves[kind] = 0.9 * wave + 0.19 ** 0.5 * draw.gauss(0, 1)
+            waves[kind] = kept * wave + (1 - kept * kept) ** 0.5 * draw.gauss(0, 1)
             dur_us = 200 * math.exp(0.1 * waves[kind])
             for trace in traces:
                 trace.operation("AllReduce", 1 << (16 + kind), seq=3 * i + kind, dur_us=dur_us,
@@ -111,8 +111,10 @@ def check_written(options, seed, counts):
     draw = random.Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         directory = pathlib.Path(temporary)
-        write_side(directory / "a", 2 * seed, 5)
-        write_side(directory / "b", 2 * seed + 1, draw.choice([5, 40]))
+        noise_us = draw.choice([5, 40])
+        kept = draw.choice([0.9, 0.97, 0.99])
+        write_side(directory / "a", 2 * seed, 5, kept)
+        write_side(directory / "b", 2 * seed + 1, noise_us, kept)
         count_equal(options, seed, compare(options, directory), counts)
 
 
