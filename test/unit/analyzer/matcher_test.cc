@@ -241,7 +241,7 @@ TEST_CASE("numbers that count only while recording are aligned, newer ones are t
     CHECK(operation.part_count == (operation.number < 3 ? 1U : 2U));
     const auto parts = parts_of(matches, operation);
     CHECK(operation_of(builder.traces(), parts.front()).bytes ==
-          operation_of(builder.traces(), parts.back()).bytes);
+          operation_of(builder.traces(), parts[parts.size() - 1]).bytes);
   }
   TraceBuilder newer = recorded_late("2.26.2", false);
   CHECK(match_operations(newer.traces()).operations.front().way == Way::kSequence);

@@ -186,7 +186,7 @@ TEST_CASE("a send and its receive are the same transfer, whatever was lost") {
     for (const MatchedOperation& matched : matches.operations) {
       const auto parts = parts_of(matches, matched);
       pairs += parts.size() == 2 && matched.is_aligned ? 1 : 0;
-      REQUIRE(operation_of(builder.traces(), parts.back()).channels ==
+      REQUIRE(operation_of(builder.traces(), parts[parts.size() - 1]).channels ==
               operation_of(builder.traces(), parts.front()).channels);
     }
   }
