@@ -14,7 +14,7 @@ namespace {
 
 // A single late arrival is told if it costs so much, and so much more than any of another rank.
 constexpr double kLeastShareOnce = 0.02;
-constexpr std::int64_t kTimesOthers = 10;
+constexpr std::int64_t kTimesOthers = 30;
 
 void find_median(Suspect& one) {
   std::vector<std::int64_t> margins_ns;

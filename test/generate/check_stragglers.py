@@ -255,10 +255,10 @@ def check_pairs(job):
 
 # Each check, and in what part of its jobs an outcome may come.
 LATE = {"missed": 0.01, "others blamed": 0.01, "outside": 0, "unknown": 1}
-CLEAN = {"warned": 0.01, "noted": 0.02}
+CLEAN = {"warned": 0.01, "noted": 0.01}
 CHECKS = {
     "clean": (check_clean, CLEAN),
-    "rooted": (check_rooted, CLEAN | {"noted": 0.05}),
+    "rooted": (check_rooted, CLEAN | {"noted": 0.02}),
     "lasting": (check_lasting, CLEAN),
     "noisy": (check_noisy, CLEAN),
     "late": (check_late, LATE),

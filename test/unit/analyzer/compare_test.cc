@@ -146,6 +146,15 @@ TEST_CASE("The same with many seeds", "[.long]") {
   }
 }
 
+TEST_CASE("Noise that lasts for a quarter of the run makes no finding") {
+  const Job job{.correlation = 0.98, .spread = 0.1};
+  int wrong = 0;
+  for (std::uint64_t pair = 0; pair < 100; ++pair) {
+    wrong += has_finding(compare_jobs(70'000 + pair, job, job)) ? 1 : 0;
+  }
+  CHECK(wrong <= 5);
+}
+
 TEST_CASE("Jobs that differ in what is not known of their times have no finding") {
   // Clocks that stretch all times of B by 7 %, and intervals that say so.
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
