@@ -180,7 +180,7 @@ Logs logs_of_runs(const std::vector<const TimesOfRun*>& runs) {
 
 // The greater of the two probabilities that the noise of one side, as long as it lasts, makes such
 // a difference.
-double chance_of_noise(const std::vector<double>& slow, const std::vector<double>& fast) {
+double chance_by_noise(const std::vector<double>& slow, const std::vector<double>& fast) {
   const auto reversed = [](std::vector<double> values) {
     for (double& value : values) {
       value = -value;
@@ -264,7 +264,7 @@ Difference difference_of(const std::vector<TimesOfRun>& a, const std::vector<Tim
   const std::size_t fine = std::min({kFineBlocks, runs_a.front()->size(), runs_b.front()->size()});
   found.chance =
       std::max(found.chance, both_ways(logs_of_blocks(*runs_a.front(), fine),
-                                       logs_of_blocks(*runs_b.front(), fine), chance_of_noise));
+                                       logs_of_blocks(*runs_b.front(), fine), chance_by_noise));
   return found;
 }
 

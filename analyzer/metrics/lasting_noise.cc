@@ -20,13 +20,13 @@ struct NoiseModel {
   std::vector<double> powers;
 };
 
-using Table = std::vector<std::vector<double>>;
+using Cosines = std::vector<std::vector<double>>;
 
 // The cosine transform (DCT-II, orthonormal), by frequency and block: coefficients of slow noise
 // are nearly independent.
-Table make_cosines(std::size_t length) {
+Cosines make_cosines(std::size_t length) {
   const auto count = static_cast<double>(length);
-  Table cosines(length, std::vector<double>(length, std::sqrt(1 / count)));
+  Cosines cosines(length, std::vector<double>(length, std::sqrt(1 / count)));
   for (std::size_t frequency = 1; frequency < length; ++frequency) {
     for (std::size_t at = 0; at < length; ++at) {
       cosines[frequency][at] =
@@ -37,7 +37,7 @@ Table make_cosines(std::size_t length) {
   return cosines;
 }
 
-std::vector<double> powers_of_memory(double blocks, const Table& cosines) {
+std::vector<double> powers_of_memory(double blocks, const Cosines& cosines) {
   const double kept = std::exp(-1 / blocks);
   std::vector<double> powers;
   for (const std::vector<double>& row : cosines) {
@@ -52,7 +52,7 @@ std::vector<double> powers_of_memory(double blocks, const Table& cosines) {
   return powers;
 }
 
-std::vector<NoiseModel> make_models(const Table& cosines, bool may_be_for_ever) {
+std::vector<NoiseModel> make_models(const Cosines& cosines, bool may_be_for_ever) {
   constexpr double kMemories[] = {1, 2, 4, 8, 16, 32, 64};  // blocks
   constexpr double kParts[] = {0.03, 0.1, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999};
   constexpr double kPriorOfMemory = 0.3;
@@ -94,7 +94,7 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
   if (length < kLeastBlocks || others.empty()) {
     return 0;
   }
-  const Table cosines = make_cosines(length);
+  const Cosines cosines = make_cosines(length);
   double excess = 0;
   for (std::size_t at = 0; at < length; ++at) {
     const double mean = mean_at(others, at);

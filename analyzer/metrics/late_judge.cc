@@ -64,13 +64,13 @@ ExchangeResult LateJudge::test(std::uint32_t family, Among among,
   }
   // Noise is none of the models exactly, so it must be beyond half of the level.
   constexpr double kOfNoise = 0.5;
-  const auto chance_of_noise = [&](const std::vector<std::uint32_t>& suspects) {
+  const auto noise_of = [&](const std::vector<std::uint32_t>& suspects) {
     return blocks.chance_of_noise(family, among, suspects, is_found_) / kOfNoise /
            (suspects.size() > 1 ? kLevelOfTwo : 1);
   };
-  double noise = chance_of_noise(result.subjects);
+  double noise = noise_of(result.subjects);
   if (noise > level && result.second) {
-    noise = std::min(noise, chance_of_noise({result.subjects.front(), *result.second}));
+    noise = std::min(noise, noise_of({result.subjects.front(), *result.second}));
   }
   result.chance = std::min(1.0, std::max(result.chance, noise));
   return result;
