@@ -30,8 +30,8 @@ class RingPool {
 
   /// Rings made from now on are files `ring.<index>` in this directory, so that they outlive the
   /// process. Each has `ring_bytes` of slots, rounded up to a power of two. Together they have at
-  /// most `all_bytes`. The slots of further rings are anonymous memory, and only the head is a file:
-  /// its counters tell what is lost with the slots. The descriptor remains the caller's.
+  /// most `all_bytes`. The slots of further rings are anonymous memory, and only the head is a
+  /// file: its counters tell what is lost with the slots. The descriptor remains the caller's.
   void set_directory(int directory, std::uint64_t ring_bytes, std::uint64_t all_bytes) noexcept;
 
   /// How many rings could not be made as files although a directory was set, and the last reason
