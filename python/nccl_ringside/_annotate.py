@@ -382,7 +382,8 @@ def annotate(
     TORCH_DISTRIBUTED_TRACING_PRINT says whether. Without `source` a range does not have the line of
     the program, and costs less. That line is the innermost one outside PyTorch, and outside the
     modules and packages that `skip` names ("lightning"). With `hooks` the calls of process groups
-    in C++ are marked, too (DDP, compiled code; from PyTorch 2.15 on); each call costs more then. The result's remove(), or the end of its `with` block, undoes it.
+    in C++ are marked, too (DDP, compiled code; from PyTorch 2.15 on); each call costs more then.
+    The result's remove(), or the end of its `with` block, undoes it.
     """
     global _current
     chosen = (level or os.environ.get("TORCH_DISTRIBUTED_TRACING") or "CROSSNODE").upper()

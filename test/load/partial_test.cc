@@ -260,7 +260,7 @@ TEST_CASE("partial: a newer version is refused, and what to do is said") {
   CHECK(problems.files()[0].reason == "its first 16 bytes are damaged");
   CHECK(load::check_partial_start(start_of_version(9))
             .value_or("")
-            .starts_with("a partial of version 9, but this ringside reads version 2"));
+            .starts_with("a partial of version 9, but this ringside reads version 1"));
 }
 
 }  // namespace
