@@ -16,6 +16,7 @@ constexpr std::int64_t kNotYet = std::numeric_limits<std::int64_t>::min();
 CallArrivals::CallArrivals(const facts::Facts& facts) : facts_(facts) {
   for (const match::Communicator& communicator : facts.matches().communicators) {
     ready_ns_.emplace_back(communicator.members.size(), kNotYet);
+    is_ready_seen_.emplace_back(communicator.members.size());
   }
 }
 
@@ -39,9 +40,10 @@ void CallArrivals::take_calls(std::uint32_t communicator,
   }
 }
 
-void CallArrivals::note_ends(std::uint32_t communicator,
-                             const std::vector<facts::RankTimes>& rows) {
+void CallArrivals::note_ends(std::uint32_t communicator, const std::vector<facts::RankTimes>& rows,
+                             bool is_by_call) {
   for (const facts::RankTimes& row : rows) {
+    is_ready_seen_[communicator][row.member] = !is_by_call;
     // An operation that the network told of began when its data moved: what its ranks waited before
     // is not in it.
     if (row.times_from != model::TimesFrom::kProxy) {
@@ -54,8 +56,9 @@ void CallArrivals::note_ends(std::uint32_t communicator,
 std::optional<std::int64_t> CallArrivals::own_time_ns(std::uint32_t communicator,
                                                       const facts::RankTimes& row) const {
   const std::int64_t ready_ns = ready_ns_[communicator][row.member];
-  return ready_ns == kNotYet ? std::nullopt
-                             : std::optional(subtract_saturating(row.arrival_ns, ready_ns));
+  return is_ready_seen_[communicator][row.member]
+             ? std::optional(subtract_saturating(row.arrival_ns, ready_ns))
+             : std::nullopt;
 }
 
 }  // namespace ringside::metrics

@@ -24,16 +24,19 @@ class CallArrivals {
   /// again.
   void take_calls(std::uint32_t communicator, std::vector<facts::RankTimes>& rows) const;
 
-  /// Notes when each rank left an operation.
-  void note_ends(std::uint32_t communicator, const std::vector<facts::RankTimes>& rows);
+  /// Notes when each rank left an operation; with `is_by_call`, one of take_calls().
+  void note_ends(std::uint32_t communicator, const std::vector<facts::RankTimes>& rows,
+                 bool is_by_call);
 
-  /// How long a rank had been free of the communicator when it arrived; nothing if it is not known.
+  /// How long a rank had been free of the communicator when it arrived; nothing if it was not seen
+  /// to leave the operation before.
   std::optional<std::int64_t> own_time_ns(std::uint32_t communicator,
                                           const facts::RankTimes& row) const;
 
  private:
   const facts::Facts& facts_;
   std::vector<std::vector<std::int64_t>> ready_ns_;  // by communicator and member
+  std::vector<std::vector<bool>> is_ready_seen_;     // likewise: it ran the last operation
 };
 
 }  // namespace ringside::metrics

@@ -86,8 +86,17 @@ void ChargeBlocks::add_drain(std::uint32_t member) {
   ++one.drains[member];
 }
 
+void ChargeBlocks::leave_out_own_times() {
+  OfCommunicator& one = communicators_[current_];
+  one.has_own_times = false;
+  one.own_times.clear();
+}
+
 void ChargeBlocks::add_own_time(std::uint32_t member, double own_time) {
   OfCommunicator& one = communicators_[current_];
+  if (!one.has_own_times) {
+    return;
+  }
   one.own_times.resize(kBlocks * one.ranks.size());
   one.own_counts.resize(one.own_times.size());
   const std::size_t at = one.block * one.ranks.size() + member;

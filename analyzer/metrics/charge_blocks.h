@@ -58,6 +58,9 @@ class ChargeBlocks {
   void add_drain(std::uint32_t member);
   /// How long a member had been doing something else when it came to that operation.
   void add_own_time(std::uint32_t member, double own_time);
+  /// Nothing is known of own times in the communicator of that operation: where the network told of
+  /// it, a rank's waiting in it looks like its own time before the next one.
+  void leave_out_own_times();
 
   /// Communicators are of one family if no rank is in two of them, or if they have the same ranks:
   /// so one test does for all. What one event costs in two families is tested apart.
@@ -88,6 +91,7 @@ class ChargeBlocks {
     std::vector<Cell> cells;           // by block and member; empty until one is charged
     std::vector<double> own_times;     // likewise, the sums of each block
     std::vector<std::uint32_t> own_counts;
+    bool has_own_times = true;
     std::vector<std::uint64_t> rooted;  // by member: operations whose root it was
     std::vector<std::uint64_t> drains;  // by member: of these, those in which only it waited
   };

@@ -98,7 +98,8 @@ void LateCosts::add(std::uint32_t operation, Read&& read) {
     ++counts.partial;  // an absent rank may have been the last
     return;
   }
-  if (known.basis != facts::Basis::kExecution) {
+  const bool is_by_call = known.basis != facts::Basis::kExecution;
+  if (is_by_call) {
     ++counts.by_call;
     if (facts_.flow_of(operation, rows_).flow != facts::Flow::kAll) {
       return;
@@ -106,11 +107,14 @@ void LateCosts::add(std::uint32_t operation, Read&& read) {
     arrivals_.take_calls(matched.communicator, rows_);
   }
   for (const RankTimes& row : rows_) {
-    if (const auto own_ns = arrivals_.own_time_ns(matched.communicator, row)) {
+    const auto own_ns = arrivals_.own_time_ns(matched.communicator, row);
+    if (row.times_from == model::TimesFrom::kProxy) {
+      blocks_.leave_out_own_times();
+    } else if (own_ns && !is_by_call) {
       blocks_.add_own_time(row.member, static_cast<double>(*own_ns));
     }
   }
-  arrivals_.note_ends(matched.communicator, rows_);
+  arrivals_.note_ends(matched.communicator, rows_, is_by_call);
   charge(operation, read.charges ? *read.charges : finder_.find(operation, known.basis, rows_));
 }
 
