@@ -197,6 +197,7 @@ std::optional<double> ChargeBlocks::chance_of_noise(const OfCommunicator& one, A
   const BlockTimes of_suspect = times[suspect];
   times.erase(suspect);
   std::vector<BlockTimes> others;
+  others.reserve(times.size());
   for (auto& [unit, of_unit] : times) {
     others.push_back(std::move(of_unit));
   }
