@@ -26,14 +26,16 @@ std::optional<Integer> parse_number(std::string_view digits) {
                                                                 : std::nullopt;
 }
 
-// All numbers in a text such as "[0, 1]".
+// All numbers in a text such as "[0, 1]"; none if one of them is too large.
 std::vector<std::uint32_t> numbers_in(std::string_view text) {
   std::vector<std::uint32_t> numbers;
   for (std::size_t at = text.find_first_of(kDecimalDigits); at < text.size();) {
     const std::size_t end = std::min(text.find_first_not_of(kDecimalDigits, at), text.size());
-    if (const auto number = parse_number<std::uint32_t>(text.substr(at, end - at))) {
-      numbers.push_back(*number);
+    const auto number = parse_number<std::uint32_t>(text.substr(at, end - at));
+    if (!number) {
+      return {};
     }
+    numbers.push_back(*number);
     at = text.find_first_of(kDecimalDigits, end);
   }
   return numbers;
@@ -127,6 +129,7 @@ class DumpReader {
     }
     find_begin(entries);
     fill_process();
+    find_groups();
     std::uint64_t place = 0;
     for (const PlainValue& value : tree_.list(entries)) {
       const char* const trouble = add(value);
@@ -203,36 +206,46 @@ class DumpReader {
     file.closed = true;
   }
 
-  std::uint32_t context_of(const PlainValue& value) {
+  // Nothing if it is not told that this rank is in the group: its place there and the number of
+  // ranks are then not known, and no verdict could be right.
+  std::optional<std::uint32_t> context_of(const PlainValue& value) {
     const PlainValue group = tree_.at(value, "process_group");
     const auto names = tree_.list(group);
     const auto number = integer_of(tree_.at(value, "pg_id"));
     const std::string name(!names.empty() ? text_of(names[0])
                            : number       ? std::to_string(*number)
                                           : std::string());
-    const auto [known, is_new] =
-        contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1));
-    if (is_new) {
-      describe(name, names.size() > 1 ? text_of(names[1]) : std::string_view(),
-               dump_.file.contexts[known->second]);
+    const auto found = contexts_.find(name);
+    if (found == contexts_.end()) {
+      return std::nullopt;
     }
-    return known->second;
+    const std::string_view description = names.size() > 1 ? text_of(names[1]) : std::string_view();
+    if (!description.empty() && description != "undefined") {
+      dump_.file.contexts[found->second].name = description;
+    }
+    return found->second;
   }
 
-  // Names of groups are the same on all their ranks, and so are the lists of these.
-  void describe(const std::string& name, std::string_view description, model::Context& context) {
-    const PlainValue config = tree_.at(tree_.at(root_, "pg_config"), name);
-    const std::string_view listed = text_of(tree_.at(config, "ranks"));
-    const bool is_described = !description.empty() && description != "undefined";
-    context.name = is_described ? description : std::string_view(name);
-    context.comm = name + ' ' + std::string(listed);
-    context.created_ns = dump_.file.process.start_ns;
-    const std::vector<std::uint32_t> ranks = numbers_in(listed);
-    const auto own = std::find(ranks.begin(), ranks.end(), rank_);
-    if (own != ranks.end()) {
+  // All groups of this rank, also those that it has never called. Names of groups are the same on
+  // all their ranks, and so are the lists of these.
+  void find_groups() {
+    const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
+    for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+      const std::string name(text_of(groups[i]));
+      const std::string_view listed = text_of(tree_.at(groups[i + 1], "ranks"));
+      const std::vector<std::uint32_t> ranks = numbers_in(listed);
+      const auto own = std::find(ranks.begin(), ranks.end(), rank_);
+      if (own == ranks.end() ||
+          !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
+        continue;
+      }
+      const std::string_view description = text_of(tree_.at(groups[i + 1], "desc"));
+      model::Context& context = dump_.file.contexts[contexts_[name]];
+      const bool is_described = !description.empty() && description != "undefined";
+      context.name = is_described ? description : std::string_view(name);
+      context.comm = name + ' ' + std::string(listed);
+      context.created_ns = dump_.file.process.start_ns;
       context.rank = static_cast<std::uint32_t>(own - ranks.begin());
-    }
-    if (!ranks.empty()) {
       context.nranks = static_cast<std::uint32_t>(ranks.size());
     }
   }
@@ -321,7 +334,12 @@ class DumpReader {
     operation.id = static_cast<std::uint64_t>(
         integer_of(tree_.at(value, "record_id")).value_or(static_cast<std::int64_t>(next_id_)));
     next_id_ = operation.id + 1;
-    operation.context = context_of(value);
+    const auto context = context_of(value);
+    if (!context) {
+      return "an entry of a group of which pg_config does not say that this rank is in it; it is "
+             "left out";
+    }
+    operation.context = *context;
     operation.in_flight = operation.state != model::State::kCompleted;
     operation.window = window_;
     operation.enqueue_start_ns = relative(*created_ns);
