@@ -18,6 +18,7 @@
 #include "analyzer/align/sync_points.h"
 #include "analyzer/align/tightest_points.h"
 #include "analyzer/align/untold_steps.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::align {
@@ -32,7 +33,7 @@ constexpr double kUsualWander = 20e-6;
 // A drift is told if it is known to so much.
 constexpr double kKnownRate = 10e-6;
 
-// Of one clock; the others are counted.
+// So many steps of one clock are told; the others are counted.
 constexpr std::size_t kMostStepsTold = 5;
 
 // Touches of the points by which any two hosts are bound, for each of the hosts.
@@ -127,14 +128,7 @@ Solution solve(SyncPoints& points, ClockPieces& pieces, std::uint32_t& reference
 }
 
 std::string names_text(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNames = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() > kMostNames
-             ? text + " and " + std::to_string(names.size() - kMostNames) + " more"
-             : text;
+  return model::joined(names, 8);
 }
 
 std::string seconds_text(double ns) {

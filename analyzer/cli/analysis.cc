@@ -100,7 +100,7 @@ void add_selection(CLI::App& command, match::Selection& selection) {
              selection.to_mark);
 }
 
-// What they do not know is most of what these commands say.
+// A dump does not know most of what these commands say.
 void leave_out_dumps(Analysis& analysis) {
   std::erase_if(analysis.traces.files, [&](const model::TraceFile& file) {
     if (!file.process.tells_begin) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/model/joined.h"
 #include "plugin/config/nearest_name.h"
 
 namespace ringside::cli {
@@ -22,16 +23,7 @@ struct ShorterFirst {
 using Names = std::set<std::string, ShorterFirst>;
 
 std::string list_of(const Names& names) {
-  constexpr std::size_t kMost = 8;
-  std::string text;
-  std::size_t listed = 0;
-  for (const std::string& name : names) {
-    if (listed == kMost) {
-      return text + " and " + std::to_string(names.size() - kMost) + " more";
-    }
-    text += (listed++ == 0 ? "" : ", ") + name;
-  }
-  return text;
+  return model::joined(names, 8);
 }
 
 // `there` are all names that fit something; `listed` those of them that are listed.

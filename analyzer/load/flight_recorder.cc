@@ -81,9 +81,9 @@ struct Tensors {
 // Which tensors are of the same size on all ranks that make the same call.
 enum class Alike : std::uint8_t { kNone, kInput, kOutput };
 
-// What is not here may differ from rank to rank: sizes of all_to_all do, and a root's tensors are
-// others than those of the rest. Ranks may give all_gather tensors of different sizes, and have
-// together the same.
+// Sizes of other functions may differ from rank to rank: those of all_to_all do, and a root's
+// tensors are others than those of the rest. Ranks may give all_gather tensors of different sizes,
+// and have together the same.
 Alike alike_in(std::string_view func) {
   constexpr std::array<std::pair<std::string_view, Alike>, 15> kAlike = {
       {{"all_reduce", Alike::kInput},
@@ -269,7 +269,7 @@ class DumpReader {
     return tensors;
   }
 
-  // Of a size that is damaged, or of a type that is not known, nothing is told.
+  // Nothing is told of a size that is damaged, or of a type that is not known.
   void add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element, Tensors& tensors) const {
     std::uint64_t count = 1;
     bool is_known = sizes.kind == PlainValue::Kind::kList;
@@ -374,7 +374,8 @@ class DumpReader {
       --first;
     }
     if (first == before.size()) {
-      // Of a group whose calls the ring has lost, only its number tells: no collective has it.
+      // If the ring has lost the calls of the group, only its number tells it: no collective has
+      // it.
       const bool may_be_cut_off = before.empty() && dump_.file.account.rotated > 0;
       const bool repeats = !before.empty() && entries_[before.back()].collective == end.collective;
       return may_be_cut_off || repeats;

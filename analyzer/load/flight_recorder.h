@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a dump of PyTorch's Flight Recorder says, as a trace of one process. A dump knows what was
-// called and what was seen to finish, in which process group; not when it was made, on which host,
-// nor when something began or ended. What it does not know is left out.
+// Reads a dump of PyTorch's Flight Recorder as the trace of one process. A dump knows what was
+// called and what was seen to finish, in which process group. It does not know when it was made, on
+// which host, or when something began or ended, and all that is left out.
 #ifndef RINGSIDE_ANALYZER_LOAD_FLIGHT_RECORDER_H
 #define RINGSIDE_ANALYZER_LOAD_FLIGHT_RECORDER_H
 

@@ -49,7 +49,7 @@ enum class Opcode : unsigned char {
   kFrame = 0x95,
 };
 
-// What else there is, for messages: those that import, make or call something come first.
+// The other opcodes, for messages: those that import, make or call something come first.
 constexpr std::array<std::pair<unsigned char, const char*>, 32> kRefused = {{
     {'c', "GLOBAL"},         {0x93, "STACK_GLOBAL"},
     {'R', "REDUCE"},         {'b', "BUILD"},

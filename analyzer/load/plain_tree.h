@@ -46,7 +46,7 @@ class PlainTree {
   }
   std::size_t containers() const { return containers_.size(); }
 
-  /// Those of a list; none of anything else.
+  /// The items of a list; none of anything else.
   std::span<const PlainValue> list(const PlainValue& value) const {
     return value.kind == Kind::kList ? items(value) : std::span<const PlainValue>();
   }

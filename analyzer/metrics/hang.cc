@@ -87,8 +87,8 @@ class Finder {
     }
   }
 
-  // Where only the call is told, it may have ended since: that a rank has not made it, or has made
-  // another one, says that it has not.
+  // An operation of which only the call is told may have ended since. It has not ended if a rank
+  // has not called it, or has called another one.
   bool lacks_a_rank(std::size_t index) const {
     const MatchedOperation& matched = hang_.matches.operations[index];
     return match::ranks_seen(hang_.matches, matched) <
@@ -305,7 +305,7 @@ class Finder {
 
   void add_absent(StuckOperation& node, const MatchedOperation& matched, std::uint32_t position) {
     if (const auto why = why_unknown(node, matched, position)) {
-      // Where only the call is told, numbers count the calls of all functions: this rank has made
+      // If only calls are told, numbers count the calls of all functions: this rank has made
       // another one in its place.
       const model::TraceFile& file = traces_.files[hang_.positions[position].file];
       if (!file.process.tells_begin && node.differs == "function") {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -17,33 +18,29 @@ std::string clock_sentence(const align::Alignment& alignment) {
     return "the clocks of " + counted(hosts.size(), "host") +
            " are taken as they are (--no-align): nothing is said that depends on their difference";
   }
-  constexpr std::size_t kMostNames = 8;
   std::int64_t most_ns = 0;
-  std::size_t unbounded = 0;
-  std::string names;
+  std::vector<std::string> unbounded;
   for (const align::HostOffset& host : hosts) {
     most_ns = std::max(most_ns, host.uncertainty_ns);
-    if (!host.is_bounded && unbounded++ < kMostNames) {
-      names += (names.empty() ? "" : ", ") + host.host;
+    if (!host.is_bounded) {
+      unbounded.push_back(host.host);
     }
-  }
-  if (unbounded > kMostNames) {
-    names += " and " + std::to_string(unbounded - kMostNames) + " more";
   }
   const std::string more = " (--align-report shows each)";
   const std::string all = "the clocks of " + counted(hosts.size(), "host");
-  if (unbounded == hosts.size()) {
+  if (unbounded.size() == hosts.size()) {
     return all + " are not aligned: nothing is said that depends on their difference" + more;
   }
-  if (unbounded + 1 == hosts.size()) {
+  if (unbounded.size() + 1 == hosts.size()) {
     return all + " are not aligned, since no operation that they have in common bounds their " +
            "difference: nothing is said that depends on it" + more;
   }
   return all + " are aligned by " +
          counted(alignment.points(), "operation or chunk", "operations and chunks") +
          " that they have in common, to " + human_duration(most_ns) + " or better" +
-         (unbounded > 0 ? "; no operation bounds the clocks of " + names + " against the others"
-                        : "") +
+         (unbounded.empty() ? ""
+                            : "; no operation bounds the clocks of " + model::joined(unbounded, 8) +
+                                  " against the others") +
          more;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 
@@ -13,16 +14,8 @@ namespace {
 constexpr std::size_t kListed = 5;
 
 template <typename Texts>
-std::string joined(const Texts& texts, std::size_t limit = kListed) {
-  std::string result;
-  std::size_t count = 0;
-  for (const std::string& text : texts) {
-    if (count == limit) {
-      return result + " and " + std::to_string(texts.size() - limit) + " more";
-    }
-    result += (count++ == 0 ? "" : ", ") + text;
-  }
-  return result;
+std::string joined(const Texts& texts) {
+  return model::joined(texts, kListed);
 }
 
 std::vector<std::string> completeness_lines(const Summary& summary) {
@@ -162,7 +155,7 @@ std::vector<std::string> communicator_lines(const match::Communicator& communica
       ranks.push_back(std::to_string(rank));
     }
     lines.push_back("no trace of " + std::string(absent.size() == 1 ? "rank " : "ranks ") +
-                    joined(ranks, 16));
+                    model::joined(ranks, 16));
   }
   lines.insert(lines.end(), communicator.notes.begin(), communicator.notes.end());
   if (communicator.unaligned_calls > 0) {
