@@ -4,12 +4,25 @@
 # the plugin, and shows what the analyzer says. Runs on the machine's GPUs if it can, else runs NCCL on
 # emulated GPUs, else replays recorded calls of NCCL.
 #
-#   quickstart.sh [DIRECTORY]     where the traces go (default: ringside-traces/quickstart.N)
+#   quickstart.sh [--build BUILD] [DIRECTORY]
+#
+# DIRECTORY: where the traces go (default: ringside-traces/quickstart.N). BUILD: a build directory that
+# CMake has configured, to be used as it is (default: build/quickstart, which is configured here).
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
 source_directory=$PWD
 build=$source_directory/build/quickstart
+configured=no
+if [ "${1:-}" = --build ]; then
+  build=$(realpath -m "${2:?--build needs a directory}")
+  configured=yes
+  shift 2
+  if [ ! -f "$build/CMakeCache.txt" ]; then
+    echo "CMake has not configured $build: name another directory, or leave out --build" >&2
+    exit 2
+  fi
+fi
 log=$build/quickstart.log
 ranks=4
 
@@ -67,7 +80,8 @@ if ! has_gpu; then
 fi
 
 begin "configuring and building; takes about three minutes on two cores (log: $log)"
-quietly cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_UNITY=ALL
+[ "$configured" = yes ] ||
+  quietly cmake -G Ninja -S . -B "$build" -DCMAKE_BUILD_TYPE=Release -DRINGSIDE_UNITY=ALL
 targets=(ringside_plugin ringside)
 if has_gpu && target_exists collectives_bench; then
   way=gpu

@@ -27,6 +27,14 @@ struct LeftAlone {
 };
 std::atomic<LeftAlone*> g_left_alone{nullptr};
 
+// A file system that hangs must not hang the exit of the application for ever. Sanitizers make
+// writing ten times as slow.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::chrono::seconds kPatienceAtExit{30};
+#else
+constexpr std::chrono::seconds kPatienceAtExit{5};
+#endif
+
 // The recorder is wiped in every child, by the kernel or by the handler of a fork.
 bool begins_anew_in_child() {
   if (g_is_used.load(std::memory_order_acquire)) {
@@ -105,8 +113,7 @@ Profiler::Profiler(Config config)
 
 void Profiler::shut_down() noexcept {
   session_.end_recording();
-  // A file system that hangs must not hang the exit of the application for ever.
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  const auto until = std::chrono::steady_clock::now() + kPatienceAtExit;
   control_.end();
   if (!session_.end_thread(until)) {
     return;

@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "plugin/config/events.h"
 #include "plugin/export/chrome_trace.h"
 #include "plugin/export/trace_file.h"
 #include "plugin/journal/journal_format.h"
@@ -152,6 +153,18 @@ std::string directory_for(const JournalImage& journal, const LeftOver& left, con
   return {};
 }
 
+// The lines of windows that the process had not written. It wrote a window's line before the
+// checkpoint that came next, or wrote nothing at all.
+void tell_windows(const JournalImage& journal, bool wrote_nothing, exporting::ChromeTrace& trace) {
+  for (const auto& [number, window] : journal.windows) {
+    if (wrote_nothing || window.start_ns > journal.checkpoint.clock_ns[1]) {
+      trace.window({.number = number,
+                    .start_ns = window.start_ns,
+                    .events = control::event_names(window.types)});
+    }
+  }
+}
+
 Result write_trace(const JournalImage& journal, const std::vector<RingImage>& rings,
                    const BegunTrace& begun, exporting::TraceFile& file, Outcome& outcome) {
   exporting::ChromeTrace trace(file);
@@ -175,6 +188,7 @@ Result write_trace(const JournalImage& journal, const std::vector<RingImage>& ri
             : "the trace that the process had written is not there: only what it had not written "
               "is recovered");
   }
+  tell_windows(journal, journal.checkpoint.segment <= 1 && there <= first_line.size(), trace);
   const Replayed replayed = replay(journal, rings, trace);
   if (Result written_whole = file.flush_whole(); !written_whole.is_ok()) {
     return written_whole;

@@ -104,6 +104,21 @@ def flight_without_room(options):
         house.lint()
 
 
+def nothing_written(options):
+    """Killed before the first line was written: the trace says since when it was recorded."""
+    with House(options) as house:
+        house.traces.mkdir()
+        process = house.begin_recording("never", 10**9, 500, LD_PRELOAD=options.slow_write,
+                                        SLOW_WRITE_IN=house.traces, SLOW_WRITE_MS=60_000)
+        time.sleep(0.3)
+        process.kill()
+        process.communicate(timeout=30)
+        require(not any(path.stat().st_size for path in house.trace_files()), "the trace has been written")
+        whole(house)
+        window = house.last_line("ringside_window")
+        require(window["window"] == 1 and "Coll" in window["events"], f"{window}")
+
+
 def unreadable_ring(options):
     with House(options) as house:
         rings = killed(house)
@@ -216,6 +231,8 @@ def full_dump(options):
 def recovery(options):
     without_room(options)
     flight_without_room(options)
+    if not options.sanitized:  # its library must come before all others
+        nothing_written(options)
     unreadable_ring(options)
     cut_trace(options)
     twice(options)

@@ -22,8 +22,8 @@ ROOMS = {
     "plugin/export": ["plugin/assemble", "plugin/record", "plugin/result"],
     "plugin/topology": [],
     "plugin/nvtx": ["plugin/assemble", "plugin/record"],
-    "plugin/recover": ["plugin/assemble", "plugin/export", "plugin/journal", "plugin/record",
-                       "plugin/result"],
+    "plugin/recover": ["plugin/assemble", "plugin/config/events.h", "plugin/export",
+                       "plugin/journal", "plugin/record", "plugin/result"],
     "plugin/config": ["plugin/abi", "plugin/assemble", "plugin/journal", "plugin/nvtx",
                       "plugin/record", "plugin/result"],
     # The writer of the trace knows no session; the thread does.
