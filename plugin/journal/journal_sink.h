@@ -18,7 +18,7 @@ class JournalSink final : public Sink {
   /// NULL, as at first: there is no journal.
   void set_journal(Journal* journal) { journal_ = journal; }
 
-  /// Of the application, handed on so far.
+  /// The application's marks and ranges that were handed on so far.
   std::uint64_t marks() const { return marks_; }
   std::uint64_t ranges() const { return ranges_; }
 
@@ -54,8 +54,8 @@ class JournalSink final : public Sink {
   void complete_until(std::int64_t ts_ns) override { trace_.complete_until(ts_ns); }
 
  private:
-  // The row is done with, so a recovery must not write it. Where memory is too short to note this,
-  // the row would be written twice if the process died now.
+  // The row is done with, so a recovery must not write it. If memory is too short to note this, a
+  // recovery writes the row twice when the process dies now.
   void note_row(const Row& row) {
     if (journal_ == nullptr) {
       return;

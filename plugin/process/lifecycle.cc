@@ -11,8 +11,8 @@
 namespace ringside::control {
 namespace {
 
-// The child has none of our threads. What its parent has begun, it neither records, writes nor
-// deletes. Profiler::get says when it begins anew.
+// The child has none of our threads. It neither records, writes nor deletes anything that its
+// parent has begun. Profiler::get says when it begins anew.
 void in_child() {
   record::g_recorder.close_in_child();
   record::g_recorder.wipe();

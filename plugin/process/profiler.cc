@@ -18,8 +18,8 @@ std::atomic<Profiler*> g_profiler{nullptr};
 // Held while a profiler is made. A child of a fork has one of its own: its parent's may be locked.
 constinit std::mutex g_first_making;
 std::atomic<std::mutex*> g_making{&g_first_making};
-// What a child of a fork leaves alone of its parent's, as its locks may be held for ever. It is
-// kept here so that a leak checker of the application has nothing to report.
+// The child of a fork leaves its parent's profiler and mutex alone, as their locks may be held for
+// ever. They are kept here so that a leak checker of the application has nothing to report.
 struct LeftAlone {
   Profiler* profiler;
   std::mutex* making;

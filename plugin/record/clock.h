@@ -66,8 +66,7 @@ struct ClockReading {
 /// quickest reading.
 ClockReading read_clocks(ClockSource source) noexcept;
 
-/// What the kernel knows of the error of CLOCK_REALTIME. It only repeats what a daemon last told
-/// it.
+/// The error of CLOCK_REALTIME, as the kernel knows it: it only repeats what a daemon told it last.
 struct RealtimeError {
   bool is_known = false;  ///< false: the kernel does not answer
   bool is_synchronised = false;

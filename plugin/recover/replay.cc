@@ -45,7 +45,7 @@ class MissingOnly final : public assemble::Sink {
     if (journal_.in_trace.contains(assemble::row_key(row))) {
       return true;
     }
-    // Of an enqueue that was sampled out, the journal knows the operation only.
+    // The journal names an enqueue that was sampled out by its operation only.
     const auto* const call = std::get_if<const assemble::Call*>(&row);
     return call != nullptr && (*call)->operation != 0 &&
            journal_.in_trace.contains((*call)->operation | assemble::kOperationKey);

@@ -48,8 +48,8 @@ class ActivationMasks {
   /// Reads all masks. Returns what others have changed since they were read or written last.
   std::vector<Change> look();
 
-  /// What a mask holds now: one that somebody else has changed, else the one that came last. -1:
-  /// there is none.
+  /// The value of a mask now: of one that somebody else has changed, else of the one that came
+  /// last. -1: there is none.
   int actual() const;
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin says when NCCL opens the first communicator: what it records and where, and what
-// must be known of kernel channels.
+// The plugin's announcement when NCCL opens the first communicator: the event types that it
+// records, the place of the trace, and what users must know about kernel channels.
 #ifndef RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H
 #define RINGSIDE_PLUGIN_SESSION_ANNOUNCEMENT_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a process has its control socket if its ring directory cannot be made, or is not wanted.
+// The place of a process's control socket if its ring directory cannot be made, or is not wanted.
 #ifndef RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H
 #define RINGSIDE_PLUGIN_SESSION_CONTROL_PLACE_H
 

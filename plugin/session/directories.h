@@ -29,8 +29,8 @@ class Directories {
   /// Removes both with all that is in them, at exit. Not in the child of a fork.
   void remove(unsigned rings);
 
-  /// Where the rings and the control socket are, and why they are not elsewhere, for the line at
-  /// load.
+  /// Says for the line at load where the rings and the control socket are, and why they are not
+  /// elsewhere.
   std::string description(const Config& config) const;
 
  private:

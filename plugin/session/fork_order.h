@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the child of a fork takes over from its parent. It must not wait for a lock of the parent,
-// so this is a few atomic words.
+// The child of a fork takes these over from its parent. It must not wait for a lock of the parent,
+// so they are a few atomic words.
 #ifndef RINGSIDE_PLUGIN_SESSION_FORK_ORDER_H
 #define RINGSIDE_PLUGIN_SESSION_FORK_ORDER_H
 
@@ -13,7 +13,7 @@
 
 namespace ringside::control {
 
-/// What the application has ordered with the C API.
+/// The application's orders by the C API.
 struct RecordingOrder {
   bool started;
   EventChoice choice;

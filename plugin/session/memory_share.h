@@ -28,11 +28,11 @@ struct MemoryShare {
 
 /// If less than this is free, the process takes nothing.
 inline constexpr std::uint64_t kLeastFree_bytes = std::uint64_t{24} << 20;
-/// The share where there is little. Rings are not made smaller than the second figure: hundreds of
+/// The share if little is free. Rings are not made smaller than the second figure: hundreds of
 /// calls come in a burst, and losing some of those is worse than what a kill may take.
 inline constexpr std::uint64_t kLeastShare_bytes = std::uint64_t{2} << 20;
 inline constexpr std::uint64_t kLeastRing_bytes = std::uint64_t{256} << 10;
-/// Of the bytes that are free beyond these, a process takes a 64th: eight processes take an eighth.
+/// A process takes a 64th of the bytes that are free beyond these: eight processes take an eighth.
 inline constexpr std::uint64_t kLeftFree_bytes = std::uint64_t{512} << 20;
 
 constexpr MemoryShare share_of_memory(std::uint64_t free_bytes, const MemoryWanted& wanted) {

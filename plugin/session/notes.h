@@ -62,14 +62,15 @@ class Notes {
   WindowRoom window_room_;
 };
 
-/// The notes that the drain thread has taken. Where memory is too short for a note, it is tried
-/// again in the next cycles; a note that fails three times is lost, the notes behind it are not.
+/// The notes that the drain thread has taken. If memory is too short for a note, it is tried again
+/// in the next cycles. A note that fails three times is lost; the notes behind it are not.
 class TakenNotes {
  public:
   /// Empty after apply() has returned.
   std::vector<Note>& list() { return notes_; }
 
-  /// False if there was none. What a note throws comes out; the next call goes on with that note.
+  /// False if there was none. An exception of a note is passed on, and the next call goes on with
+  /// that note.
   bool apply(TraceWriter& writer) RINGSIDE_REQUIRES(threads::kDrainThread) {
     constexpr int kMostAttempts = 3;
     for (; next_ < notes_.size(); ++next_, attempts_ = 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is recorded: NCCL's activation masks, the gate of the recorder, and the windows that follow
-// from both. Knows no lock and no thread: the session uses it under its mutex.
+// Chooses what is recorded, by NCCL's activation masks, the gate of the recorder, and the windows
+// that follow from both. It knows no lock and no thread: the session uses it under its mutex.
 #ifndef RINGSIDE_PLUGIN_SESSION_RECORDING_H
 #define RINGSIDE_PLUGIN_SESSION_RECORDING_H
 
@@ -61,7 +61,7 @@ class Recording {
   bool is_started() const { return started_; }
   /// The types of events are RINGSIDE_EVENTS' default for this NCCL, whatever is added to that.
   bool uses_default_events() const { return choice_.use_default; }
-  /// Of the NCCL that has opened a communicator last.
+  /// The facts of the NCCL that has opened a communicator last.
   const NcclFacts& nccl() const { return nccl_; }
   std::uint32_t windows() const { return windows_; }
   /// The event types that some NCCL is asked for.

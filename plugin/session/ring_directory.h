@@ -3,7 +3,7 @@
 // The directory of this process in memory (tmpfs), `<stem of the trace's name>.rings` in
 // RINGSIDE_RING_DIR. It holds the rings' files and the journal, so that they outlive the process,
 // and the control socket. A lock on the journal, which the kernel drops at the process's death,
-// says that it is in use. Where there is no memory for files, the journal is empty.
+// says that it is in use. If there is no memory for files, the journal is empty.
 #ifndef RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 #define RINGSIDE_PLUGIN_SESSION_RING_DIRECTORY_H
 
@@ -35,7 +35,7 @@ class RingDirectory {
   const std::string& path() const { return path_; }
   int descriptor() const { return directory_; }
   void* journal() const { return journal_; }  ///< NULL: there is none
-  /// What this process may take there; all zeros without a journal.
+  /// The bytes that this process may take there; all zeros without a journal.
   const MemoryShare& share() const { return share_; }
   std::uint64_t free_bytes() const { return free_bytes_; }  ///< when that was found out
 

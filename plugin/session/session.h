@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the threads of the plugin meet. NCCL's init and finalize, the C API and the control socket
-// come from any thread: they change what is recorded, and leave notes and orders for the drain
-// thread. The drain thread takes those. All of it is under one mutex that is held for moments.
-// Nobody waits for the drain thread, but the caller of ringside_dump and the exit of the process.
+// The meeting point of the plugin's threads. NCCL's init and finalize, the C API and the control
+// socket come from any thread: they change what is recorded, and leave notes and orders for the
+// drain thread. The drain thread takes those. All of it is under one mutex that is held for
+// moments. Nobody waits for the drain thread, but the caller of ringside_dump and the exit of the
+// process.
 // The hot path (record/) knows nothing of all this.
 #ifndef RINGSIDE_PLUGIN_SESSION_SESSION_H
 #define RINGSIDE_PLUGIN_SESSION_SESSION_H
@@ -63,7 +64,7 @@ class Session {
   void order_stop(std::int64_t at_realtime_ns);
   /// An empty path: a name beside the trace. NULL if there is no thread to write it.
   std::shared_ptr<Dump> order_dump(const std::string& path);
-  /// Has the drain thread call `note`, soon. What it throws is tried again, up to three times.
+  /// Has the drain thread call `note`, soon. A note that throws is tried again, up to three times.
   void tell_drain_thread(Note note);
   /// Any thread may call those of its functions that its header names so.
   const TraceWriter& writer() const { return writer_; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What others may ask of the profiler of a process: by the C API, and by the control socket.
+// The state of a process's profiler, for those who ask by the C API or by the control socket.
 #ifndef RINGSIDE_PLUGIN_SESSION_STATUS_H
 #define RINGSIDE_PLUGIN_SESSION_STATUS_H
 

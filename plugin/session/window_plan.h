@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the control socket has ordered for later: a start at a moment; the end of a window at a
-// moment, after some time, or after some operations. Knows no clock and no session: its callers
-// give the times.
+// The orders of the control socket for later: a start at a moment, and the end of a window at a
+// moment, after some time, or after some operations. The plan knows no clock and no session: its
+// callers give the times.
 #ifndef RINGSIDE_PLUGIN_SESSION_WINDOW_PLAN_H
 #define RINGSIDE_PLUGIN_SESSION_WINDOW_PLAN_H
 
@@ -34,7 +34,7 @@ class WindowPlan {
 
   /// Replaces all that was ordered before.
   void order_start(const PlannedStart& start);
-  /// In addition to a start and to its bounds.
+  /// The stop is added to the start that is ordered and to its bounds.
   void order_stop(std::int64_t at_realtime_ns) { stop_at_realtime_ns_ = at_realtime_ns; }
   /// Nothing is ordered any more.
   void clear() { *this = {}; }
@@ -45,7 +45,7 @@ class WindowPlan {
     end_operations_ = 0;
   }
 
-  /// What is to be done now; the next call takes it as done. Call it until there is nothing.
+  /// The action that is due now; the next call takes it as done. Call it until it returns kNothing.
   Due take_due(const PlanTime& now);
 
   /// How long nothing becomes due by the clock, 0 or more. No value if nothing waits for a clock.
