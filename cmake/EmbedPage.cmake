@@ -6,8 +6,8 @@ file(READ "${SOURCE}/page.html" page)
 file(READ "${SOURCE}/page.css" style)
 file(READ "${D3}" library)
 file(READ "${LICENCE}" licence)
-# What other modules import has an address that is its own text: a file that is opened from disk can
-# import nothing else.
+# A module that others import gets an address that is its own text: a page that is opened from disk
+# can import nothing else.
 set(modules "")
 foreach(name IN LISTS MODULES)
   file(READ "${SOURCE}/${name}.js" text)

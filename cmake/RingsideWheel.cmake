@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the wheel has beside the Python files: the plugin in the package, since `pip install --target`
-# drops a wheel's own lib/, and the tool among the scripts.
+# Besides the Python files the wheel has the plugin and the tool. The plugin is in the package,
+# since `pip install --target` drops a wheel's own lib/; the tool is among the scripts.
 set(plugin_directory nccl_ringside/lib)
 set(tool_directory "${SKBUILD_SCRIPTS_DIR}")
 if(RINGSIDE_WHEEL_BUILT)

@@ -73,7 +73,7 @@ struct Check {
   std::string advice;   ///< what to do; every problem has it
 };
 
-/// What can be said from the facts, and no more. In a fixed order.
+/// Concludes from the facts only what they prove. The checks come in a fixed order.
 std::vector<Check> judge(const Facts& facts);
 
 }  // namespace ringside::launch

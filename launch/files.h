@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the plugin is, where traces go, and which of the files there are of one run.
+// Finds the plugin, the directory of the traces, and those of its files that are of one run.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_FILES_H
 #define RINGSIDE_ANALYZER_LAUNCH_FILES_H
 
@@ -19,8 +19,8 @@ std::string absolute_path(const std::string& path);
 /// The last part of a path, whatever slashes it ends in; "" for "/" alone.
 std::string base_name(std::string path);
 
-/// Where the plugin can be for an executable in `directory`, in the order of search: beside it, and
-/// in the library directories of its build or installation tree.
+/// The places of the plugin for an executable in `directory`, in the order of search: beside it,
+/// and in the library directories of its build or installation tree.
 std::vector<std::string> plugin_places(const std::string& directory);
 
 /// The plugin that belongs to this executable; "" if it is at none of its places.

@@ -22,7 +22,7 @@ Answer ask_child(const std::function<std::string()>& work);
 /// Runs a program, found in PATH, and reads its standard output.
 Answer ask_program(const std::vector<std::string>& command);
 
-/// What a child may take.
+/// The longest time that a child may take.
 inline constexpr int kMostChild_s = 20;
 
 }  // namespace ringside::launch

@@ -47,7 +47,7 @@ class HeldSignals {
   HeldSignals(const HeldSignals&) = delete;
   HeldSignals& operator=(const HeldSignals&) = delete;
   ~HeldSignals() {
-    // What came while the command ended was meant for it.
+    // Signals that came while the command ended were meant for the command.
     const timespec at_once{};
     while (sigtimedwait(&held_, nullptr, &at_once) > 0) {
     }

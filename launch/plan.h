@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a job's environment must be, so that NCCL loads the plugin and all ranks write to one place.
+// Plans a job's environment, so that NCCL loads the plugin and all ranks write to one place.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_PLAN_H
 #define RINGSIDE_ANALYZER_LAUNCH_PLAN_H
 
@@ -31,8 +31,8 @@ struct PlanOptions {
 struct Plan {
   std::string error;   ///< what is in the way; the rest is then not to be used
   std::string plugin;  ///< absolute
-  /// Of the traces, absolute. That of --dir or RINGSIDE_DIR, which may exist and be shared by
-  /// nodes, else a name made of the time.
+  /// The traces' directory, absolute: that of --dir or RINGSIDE_DIR, which may exist and be shared
+  /// by nodes, else a name made of the time.
   std::string directory;
   bool is_given_directory = false;
   std::string ring_directory;       ///< "": rings are anonymous
@@ -52,10 +52,10 @@ struct Plan {
 Plan make_plan(const PlanOptions& options, const GetVariable& get,
                const std::vector<std::string>& variables, const std::vector<NcclLibrary>& nccl);
 
-/// What is wrong with a list of events; "" if nothing is.
+/// Says why a list of events is wrong; "" if it is right.
 std::string trouble_with_events(const std::string& events);
 
-/// What is wrong with a choice of samples; "" if nothing is.
+/// Says why a choice of samples is wrong; "" if it is right.
 std::string trouble_with_sample(const std::string& sample);
 
 /// ringside-<date>-<time>, by the local clock.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which process holds a ring directory. The plugin locks its journal, and the kernel drops the lock
-// when the process ends, however it ends.
+// Finds the process that holds a ring directory. The plugin locks the journal in it, and the kernel
+// drops the lock when the process ends, however it ends.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_RING_HOLDER_H
 #define RINGSIDE_ANALYZER_LAUNCH_RING_HOLDER_H
 

@@ -49,8 +49,9 @@ std::string_view job_in(std::string_view stem) {
   return stem.substr(begin, stem.find('.', begin) - begin);
 }
 
-// Who lives and says nothing has failed, if the job is that of others who are meant: a window that
-// opens without it is not the job's. What has died, or has no socket, may be of any run.
+// A process that lives and does not reply has failed, if it is of the same job as one that replied:
+// a window that opens without it is not the job's. One that has died, or has no socket, may be of
+// any run.
 void place_silent(std::vector<Reply> silent, Chosen& chosen) {
   std::vector<std::string_view> jobs;
   for (const Reply& reply : chosen.replies) {
@@ -70,7 +71,8 @@ void place_silent(std::vector<Reply> silent, Chosen& chosen) {
   std::move(failed.begin(), failed.end(), std::back_inserter(chosen.replies));
 }
 
-// Where nothing says which: one job in one directory, or a note for each, and what to give.
+// Without --all or a pid, all replies must be of one job in one directory. Else the notes name each
+// job and the options that select one.
 bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
                 std::vector<std::string>& notes) {
   std::map<std::pair<std::string, std::string>, std::uint64_t> jobs;

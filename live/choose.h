@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of the processes that answer are meant.
+// Chooses the processes that a command means, of those that reply.
 #ifndef RINGSIDE_ANALYZER_LIVE_CHOOSE_H
 #define RINGSIDE_ANALYZER_LIVE_CHOOSE_H
 

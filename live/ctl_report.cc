@@ -16,7 +16,7 @@ std::string seconds_text(std::int64_t ns) {
   return report::fixed(static_cast<double>(ns) / 1e9, 1) + " s";
 }
 
-// What is to come: of the window that runs first.
+// Says what is ordered for later, after the end of the window that runs.
 std::string next_text(const ProcessStatus& status) {
   std::string text;
   const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };

@@ -14,7 +14,7 @@
 
 namespace ringside::live {
 
-/// Of one rank in one communicator; sums since the communicator was made (docs/control.md).
+/// The figures of one rank in one communicator: sums since it was made (docs/control.md).
 struct LiveCommunicator {
   std::int64_t context = 0;
   std::string comm, name;  ///< empty: not known

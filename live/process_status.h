@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a process answers through its control socket, taken apart (docs/control.md has the members).
+// Parses the reply of a process through its control socket (docs/control.md has the members).
 #ifndef RINGSIDE_ANALYZER_LIVE_PROCESS_STATUS_H
 #define RINGSIDE_ANALYZER_LIVE_PROCESS_STATUS_H
 
@@ -23,12 +23,12 @@ struct ProcessStatus {
   bool trouble = false;
   bool mask_changed =
       false;  ///< NCCL is not asked for all that is wanted: somebody else wrote its mask
-  // What is ordered for later, and the bounds of the window that runs.
+  // The start and the stop that are ordered for later, and the bounds of the window that runs.
   std::optional<std::int64_t> start_at_realtime_ns, start_duration_ns, stop_at_realtime_ns, left_ns;
   std::optional<std::uint64_t> start_operations, left_operations;
 };
 
-/// An endpoint with what it said.
+/// An endpoint with its reply.
 struct Reply {
   Endpoint endpoint;
   Silence silence = Silence::kNone;
