@@ -35,8 +35,8 @@ class Search {
 
   bool contradicts() const { return contradicts(points_); }
 
-  // Clocks may be seconds apart, so time counts from each host's first point. That is too early for
-  // a host that came later, so the latest of a point's hosts counts.
+  // Clocks may be seconds apart, so time counts from each host's first point. This makes it too
+  // early for a host that came later, so the latest of a point's hosts counts.
   void keep_shortest() {
     std::vector<double> first_ns(pieces_.size(), kNoEnd);  // by host
     for (const Touch& touch : points_.touches) {

@@ -91,7 +91,7 @@ void Facts::read_ranks(const match::MatchedOperation& operation,
     rank.part = static_cast<std::uint32_t>(i);
     rank.has_execution = ran_to_its_end(one);
     rank.times_from = one.times_from;
-    // What a rank sends to itself is a copy, of which NCCL tells the call only.
+    // A send of a rank to itself is a copy, and NCCL reports only its call.
     const bool is_to_self = operation.way == match::Way::kGroup && one.peer &&
                             communicator.members[part.member].rank == *one.peer;
     if (is_to_self && !rank.has_execution && communicator.members.size() > 1) {

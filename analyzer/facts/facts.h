@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened in each matched operation: who took part, who came when, how long it took, who
-// waited for whom, and how well all that is known. Every command reads it. docs/metrics.md defines
-// the figures.
+// The facts of each matched operation: the ranks that took part, their arrivals, their waits for
+// each other, its duration, and how well all of these are known. Every command reads them.
+// docs/metrics.md defines the figures.
 #ifndef RINGSIDE_ANALYZER_FACTS_FACTS_H
 #define RINGSIDE_ANALYZER_FACTS_FACTS_H
 
@@ -23,7 +23,7 @@
 
 namespace ringside::facts {
 
-/// What the times of an operation rest on.
+/// The data that the times of an operation rest on.
 enum class Basis : std::uint8_t {
   kNothing,    // no rank has a time
   kCall,       // only calls are known

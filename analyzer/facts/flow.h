@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which rank of an operation needs which other before its data can flow.
+// For each rank of an operation: the ranks that it needs before its data can flow.
 #ifndef RINGSIDE_ANALYZER_FACTS_FLOW_H
 #define RINGSIDE_ANALYZER_FACTS_FLOW_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the stamps of one operation say: how long its data took, and who waited for whom.
+// Finds from the stamps of one operation how long its data took, and which rank waited for which.
 // docs/metrics.md derives the bounds.
 #ifndef RINGSIDE_ANALYZER_FACTS_OPERATION_TIMES_H
 #define RINGSIDE_ANALYZER_FACTS_OPERATION_TIMES_H

@@ -32,10 +32,10 @@ struct RankTimes {
   std::int64_t end_ns = 0;                                   // not before arrival_ns
   align::StampError error;                                   // of both, on the rank's own host
   std::int64_t clock_ns = 0;  // the uncertainty of that host's clock against the reference
-  /// What it waited within its own execution for ranks that it needs: surely least_ns, and not more
-  /// than most_ns. A rank that was not seen to run has 0 and 0.
+  /// Its wait within its own execution for ranks that it needs: surely least_ns, and not more than
+  /// most_ns. A rank that was not seen to run has 0 and 0.
   Interval wait;
-  /// Within wait: what the stamps show of the waiting for ranks that it surely needs.
+  /// Within wait: its wait for ranks that it surely needs, as the stamps show it.
   std::int64_t best_wait_ns = 0;
   /// The rank for which it surely waited wait.least_ns, as an index into the operation's rows;
   /// kNobody if that is 0.

@@ -14,7 +14,8 @@
 
 namespace ringside::lint {
 
-/// Views are valid until the next line is parsed. What is absent or has the wrong type is empty.
+/// Views are valid until the next line is parsed. A member that is absent or has the wrong type is
+/// empty.
 struct Event {
   std::uint64_t line = 0;
   simdjson::dom::object object;

@@ -60,8 +60,8 @@ class FileLinter {
     const bool is_closed = container_.is_closed() && (!is_merged_ || open_traces_ == 0);
     slices_.finish(findings_);
     asyncs_.finish(is_closed, findings_);
-    // What a line refers to may be in another segment, or be one of those that the account counts
-    // as lost.
+    // The line that another one refers to may be in another segment, or be one of those that the
+    // account counts as lost.
     const bool is_whole = is_closed && !is_segment_ && !lacks_lines_;
     flows_.finish(is_whole, findings_);
     for (auto& [pid, references] : references_) {

@@ -58,7 +58,7 @@ enum class Rule : std::uint8_t {
 inline constexpr std::size_t kRuleCount = static_cast<std::size_t>(Rule::kOperationCount) + 1;
 
 std::string_view rule_name(Rule rule);
-/// What the rule demands, in one line.
+/// The demand of the rule, in one line.
 std::string_view rule_text(Rule rule);
 
 struct Finding {

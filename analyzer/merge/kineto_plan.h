@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which of PyTorch's traces belongs to which process, and which of its kernels is which operation.
+// Finds the process that each of PyTorch's traces belongs to, and the operation that each of its
+// kernels is.
 #ifndef RINGSIDE_ANALYZER_MERGE_KINETO_PLAN_H
 #define RINGSIDE_ANALYZER_MERGE_KINETO_PLAN_H
 
@@ -20,9 +21,9 @@ namespace ringside::merge {
 ///
 /// A kernel is an operation if both are of one function and, where both are known, of one size, if
 /// they are under way together for at least half of the shorter one's time, by the clock that both
-/// have in common, and if no other kernel has it already. Of several operations it is the one that
-/// it shares the most time with; kernels of grouped sends and receives are all of theirs. Only
-/// operations whose times come from the GPU or the network are asked.
+/// have in common, and if no other kernel has it already. If several operations fit, the one that
+/// shares the most time with the kernel is chosen; a kernel of grouped sends and receives is all of
+/// them. Only operations whose times come from the GPU or the network count.
 void add_kineto(const model::Traces& traces, const align::Alignment& alignment,
                 const std::vector<std::string>& paths, Plan& plan, model::Problems& problems);
 

@@ -79,7 +79,7 @@ struct Plan {
   std::vector<KinetoPlan> kineto;
   std::uint64_t arrows = 0;
   std::uint64_t operations = 0;  // matched ones that are kept
-  /// Where a part is kept: the times of these operations, in order, none overlapping another.
+  /// If a part is kept: the times of its operations, in order, none overlapping another.
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;
 };
 

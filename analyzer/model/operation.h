@@ -14,8 +14,8 @@ namespace ringside::model {
 
 enum class Kind : std::uint8_t { kCollective, kPointToPoint, kCopyEngine, kApi };
 
-/// Where start_ns and end_ns come from; the strongest source first, so that the greatest of several
-/// is the weakest.
+/// The source of start_ns and end_ns; the strongest one first, so that the greatest of several is
+/// the weakest.
 enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };
 inline constexpr std::size_t kTimesFromCount = 4;
 
@@ -71,7 +71,7 @@ struct Execution {
   std::optional<std::int64_t> end_ns;
 };
 
-/// What one is matched by, likewise.
+/// The members by which an operation is matched, likewise.
 struct CallIdentity {
   NameId func = kNoName;
   bool graph = false;
@@ -79,7 +79,7 @@ struct CallIdentity {
   std::optional<std::uint64_t> seq;
 };
 
-/// What the proxy thread did for one operation, channel and peer.
+/// The proxy thread's work for one operation, channel and peer.
 struct ProxyOperation {
   std::uint64_t operation = 0;  // "op"; 0: another process's
   std::uint32_t context = 0;

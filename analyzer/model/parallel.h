@@ -24,7 +24,7 @@ inline std::size_t core_count() {
 
 /// Calls work(i, own) once for each i below `count`, on so many threads at most (0: one a core), of
 /// which this one is the first. If the system gives fewer, there are fewer. `own` is what make()
-/// returns, once for each thread. What they write is visible once this returns.
+/// returns, once for each thread. All that the calls write is visible once this returns.
 template <typename Make, typename Work>
 void in_parallel(std::size_t count, unsigned threads, const Make& make, const Work& work) {
   std::atomic<std::size_t> next = 0;
@@ -51,7 +51,7 @@ void in_parallel(std::size_t count, unsigned threads, const Make& make, const Wo
 
 /// Calls work(thread, i) once for each i below `count`, on all cores. `thread` counts from 0 to
 /// core_count() - 1: calls of one thread follow each other, so each thread can have memory of its
-/// own. What they write is visible once this returns.
+/// own. All that the calls write is visible once this returns.
 template <typename Work>
 void for_each_on_cores(std::size_t count, const Work& work) {
   std::atomic<std::size_t> threads = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What could not be read: where and why.
+// Data that could not be read: its place, and why.
 #ifndef RINGSIDE_ANALYZER_MODEL_PROBLEM_H
 #define RINGSIDE_ANALYZER_MODEL_PROBLEM_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was read of the traces: a file is one process, a context is one communicator as seen by one
+// The traces as they were read: a file is one process, a context is one communicator as seen by one
 // rank of that process.
 #ifndef RINGSIDE_ANALYZER_MODEL_TRACE_H
 #define RINGSIDE_ANALYZER_MODEL_TRACE_H
@@ -18,7 +18,7 @@
 
 namespace ringside::model {
 
-/// Which operations a trace has (RINGSIDE_SAMPLE); as it is made, all.
+/// The choice of the operations that a trace has (RINGSIDE_SAMPLE). Without one it has all.
 struct Sampling {
   std::uint64_t coll_of = 1;  // one collective of so many
   std::uint64_t p2p_of = 1;   // one send or receive of so many
@@ -47,8 +47,8 @@ struct Process {
   Sampling sampling;
   bool starts_at_load = false;  // RINGSIDE_START, as `config` has it
   bool has_events = false;      // `events` is not empty
-  /// What its source can know. A dump of PyTorch's Flight Recorder tells neither whether what is in
-  /// flight has begun, nor when the dump was made.
+  /// The knowledge of its source. A dump of PyTorch's Flight Recorder tells neither whether an
+  /// operation in flight has begun, nor when the dump was made.
   bool tells_begin = true;
   bool tells_moment = true;
 };
@@ -69,7 +69,7 @@ struct ClockReading {
   std::int64_t realtime_ns = 0;  // since the epoch
   std::int64_t monotonic_ns = 0;
   std::int64_t uncertainty_ns = 0;
-  // What the kernel says of the error of CLOCK_REALTIME; nothing where it says nothing.
+  // The error of CLOCK_REALTIME, as the kernel states it; nothing if it states none.
   std::optional<bool> is_synchronised = std::nullopt;
   std::optional<std::int64_t> estimated_error_ns = std::nullopt, maximum_error_ns = std::nullopt;
   /// The clock stepped after that reading and before this one; nothing if it did not.
@@ -81,7 +81,7 @@ struct Window {
   std::optional<std::int64_t> end_ns;
 };
 
-/// What the application marked on one of its threads: a moment, or a range.
+/// A mark of the application on one of its threads: a moment, or a range.
 struct Mark {
   NameId name = kNoName;
   std::uint32_t tid = 0;
@@ -120,7 +120,7 @@ struct TraceFile {
   std::optional<std::uint64_t> next_segment;        // in which the last of them says it goes on
   bool closed = false;                              // ringside_end was there
   bool recovered = false;                           // by `ringside recover`
-  /// Of a process whose rings were read while it lived: since its last sign of life.
+  /// The time since the last sign of life of a process whose rings were read while it lived.
   std::optional<std::int64_t> silent_ns;
   /// Marks and ranges of the application that are in no file of the process.
   std::optional<std::uint64_t> marks_lost;
