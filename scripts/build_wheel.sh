@@ -182,7 +182,7 @@ collect_licences() {
   for name in libcxx libcxxabi libunwind; do
     cp "$of_zig/lib/$name/LICENSE.TXT" "$work/licences/llvm-$name.txt"
   done
-  # Which asks for its text itself to be there.
+  # The licence of libmicrohttpd demands that its own text is there.
   cp "$(source_of libmicrohttpd)/COPYING" "$work/licences/libmicrohttpd-COPYING.txt"
   cp "$of_zig/lib/libc/glibc/LICENSES" "$work/licences/glibc.txt"
   cp "$of_zig/LICENSE" "$work/licences/zig.txt"

@@ -4,8 +4,8 @@
 #
 #   fuzz.sh [SECONDS [TARGET...]]     default: 600 seconds for each of trace, load, partial, dump, recover, request, abi
 #
-# What is found is left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
-# libFuzzer takes from them what test/fuzz/corpus should have.
+# Findings are left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
+# libFuzzer takes those from them that test/fuzz/corpus should have.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."

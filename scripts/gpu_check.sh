@@ -51,7 +51,8 @@ find_built() {
   return 1
 }
 
-# What ringside needs and another machine may not have; the C and C++ libraries it has, and as new.
+# Packs the programs with the libraries that another machine may lack. Every machine has the C and
+# C++ libraries, and as new as these.
 pack() {
   local directory=$1 library
   binaries=${2:-}

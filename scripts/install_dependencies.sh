@@ -28,7 +28,7 @@ for argument in "$@"; do
   esac
 done
 
-# Where the CUDA Toolkit is missing, test/emulated_gpu/get_nccl.sh fetches its headers with pip.
+# If the CUDA Toolkit is missing, test/emulated_gpu/get_nccl.sh fetches its headers with pip.
 if [ ! -e "${CUDA_PATH:-/usr/local/cuda}/include/cuda_runtime_api.h" ] &&
   ! python3 -m pip --version > /dev/null 2>&1; then
   packages+=(python3-pip)

@@ -14,7 +14,8 @@ preset=${1:-dev}
 [ $# -eq 0 ] || shift
 read -r -a cmake_arguments <<< "${CMAKE_ARGUMENTS:-}"
 
-# Without them, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. That is no failure.
+# Without these packages, the tests of NCCL and of PyTorch on emulated GPUs skip themselves. This is
+# no failure.
 if [[ $preset != *san ]]; then
   test/emulated_gpu/get_nccl.sh > /dev/null || [ $? -eq 77 ]
   if [ "${RINGSIDE_TORCH:-off}" = on ]; then

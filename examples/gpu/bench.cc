@@ -90,7 +90,7 @@ const Collective& find(const std::string& name) {
   throw std::invalid_argument("unknown collective " + name);
 }
 
-// What goes wrong on purpose, before each measured call.
+// The faults that are made on purpose, before each measured call.
 class Faults {
  public:
   Faults(const Options& options, int rank)
@@ -109,7 +109,7 @@ class Faults {
   int calls_ = 0;
 };
 
-// What a measurement needs besides the call.
+// All that a measurement needs besides the call.
 struct Bench {
   const Options& options;
   const Communicator& comm;

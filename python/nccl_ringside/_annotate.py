@@ -219,7 +219,7 @@ class Annotation:
         end: Optional[Callable[[Any], None]] = None,
     ) -> None:
         is_compiling = self._torch.compiler.is_dynamo_compiling
-        # What another version of PyTorch lacks, or has in another form, is not marked.
+        # A function that this version of PyTorch lacks, or has in another form, is not marked.
         with contextlib.suppress(ValueError, AttributeError, TypeError):
             around = _Around(
                 getattr(module, name),
@@ -380,7 +380,7 @@ def annotate(
     ranks are on several hosts) or "NONE", else what TORCH_DISTRIBUTED_TRACING says, else CROSSNODE.
     `print` has one rank of each call write a line of JSON to stdout before it; else
     TORCH_DISTRIBUTED_TRACING_PRINT says whether. Without `source` a range does not have the line of
-    the program, and costs less. That line is the innermost one outside PyTorch, and outside the
+    the program, and costs less. The line is the innermost one outside PyTorch, and outside the
     modules and packages that `skip` names ("lightning"). With `hooks` the calls of process groups
     in C++ are marked, too (DDP, compiled code; from PyTorch 2.15 on); each call costs more then.
     The result's remove(), or the end of its `with` block, undoes it.

@@ -108,7 +108,7 @@ class Groups:
         store.set(f"ringside/host/{self._c10d.get_rank()}", host_identity())
 
     def crosses_nodes(self, group: Group) -> bool:
-        """Whether ranks of the group are on several hosts. Where that is not known, they are."""
+        """Whether ranks of the group are on several hosts. If this is not known, they are."""
         if group.crosses_nodes is None:
             group.crosses_nodes = self._differ(group.ranks)
         return group.crosses_nodes

@@ -55,7 +55,7 @@ class StepWindows:
         ended = before == "RECORD_AND_SAVE" or (before in _RECORDING and not self.is_recording)
         self._end_range()
         if ended or not self.is_recording:
-            # Where the schedule begins with a wait, this ends what the plugin began by itself.
+            # If the schedule begins with a wait, this ends the window that the plugin has opened.
             _api.stop()
         if self.is_recording:
             if ended or before not in _RECORDING:

@@ -151,7 +151,7 @@ def test_attached_it_records_what_torch_records(run: Run, tool: str) -> None:
         "ringside.host_0.json",
     ]
     assert counts(job.trace()) == [4 * (100 + step) for step in (2, 3, 6)]
-    # What ends within a moment of the window's end may be in flight in the dump.
+    # An operation that ends within a moment of the window's end may be in flight in the dump.
     assert counts(read(both / "ringside.host_0.json"))[:2] == [4 * 102, 4 * 103]
     merged = subprocess.run(
         [tool, "merge", str(both), "--kineto", str(both), "-o", str(job.directory / "all.json")],

@@ -17,7 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "test/emula
 import traces  # noqa: E402  pylint: disable=wrong-import-position
 from harness import is_alive  # noqa: E402  pylint: disable=wrong-import-position
 
-# What comes back from a machine that is lent: so many files, so large.
+# A machine that is lent gives back so many files at most, each with so many bytes at most.
 MOST_KEPT_FILES = 5
 MOST_KEPT_BYTES = 10 << 20
 

@@ -11,7 +11,7 @@ from results import FIGURE, PASS, require
 WARMUP = 3  # of collectives_bench
 FUNCTIONS = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AlltoAll")
 
-# What is asked for; the event types that NCCL surely tells then; where times come from.
+# The list of events; the event types that NCCL surely reports then; the sources of the times.
 LISTS = (
     ("default", ("Coll", "P2p"), ("gpu", "proxy")),
     ("coll,p2p,kernel", ("Coll", "P2p", "KernelCh"), ("gpu",)),

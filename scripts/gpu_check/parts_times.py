@@ -73,7 +73,7 @@ def check_bandwidth(machine, results, job, calls, source):
         row = rows.get((function, size))
         require(row, f"no row of {function}, {size} bytes")
         if row["busbw_gb_s"] is None:
-            # Of functions with a root, data may have lain in buffers: only bounds are known then.
+            # A function with a root may have had data in buffers: only bounds are known then.
             least, most = row["busy_least"], row["busy_most"]
             # On emulated GPUs the processor may hold up one rank for as long as an operation takes.
             may_be_open = function in ROOTED or machine.emulated
@@ -89,7 +89,7 @@ def check_bandwidth(machine, results, job, calls, source):
         if source == "gpu" and abs(own_ns - events_ns) > max(gap_ns, share * events_ns):
             failures.append(detail)
             continue
-        # What the network saw is less than the whole call: a figure without a verdict.
+        # The network's part is less than the whole call, so this is a figure without a verdict.
         results.add("bandwidth", name, PASS if source == "gpu" else FIGURE, detail,
                     ringside_us=own_ns / 1e3, events_us=events_ns / 1e3)
     require(not failures, f"further apart than {share:.0%} and {gap_ns / 1e3:.0f} us: "
