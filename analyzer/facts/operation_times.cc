@@ -64,8 +64,8 @@ class Finder {
  private:
   std::uint32_t count() const { return static_cast<std::uint32_t>(rows_.size()); }
 
-  // The time as the stamps show it. The amount of data that lay in buffers before the last rank came
-  // is not known, so the middle of the possible times counts.
+  // The time as the stamps show it. It is not known how much of the data lay in buffers before the
+  // last rank came, so the middle of the possible times counts.
   std::int64_t shown_busy_ns() const {
     if (flow_.flow == Flow::kLinks && flow_.links.size() != 1) {
       return times_.busy->middle_ns();

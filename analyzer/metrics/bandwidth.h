@@ -24,9 +24,9 @@ struct Bandwidth {
 std::optional<double> test_size_bytes(std::string_view func, std::uint64_t bytes,
                                       std::uint32_t nranks);
 
-/// algbw = S / t, busbw = algbw x factor. What cannot be known is left out: both for functions that
-/// nccl-tests does not have and for t = 0; and in a communicator of one rank busbw, and algbw
-/// where S depends on the number of ranks.
+/// algbw = S / t, busbw = algbw x factor. A figure that cannot be known is left out. Both are, for
+/// functions that nccl-tests does not have and for t = 0. In a communicator of one rank busbw is,
+/// and algbw if S depends on the number of ranks.
 Bandwidth bandwidth(std::string_view func, std::uint64_t bytes, std::uint32_t nranks,
                     double time_ns);
 

@@ -18,10 +18,10 @@ class CallArrivals {
  public:
   explicit CallArrivals(const facts::Facts& facts);
 
-  /// Of some ranks only the call is known, so the calls of all are compared: replaces the arrivals
-  /// of `rows`. Those that called before the last one count as waiting from then on. A communicator
-  /// runs its operations in their order, so what a rank waited in the one before does not count
-  /// again.
+  /// Replaces the arrivals of `rows` by calls: some ranks have only a call, so the calls of all are
+  /// compared. A rank that called before the last one counts as waiting from its call on. A
+  /// communicator runs its operations in their order, so a rank's wait in the operation before does
+  /// not count again.
   void take_calls(std::uint32_t communicator, std::vector<facts::RankTimes>& rows) const;
 
   /// Notes when each rank left an operation; with `is_by_call`, one of take_calls().

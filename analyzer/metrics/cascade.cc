@@ -56,14 +56,14 @@ void Cascade::for_each_cause(std::size_t operation, const RankTimes& late, std::
   for (const Visit& visit : visits_[rank_of(operation, late)]) {
     const bool has_to_wait =
         visit.thread == own.tid || (visit.stream != model::kNoName && visit.stream == own.stream);
-    // By the rank's own clock, since what is estimated of the hosts' clocks bends durations.
+    // The rank's own clock decides, since the estimates of the hosts' clocks bend durations.
     const bool is_before = visit.own_end_ns && own.end_ns && late.has_execution
                                ? *visit.own_end_ns <= own.start_ns
                                : visit.end_ns <= late.arrival_ns;
     if (!is_before) {
       continue;
     }
-    // What both went through delayed both.
+    // An operation of both ranks delayed both.
     if (takes_part(visit.operation, waiter) || (has_to_wait && !take(visit))) {
       return;
     }

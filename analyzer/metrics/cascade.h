@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is the origin of a wait. A rank may be late only because it had waited for another one in an
-// earlier operation. Then that other one is charged, and the rank itself has only passed it on.
+// Finds the origin of a wait. A rank may be late only because it had waited for another one in an
+// earlier operation. Then that other one is charged, and the rank itself has only passed the wait
+// on.
 #ifndef RINGSIDE_ANALYZER_METRICS_CASCADE_H
 #define RINGSIDE_ANALYZER_METRICS_CASCADE_H
 
@@ -25,7 +26,8 @@ struct Origin {
   std::int64_t waited_ns = 0;
 };
 
-/// What a late rank is charged of a wait itself, at least, and what it surely passed on.
+/// The least part of a wait that a late rank is charged itself, and the part that it surely passed
+/// on.
 struct Division {
   std::int64_t kept_ns = 0;
   std::int64_t passed_ns = 0;
@@ -48,13 +50,14 @@ class Cascade {
   Division divide(std::size_t operation, const std::vector<facts::RankTimes>& rows,
                   const Charge& charge, std::vector<Origin>& origins) const;
 
-  /// What one rank may have waited because of each rank, or because of anyone.
+  /// The most that one rank may have waited because of another one, or because of anyone.
   struct Possible {
     std::uint32_t waiter = 0;  // index into the rows; kAnyone: all together
     Origin origin;
   };
 
-  /// Finds what each of the rows may have waited, because of whom. Valid until the next call.
+  /// Finds how long each of the rows may have waited, because of which rank. The result is valid
+  /// until the next call.
   const std::vector<Possible>& divide_possibly(std::size_t operation,
                                                const std::vector<facts::RankTimes>& rows,
                                                const OperationCharges& charges);
@@ -74,7 +77,7 @@ class Cascade {
     std::int64_t waited_ns = 0;  // surely
     std::int64_t most_ns = 0;
     std::vector<Origin> waited;  // surely, because of these
-    /// Of all ranks of the operation: because of whom, and the most that any waited.
+    /// The most that any rank of the operation waited, by the rank that it was due to.
     std::shared_ptr<const std::vector<Origin>> possible;
   };
   // A wait further back than so many operations of the rank explains nothing.
@@ -93,7 +96,7 @@ class Cascade {
   bool is_needed_ = false;
   std::vector<std::vector<std::uint32_t>> ranks_;  // by communicator, ascending
   std::vector<std::deque<Visit>> visits_;          // by rank, the latest first
-  // Of one operation.
+  // These are of one operation.
   std::vector<Possible> possible_;
   std::map<std::uint32_t, std::int64_t> of_waiter_;
   std::map<std::uint32_t, std::int64_t> of_pair_;

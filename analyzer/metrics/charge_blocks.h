@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each rank is charged, by communicator and block of time, for the tests of chance.
+// The charges of each rank, by communicator and block of time, for the tests of chance.
 #ifndef RINGSIDE_ANALYZER_METRICS_CHARGE_BLOCKS_H
 #define RINGSIDE_ANALYZER_METRICS_CHARGE_BLOCKS_H
 
@@ -40,7 +40,7 @@ struct BlockCharge {
 
 class ChargeBlocks {
  public:
-  /// Among whom the charges are handed round.
+  /// The group in which the charges are handed round.
   enum class Among : std::uint8_t { kRanks, kRanksOfHost, kHosts };
   static constexpr std::array kAmong = {Among::kRanks, Among::kRanksOfHost, Among::kHosts};
 
@@ -49,21 +49,22 @@ class ChargeBlocks {
 
   /// Begins the next operation of that communicator. Each has kBlocks blocks of equally many.
   void begin(std::uint32_t communicator);
-  /// What a member is charged in that operation, of those that are alike.
+  /// Adds the charge of a member in that operation, one of those that are alike.
   void add(std::uint32_t member, const BlockCharge& charge);
-  /// What a root is charged in it, and would be if it changed places with the others.
+  /// Adds the charge of a root in that operation. `mirrored`: its charge if it had changed places
+  /// with the others.
   void add_root(std::uint32_t member, const BlockCharge& charge, double mirrored);
 
-  /// The root of an operation in which only it waits.
+  /// Notes the root of an operation in which only the root waits.
   void add_drain(std::uint32_t member);
-  /// How long a member had been doing something else when it came to that operation.
+  /// Adds how long a member had been doing something else when it came to that operation.
   void add_own_time(std::uint32_t member, double own_time);
-  /// Nothing is known of own times in the communicator of that operation: where the network told of
-  /// it, a rank's waiting in it looks like its own time before the next one.
+  /// Leaves own times out in the communicator of that operation: if its times come from the
+  /// network, a rank's wait in it looks like its own time before the next one.
   void leave_out_own_times();
 
   /// Communicators are of one family if no rank is in two of them, or if they have the same ranks:
-  /// so one test does for all. What one event costs in two families is tested apart.
+  /// so one test does for all. If one event costs time in two families, each is tested apart.
   std::uint32_t families() const { return families_; }
   ExchangeInput input(std::uint32_t family, Among among,
                       const std::vector<bool>& is_left_out) const;

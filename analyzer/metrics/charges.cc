@@ -185,7 +185,7 @@ void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts:
   }
 }
 
-// What one may have waited for another, and never more than `limit_ns`.
+// Returns how long one may have waited for another, and never more than `limit_ns`.
 std::int64_t ChargeFinder::add_pair(const std::vector<RankTimes>& rows, std::uint32_t waiter,
                                     std::uint32_t charged, std::int64_t limit_ns) {
   if (waiter == charged) {
@@ -226,7 +226,7 @@ void ChargeFinder::find_from_root(const std::vector<RankTimes>& rows, std::uint3
   found_.possibly.push_back(possible);
 }
 
-// Of a root that needs all others, and of sends and receives.
+// Finds the charges of a root that needs all others, and of sends and receives.
 void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
                                  const facts::FlowOfOperation& flow) {
   most_ns_.assign(rows.size(), 0);

@@ -34,7 +34,7 @@ struct PossibleCharge {
   std::uint32_t charged = 0;
   std::int64_t most_ns = 0;
   std::int64_t most_in_host_ns = 0;  // of that, by ranks of its own host
-  /// Of a root: what it would have waited for the others, had it needed them.
+  /// The time that a root would have waited for the others, had it needed them.
   std::int64_t mirrored_ns = 0;
 };
 
@@ -43,8 +43,8 @@ struct OperationCharges {
   std::uint32_t root = facts::RankTimes::kNobody;
   std::vector<std::int64_t> waited_ns;  // by row: what it surely waited, for whomever
   std::vector<Charge> surely;           // for the one that surely came last
-  /// Where a host surely came last, and not sure is which of its ranks: what ranks of other hosts
-  /// waited for one of these.
+  /// The waits of other hosts' ranks for a host that surely came last, if it is not sure which of
+  /// its ranks did.
   std::vector<Charge> of_host;
   std::vector<PossibleCharge> possibly;  // at most one for each rank
   std::vector<Charge> pairs;             // the same for each waiter, by waiter

@@ -83,7 +83,7 @@ std::optional<double> busbw_of(const TimesOfKind& times, std::optional<double> t
       .busbw_gb_s;
 }
 
-// Of both sides' operations of one size class.
+// Fills in the sizes of both sides' operations of one size class.
 void sum_up_sizes(const std::vector<TimedOperation>* a, const std::vector<TimedOperation>* b,
                   Change& change) {
   std::vector<std::uint64_t> sizes_bytes;
@@ -162,7 +162,7 @@ std::vector<TimesOfRun> by_run(const std::vector<TimedOperation>& times, bool pe
   return runs;
 }
 
-// What sizes alone cannot have done.
+// Keeps only the part of a change that sizes alone cannot have made.
 void compare_sized(const std::vector<TimedOperation>& a, const std::vector<TimedOperation>& b,
                    std::size_t rows, Change& change) {
   const auto rate_percent = change_percent(median_per_byte(a), median_per_byte(b));

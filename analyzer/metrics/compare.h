@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What got slower or faster from one set of traces to another, beyond chance and beyond what is not
-// known of the times.
+// Finds what got slower or faster from one set of traces to another, beyond chance and beyond the
+// uncertainty of the times.
 #ifndef RINGSIDE_ANALYZER_METRICS_COMPARE_H
 #define RINGSIDE_ANALYZER_METRICS_COMPARE_H
 
@@ -16,15 +16,15 @@
 
 namespace ringside::metrics {
 
-/// What makes operations of two runs comparable.
+/// Operations of two runs are comparable if they have the same kind.
 struct OperationKind {
   std::string communicator;  // its name; empty if not known
   std::uint32_t nranks = 0;
   std::uint32_t hosts = 0;  // of the ranks that have a trace
   bool nranks_inferred = false;
   std::string function;
-  /// The message; of AlltoAllv, which follows the data, the least of its size class: 2^k bytes of
-  /// those from 2^k to 2^(k+1) - 1.
+  /// The size of the message. AlltoAllv's follows the data, so this is the least of its size class:
+  /// 2^k for those from 2^k to 2^(k+1) - 1 bytes.
   std::optional<std::uint64_t> bytes;
   bool is_size_class = false;
   std::string datatype;
@@ -63,7 +63,7 @@ struct TimesOfKind {
 /// By kind.
 std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts);
 
-/// What a duration of both sides is: one definition for both.
+/// The duration that is compared, by one definition for both sides.
 enum class TimeIs : std::uint8_t { kBusy, kLeast };
 
 struct Change {
@@ -71,7 +71,7 @@ struct Change {
   TimeIs time_is = TimeIs::kLeast;
   bool is_in_a = false;
   bool is_in_b = false;
-  /// The message: of a size class the middle one of A and B, of two the lower.
+  /// The size of the message. For a size class it is the middle one of A and B, of two the lower.
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint64_t> bytes_min;
   std::optional<std::uint64_t> bytes_max;
@@ -82,18 +82,18 @@ struct Change {
   std::optional<double> median_b_ns;
   std::optional<double> busbw_a_gb_s;
   std::optional<double> busbw_b_gb_s;
-  /// Of the median time, from A to B: above 0 is slower. Of a size class the lesser of its change
-  /// and that of the median time per byte; nothing where these go apart, since the sizes alone may
-  /// do that.
+  /// The change of the median time from A to B: above 0 is slower. For a size class it is the
+  /// lesser of this and the change of the median time per byte, and nothing if these have different
+  /// signs, since the sizes alone may cause that.
   std::optional<double> percent;
-  /// What the intervals of the times leave open of the change of the median time.
+  /// The bounds of the change of the median time, by the intervals of the times.
   std::optional<double> percent_least;
   std::optional<double> percent_most;
   JudgedBy judged_by = JudgedBy::kNothing;
   std::size_t units_a = 0;  // runs or blocks
   std::size_t units_b = 0;
-  /// The probability of such a difference where there is none, beyond what is not known of the
-  /// times, corrected for the number of rows; nothing where it was not judged.
+  /// The probability of such a difference, beyond the uncertainty of the times, if in truth there
+  /// is none. It is corrected for the number of rows. Nothing if it was not judged.
   std::optional<double> chance;
 
   bool is_significant() const { return chance && *chance < 0.05; }

@@ -129,8 +129,7 @@ class Walker {
     std::uint32_t member = 0;
     std::uint32_t part = 0;
     std::int64_t arrival_ns = 0;
-    /// What the one waited for it that waited the least; nothing if it is not sure who was waited
-    /// for.
+    /// The shortest wait of a rank for it; nothing if it is not sure which rank was waited for.
     std::optional<std::int64_t> margin_ns;
   };
 
@@ -176,7 +175,7 @@ class Walker {
     return last;
   }
 
-  // What the rank did before the operation began on it.
+  // Finds what the rank did before the operation began on it.
   std::optional<std::pair<std::uint32_t, Visit>> before_start(std::uint32_t rank,
                                                               const Visit& visit,
                                                               std::int64_t& until_ns) {
@@ -189,9 +188,9 @@ class Walker {
     const auto before = before_of(rank, until_ns);
     const std::int64_t free_ns = before ? before->end_ns : called_ns;
     const std::int64_t queued_ns = std::max(called_ns, free_ns);
-    // A call that found the stream free is launched within the least time that any took. What is
-    // beyond that, and all of it where the operation before still ran at the call, is time in which
-    // the stream did something else.
+    // A call that found the stream free is launched within the least time that any took. Beyond
+    // that time the stream did something else. If the operation before still ran at the call, the
+    // stream did something else all the time.
     const std::int64_t launched_ns =
         called_ns >= free_ns ? add_saturating(queued_ns, least_launch_ns(part, one)) : queued_ns;
     add(Spent::kStream, visit, rank, std::min(launched_ns, until_ns), until_ns);

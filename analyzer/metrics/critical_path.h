@@ -16,7 +16,7 @@
 
 namespace ringside::metrics {
 
-/// What a part of the path was spent on.
+/// The work that a part of the path was spent on.
 enum class Spent : std::uint8_t {
   kTransfer,     // all ranks were there that are needed, and the operation ran
   kLaunch,       // from the call to the start of the execution, on a stream that was free
@@ -38,7 +38,7 @@ struct RankOnPath {
   std::string host;
   std::array<std::int64_t, kSpentKinds> spent_ns{};
   std::uint64_t arrivals = 0;  // times others surely waited for it on the path
-  /// What the path would be shorter by if it had come with the one before it, each of those times.
+  /// The path would be shorter by this if it had come with the one before it, each of those times.
   std::int64_t gain_ns = 0;
 };
 

@@ -82,8 +82,8 @@ Logs logs_of_blocks(const TimesOfRun& times, std::size_t blocks) {
   return logs;
 }
 
-// By how much `slow` exceeds `fast`, and the probability of that, one-sided: the bootstrap of
-// Student's t, which knows that the spread of few blocks is uncertain itself.
+// The probability that `slow` exceeds `fast` by as much through chance, one-sided. The bootstrap of
+// Student's t knows that the spread of few blocks is uncertain itself.
 double chance_of_blocks(const std::vector<double>& slow, const std::vector<double>& fast,
                         double inflation, std::size_t rows) {
   const double mean_slow = mean_of(slow);
@@ -129,8 +129,8 @@ double chance_of_blocks(const std::vector<double>& slow, const std::vector<doubl
   return static_cast<double>(exceeding + 1) / static_cast<double>(resamples + 1);
 }
 
-// Runs are few: Student's t with Welch's degrees of freedom. Where one side has one run only, its
-// runs are taken to vary as the other's.
+// Runs are few: Student's t with Welch's degrees of freedom. If one side has one run only, its runs
+// are taken to vary as the other's.
 double chance_of_runs(const std::vector<double>& slow, const std::vector<double>& fast) {
   const double mean_slow = mean_of(slow);
   const double mean_fast = mean_of(fast);

@@ -21,7 +21,7 @@ struct BoundedTime {
 /// The times of one run, in their order.
 using TimesOfRun = std::vector<BoundedTime>;
 
-/// What was taken for independent of each other.
+/// The units that were taken for independent of each other.
 enum class JudgedBy : std::uint8_t {
   kNothing,  // there is too little to judge by
   kBlocks,   // stretches of a run that are longer than its times are correlated
@@ -44,7 +44,7 @@ inline constexpr std::size_t kLeastBlocks = 4;
 /// How a run is cut into stretches that are longer than its times are correlated.
 struct Blocks {
   std::size_t count = 0;  // fewer than kLeastBlocks are too few to judge
-  /// What is left of the correlation makes the spread of blocks too small by that factor.
+  /// The rest of the correlation makes the spread of blocks too small by this factor.
   double inflation = 1;
 };
 

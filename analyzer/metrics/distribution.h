@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is said of many durations that are known exactly.
+// The quantiles of durations that are known exactly.
 #ifndef RINGSIDE_ANALYZER_METRICS_DISTRIBUTION_H
 #define RINGSIDE_ANALYZER_METRICS_DISTRIBUTION_H
 

@@ -24,7 +24,7 @@ class Random {
   std::uint64_t state_ = 1;
 };
 
-// What each of them is charged at least, beyond what it would be if all had the mean.
+// Finds how far the least charge of each subject exceeds its charge if all had the mean.
 std::vector<double> find_excesses(const ExchangeInput& input) {
   std::vector<double> excesses(input.subjects);
   for (const ExchangeBlock& block : input.blocks) {

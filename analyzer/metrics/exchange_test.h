@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whether one of several that are alike causes more waiting than chance makes one of them cause.
-// Whoever is alike could have changed places with the others in each block of time. So the charges
-// of a block are handed round at random, each block for itself, and what the worst one has then is
-// what chance makes. That needs no law of the charges: heavy tails are in the blocks, and what
-// depends on what came before is too, if blocks are long enough. docs/derivations.md defines it.
+// Tests whether one of several that are alike causes more waiting than chance makes one of them
+// cause. Any of them could have changed places with the others in each block of time. So the
+// charges of a block are handed round at random, each block for itself. The charge of the worst one
+// is then made by chance. This needs no law of the charges: heavy tails are in the blocks, and so
+// is dependence on earlier charges, if blocks are long enough. docs/derivations.md defines the
+// test.
 #ifndef RINGSIDE_ANALYZER_METRICS_EXCHANGE_TEST_H
 #define RINGSIDE_ANALYZER_METRICS_EXCHANGE_TEST_H
 
@@ -15,7 +16,7 @@
 
 namespace ringside::metrics {
 
-/// What those that are alike are charged in one block of time.
+/// The charges of those that are alike in one block of time.
 struct ExchangeBlock {
   struct Member {
     std::uint32_t subject = 0;
@@ -25,8 +26,8 @@ struct ExchangeBlock {
   std::vector<Member> members;
 };
 
-/// What a root was charged in one block, and what it would have been charged had it changed places
-/// with those that need it.
+/// The charge of a root in one block, and its charge if it had changed places with those that need
+/// it (`mirrored`).
 struct MirrorBlock {
   std::uint32_t subject = 0;
   double least = 0;
@@ -41,8 +42,8 @@ struct ExchangeInput {
 };
 
 struct ExchangeResult {
-  /// The one that is charged most beyond its share. Two, where one alone may be chance, and it is
-  /// none that the two together are charged as much.
+  /// The one that is charged most beyond its share. Two, if one alone may be charged so by chance,
+  /// and both together are not.
   std::vector<std::uint32_t> subjects;
   /// The one that is charged most after the first, if that is at least half as much and there are
   /// four or more.

@@ -19,7 +19,7 @@ std::vector<std::uint32_t> find_cycle(const std::vector<std::vector<std::uint32_
       ends.push_back(i);
     }
   }
-  // What is left once all that leads to an end only is gone leads to a ring.
+  // All nodes that lead to an end only are taken away. Each that is left leads to a ring.
   while (!ends.empty()) {
     const std::uint32_t end = ends.back();
     ends.pop_back();

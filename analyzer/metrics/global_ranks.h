@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is who over all communicators: a rank of the job is a process, or one of the GPUs of a
+// The ranks of the job, over all communicators: a rank is a process, or one of the GPUs of a
 // process that drives several.
 #ifndef RINGSIDE_ANALYZER_METRICS_GLOBAL_RANKS_H
 #define RINGSIDE_ANALYZER_METRICS_GLOBAL_RANKS_H

@@ -28,7 +28,7 @@ class GroupRows {
   void finish(std::vector<CommunicatorRows>& communicators);
 
  private:
-  // What makes two groups one row: communicator, range, functions, bytes together, source.
+  // Groups with the same key are one row: communicator, range, functions, sum of bytes, source.
   using Key = std::tuple<std::uint32_t, std::string, std::string, std::uint64_t, model::TimesFrom>;
   struct Collected {
     Row row;

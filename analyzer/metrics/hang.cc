@@ -203,8 +203,9 @@ class Finder {
     return match::parts_of(hang_.matches, matched);
   }
 
-  // What the process of a position is stuck in: the first that it called. A process that holds
-  // several ranks of a communicator does not tell which of them calls in another communicator.
+  // Finds the operation that the process of a position is stuck in: the first that it called. If a
+  // process holds several ranks of a communicator, its trace does not tell which of them calls in
+  // another communicator.
   const Stuck* first_stuck(std::uint32_t position, bool only_others) const {
     const Position& of = hang_.positions[position];
     const auto found = of_file_.find(of.file);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is stuck, who has not joined it, and who waits for whom. docs/metrics.md says how each is
-// decided, and when nothing is decided.
+// Finds the operations that are stuck, the ranks that have not joined them, and which rank waits
+// for which. docs/metrics.md says how each is decided, and when nothing is decided.
 #ifndef RINGSIDE_ANALYZER_METRICS_HANG_H
 #define RINGSIDE_ANALYZER_METRICS_HANG_H
 
@@ -38,8 +38,8 @@ struct Blocker {
   };
   std::uint32_t position = 0;
   Why why = Why::kNotJoined;
-  /// What its process is stuck in itself: index into Hang::operations. Nothing: it is not seen to
-  /// be stuck in another operation.
+  /// The operation that its process is stuck in itself: index into Hang::operations. Nothing: it is
+  /// not seen to be stuck in another operation.
   std::optional<std::uint32_t> stuck_in;
 };
 

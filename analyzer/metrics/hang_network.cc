@@ -29,7 +29,7 @@ WaitsFor phase_of(const model::Step& step) {
 }  // namespace
 
 std::vector<OpenTransfers> find_open_transfers(const model::Traces& traces, const Hang& hang) {
-  // Of each file: the stuck operation of an id, and whose it is.
+  // By file and the id of a stuck operation: the index of its position and that of the operation.
   std::map<std::uint32_t, std::map<std::uint64_t, std::pair<std::uint32_t, std::uint32_t>>> stuck;
   for (const StuckOperation& operation : hang.operations) {
     for (const std::uint32_t index : operation.waiting) {

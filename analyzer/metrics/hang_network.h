@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the network side of stuck operations waits for, from the proxy operations and steps that
-// are in flight.
+// Finds what the network side of stuck operations waits for, from the proxy operations and steps
+// that are in flight.
 #ifndef RINGSIDE_ANALYZER_METRICS_HANG_NETWORK_H
 #define RINGSIDE_ANALYZER_METRICS_HANG_NETWORK_H
 
@@ -34,7 +34,8 @@ struct OpenTransfers {
   std::int64_t longest_ns = 0;  // since the oldest began, to the end of the trace
 };
 
-/// Of what waits in Hang::operations; by position, operation, direction, peer, channel.
+/// The open transfers of the ranks that wait in Hang::operations. They are sorted by position,
+/// operation, direction, peer and channel.
 std::vector<OpenTransfers> find_open_transfers(const model::Traces& traces, const Hang& hang);
 
 }  // namespace ringside::metrics

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where each rank of each communicator stood when its trace ended: what it had finished, begun and
-// enqueued last, and what it could not finish.
+// The position of each rank of each communicator when its trace ended: the operations that it had
+// finished, begun and enqueued last, and those that it could not finish.
 #ifndef RINGSIDE_ANALYZER_METRICS_HANG_POSITIONS_H
 #define RINGSIDE_ANALYZER_METRICS_HANG_POSITIONS_H
 
@@ -64,8 +64,8 @@ std::int64_t elapsed_ns(std::int64_t a_ns, std::int64_t b_ns);
 /// True if records were lost that could tell more of an operation.
 bool has_lost_records(const model::TraceFile& file);
 
-/// Of each run (a trace and its dumps) keeps the file that tells of the latest moment, a complete
-/// one before one that is not closed. Returns a sentence for each that is left out.
+/// Keeps one file of each run (a trace and its dumps): the one with the latest moment, and of those
+/// a complete one before one that is not closed. Returns a sentence for each that is left out.
 std::vector<std::string> keep_latest_files(model::Traces& traces);
 
 }  // namespace ringside::metrics

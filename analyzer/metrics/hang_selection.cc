@@ -61,7 +61,7 @@ void choose_communicators(const match::Selection& selection, Hang& hang) {
       }
     }
   }
-  // Who reaches one of a ring reaches all of it.
+  // An operation that leads to one of the cycle leads to all of it.
   if (!hang.cycle.empty() && !is_kept[hang.cycle.front()]) {
     hang.cycle.clear();
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs at which time, of intervals that may overlap.
+// Finds which of several intervals, that may overlap, run at each time.
 #ifndef RINGSIDE_ANALYZER_METRICS_INTERVAL_SWEEP_H
 #define RINGSIDE_ANALYZER_METRICS_INTERVAL_SWEEP_H
 
@@ -16,7 +16,7 @@
 
 namespace ringside::metrics {
 
-/// Where an interval of some kind begins or ends.
+/// The beginning or the end of an interval of some kind.
 struct Edge {
   std::int64_t time_ns = 0;
   int change = 0;  // +1 begins, -1 ends

@@ -13,7 +13,7 @@
 namespace ringside::metrics {
 namespace {
 
-// What the others waited for one rank.
+// The others' waits for one rank.
 struct ChargedWait {
   std::int64_t waited_ns = 0;
   std::int64_t delay_ns = 0;

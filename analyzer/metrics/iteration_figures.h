@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the operations of one iteration took, and for whom they waited.
+// The figures of one iteration: the time of its operations, and the ranks that they waited for.
 #ifndef RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
 #define RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
 

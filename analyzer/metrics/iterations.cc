@@ -26,7 +26,7 @@ struct Span {
   std::uint32_t iteration = 0;
 };
 
-// Where a rank is, while the calls of the reference are followed.
+// The iteration that a rank is in, while the calls of the reference are followed.
 struct Follower {
   std::uint32_t iteration = kNone;
   std::int64_t start_ns = 0;

@@ -16,7 +16,7 @@
 
 namespace ringside::metrics {
 
-/// What all others waited for one rank in an iteration, where it was surely the last to come.
+/// All others' waits for one rank in an iteration, in the operations in which it surely came last.
 struct WaitedFor {
   std::uint32_t rank = 0;  // index into GlobalRanks::all()
   std::int64_t waited_ns = 0;
@@ -28,10 +28,11 @@ struct Iteration {
   /// ranks, each by its own clock. Nothing where no rank called anything after it.
   std::optional<std::int64_t> duration_ns;
   std::uint64_t ranks = 0;  // whose duration is known
-  /// In which at least one operation ran on a rank: median over the ranks that saw one run.
+  /// The time in which at least one operation ran on a rank: median over the ranks that saw one
+  /// run.
   std::optional<std::int64_t> busy_ns;
-  /// What all ranks waited for those that were surely last, together; nothing where the clocks or
-  /// the records of no operation that synchronises tell.
+  /// The sum of all ranks' waits for those that were surely last. Nothing if the clocks or the
+  /// records tell it of no operation that synchronises.
   std::optional<std::int64_t> waited_ns;
   std::string slowest;        // the rank that most of that was for; empty if nobody was surely last
   std::string slowest_host;   // where it runs
@@ -42,7 +43,7 @@ struct Iteration {
   std::vector<WaitedFor> waited_for;  // by rank; the sum is waited_ns
 };
 
-/// What was looked at, of the operations of the reference rank.
+/// The part of the reference rank's operations in which iterations were sought.
 struct IterationScope {
   std::optional<std::uint32_t> communicator;  // one only; nothing: all
   bool with_sizes = true;                     // sizes tell operations apart
@@ -74,8 +75,8 @@ struct RunIterations {
   std::optional<Distribution> waited;
 };
 
-/// Of each run that has operations. `length`: take the sequence of so many operations that repeats
-/// most; 0: find it.
+/// The iterations of each run that has operations. `length`: take the sequence of so many
+/// operations that repeats most; 0: find the length.
 std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length);
 
 }  // namespace ringside::metrics

@@ -56,7 +56,8 @@ std::vector<NoiseModel> make_models(const Cosines& cosines, bool may_be_for_ever
   constexpr double kMemories[] = {1, 2, 4, 8, 16, 32, 64};  // blocks
   constexpr double kParts[] = {0.03, 0.1, 0.3, 0.6, 0.9, 0.99, 0.9999, 0.999999};
   constexpr double kPriorOfMemory = 0.3;
-  // That each has its own speed all along is improbable before; the sums of several may say it.
+  // It is improbable at first that each has its own speed all along; the sums of several may show
+  // it.
   constexpr double kForEver = 1e9;  // blocks
   constexpr double kPriorOfEver = 0.001;
   std::vector<NoiseModel> models = {
@@ -114,8 +115,8 @@ double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes
       squares[frequency] += coefficient * coefficient;
     }
   }
-  // Of each model, with a variance of which nothing is known before: how likely it is (as a
-  // logarithm), and Student's t of the suspect.
+  // For each model, with a variance that is not known before: how likely it is (as a logarithm),
+  // and Student's t of the suspect.
   const double freedom = each * static_cast<double>(length - first);
   const auto count = static_cast<double>(others.size());
   std::vector<double> likely;

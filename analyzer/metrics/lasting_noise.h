@@ -8,13 +8,13 @@
 
 namespace ringside::metrics {
 
-/// What each block of time took one of several that are alike, in the order of time.
+/// The time that one of several that are alike took in each block, in the order of time.
 using BlockTimes = std::vector<double>;
 
-/// The probability that one has as much more than the mean of the others as the suspect has, if it
-/// is like them. All series are of the same length. How long the noise lasts is what the others'
-/// series, and the spread of their sums, leave likely; docs/derivations.md has the models. 0 where
-/// the series are too short, or nobody else is there, and so nothing is known.
+/// The probability that one exceeds the mean of the others by as much as the suspect does, if it is
+/// like them. All series are of the same length. The others' series, and the spread of their sums,
+/// say how long the noise is likely to last; docs/derivations.md has the models. 0 if the series
+/// are too short, or there are no others: then nothing is known.
 double chance_of_lasting_noise(const BlockTimes& suspect, std::vector<BlockTimes> others);
 
 }  // namespace ringside::metrics

@@ -259,7 +259,7 @@ void LateCosts::add_to_blocks(const OperationCharges& charges) {
   }
 }
 
-// Who was the last, and when: of the one for which most was waited.
+// Notes the last arrival for the rank for which most was waited, and for its host.
 void LateCosts::note_last(const match::MatchedOperation& matched) {
   const auto most =
       std::max_element(of_rows_.begin(), of_rows_.end(), [](const OfRow& a, const OfRow& b) {
@@ -292,7 +292,7 @@ void LateCosts::note_last(const match::MatchedOperation& matched) {
   }
 }
 
-// What one would cost if it was like the others are on average.
+// Finds what each would cost if it was like the others are on average.
 void LateCosts::finish() {
   for (std::vector<Suspect>* const suspects : {&ranks, &hosts}) {
     double sum = 0;

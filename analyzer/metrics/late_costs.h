@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lateness of each rank and host costs the others: the sums over all operations.
+// Sums up over all operations what the lateness of each rank and host costs the others.
 #ifndef RINGSIDE_ANALYZER_METRICS_LATE_COSTS_H
 #define RINGSIDE_ANALYZER_METRICS_LATE_COSTS_H
 
@@ -31,8 +31,7 @@ class LateCosts {
  public:
   explicit LateCosts(const facts::Facts& facts);
 
-  /// Goes through all operations. What is known of ranks and hosts, and `counts` beside these, is
-  /// complete afterwards.
+  /// Goes through all operations. `ranks`, `hosts` and `counts` are complete afterwards.
   void add_all();
 
   std::vector<Suspect> ranks;  // as in GlobalRanks
@@ -41,7 +40,7 @@ class LateCosts {
   const ChargeBlocks& blocks() const { return blocks_; }
 
  private:
-  // What one rank is charged in one operation.
+  // The charges of one rank in one operation.
   struct OfRow {
     std::int64_t direct_ns = 0;
     std::int64_t of_host_ns = 0;  // what its host is charged, and it is not sure for which rank
@@ -80,7 +79,7 @@ class LateCosts {
   CallArrivals arrivals_;
   RunTimes times_;
   std::int64_t open_ns_ = 0;  // anyone may have caused that, besides
-  // Of one operation, kept for their memory.
+  // These are of one operation, and are kept for their memory.
   std::vector<facts::RankTimes> rows_;
   std::vector<OfRow> of_rows_;
   std::vector<std::vector<Origin>> origins_;  // by waiter

@@ -32,7 +32,7 @@ std::vector<const LateEvent*> choose_typical(const std::vector<LateEvent>& event
   return chosen;
 }
 
-// Where the sum of (1 if it was late, else 0, less half the rate) begins its greatest rise.
+// Finds where the sum of (1 if it was late, else 0, less half the rate) begins its greatest rise.
 std::int64_t beginning(const std::vector<const LateEvent*>& events, std::uint64_t operations) {
   const double half = static_cast<double>(events.size()) / static_cast<double>(operations) / 2;
   double best = 0;

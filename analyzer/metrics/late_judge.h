@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which ranks and hosts cost more than chance makes them cost.
+// Finds the ranks and hosts that cost more than chance makes them cost.
 #ifndef RINGSIDE_ANALYZER_METRICS_LATE_JUDGE_H
 #define RINGSIDE_ANALYZER_METRICS_LATE_JUDGE_H
 

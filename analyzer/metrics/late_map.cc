@@ -13,7 +13,7 @@
 namespace ringside::metrics {
 namespace {
 
-// What the others waited for a rank in one operation.
+// The others' wait for a rank in one operation.
 struct Wait {
   std::optional<std::uint32_t> rank;  // nothing: it is not sure who was last
   std::int64_t at_ns = 0;

@@ -32,7 +32,7 @@ struct LateRow {
   std::vector<std::int64_t> cells_ns;  // what all others waited for it, by column
 };
 
-/// Of one run.
+/// The map of one run.
 struct LateMap {
   std::uint32_t run = 0;  // index into Runs::runs
   bool has_iterations = false;
@@ -44,8 +44,9 @@ struct LateMap {
 inline constexpr std::size_t kLateColumns = 60;
 inline constexpr std::size_t kLateRows = 32;
 
-/// Of each run in which ranks wait for each other in some operation whose last is surely known;
-/// iterations are those of `runs` that hold such an operation, else columns are of equal time.
+/// The map of each run in which ranks wait for each other in some operation whose last rank is
+/// surely known. Columns are the iterations of `runs` that hold such an operation, else they are of
+/// equal time.
 std::vector<LateMap> find_late_maps(const facts::Facts& facts,
                                     const std::vector<RunIterations>& runs);
 

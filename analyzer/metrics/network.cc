@@ -342,7 +342,7 @@ class Collector {
         continue;
       }
       auto rates = rate_link(collected.moved, SeenBy::kSender);
-      // Of sends into buffers only the arrivals tell how fast the link is.
+      // If sends go into buffers, only the arrivals tell how fast the link is.
       if (!link.throughput.is_wide()) {
         const auto to_arrival = rate_link(collected.moved, SeenBy::kBoth);
         rates.insert(rates.end(), to_arrival.begin(), to_arrival.end());

@@ -19,7 +19,7 @@ bool has_execution(const model::Operation& operation) {
 
 using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;
 
-// Of one rank; the kind of an edge is its communicator.
+// Adds the overlap of one rank. The kind of an edge is its communicator.
 void add_overlap(std::vector<Edge>& edges, RankOverlap& rank, Overlap& result, Pairs& pairs) {
   rank.span_ns = sweep(edges, [&](std::int64_t since_ns, const auto& running) {
     rank.busy_ns = add_saturating(rank.busy_ns, running.empty() ? 0 : since_ns);

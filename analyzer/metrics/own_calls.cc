@@ -12,8 +12,8 @@
 namespace ringside::metrics {
 namespace {
 
-// What makes two calls of a rank the same: communicator, pattern, function, bytes, datatype, root,
-// source, destination.
+// Calls of a rank with the same signature are the same: communicator, pattern, function, bytes,
+// datatype, root, source, destination.
 using Signature = std::tuple<std::uint32_t, match::Pattern, model::NameId, std::uint64_t,
                              model::NameId, std::uint32_t, std::uint32_t, std::uint32_t>;
 

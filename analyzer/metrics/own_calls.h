@@ -53,13 +53,14 @@ void for_each_caller(const model::Traces& traces, const match::Matches& matches,
   }
 }
 
-/// What was found to repeat among calls, and in which scope.
+/// The calls that were found to repeat, and the scope in which they do.
 struct Repetition {
   IterationScope scope;
   std::vector<OwnCall> calls;  // in the scope
   Symbols symbols;             // one for each of them
   Periods periods;
-  /// Of what repeats with the roots, which go around; 0 unless the scope is without roots for that.
+  /// The length of the sequence that repeats with the roots, if these go around and the scope is
+  /// without roots for that; else 0.
   std::size_t with_roots_length = 0;
 };
 

@@ -177,7 +177,7 @@ class Examiner {
                   static_cast<double>(tally.covered) / static_cast<double>(symbols_.size())};
   }
 
-  // What repeats often enough. That one symbol does so needs no more than to be seen.
+  // Whether a sequence repeats often enough. One symbol needs no more than coverage.
   bool is_enough(const Period& period, double bits) const {
     const auto length = static_cast<double>(period.block.size());
     const double turns = period.coverage * static_cast<double>(symbols_.size()) / length;
@@ -198,7 +198,7 @@ class Examiner {
     tally.begin = is_new ? begin : tally.begin;
     tally.covered += end - std::max(begin, tally.end);  // stretches overlap by less than a turn
     tally.end = end;
-    // Where it begins and ends had to be chosen.
+    // The place of its beginning and of its end had to be chosen.
     const double gained =
         static_cast<double>(end - begin - length) * bits_of_a_match_ - 2 * bits_of_a_place_;
     tally.bits += std::max(gained, 0.0);

@@ -22,7 +22,7 @@ struct Period {
 struct Periods {
   std::vector<Period> seen;           // all that repeat beyond chance, shortest first
   std::optional<std::size_t> chosen;  // index into seen; nothing if there are none
-  /// Of what repeats too rarely, the one with the most coverage.
+  /// The period with the most coverage, of those that repeat too rarely.
   std::optional<Period> nearest;
 };
 
@@ -47,7 +47,7 @@ struct Turn {
 };
 
 /// All turns of `block`, which begin with its first symbol, in their order; they do not overlap.
-/// What is between, before and after is in none. Takes linear time.
+/// The symbols between, before and after them are in no turn. The search takes linear time.
 std::vector<Turn> find_turns(const Symbols& symbols, const Symbols& block);
 
 }  // namespace ringside::metrics

@@ -10,7 +10,7 @@
 
 namespace ringside::metrics {
 
-// What is said of durations, each as a Figure that has it in one place.
+// The quantiles of durations. Each is the same member of three of these, and becomes one Figure.
 struct RowTimes::Quantiles {
   double min = 0;
   double median = 0;

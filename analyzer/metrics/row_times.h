@@ -30,8 +30,8 @@ struct Figure {
   std::optional<double> shown() const { return is_known() ? std::optional(best) : std::nullopt; }
 };
 
-/// Of some durations, in ns; percentiles are nearest-rank, the median is the middle or the mean of
-/// two. Each is made from the least, the best guesses and the most of all durations.
+/// The quantiles of some durations, in ns. Percentiles are nearest-rank, the median is the middle
+/// or the mean of two. Each is made from the least, the best guesses and the most of all durations.
 struct Spread {
   Figure min;
   Figure median;

@@ -27,7 +27,8 @@ using model::TimesFrom;
 
 constexpr std::size_t kExamples = 5;
 
-// What makes two operations one row. Names are compared as text, so that the order is the reader's.
+// Operations with the same key are one row. Names are compared as text, so that the order is the
+// reader's.
 struct Key {
   std::uint32_t communicator = 0;
   std::string range;
@@ -255,7 +256,7 @@ class Summer {
     }
   }
 
-  // That a rank has no trace at all is said once, not for each of its operations.
+  // A rank without a trace is an example once, not for each of its operations.
   void add_example(std::size_t index, CommunicatorRows& communicator) {
     const match::MatchedOperation& operation = matches_.operations[index];
     const match::Judgement& judgement = judgements_[index];

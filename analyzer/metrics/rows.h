@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What all operations of one kind and size have in common: how many, how long, how fast.
+// The figures of all operations of one kind and size: how many, how long, how fast.
 #ifndef RINGSIDE_ANALYZER_METRICS_ROWS_H
 #define RINGSIDE_ANALYZER_METRICS_ROWS_H
 
@@ -53,15 +53,15 @@ struct Row {
   std::optional<Spread> busy;       // these are absent where no execution was seen
   std::optional<Spread> wall;
   std::optional<Spread> wait;
-  /// Of the median busy time; of AlltoAllv the median of each operation's own. Empty for
-  /// proxy_queue and enqueue.
+  /// The bandwidth by the median busy time; for AlltoAllv the median of the operations' bandwidths.
+  /// Empty for proxy_queue and enqueue.
   std::optional<Figure> algbw_gb_s;
   std::optional<Figure> busbw_gb_s;
   bool algbw_inferred = false;  // depends on an inferred number of ranks
   bool busbw_inferred = false;
 
   /// A rank that was not seen to run may have come last: then the data took less time than the
-  /// ranks that were seen say, by any amount. What they say is shown all the same, marked.
+  /// ranks that were seen say, by any amount. Their time is shown all the same, marked.
   bool is_least_open() const { return on_some_ranks > 0; }
 
   /// How wide the interval of the median wait is, as a part of the median wall time. A wait may be
@@ -84,7 +84,8 @@ struct CommunicatorRows {
   std::vector<Row> rows;  // by function, bytes, datatype, algorithm, protocol, source
 };
 
-/// What the operation is listed as: its function, "SendRecv" for a pair, the pattern of a group.
+/// The name of an operation in the list: its function, "SendRecv" for a pair, the pattern of a
+/// group.
 std::string_view function_of(const model::Traces& traces, const match::MatchedOperation& operation);
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks

@@ -22,12 +22,13 @@ std::vector<double> holm(const std::vector<double>& probabilities);
 /// their mean.
 std::vector<double> centred_ranks(const std::vector<double>& values);
 double power_of(const std::vector<double>& values);
-/// Of values whose mean was taken off, as a share of `power`, the sum of their squares.
+/// The correlation at that lag of values whose mean was taken off, as a share of `power`, the sum
+/// of their squares.
 double correlation(const std::vector<double>& values, std::size_t lag, double power);
 
 /// How many values in a row tell as much as one alone: 1 + twice the sum of the correlations of
 /// their ranks, up to the first pair of lags whose sum is not above 0 (Geyer's initial positive
-/// sequence). Of several series of the same length, which are alike, the mean correlations count.
+/// sequence). All series are of the same length and alike, so their mean correlations count.
 double correlation_time(const std::vector<std::vector<double>>& series);
 
 }  // namespace ringside::metrics

@@ -58,7 +58,8 @@ std::vector<double> logs_of(std::span<const RatedLink* const> links) {
   return logs;
 }
 
-// Of a class: several ranks at both ends. Else it is what one rank has of its own, a fault perhaps.
+// A class has several ranks at both ends. Else one rank alone makes the difference, perhaps by a
+// fault.
 bool can_be_class(std::span<const RatedLink* const> links) {
   std::set<std::uint32_t> senders;
   std::set<std::uint32_t> receivers;
@@ -134,7 +135,7 @@ std::optional<Slow> compare(const RatedLink& link, const Class& links) {
   std::vector<double> others;
   std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
   for (const RatedLink* const other : links) {
-    // What slows a rank slows all that it sends.
+    // A slow rank slows all that it sends.
     if (other->sender != link.sender) {
       others.push_back(std::log(other->gb_s));
       pairs.emplace(other->sender, other->receiver);

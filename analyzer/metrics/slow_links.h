@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which links are slower than others of their class. Links of one kind of hardware are one class;
-// the classes are found from the data.
+// Finds links that are slower than others of their class. Links of one kind of hardware are one
+// class; the classes are found from the data.
 #ifndef RINGSIDE_ANALYZER_METRICS_SLOW_LINKS_H
 #define RINGSIDE_ANALYZER_METRICS_SLOW_LINKS_H
 
@@ -22,7 +22,7 @@ inline constexpr std::size_t kLeastSiblings = 4;
 inline constexpr double kSlowFactor = 1.25;
 inline constexpr double kSlowChance = 0.01;
 
-/// What links must have in common to be compared. A class of these may be split further.
+/// Only links of the same kind are compared. Links of one kind may fall into several classes.
 struct LinkKind {
   std::uint32_t communicator = 0;
   std::uint64_t step_bytes = 0;      // steps of this size, up to twice as much
@@ -77,9 +77,9 @@ struct JudgedLinks {
   std::size_t judged = 0;      // links that were compared with others
 };
 
-/// What the steps of one link say, one entry for each size of steps (2^k to 2^(k+1) - 1 bytes) with
-/// at least kLeastSteps. `seen_by` is kSender or kBoth. The latter only where the clocks are known
-/// well: else their errors look like slow links.
+/// Rates a link by its steps, with one entry for each size of steps (2^k to 2^(k+1) - 1 bytes) that
+/// at least kLeastSteps have. `seen_by` is kSender or kBoth. Give kBoth only if the clocks are
+/// known well: else their errors look like slow links.
 std::vector<RatedLink> rate_link(const std::vector<Moved>& steps, SeenBy seen_by);
 
 /// Finds the classes and the slow links in them.

@@ -68,7 +68,7 @@ void describe(LateCosts& costs) {
 }  // namespace
 
 const Lateness* Stragglers::find_open(double limit) const {
-  // What a late rank costs is in what its host does, and the other way round.
+  // The cost of a late rank is part of its host's, and the other way round.
   std::set<std::string> late_hosts;
   for (const std::vector<Lateness>* const found : {&ranks, &hosts}) {
     for (const Lateness& one : *found) {

@@ -30,7 +30,7 @@ struct Lateness {
   std::uint64_t last = 0;           // in which most of the waiting was for it
   std::int64_t caused_wait_ns = 0;  // what others surely waited for it, together: GPU time
   std::int64_t passed_on_ns = 0;    // of that, what it had waited for others itself
-  /// What others surely waited because of it, in operations of others as well.
+  /// The time that others surely waited because of it, in operations of others as well.
   std::int64_t cost_ns = 0;
   std::int64_t cost_most_ns = 0;      // what the clocks leave possible
   std::int64_t expected_ns = 0;       // what it would cost if all others were like it

@@ -15,7 +15,7 @@
 namespace ringside::metrics {
 namespace {
 
-// What a rank does at a moment, the one that counts first.
+// The activity of a rank at a moment. If there are several, the first of these counts.
 enum Doing : std::uint8_t { kTransfer, kWaiting, kEnqueued };
 
 void add_doing(std::vector<Edge>& edges, Doing doing, std::int64_t from_ns, std::int64_t to_ns) {

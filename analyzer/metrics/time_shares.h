@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time of each rank went: every moment from its first call to its last end is one of
-// four. docs/metrics.md defines them.
+// Divides the time of each rank: every moment from its first call to its last end counts in one of
+// four shares. docs/metrics.md defines them.
 #ifndef RINGSIDE_ANALYZER_METRICS_TIME_SHARES_H
 #define RINGSIDE_ANALYZER_METRICS_TIME_SHARES_H
 
@@ -13,7 +13,8 @@
 
 namespace ringside::metrics {
 
-/// One rank. Of several that hold at one moment the first counts; together they are span_ns.
+/// The shares of one rank, which sum up to span_ns. If several hold at one moment, the first
+/// counts.
 struct RankShares {
   std::string label;
   std::string host;
@@ -27,11 +28,11 @@ struct RankShares {
   std::int64_t enqueued_ns = 0;     // called, and not begun
   std::int64_t outside_ns = 0;      // nothing was called
 
-  /// False where nothing is known of it: waiting_ns is 0 then, and says nothing.
+  /// False if the waiting is not known: waiting_ns is 0 then, and says nothing.
   bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
 };
 
-/// Of each rank of the job that has operations, by number.
+/// The shares of each rank of the job that has operations, by number.
 std::vector<RankShares> find_time_shares(const facts::Facts& facts);
 
 }  // namespace ringside::metrics

@@ -20,7 +20,7 @@ constexpr double kMatchedShare = 0.9;
 // Fewer arrivals of an operation say too little of how long its first step took.
 constexpr std::size_t kLeastArrivals = 8;
 
-// Which steps count, and whether their arrival does.
+// Whether both ends of the steps count: then only steps whose arrival is known do.
 bool use_both(const std::vector<Moved>& steps) {
   double all = 0;
   double matched = 0;
@@ -31,9 +31,9 @@ bool use_both(const std::vector<Moved>& steps) {
   return matched > 0 && matched >= kMatchedShare * all;
 }
 
-// By the receiver's clock alone: a link is busy with the steps of an operation from some moment
-// before the first arrival to the last. That moment is taken to be no longer before than twice the
-// longest time between two arrivals.
+// The bound by the receiver's clock alone. A link is busy with the steps of an operation from some
+// moment before the first arrival to the last one. This moment is taken to be before the first
+// arrival by no more than twice the longest time between two arrivals.
 std::optional<std::int64_t> most_by_arrivals(const std::vector<Moved>& steps) {
   std::map<std::uint64_t, std::vector<std::int64_t>> of_group;
   for (const Moved& step : steps) {
@@ -77,7 +77,8 @@ std::optional<double> Throughput::gb_s() const {
 }
 
 std::optional<double> Throughput::least_gb_s() const {
-  // What a sender alone saw may have gone into a buffer, and the link may be as slow as it likes.
+  // If only the sender was seen, the data may have gone into a buffer, and the link may be as slow
+  // as it likes.
   return most_ns && seen_by != SeenBy::kSender ? rate(bytes, *most_ns) : std::nullopt;
 }
 
@@ -107,7 +108,7 @@ Throughput throughput_of(const std::vector<Moved>& steps) {
     found.bytes = add_bytes(found.bytes, step.bytes);
     const std::int64_t uncertainty_ns = is_both ? step.uncertainty_ns.value_or(0) : 0;
     const std::int64_t end_ns = is_both ? step.end_ns() : step.sent_ns;
-    // Where the clocks are not known, no more is sure than what the sender saw.
+    // If the clocks are not known, only the sender's times are sure.
     const std::int64_t early_ns =
         is_both && step.uncertainty_ns
             ? std::max(step.sent_ns, subtract_saturating(end_ns, uncertainty_ns))

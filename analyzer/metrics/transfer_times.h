@@ -28,7 +28,7 @@ struct Moved {
   std::int64_t end_ns() const { return arrived_ns ? std::max(*arrived_ns, sent_ns) : sent_ns; }
 };
 
-/// What the time of a link rests on.
+/// The ends of a link that its time rests on.
 enum class SeenBy : std::uint8_t {
   kBoth,      // the sender tells when a step began, the receiver when it had arrived
   kSender,    // the send alone: its data may only have reached a buffer
@@ -44,8 +44,8 @@ struct Throughput {
   std::int64_t likely_ns = 0;
   std::optional<std::int64_t> most_ns;  // absent where nothing bounds it
 
-  /// 1e9 bytes a second. Nothing where bytes or times are not told, or where least and most differ
-  /// by more than a factor of two. Of kSender the most that it can be.
+  /// 1e9 bytes a second. Nothing if bytes or times are not known, or if least and most differ by
+  /// more than a factor of two. For kSender it is the most that it can be.
   std::optional<double> gb_s() const;
   std::optional<double> least_gb_s() const;
   std::optional<double> most_gb_s() const;
@@ -58,8 +58,8 @@ inline std::uint64_t add_bytes(std::uint64_t sum, std::uint64_t bytes) {
   return sum + std::min(bytes, std::numeric_limits<std::uint64_t>::max() - sum);
 }
 
-/// Of the steps of one link or pair of ranks. Both ends count if the arrival of nearly all bytes is
-/// known; else the sends alone.
+/// The throughput of the steps of one link or pair of ranks. Both ends count if the arrival of
+/// nearly all bytes is known, else the sends alone.
 Throughput throughput_of(const std::vector<Moved>& steps);
 
 }  // namespace ringside::metrics
