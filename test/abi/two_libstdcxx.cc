@@ -31,7 +31,7 @@ void require(bool holds, const std::string& what) {
   }
 }
 
-// What an application does with its own libstdc++ between and beside NCCL's calls.
+// An application uses its own libstdc++ between and beside NCCL's calls in these ways.
 void use_own_library() {
   std::ostringstream text;
   text.imbue(std::locale::classic());

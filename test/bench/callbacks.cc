@@ -300,7 +300,7 @@ int main(int argc, char** argv) {
   if (options.plugins.empty()) {
     options.plugins = {RINGSIDE_BENCH_PLUGIN "=ringside"};
   }
-  // Traces go where nobody looks for them. What the user has set stays.
+  // Traces go where nobody looks for them. Variables that the user has set stay.
   char directory[] = "/tmp/ringside-bench-XXXXXX";
   if (mkdtemp(directory) == nullptr) {
     std::perror("mkdtemp");

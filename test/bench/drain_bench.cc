@@ -285,7 +285,7 @@ int paced(double lines_per_s, double seconds, const std::string& load) {
       }
       cpu_s = seconds_of(CLOCK_THREAD_CPUTIME_ID);
     });
-    // Where the producer got no processor for a while, it does not make up for it in a burst.
+    // If the producer got no processor for a while, it does not make up for it in a burst.
     constexpr double kMostBehind_s = 0.001;
     const auto begin = Clock::now();
     double due_s = 0;

@@ -28,7 +28,7 @@ struct Samples {
   std::vector<double> single;
 };
 
-/// What is measured, and on what.
+/// The plugin that is measured, with the context of its calls.
 struct Target {
   const ProfilerTable* table;
   void* context;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What ringside_bench_callbacks measured: one row a callback, as a line between its processes, and
-// printed as a table or as JSON.
+// The figures that ringside_bench_callbacks measured: one row a callback. A row is a line between
+// its processes, and rows are printed as a table or as JSON.
 #ifndef RINGSIDE_TEST_BENCH_ROWS_H
 #define RINGSIDE_TEST_BENCH_ROWS_H
 
@@ -25,7 +25,7 @@ struct Row {
 std::string row_line(const Row& row);
 Row parse_row(const std::string& line);
 
-/// What one callback came to in each pass.
+/// The figures of one callback, one row a pass.
 using Passes = std::vector<Row>;
 
 /// Each figure's median over the passes, and all that was dropped.

@@ -38,9 +38,9 @@ def reduce(ringside, directory, words, temporary):
 
 
 def run(ringside, directory):
-    """What ringside says of the case's partials, and what `reduce` told; None where the case has none."""
+    """Returns ringside's output for the case's partials, and that of `reduce`. None: it has none."""
     words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
-    # What may write over its traces is left alone.
+    # A command that may write over its traces is left alone.
     if not words or words[0] not in COMMANDS or "--force" in words:
         return None, set()
     with tempfile.TemporaryDirectory() as temporary:

@@ -63,7 +63,7 @@ def main():
         for line in narrow.splitlines():
             is_of_table = line.startswith("  ") and "   " in line
             assert is_of_table or len(line.replace(BOLD_YELLOW, "").replace(END, "")) <= 60, line
-        # What does not fit, by width or height, is the pager's.
+        # Text that does not fit, by width or height, goes to the pager.
         marked = "".join(f"P{line}" for line in coloured.splitlines(keepends=True))
         narrow_marked = "".join(f"P{line}" for line in narrow.splitlines(keepends=True))
         assert on_terminal(*large, *command, PAGER="sed s/^/P/") == coloured
@@ -71,7 +71,7 @@ def main():
         assert on_terminal(3, 400, *command, PAGER="sed s/^/P/") == marked
         for no_pager in ("", "cat", "no-such-pager -x"):
             assert on_terminal(*small, *command, PAGER=no_pager) == narrow
-        # Who leaves the pager is not told of a broken pipe.
+        # A user who leaves the pager gets no message about a broken pipe.
         assert on_terminal(3, 60, *command, PAGER="head -n 1") == narrow.splitlines(True)[0]
         assert "\x1b" not in on_terminal(*large, *command, "--format", "json")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Inputs of the cases of `ringside merge`. What is in a merged file is the matter of test/merge."""
+"""Inputs of the cases of `ringside merge`. test/merge tests the contents of merged files."""
 
 from match_inputs import odd_one, ranks
 from summary_inputs import segments

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cases of `ringside reduce`, and of files that begin as a partial. That partials give what traces
-give is check_partials.py's."""
+"""Cases of `ringside reduce`, and of files that begin as a partial. check_partials.py tests that
+partials give the same output as traces."""
 
 import gzip
 import struct

@@ -88,7 +88,7 @@ target_link_libraries(emulated_collectives_bench PRIVATE emulated_flags emulated
 set_target_properties(emulated_collectives_bench PROPERTIES
   OUTPUT_NAME collectives_bench BUILD_RPATH "\$ORIGIN/../lib")
 
-# What stands in for the NVIDIA libraries that PyTorch is linked with.
+# These stand in for the NVIDIA libraries that PyTorch is linked with.
 if(EXISTS "${RINGSIDE_TORCH_PACKAGE}/torch/lib")
   set(torch_stubs "${CMAKE_BINARY_DIR}/emulated_gpu/torch_stubs")
   add_custom_command(OUTPUT "${torch_stubs}/done"

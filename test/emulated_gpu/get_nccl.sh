@@ -29,7 +29,7 @@ unavailable() {
 state=$(mktemp -d)
 trap 'rm -rf "$state"' EXIT
 
-# The mirror and the key that this machine already uses for Debian. Where apt has no lists yet, they
+# The mirror and the key that this machine already uses for Debian. If apt has no lists yet, they
 # are fetched into a place of our own: the origin of a mirror is known only from its release file.
 debian_mirror() {
   # shellcheck disable=SC2016  # the names are apt-get's

@@ -58,7 +58,7 @@ add_nccl_test(nccl-container-shm 120)
 foreach(name late-rank stuck-rank killed-rank sweep)
   add_nccl_test(nccl-${name} 120)
 endforeach()
-# What these measure is compared.
+# The measurements of these tests are compared, so nothing else may run beside them.
 set_tests_properties(nccl-late-rank nccl-sweep PROPERTIES RUN_SERIAL ON)
 
 foreach(name left-out left-out-killed send-not-joined random-kills)
@@ -91,7 +91,7 @@ foreach(test ${torch_tests})
   set_tests_properties(torch-${test} PROPERTIES LABELS torch RESOURCE_LOCK "" PROCESSORS 2)
 endforeach()
 
-# What is there for a machine with a GPU.
+# The check for a machine with a GPU, here on emulated ones.
 if(skip_reason)
   add_test(NAME nccl-gpu-check
            COMMAND Python3::Interpreter -c

@@ -12,7 +12,8 @@ import sys
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder"
 
-# Of each scenario: what `match` finds, what the first sentence of `hang` has, and its exit status.
+# For each scenario: the findings of `match`, a part of the first sentence of `hang`, and its exit
+# status.
 NOTHING = ([], "Nothing is seen to be stuck", 0)
 ORDERS = (["function mismatch"], "do not call the same, and wait for each other", 1)
 TRUTH = {

@@ -51,7 +51,7 @@ void* context_of(Input& input) {
   }
   const std::lock_guard lock(g_contexts.mutex);
   void*& context = g_contexts.all[which % g_contexts.all.size()];
-  // What is kept of a communicator is kept for ever: not a new one for each input.
+  // The plugin keeps some facts of a communicator for ever, so inputs share communicators.
   if (context == nullptr && opened < 64) {
     ++opened;
     context = record::open_communicator(

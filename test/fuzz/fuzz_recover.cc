@@ -136,7 +136,8 @@ std::vector<std::uint64_t> ring_image() {
   return words;
 }
 
-// Where changes matter most: heads, notes, the entries in use. The rest of the room is empty.
+// Changes a word where it matters most: heads, notes, the entries in use. The rest of the room is
+// empty.
 void change(fuzz::Input& input, std::vector<std::uint64_t>& words, std::size_t log_word) {
   const std::size_t where = input.below(2) == 0 ? 0 : log_word;
   const std::size_t word = where + input.below(1024);

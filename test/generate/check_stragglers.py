@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Many simulated jobs: in clean ones nobody is called late, whatever the noise and the number of
 hosts. A rank that costs more than a twentieth of all ranks' time is named with a share that holds
-the truth, and nobody else is. Where the clocks leave that open, `ringside report` says so.
+the truth, and nobody else is. If the clocks leave that open, `ringside report` says so.
 
 usage: check_stragglers.py GENERATE RINGSIDE [--seeds N] [--first N] [CHECK...]
 """
@@ -59,9 +59,10 @@ class Job(GeneratedJob):
         return self.ringside("report", "-o", "-")["health"]["status"]
 
     def shares(self):
-        """What others waited because of each rank in the collectives, of all ranks' time. They wait for
-        the last. What that one had waited for others in earlier operations, in which the waiting rank
-        took no part, is due to those."""
+        """Returns the others' waits because of each rank in the collectives, of all ranks' time.
+
+        The others wait for the last one. If it had waited for others in earlier operations, in which
+        the waiting rank took no part, that wait is due to those others."""
         starts = collections.defaultdict(dict)
         ends = []
         for rank in self.truth["ranks"]:
@@ -170,7 +171,7 @@ def check_late(job):
                               ("--late-every", f"{rank}:{delay_us}:{job.iterations}:{job.iterations // 4}:10"),
                               ("--late-random", f"{rank}:10:10")))
     job.generate("--pattern", "AllReduce:262144", *mode)
-    # Of two ranks, or of a few late arrivals, nobody can tell that it is always the same one.
+    # With two ranks, or with a few late arrivals, nobody can tell that it is always the same one.
     times = {"--straggler": job.iterations, "--late-random": job.iterations // 20}.get(
         mode[0], int(mode[1].split(":")[3]) if mode[1].count(":") > 2 else job.iterations // 10)
     is_open = job.ranks ** (min(times, 32 * times // job.iterations + 1) - 1) < 10_000

@@ -87,7 +87,7 @@ def check_function(job):
 
 def stuck(job, rank, *arguments):
     """What `ringside hang` says of a job of which every process wrote a dump at once."""
-    # Of proxy times only the enqueue is there when nothing has moved: that raises nothing.
+    # With proxy times, an operation that has moved nothing has only its enqueue: it is no finding.
     job.arguments[job.arguments.index("--times") + 1] = "gpu"
     job.generate("--iterations", 6, *arguments)
     text = " ".join(job.ringside("hang", "--min-age", "0", statuses=(1,))["sentences"])
@@ -123,7 +123,7 @@ def starts_of(job):
 
 def check_waiting(job):
     """What ranks waited is known as well as `ringside overlap` says."""
-    # Of proxy times ranks have none that send to their own host only.
+    # Ranks that send to their own host only have no proxy times.
     job.arguments[job.arguments.index("--times") + 1] = "gpu"
     job.generate("--iterations", 20, "--pattern", "AllReduce:1048576,AllGather:65536",
                  "--straggler", f"{job.random.randrange(job.ranks)}:{job.random.randint(0, 200)}")

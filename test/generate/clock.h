@@ -22,8 +22,8 @@ struct ClockStep {
   std::int64_t over_ns() const { return at_ns + std::max<std::int64_t>(-size_ns, 0); }
 };
 
-/// What a host's clock shows: t + offset + drift * e + wander * sin(2 pi e / period), and its steps
-/// ahead until then. Here t is the true time less that for which it stood, and e is t less
+/// A host's clock shows t + offset + drift * e + wander * sin(2 pi e / period), and its steps ahead
+/// until then. Here t is the true time less the time for which the clock stood, and e is t less
 /// kJobStart_ns.
 struct HostClock {
   std::int64_t offset_ns = 0;

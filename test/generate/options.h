@@ -24,7 +24,8 @@ enum class Function {
 };
 inline constexpr int kCollectives = 5;  // number of functions that have sequence numbers
 
-/// Which communicator: all ranks; K consecutive ranks; the ranks of the same place in these groups.
+/// A communicator of all ranks; of K consecutive ranks; of the ranks with the same place in these
+/// groups.
 enum class Group { kWorld, kSplit, kOrthogonal };
 inline constexpr int kGroups = 3;
 

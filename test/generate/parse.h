@@ -23,7 +23,7 @@ Fault parse_mismatch(std::string_view text);            // WHAT:RANK:OPERATION
 Fault parse_drop(std::string_view text);                // RANK:PERCENT
 Fault parse_at(FaultKind kind, std::string_view text);  // RANK:OPERATION or RANK:ITERATION
 
-/// What every iteration runs if no pattern is given.
+/// The pattern that every iteration runs if none is given.
 std::vector<Step> default_pattern(bool has_splits);
 
 }  // namespace ringside::generate

@@ -154,7 +154,7 @@ void TraceFile::account_line(std::int64_t true_ns) {
     entry("merged", written);
     entry("filtered", 2 * filtered);
     entry("sampled_out", 2 * sampled_out);
-    // Of an operation the start is lost in the ring, and so all that belongs to it has no parent.
+    // The start of an operation is lost in the ring, so all its events have no parent.
     const bool is_operation = type == kColl || type == kP2p;
     entry("dropped_ring_full", is_operation ? dropped : 0);
     entry("dropped_parent", is_operation ? dropped : 2 * dropped);

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 
-# What the emulation cannot show is never said to have passed.
+# A check that the emulation cannot make never passes.
 NEVER = {("PyTorch", "DDP under torch.profiler"),
          ("CUDA graphs", "replays of a captured AllReduce"), ("GPU clock", "against torch.profiler's kernels"), ("NVML", "GPU in the trace"),
          ("doctor", "GPUs"), ("machine", "GPU"), ("not here", "NVLink and NVSwitch")}

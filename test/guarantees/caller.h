@@ -18,7 +18,8 @@ namespace ringside::guarantees {
 inline constexpr std::size_t kTypes = 17;  // 16 is of events that nobody knows
 inline constexpr std::size_t kRows = 64;
 
-/// What one thread has called; zero at first. guarantees.py reads the file as rows of integers.
+/// The counts of one thread's calls; zero at first. guarantees.py reads the file as rows of
+/// integers.
 struct Row {
   std::atomic<std::uint64_t> tid;
   std::array<std::atomic<std::uint64_t>, kTypes> begun;

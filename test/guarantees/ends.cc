@@ -85,7 +85,7 @@ void fill_allocator_cache() {
   }
 }
 
-/// What the child of a fork does; its own rows are beyond the parent's threads.
+/// The child of a fork runs this; its own rows are beyond the parent's threads.
 [[noreturn]] void child(const Program& program, const Loaded& loaded, void* context,
                         const std::string& how, std::size_t row) {
   is_child = true;
@@ -134,8 +134,8 @@ pid_t fork_without_handlers() {
 #endif
 }
 
-/// What such a child does: locks that other threads held are held for ever, so nothing of the C
-/// library's but to end, as a thread ends if `as_thread`.
+/// Such a child runs this. Locks that other threads held are held for ever, so it calls nothing of
+/// the C library but its exit. It ends as a thread ends if `as_thread`.
 void quiet_child(const host::ProfilerPlugin& plugin, void* context, decltype(&ringside_mark) mark,
                  Row& row, bool as_thread) {
   Caller(plugin, context, row).operations(100, 0);

@@ -125,14 +125,14 @@ def full_rings(options):
         return
     with House(options) as house:
         wrap_host(house, 'mount -t tmpfs -o size=600m none "$RINGSIDE_RING_DIR" || exit 76; exec "$0" "$@"')
-        # What is recorded goes round in the rings and the journal several times.
+        # The records go round in the rings and the journal several times.
         status = house.run("trouble", "rings_full", house.rings, RINGSIDE_RING_BYTES="1M",
                            RINGSIDE_JOURNAL_BYTES="2M")
         unaffected(house, status, warnings=1)
         (warning,) = house.warnings(at_least=1)
         require("no room for a ring" in warning, warning)
-        # The rings are small here: a drain that waits for the processor may find one full. That is
-        # counted, and is no effect of the full file system.
+        # The rings are small here: a drain that waits for the processor may find one full. The lost
+        # records are counted, and are no effect of the full file system.
         account = house.account()
         for reason in ("dropped_no_ring", "dropped_write", "dropped_memory", "dropped_kill"):
             require(house.sum(account, reason) == 0, f"{reason}: {account}")

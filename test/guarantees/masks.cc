@@ -93,7 +93,7 @@ int foreign_mask(const Program& program) {
   const auto stop = reinterpret_cast<decltype(&ringside_stop)>(c_function(loaded, "ringside_stop"));
   const Nccl nccl(loaded.plugin());
   Caller caller(loaded.plugin(), nccl.init(1), program.rows[0]);
-  // What the plugin writes itself is nobody else's change, whenever it looks.
+  // A mask that the plugin writes itself is nobody else's change, whenever it looks.
   for (int i = 0; i < 2000; ++i) {
     const ringside_start_options collectives = {sizeof collectives, "coll"};
     start(&collectives);

@@ -65,7 +65,7 @@ def cycles(options):
     count, communicators = (1000, 500) if options.long else (200, 200)
     with House(options) as house:
         growth = house.run("cycles", count, communicators)
-        # What a communicator was stays known, for dumps: about 2.4 KiB each.
+        # The facts of a communicator are kept for dumps: about 2.4 KiB each.
         no_growth(options, growth, 4 * (count + communicators))
         house.whole_account()
         house.no_rings()
@@ -390,7 +390,7 @@ def early(options):
             house.warnings(at_most=0)
             require(house.operations() == 100, f"{how}: {house.operations()} operations")
             require(not lines_of(house, "ringside_mark"), f"{how}: the parent's range is in the trace")
-            # What its parent was told to record holds for the child.
+            # The orders to its parent hold for the child.
             (window,) = lines_of(house, "ringside_window")
             require(("P2p" in window["events"]) == (how == "silent"), f"{how}: {window}")
             house.lint()

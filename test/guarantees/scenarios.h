@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What guarantee_host can do. Each prints at most one line of JSON and gives the exit status.
+// The scenarios of guarantee_host. Each prints at most one line of JSON and gives the exit status.
 #ifndef RINGSIDE_TEST_GUARANTEES_SCENARIOS_H
 #define RINGSIDE_TEST_GUARANTEES_SCENARIOS_H
 

@@ -23,7 +23,7 @@ class Steps {
  public:
   explicit Steps(const Program& program) : program_(program), loaded_(program.path, program.abi) {}
 
-  /// What can be done; the names are those of the arguments.
+  /// All steps; the names are those of the arguments.
   const std::map<std::string, std::function<void(const std::string&)>> all = {
       {"communicator",
        [this](const std::string& hash) {

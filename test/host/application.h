@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the application does beside NCCL: it calls Ringside's C API, and forks.
+// The application's actions beside NCCL: it calls Ringside's C API, and forks.
 #ifndef RINGSIDE_TEST_HOST_APPLICATION_H
 #define RINGSIDE_TEST_HOST_APPLICATION_H
 
@@ -28,7 +28,7 @@ class Application {
   /// Prints ringside_status as a line of JSON.
   void print_status();
 
-  /// What went wrong, empty if nothing; actions that were never due count.
+  /// Says what went wrong; empty if nothing did. Actions that were never due count.
   std::string trouble() const;
 
  private:

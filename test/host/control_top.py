@@ -25,7 +25,7 @@ def top(case):
     case.wait_for_sockets(1)
     wait_for(lambda: [row.get("oldest_func") for row in rows("--interval", "0.3")] ==
              [expected.message(operation)[0]], "the operation that stands still")
-    # What was finished before is counted when it settles, up to some seconds later.
+    # Operations that ended before are counted when they are finished, up to some seconds later.
     one = wait_for(lambda: next((row for row in rows("--interval", "0.5")
                                  if row["operations_per_s"] == 0), None), "no more operations to end")
     print(one)

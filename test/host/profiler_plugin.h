@@ -11,7 +11,7 @@
 
 namespace ringside::host {
 
-/// What replaces a recording's numbers in a descriptor.
+/// These values replace a recording's numbers in a descriptor.
 struct Pointers {
   void* parent = nullptr;
   void* parent_group = nullptr;

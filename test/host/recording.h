@@ -35,7 +35,7 @@ struct Callback {
   bool arguments_null = false;
   int mask = 0;  // flip
 
-  // What init and the descriptors carry, under names close to NCCL's.
+  // The members of init and of the descriptors, under names close to NCCL's.
   const char* comm_name = nullptr;
   std::uint64_t comm_hash = 0;
   int n_nodes = 0;

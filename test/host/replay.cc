@@ -20,7 +20,7 @@ namespace {
 // One int in NCCL's own data, whatever communicator is initialised.
 int activation_mask = 0;
 
-// What another process's pointers look like here: nothing is mapped there.
+// Another process's pointers look like these here: nothing is mapped there.
 constexpr std::uint64_t kForeignContext = 0x7abcdef01230;
 constexpr std::uint64_t kForeignParent = 0x7abcdef04560;
 

@@ -256,8 +256,8 @@ def killed(run):
         said = run.ringside("recover", str(run.rings))
         require(not list(run.rings.iterdir()), f"recover leaves {list(run.rings.iterdir())}")
         traces = [check_replay.Trace(path) for path in sorted(run.traces.iterdir())]
-        # The threads of each repetition are new. Where the drain is late all the same, they have
-        # more rings than have room as files: what is in the others is lost, and counted.
+        # The threads of each repetition are new. If the drain is late all the same, they have more
+        # rings than have room as files: the records in the others are lost, and counted.
         has_all = "had no room for their records" not in run.notes
         account, operations = run.check_kept(traces, complete=False, in_flight=True,
                                              may_be_lost=None if has_all else "dropped_kill")

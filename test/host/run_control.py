@@ -278,7 +278,7 @@ def jobs(case):
     _, said = case.run("ctl", "status", status=3)
     require(said.count("has no control socket: RINGSIDE_CONTROL=off") == 2, said)
     case.kill()
-    # What is killed takes a moment to die.
+    # A process that is killed takes a moment to die.
     wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
     case.run("recover", case.rings)
     case.start_host(RINGSIDE_RING_DIR="none")

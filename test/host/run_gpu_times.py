@@ -16,7 +16,7 @@ from run_replay import Failure, Run, recordings_and_traces, require
 
 BETWEEN_NS = 300_000
 # A replay that was held up makes up for it, and brings calls closer to each other than they were.
-# What the fit of the GPU's clock may err by cannot be told apart.
+# This cannot be told apart from the error of the GPU clock fit.
 TOLERANCE_NS = 1_100_000
 
 

@@ -6,9 +6,9 @@ arrive with the trace and the recording. One scenario a run:
 ranges  a range for each group, operation and call, begun on its thread, ended once, its payload equal to
         the trace; without RINGSIDE_MARKERS, since a tool is attached. Then the same with the user's own
         names for GPU and host, and with a tool that knows no payload schemas
-nodes   cross_node: ranges of what may leave the node, and of nothing else
+nodes   cross_node: ranges of operations that may leave the node, and of no others
 lines   RINGSIDE_MARKERS_PRINT: a line for each operation on standard output, from its leader alone
-none    nothing arrives: off; no tool; a tool that cannot be loaded. What was asked for and is not there is said
+none    nothing arrives: off; no tool; a tool that cannot be loaded. A message names what is missing
 """
 import argparse
 import collections

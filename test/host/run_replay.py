@@ -29,7 +29,7 @@ import check_replay
 import expected
 
 HERE = pathlib.Path(__file__).parent
-# What runs the programs that were built for another machine.
+# This command runs programs that were built for another machine.
 EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
 
 
@@ -201,15 +201,15 @@ def types(run):
     without, with_kernels = "coll,p2p,proxy", "coll,p2p,proxy,kernel"
     for before, after in ((without, with_kernels), (with_kernels, without)):
         shutil.rmtree(run.traces)
-        # What is asked for late NCCL gives for what is called from then on; what is dropped it
-        # gives for what was called before.
+        # NCCL reports event types that are asked for late for calls from then on, and those that
+        # are dropped for calls before.
         late = after == with_kernels
         has_kernels = {id(event) for event in recording.operations()
                        if (begin_of(event) > middle) == late}
         pause = []
         if late:
-            # The execution of one is seen longer after its enqueue than an operation is waited for
-            # of which no kernel channel is asked for.
+            # The execution of one operation is seen so long after its enqueue that the plugin would
+            # have finished an operation without kernel channels.
             waiting = next(
                 event for event in recording.of_type("Coll") if begin_of(event) > middle
                 and any(child.type == "KernelCh" for child in event.children))
@@ -342,7 +342,7 @@ def death(run, how, after, timing, journal_bytes):
     run.traces.mkdir()
     run.host(*(["--timing"] if timing else []), "--death", how, "--kill-after", str(after),
              RINGSIDE_JOURNAL_BYTES=journal_bytes,
-             # Who ends by _exit does not wait for its threads.
+             # A process that ends by _exit does not wait for its threads.
              TSAN_OPTIONS=os.environ.get("TSAN_OPTIONS", "") + " report_thread_leaks=0")
     rings = run.rings
     require(len(list(rings.iterdir())) == 1, f"left over: {list(rings.iterdir())}")

@@ -94,7 +94,7 @@ class Shape:
                 f"{name} ends with {[kind_of(event) for event in events[-3:]]}, not {self.tails}")
 
 
-# That no replay shows: they depend on the job, the launcher or the GPU.
+# No replay shows these: they depend on the job, the launcher or the GPU.
 OPTIONAL = {"args.dump", "args.root", "args.peer", "args.in_flight", "args.seq",
             "args.launcher_rank", "args.launcher_rank_from"}
 # These depend on what the kernel of the machine says of its clock.

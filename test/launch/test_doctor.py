@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ringside doctor` on this machine, with what may be wrong. What needs another machine is in
-test/unit/analyzer/doctor_test.cc."""
+"""`ringside doctor` on this machine, with faults that may occur on it.
+
+test/unit/analyzer/doctor_test.cc has those that need another machine."""
 import os
 import resource
 import shutil

@@ -41,7 +41,7 @@ def traces(place):
     _, err = place.ringside("run", "--dir", "shared", *job, RINGSIDE_JOB="odd/ name")
     summed_up(err)
     require("Job odd/ name;" in err, err)
-    # What another job writes there meanwhile is not of this one.
+    # Traces that another job writes there meanwhile are not of this one.
     another = f'RINGSIDE_JOB=another "{place.options.host}" "$NCCL_PROFILER_PLUGIN" 6 way_out exit 9 9; '
     _, err = place.ringside("run", "--dir", "shared", *place.program("way_out exit 100 20", another))
     summed_up(err)

@@ -59,7 +59,7 @@ TEST_CASE("brackets of an unread line may be as deep as it is long") {
   CHECK(bad_lines(line + std::string(deep.size(), ']') + "}},") == 0);
 }
 
-// What is wanted is damage to what holds a line together, not to its words.
+// The damage is done to the parts that hold a line together, not to its words.
 std::string damaged(std::string line, std::mt19937& random) {
   const std::vector<std::string_view> pieces = {
       "{",  "}",  "[",      "]",    ":",    ",",       "\"",         "\\",           "\\u",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where two loaded sets of traces differ.
+// Finds where two loaded sets of traces differ.
 #ifndef RINGSIDE_TEST_LOAD_DIFFERENCE_H
 #define RINGSIDE_TEST_LOAD_DIFFERENCE_H
 

@@ -27,13 +27,14 @@ struct Member {
 };
 using Members = std::vector<Member>;
 
-/// The members of an object in their order, found by strings and brackets alone: whether a value is
-/// JSON is asked where it is taken. Nothing if the text is not an object even so far.
+/// The members of an object in their order, found by strings and brackets alone: a value is checked
+/// to be JSON where it is taken. Nothing if the text is not an object even by this rule.
 std::optional<Members> members_of(std::string_view object);
 
-/// Of a JSON integer that fits; nothing for anything else, 1.0 too.
+/// The value of a JSON integer that fits; nothing for anything else, 1.0 too.
 std::optional<std::int64_t> integer_of(std::string_view json);
-/// Of digits alone, zeros before them too; nothing if there is anything else, or it does not fit.
+/// The value of digits alone, zeros before them too; nothing if there is anything else, or if it
+/// does not fit.
 std::optional<std::int64_t> digits_of(std::string_view text, int base);
 std::optional<bool> boolean_of(std::string_view json);
 std::optional<std::string> text_of(std::string_view json);
@@ -53,7 +54,7 @@ std::optional<Value> value_of(std::string_view json) {
   }
 }
 
-/// What a variable holds: the variable itself, or what it has if it may have none.
+/// The type that a variable holds: its own type, or that of the value of an optional.
 template <typename Variable>
 struct Held {
   using Type = Variable;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the lines of a trace say, by docs/trace-format.md alone.
+// Reads the lines of a trace by docs/trace-format.md alone.
 #ifndef RINGSIDE_TEST_LOAD_PLAIN_LINES_H
 #define RINGSIDE_TEST_LOAD_PLAIN_LINES_H
 

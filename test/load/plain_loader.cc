@@ -41,9 +41,9 @@ std::string_view event_text(std::string_view line, bool is_first) {
   return line;
 }
 
-// Lines of no other phase say anything here. Where one of the others is damaged, in its args too,
-// so that nothing is lost if it is ignored, a reader need not see it; likewise where the text
-// leaves open which phase it is.
+// Only lines of these phases matter. If a line of another phase is damaged, in its args too,
+// nothing is lost by ignoring it, so a reader need not see the damage. The same holds if the text
+// leaves the phase open.
 bool may_be_needed(std::string_view line) {
   constexpr std::string_view kPhase = "\"ph\":\"";
   bool has_phase = false;

@@ -61,7 +61,7 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
   }
   if (next.account.produced > 0) whole.account = next.account;
   if (next.last_ns) whole.last_ns = next.last_ns;
-  // Every segment counts its own operations. Where one does not say, or the sum does not fit, the
+  // Every segment counts its own operations. If one has no count, or the sum does not fit, the
   // number of all is not known.
   const std::uint64_t before = whole.operations_written.value_or(0);
   const std::uint64_t sum = before + next.operations_written.value_or(0);

@@ -52,7 +52,7 @@ ROOMS = {
                         "plugin/assemble"],
     "analyzer/merge": ["analyzer/facts", "analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
                        "analyzer/model", "analyzer/align", "plugin/assemble"],
-    # What the plugin makes of the environment, as the plugin itself says it; names of its files.
+    # The plugin's own code says what it makes of the environment, and has the names of its files.
     "launch": ["analyzer/model/printable.h", "plugin/config/config.h", "plugin/config/events.h",
                "plugin/session/memory_share.h", "plugin/config/variable_names.h",
                "plugin/record/clock.h", "plugin/journal/journal_format.h", "plugin/assemble"],
@@ -77,7 +77,7 @@ LONG_LINES = 400
 MAX_LINES = 600
 MAY_BE_LONGER = []
 
-# Where a class has its methods in one source file.
+# In these rooms a class has its methods in one source file.
 CLASSES_IN = ["plugin", "launch", "live", "analyzer"]
 METHOD = re.compile(r"^(?! )[A-Za-z_:<>*& ]*?\b([A-Z][A-Za-z]+)::~?[A-Za-z_]+\(", re.MULTILINE)
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What clang must refuse (-Wthread-safety). check_violations.sh compiles this file once without any
-// violation, which must pass, and once with each, which must fail.
+// Clang must refuse these (-Wthread-safety). check_violations.sh compiles this file once without
+// any violation, which must pass, and once with each, which must fail.
 #include <cstdint>
 
 #include "plugin/threads/mutex.h"

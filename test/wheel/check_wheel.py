@@ -6,8 +6,8 @@ editable, and from the source distribution; and python/tests on every Python fro
 usage: check_wheel.py SOURCE BUILD      the plugin and the tool of a build directory, in a wheel made here
        check_wheel.py SOURCE WHEEL      a wheel of scripts/build_wheel.sh, not editable
 
-Nothing is compiled here. That the source distribution has all that the compiler reads is compared with
-git's files. Exit status 77: pip's index cannot be reached.
+Nothing is compiled here. The source distribution is compared with git's files: it must have all
+that the compiler reads. Exit status 77: pip's index cannot be reached.
 """
 import concurrent.futures
 import glob
@@ -27,7 +27,7 @@ OLDEST = (3, 9)
 BUILD_TOOLS = ["scikit-build-core>=0.11", "build", "uv", "mypy", "pytest"]
 
 
-# What scripts/build_wheel.sh links into the programs, or compiles into them.
+# scripts/build_wheel.sh links these into the programs, or compiles them into these.
 LINKED = [f"{name}.txt" for name in (
     "zlib", "simdjson", "sqlite3", "libmicrohttpd", "libmicrohttpd-COPYING", "libcli11-dev",
     "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "node-d3", "nvtx", "llvm-libcxx",

@@ -17,7 +17,7 @@ struct Device {
   std::array<unsigned char, 16> uuid{};
 };
 
-// What every device reports about itself.
+// Every device reports these about itself.
 inline constexpr int kComputeCapabilityMajor = 9;
 inline constexpr int kComputeCapabilityMinor = 0;
 inline constexpr int kMultiprocessorCount = 132;

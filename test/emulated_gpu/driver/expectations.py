@@ -69,9 +69,8 @@ def compare_sequence(trace, calls):
               f"{by_number.get(key)} in the call")
 
 
-# GPU times come from another clock than the rank's own log. Where it stands is learnt from the
-# callbacks, which come late, at first by as much as the machine is
-# busy.
+# GPU times come from another clock than the rank's own log. The plugin learns its offset from the
+# callbacks, which come late, at first by as much as the machine is busy.
 GPU_TOLERANCE_NS = 1_000_000
 FIRST_GPU_TOLERANCE_NS = 200_000_000
 FIRST_OPERATIONS = 10

@@ -9,12 +9,12 @@ import expectations
 from harness import Job, check, print_facts
 
 # An operation is written half a second after its last event, since NCCL does not say which is the
-# last. What was called longer ago than this must be in the trace of a process that was killed.
+# last. An operation that was called longer ago than this must be in the trace of a killed process.
 WRITTEN_AFTER_NS = 1_000_000_000
 
 
 def operations_reach(trace, calls, before_ns):
-    """What was called long enough before that moment is in the trace."""
+    """All operations that were called long enough before that moment are in the trace."""
     due = collections.Counter((c["func"], c["bytes"]) for c in expectations.expected_calls(calls)
                               if c["end_ns"] < before_ns - WRITTEN_AFTER_NS)
     there = collections.Counter((o["func"], o["bytes"]) for o in trace.operations)

@@ -59,7 +59,7 @@ def check_watch(job, others, has_stopped=False):
     check(sorted(commands) == sorted(f"{line[1]} {line[6]}" for line in lines),
           f"commands: {commands}")
     said = setup.run_analyzer("hang", setup.directory / "traces", expected=(1,))
-    # Of sends and receives `hang` names the pair, and cannot count them on the side that waits.
+    # `hang` names the pair of a send and a receive, and cannot count them on the side that waits.
     reasons = ["trace is not closed"]
     if has_stopped or any("peer" in line[3] for line in lines):
         reasons.append("records are not complete")

@@ -69,8 +69,8 @@ def matched_everywhere(job, executed):
         for row in comm["rows"]:
             if row["function"] in executed:
                 rows[row["function"], row["bytes"]] += row["count"]
-                # Operations of a group have their bandwidth together. Of others at least bounds
-                # are known, however long a busy machine held up one of the ranks.
+                # Operations of a group have their bandwidth together. Any other has at least
+                # bounds, however long a busy machine held up one of the ranks.
                 check(row["is_grouped"] or row["busbw_least_gb_s"] is not None,
                       f"summary: no bandwidth in {row}")
     check(rows == called, f"summary: rows lack {called - rows} and have too many {rows - called}")

@@ -180,7 +180,8 @@ def training(setup, implementation):
 
 # By the schedule of the scenario, of eight steps with two all_reduces each.
 RECORDED_STEPS = (2, 3, 6, 7)
-# Of two clocks that are each brought to CLOCK_REALTIME in their own way, on a machine at work.
+# Two clocks that are each brought to CLOCK_REALTIME in their own way differ so much on a busy
+# machine.
 CLOCKS_DIFFER_US = 10_000
 
 

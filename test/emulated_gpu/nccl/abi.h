@@ -30,7 +30,7 @@ struct alignas(16) LowLatencyLine {
   std::uint32_t flag_high;
 };
 
-// What kernel and proxy tell each other about one step of a connection's buffer.
+// Kernel and proxy tell each other this about one step of a connection's buffer.
 struct FifoSlot {
   int mode;
   int offset;

@@ -18,7 +18,7 @@ struct Share {
   std::size_t chunk = 0;
 };
 
-// What every collective below needs.
+// Every collective below needs this.
 struct Context {
   Block& block;
   const CollectiveWork& work;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a kernel's work batch asks for: the meaning of NCCL's device function numbers.
+// The meaning of NCCL's device function numbers, by which a kernel's work batch names its work.
 #pragma once
 
 #include "abi.h"
@@ -44,8 +44,8 @@ struct Function {
   ElementType type = ElementType::kUint8;
 };
 
-// The function of this number. Where several types share one function (a sum of int32 is that of
-// uint32), any of them: the others behave alike.
+// Returns the function of this number. If several types share one function (a sum of int32 is that
+// of uint32), it has any of them: the others behave alike.
 const Function& function_of(unsigned id);
 
 }  // namespace emugpu::nccl

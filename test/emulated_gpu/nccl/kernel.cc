@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kKernelPrefix = "ncclDevKernel_";
 
-// What the device's global timer shows: nanoseconds of the real-time clock.
+// The device's global timer shows nanoseconds of the real-time clock.
 std::uint64_t global_timer() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(

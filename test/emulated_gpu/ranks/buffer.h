@@ -19,7 +19,7 @@ inline constexpr std::size_t kPeriod = 7;
 // The value at a position within the period. Small whole numbers are exact in every type.
 using Values = std::function<double(std::size_t position)>;
 
-// What a rank contributes to a collective.
+// The value that a rank contributes to a collective.
 double contribution(int rank, std::size_t position);
 
 class Buffer {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a rank asked NCCL to do, as lines of JSON: the expectation that a profiler's trace is held
-// against. It is written where the calls are made and knows nothing of profilers.
+// The calls of a rank to NCCL, as lines of JSON: a profiler's trace is held against them. The log
+// is written where the calls are made and knows nothing of profilers.
 #pragma once
 
 #include <cstddef>

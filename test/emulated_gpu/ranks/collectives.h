@@ -31,7 +31,7 @@ void grouped_mixture(Rank& rank, const Group& group, std::size_t count);
 // Many calls before the first wait.
 void all_reduce_burst(Rank& rank, const Group& group, std::size_t count, int calls);
 
-// What a reduction over the group's contributions gives.
+// The result of a reduction over the group's contributions.
 Values reduced(ncclRedOp_t operation, int size);
 
 }  // namespace ranks

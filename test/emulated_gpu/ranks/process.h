@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs in one process of the job: one thread per rank.
+// One process of the job, which runs one thread per rank.
 #pragma once
 
 #include "board.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the ranks do, by name.
+// The scenarios that the ranks run, by name.
 #pragma once
 
 #include "rank.h"
@@ -18,7 +18,7 @@ void run_mix(Rank& rank);
 void run_broadcasts(Rank& rank);
 
 // Calls without a wait between them, each AllReduce of its own size: a rank that leaves one out
-// makes all later calls all the same. What cannot end then is given up by all ranks together.
+// makes all later calls all the same. All ranks together give up the calls that then cannot end.
 void run_burst(Rank& rank);
 
 void run_sweep(Rank& rank);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the recorders of both interface versions share. A handle is the event's number in this
-// process, which is what its lines refer to; it is never a pointer, so it never dangles.
+// The recorders of both interface versions share this. A handle is the event's number in this
+// process, to which its lines refer; it is never a pointer, so it never dangles.
 #pragma once
 
 #include <atomic>

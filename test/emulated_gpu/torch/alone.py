@@ -92,7 +92,7 @@ def main():
         annotate("NONE")
     assert codes() == before
 
-    # What compiled code calls is in C++: hooks see it, also in groups that are made later.
+    # Compiled code calls C++: hooks see these calls, also in groups that are made later.
     with annotate("ALL", print=True, hooks=True):
         led = dist.new_group([2, 4, 6, 7])
         lines = printed(lambda: compiled(led))

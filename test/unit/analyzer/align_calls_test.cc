@@ -9,7 +9,7 @@
 namespace ringside::match {
 namespace {
 
-// What happened, and what two ranks recorded of it.
+// The true calls, and those that two ranks recorded.
 struct World {
   std::vector<Call> reference;
   std::vector<Call> calls;              // positions from 0, or by number

@@ -470,7 +470,7 @@ TEST_CASE("a clock may step, whether its trace tells or not") {
     INFO(note);
     CHECK(alignment.notes().size() == 1);
     CHECK(worst(made, alignment, job.ranks_per_host) <= 1.0);
-    // Of two hosts nothing but their difference is known, and so either may be named.
+    // With two hosts only their difference is known, so either may be named.
     const std::string host = "node" + std::to_string(job.stepping);
     CHECK(note.find(job.is_told ? "as its trace tells" : "the operations show") !=
           std::string::npos);

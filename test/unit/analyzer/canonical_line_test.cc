@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// That nothing is read otherwise than simdjson reads it is what the tests in test/load are for;
-// that the quick way is taken at all is this one's.
+// The tests in test/load show that every line is read as simdjson reads it. This one shows that the
+// quick way is taken at all.
 #include "analyzer/load/canonical_line.h"
 
 #include <string>

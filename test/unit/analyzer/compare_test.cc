@@ -180,7 +180,7 @@ TEST_CASE("Kinds that are a tenth slower are found with 200 operations each", "[
 }
 
 TEST_CASE("Runs are compared where there are several, by hand") {
-  // Medians of runs: A 100, 102 and 104 us; B 120, 122 and 124 us. Of their logarithms, Welch's t.
+  // Medians of runs: A 100, 102 and 104 us; B 120, 122 and 124 us. Welch's t is of the logarithms.
   const auto side = [](const std::vector<std::int64_t>& medians_us) {
     TimesOfKind made = times(8, {});
     for (std::size_t run = 0; run < medians_us.size(); ++run) {

@@ -21,7 +21,7 @@ namespace {
 
 using Texts = std::multiset<std::string>;
 
-// What a rank called: upper case AllReduce, lower case AllGather, each letter a size.
+// The calls of a rank: upper case AllReduce, lower case AllGather, each letter a size.
 void add_rank(TraceBuilder& builder, std::uint32_t rank, std::uint32_t ranks,
               const std::string& calls) {
   builder.add_file(rank, "0x1", ranks);
@@ -167,7 +167,7 @@ TEST_CASE("killed ranks that leave out calls, at random") {
         some.push_back(all[i]);
       }
     }
-    // What it left out last it may as well not have come to.
+    // It may as well not have come to the calls that it left out last.
     std::size_t last = end;
     while (last > 0 && left_out.contains(last - 1)) {
       left_out.erase(--last);

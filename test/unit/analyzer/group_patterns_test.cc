@@ -11,7 +11,7 @@
 namespace ringside::match {
 namespace {
 
-// What rank `from` sends to rank `to`; nothing if it does not.
+// The size that rank `from` sends to rank `to`; nothing if it does not send.
 using Sizes = std::function<std::optional<std::uint64_t>(std::uint32_t from, std::uint32_t to)>;
 
 // `nranks` ranks call all that `sizes` says in one group each, receives first, and do it twice.

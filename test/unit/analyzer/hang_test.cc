@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who waits for whom, and what is not stuck.
+// Tests which rank waits for which, and which operations are not stuck.
 #include "analyzer/metrics/hang.h"
 
 #include <limits>

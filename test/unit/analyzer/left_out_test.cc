@@ -17,7 +17,7 @@
 namespace ringside::match {
 namespace {
 
-// What a rank called: upper case AllReduce, lower case AllGather, each letter a size.
+// The calls of each rank: upper case AllReduce, lower case AllGather, each letter a size.
 TraceBuilder called(std::initializer_list<const char*> calls_of_ranks) {
   TraceBuilder builder;
   std::uint32_t rank = 0;

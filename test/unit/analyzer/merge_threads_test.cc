@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is merged does not depend on threads.
+// The merged file does not depend on threads.
 #include <cstdint>
 #include <cstdio>
 #include <deque>

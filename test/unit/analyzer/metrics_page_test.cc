@@ -13,7 +13,7 @@ TEST_CASE("texts of several processes become one") {
       "# HELP a_total First.\n# TYPE a_total counter\na_total{pid=\"1\"} 1\n"
       "# HELP h Second.\n# TYPE h histogram\nh_bucket{pid=\"1\",le=\"+Inf\"} 2\n"
       "h_count{pid=\"1\"} 2\n");
-  // Of another release: a family more in between, and one without samples.
+  // Another release has a family more in between, and one without samples.
   page.add(
       "# HELP a_total First.\n# TYPE a_total counter\na_total{pid=\"2\"} 3\n"
       "# HELP g New.\n# TYPE g gauge\ng{pid=\"2\"} 4\n"

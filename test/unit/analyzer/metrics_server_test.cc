@@ -21,7 +21,7 @@ using live::parse_listen_address;
 
 namespace {
 
-// What comes back for a request; empty if nobody is there.
+// The reply to a request; empty if nobody is there.
 std::string asked(const std::string& address, const std::string& request) {
   const auto parsed = live::parse_listen_address(address);
   REQUIRE(parsed);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which links stand out, and which must not.
+// Tests which links stand out, and which must not.
 #include "analyzer/metrics/network.h"
 
 #include <algorithm>

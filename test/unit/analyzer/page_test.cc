@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the report's page shows: shares of time, the map of late ranks, health, bars.
+// The contents of the report's page: shares of time, the map of late ranks, health, bars.
 #include <string>
 #include <utility>
 
@@ -33,7 +33,7 @@ struct Made {
 
 // Each is called 2 us before it starts, so its stamps may be late by that.
 constexpr std::int64_t kLaunch_ns = 2'000;
-// What is open of a difference of two of their stamps.
+// The uncertainty of a difference of two of their stamps.
 constexpr std::int64_t kOpen_ns = kLaunch_ns + align::kGpuStep_ns;
 
 model::Traces two_ranks(std::int64_t first_start_ns, std::int64_t second_start_ns,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is loaded does not depend on threads, nor on where the ranges of a file begin.
+// The loaded traces do not depend on threads, nor on where the ranges of a file begin.
 #include <sstream>
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What lateness costs, whom it is charged to, and what is chance. Times are made by hand, so the
-// truth is in each test.
+// Tests the cost of lateness, the rank that it is charged to, and the chance of it. Times are made
+// by hand, so the truth is in each test.
 #include "analyzer/metrics/stragglers.h"
 
 #include <algorithm>
@@ -227,7 +227,7 @@ BlockTimes noise(std::uint32_t seed, double kept, double more) {
   return times;
 }
 
-// Of how many of 200 jobs a suspect that takes so much more has a chance below a hundredth.
+// Counts in how many of 200 jobs a suspect that takes so much more has a chance below a hundredth.
 int found_of_200(double kept, double more, std::uint32_t others) {
   int found = 0;
   for (std::uint32_t job = 0; job < 200; ++job) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is matched, and what is said of it, does not depend on the number of threads.
+// Matches, and all figures and findings on them, do not depend on the number of threads.
 #include <random>
 #include <string>
 
@@ -162,7 +162,7 @@ TEST_CASE("clocks and stragglers are the same on one thread and on several") {
 TEST_CASE("calls that are matched in several ranges are matched with each other") {
   TraceBuilder builder = make_job(false);
   const match::Matches matches = match::match_operations(builder.traces());
-  // Of each two iterations, one ring is a group and the other six pairs.
+  // In each two iterations, one ring is a group and the other is six pairs.
   CHECK(matches.operations.size() == kIterations * 4 + kIterations / 2 * (1 + kRanks));
   for (const match::MatchedOperation& operation : matches.operations) {
     const auto parts = match::parts_of(matches, operation);

@@ -25,8 +25,8 @@ class TraceBuilder {
   /// Adds a Send or Recv.
   model::Operation& add_transfer(const std::string& func, std::uint32_t peer);
 
-  /// What was added to a file. References, also those of add(), may be written to until the next
-  /// traces(); to change an operation after that it is asked for again.
+  /// The operations that were added to a file. References, also those of add(), may be written to
+  /// until the next traces(); call this again to change an operation after that.
   std::deque<model::Operation>& operations(std::size_t file) {
     is_changed_ = true;
     return operations_[file];

@@ -144,7 +144,7 @@ TraceBuilder random_sends(std::mt19937_64& random) {
     call.bytes = pick(1, sizes);
     call.start_ns[0] = now_ns + pick(0, 900'000);
     call.start_ns[1] = now_ns + pick(0, 900'000);
-    // What fits into the buffers does not wait for its receiver.
+    // A send that fits into the buffers does not wait for its receiver.
     call.end_ns[0] = call.start_ns[0] + pick(1, 400'000);
     call.end_ns[1] = std::max(call.start_ns[0], call.start_ns[1]) + pick(1, 400'000);
     now_ns = std::max(call.end_ns[0], call.end_ns[1]) + pick(0, 9'000'000);

@@ -122,7 +122,7 @@ TEST_CASE("ranks that disagree have a verdict by what they disagree in") {
   CHECK(last_verdict(builder) == expected);
 }
 
-// What a clock says of times of two files: the second one is `ahead_ns` ahead of the first.
+// A clock of two files: the second one is `ahead_ns` ahead of the first.
 CommonClock clock_with(std::int64_t ahead_ns, std::int64_t uncertainty_ns) {
   return {[ahead_ns](std::uint32_t file, std::int64_t time_ns) {
             return time_ns - (file == 1 ? ahead_ns : 0);
@@ -163,7 +163,7 @@ TEST_CASE(
 TEST_CASE("a state mismatch is told by the common clock, and beyond its uncertainty") {
   CHECK(state_verdict(half_finished(5000), clock_with(0, 2999)) == Verdict::kStateMismatch);
   CHECK(state_verdict(half_finished(5000), clock_with(0, 3000)) == Verdict::kMatched);
-  // What rank 1 calls 5000 was 1000.
+  // Time 5000 of rank 1 is 1000 on the common clock.
   CHECK(state_verdict(half_finished(5000), clock_with(4000, 0)) == Verdict::kMatched);
   CHECK(
       state_verdict(half_finished(5000), clock_with(0, std::numeric_limits<std::int64_t>::max())) ==

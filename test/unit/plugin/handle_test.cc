@@ -44,7 +44,7 @@ TEST_CASE("A handle made under another secret is taken for ours once in millions
   int by_old = 0;
   constexpr int kHandles = 1'000'000;
   for (int i = 0; i < kHandles; ++i) {
-    // Of a process that has as many rings and events as ours.
+    // The handle is of a process that has as many rings and events as ours.
     const EventId theirs = make_event_id(static_cast<EventType>(random() % kEventTypes), false,
                                          random() % 8, 1 + random() % (kBillion - 1));
     const std::uint64_t seen = theirs ^ usable_secret(random()) ^ usable_secret(random());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is stuck, by records with times of the test's choice; and what is told of it.
+// Tests which operations are stuck, by records with times of the test's choice, and what the plugin
+// says about them.
 #include "plugin/doors/hang_watch.h"
 
 #include <chrono>

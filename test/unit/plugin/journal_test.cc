@@ -340,7 +340,7 @@ TEST_CASE("Communicators that come and go for weeks find room, and their numbers
   }
   CHECK(image.communicators.size() < 100);
   CHECK(image.communicators.size() + image.communicators_forgotten >= kCreated);
-  // What is noted late of one that is not known any more harms nothing.
+  // A late note of a communicator that is not known any more harms nothing.
   journal.note_gpu_clock(2, {1, 2, 0.5, 3});
   CHECK_FALSE(memory.read().gpu_clocks.contains(2));
 }

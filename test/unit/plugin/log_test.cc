@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where messages go: into a file of the user's own, through no link, and never at the cost of the
+// Messages go into a file of the user's own, through no link, and never at the cost of the
 // application.
 #include "plugin/session/log.h"
 
@@ -19,7 +19,7 @@ using control::Log;
 
 namespace {
 
-/// What is written to standard error meanwhile goes into a file.
+/// While it lives, all output to standard error goes into a file.
 class CaughtErrors {
  public:
   explicit CaughtErrors(std::string path) : path_(std::move(path)), before_(dup(STDERR_FILENO)) {

@@ -108,7 +108,8 @@ TEST_CASE("The pairs of names of a program are cached, although they lie close t
       "AllGather\0AllReduce\0Broadcast\0Recv\0Reduce\0ReduceScatter\0Send\0ncclInt8\0ncclInt32\0"
       "ncclUint32\0ncclInt64\0ncclFloat16\0ncclFloat32\0ncclFloat64\0ncclBfloat16\0RING\0TREE\0LL\0"
       "LL128\0SIMPLE\0and nothing else";
-  // Where a linker may put them. A name at the end of a page is not cached: the test has none.
+  // A linker may put them anywhere here. A name at the end of a page is not cached: the test has
+  // none.
   constexpr std::size_t kPlaces = 256;
   alignas(1024) static std::array<char, 1024> memory;
   REQUIRE(sizeof kConstants + kPlaces <= memory.size());

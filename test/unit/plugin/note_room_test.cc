@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What may wait for the drain thread is bounded, and what has no room is counted.
+// The number of notes that wait for the drain thread is bounded. Those without room are counted.
 #include "plugin/session/note_room.h"
 
 #include "test/unit/catch.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a dead process had not written, assembled again.
+// Records that a dead process had not written are assembled again.
 #include "plugin/recover/replay.h"
 
 #include "test/unit/catch.h"

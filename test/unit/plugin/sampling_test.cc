@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which operations sampling keeps, and that all that belongs to the others is left out and counted.
+// Tests which operations sampling keeps, and that all events of the others are sampled out and
+// counted.
 #include "plugin/assemble/sampling.h"
 
 #include <set>

@@ -47,7 +47,7 @@ TEST_CASE("unfinished operations are looked at when they are due, in order, as i
       unfinished.wake(woken.number, now_ns + 100);
     }
     unfinished.wake(1U << 30, 0);  // is not there
-    // What becomes of an operation hangs on its number and the time alone; a few stay for long.
+    // The fate of an operation depends on its number and the time alone; a few stay for long.
     const auto look = [&](Unfinished::Entry& entry) {
       const std::uint64_t chance = (entry.number * 0x9E3779B97F4A7C15U + random()) >> 8;
       entry.next_look_ns = now_ns + static_cast<std::int64_t>(chance % 7) * 300;
