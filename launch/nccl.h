@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The NCCL libraries of this machine, and what is known of their releases.
+// The NCCL libraries of this machine, and the facts known about their releases.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_NCCL_H
 #define RINGSIDE_ANALYZER_LAUNCH_NCCL_H
 

@@ -17,7 +17,7 @@ struct RingHolder {
   pid_t pid = 0;  ///< of one that lives; 0: it is in a PID namespace that is not seen from here
 };
 
-/// kNotKnown where there is no journal, or where it cannot be opened.
+/// kNotKnown if there is no journal, or if it cannot be opened.
 RingHolder holder_of(const std::string& ring_directory);
 
 }  // namespace ringside::launch

@@ -409,8 +409,8 @@ void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,
   }
 }
 
-// The sum of what is known of two hosts against the reference is twice what they know of each
-// other, where they meet. So each takes the place of the reference once.
+// If two hosts meet, the sum of their uncertainties against the reference is twice the one between
+// them. So each takes the place of the reference once.
 void Alignment::bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,
                             const Assumption& assumption, const std::vector<ClockPrior>& priors) {
   const std::size_t hosts = hosts_.size();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // How far the time in a trace may be from the moment that it stands for. This is the one model of
-// it; docs/metrics.md states it. It is about stamps on their own host's clock. How well that clock
-// is known against other hosts' is said by Alignment.
+// it; docs/metrics.md states it. It is about stamps on their own host's clock. Alignment says how
+// well that clock is known against other hosts' clocks.
 #ifndef RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H
 #define RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H
 

@@ -11,7 +11,7 @@
 //
 // So start + offset <= T on each host that had to start, and T <= end + offset on each host that
 // had to wait. Both are moved by the error of the stamp (stamp_errors.h), so that they are true.
-// The start of a call needs no such move: NCCL tells of it before it does anything. Operations
+// The start of a call needs no such move: NCCL reports it before it does anything. Operations
 // that carried no bytes bound nothing.
 #ifndef RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 #define RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H

@@ -14,9 +14,8 @@
 
 namespace ringside::facts {
 
-/// It is certain only of these that a rank waits for another. Whatever else may hold a rank up,
-/// such as a rank that passes data on in a ring or tree, or a full buffer, is possible in all of
-/// them.
+/// Only these waits of a rank for another are certain. Other delays, such as a rank that passes
+/// data on in a ring or tree, or a full buffer, are possible in all of them.
 enum class Flow : std::uint8_t {
   kAll,       // every rank needs every other: AllReduce, AllGather, ReduceScatter, AlltoAll
   kFromRoot,  // every rank needs the root: Broadcast, Scatter

@@ -44,8 +44,8 @@ void CallArrivals::note_ends(std::uint32_t communicator, const std::vector<facts
                              bool is_by_call) {
   for (const facts::RankTimes& row : rows) {
     is_ready_seen_[communicator][row.member] = !is_by_call;
-    // An operation that the network told of began when its data moved: what its ranks waited before
-    // is not in it.
+    // An operation with times from the network began when its data moved: its ranks' waits before
+    // that are not in it.
     if (row.times_from != model::TimesFrom::kProxy) {
       std::int64_t& ready_ns = ready_ns_[communicator][row.member];
       ready_ns = std::max(ready_ns, row.end_ns);

@@ -149,7 +149,7 @@ void ChargeFinder::sum_up_hosts(const std::vector<RankTimes>& rows) {
   std::erase_if(hosts_, [](const HostRows& host) { return host.ranks == 0; });
 }
 
-// Whoever may have been the last may have made all others wait for it.
+// Any rank that may have been the last may have made all others wait for it.
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
   sum_up_hosts(rows);
   for (std::uint32_t i = 0; i < rows.size(); ++i) {

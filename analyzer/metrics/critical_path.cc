@@ -133,7 +133,7 @@ class Walker {
     std::optional<std::int64_t> margin_ns;
   };
 
-  // Nothing where nobody waited.
+  // Returns nothing if nobody waited.
   std::optional<Cause> cause_of(const Visit& visit) {
     if (facts_.ranks_of(visit.operation, rows_).is_impossible) {
       return std::nullopt;

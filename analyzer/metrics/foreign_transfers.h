@@ -32,8 +32,8 @@ class ForeignTransfers {
   ForeignTransfers(const model::Traces& traces, const match::Runs& runs,
                    const std::vector<match::Communicator>& communicators);
 
-  /// The rank for which `file` moved it. Nothing where it may be of several: of a process without a
-  /// trace, or with several communicators to which the peer and the proxy's process belong.
+  /// The rank for which `file` moved it. Nothing if it may be of several: if the process has no
+  /// trace, or has several communicators to which the peer and the proxy's process belong.
   std::optional<Place> place_of(std::uint32_t file, const model::ProxyOperation& proxy) const;
   /// Likewise of a step: the rank of the proxy operations of that channel and peer at that time.
   std::optional<Place> place_of(std::uint32_t file, const model::Step& step) const;

@@ -290,8 +290,8 @@ class Finder {
     if (!file.closed) {
       return Unknown::kNotWritten;
     }
-    // A process that has ended or died does not join later; one that was dumped might have. Where
-    // it is not told when that was, the answer is of the dumps as they are.
+    // A process that has ended or died does not join later; one that was dumped might have. If a
+    // dump does not tell its moment, the dumps are judged as they are.
     if (file.process.dump && file.process.tells_moment) {
       const std::int64_t end_ns = alignment_.to_common_ns(position.file, end_of_trace_ns(file));
       const auto spare_ns = alignment_.uncertainty_ns(position.file, node.since_file, end_ns)

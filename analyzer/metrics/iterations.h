@@ -25,7 +25,7 @@ struct WaitedFor {
 struct Iteration {
   std::int64_t start_ns = 0;  // its first call on the reference rank: epoch, common clock
   /// From a rank's first call to that of its next operation after the iteration: median over the
-  /// ranks, each by its own clock. Nothing where no rank called anything after it.
+  /// ranks, each by its own clock. Nothing if no rank called anything after it.
   std::optional<std::int64_t> duration_ns;
   std::uint64_t ranks = 0;  // whose duration is known
   /// The time in which at least one operation ran on a rank: median over the ranks that saw one

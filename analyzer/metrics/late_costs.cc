@@ -118,7 +118,8 @@ void LateCosts::add(std::uint32_t operation, Read&& read) {
   charge(operation, read.charges ? *read.charges : finder_.find(operation, known.basis, rows_));
 }
 
-// Whatever comes of it: of a host if another one takes part, too.
+// Counts the operation for each rank that takes part, whether anybody waits or not. It counts for a
+// host only if another one takes part, too.
 void LateCosts::count_parts(const match::MatchedOperation& operation) {
   const auto parts = match::parts_of(matches_, operation);
   std::vector<std::uint32_t>& seen = hosts_of_parts_;

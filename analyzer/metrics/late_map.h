@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whom the others waited for, and when: ranks by iterations, or by time where nothing repeats. What
-// does not fit is put together, never left out.
+// The map of the ranks that the others waited for: ranks by iterations, or by time if nothing
+// repeats. Rows and columns that do not fit are put together, never left out.
 #ifndef RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
 #define RINGSIDE_ANALYZER_METRICS_LATE_MAP_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How much of the time a rank communicates, and which communicators do so at the same time. What
-// the GPU computes meanwhile is not in a trace of NCCL: the time in which any operation runs is the
-// most that communication can be exposed; waiting for other ranks is a part of it.
+// Finds how much of the time a rank communicates, and which communicators do so at the same time. A
+// trace of NCCL does not show when the GPU computes. So communication is exposed for at most the
+// time in which any operation runs; waiting for other ranks is a part of it.
 #ifndef RINGSIDE_ANALYZER_METRICS_OVERLAP_H
 #define RINGSIDE_ANALYZER_METRICS_OVERLAP_H
 

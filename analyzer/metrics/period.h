@@ -33,7 +33,7 @@ inline constexpr std::size_t kLeastInARow = 16;
 inline constexpr double kLeastCoverage = 0.5;
 inline constexpr double kLeastCoverageOfOne = 0.9;
 
-/// Blocks of `least_length` symbols or more. Takes n log n time and memory linear in n.
+/// Finds blocks of `least_length` symbols or more. This takes n log n time, and memory linear in n.
 Periods find_periods(const Symbols& symbols, std::size_t least_length = 1);
 
 /// The block of that length with the most coverage, however rare; nothing if none repeats.

@@ -50,7 +50,7 @@ class RowTimes {
   /// Adds all that `other` has.
   void take(RowTimes&& other);
 
-  /// Returns three, each of which is nothing where nothing bounds it in any operation: how long the
+  /// Returns three, each of which is nothing if nothing bounds it in any operation: how long the
   /// data took; each rank's own start to its own end; what each rank waited for those that it
   /// needs.
   std::array<std::optional<Spread>, 3> spreads() const;

@@ -217,7 +217,7 @@ class Summer {
   }
 
  private:
-  // A group of which one member has no row is not told of as a whole.
+  // A group has a row of its own only if each of its members has a row.
   void add_group(const std::vector<std::uint32_t>& group, GroupRows& group_rows) {
     const bool is_whole = std::all_of(group.begin(), group.end(), [&](std::uint32_t i) {
       return !match::disagrees(judgements_[i]) && joined_[i].is_finished;
@@ -312,8 +312,8 @@ class Summer {
     }
   }
 
-  // The facts of an operation come with its ranks, so all that needs them is done here. Which
-  // thread has which operations does not matter: but for `sized`, they are not told apart.
+  // The facts of an operation come with its ranks, so all that needs them is done here. Any thread
+  // may have any operation: but for `sized`, they are not told apart.
   void add_times(Collected& collected) const {
     struct Own {
       Counts counts;

@@ -44,7 +44,7 @@ struct LinkClass {
   bool is_judged = false;     // there are enough pairs of ranks
 };
 
-/// Why a link is said to be slow.
+/// The reason for which a link is called slow.
 struct Slow {
   std::size_t link_class = 0;  // index into the classes
   std::uint64_t steps = 0;

@@ -67,7 +67,7 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
       const std::uint32_t number = who.of(operation.communicator, row.member);
       RankShares& rank = ranks[number];
       --rank.without_times;
-      // More than half of its time in the operation is open: nothing is said of its waiting.
+      // If more than half of its time in the operation is open, its waiting is not known.
       const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
       rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
       rank.open_ns = add_saturating(rank.open_ns, open_ns);

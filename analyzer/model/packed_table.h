@@ -39,7 +39,7 @@ class PackedTable {
     }
   }
 
-  /// Replaces a row. Takes as long as all rows of a block.
+  /// Replaces a row. This takes as long as all rows of a block.
   void set(std::size_t index, const Row& row) {
     if (index / kBlockRows == blocks_.size()) {
       tail_[index % kBlockRows] = row;

@@ -199,7 +199,7 @@ void Calls::write(const Event& event) {
     const CallEvent* const group = called_of(events_.find(called.parent));
     is_sampled_out = group != nullptr && has_none_kept(*group);
   }
-  // The sink is not told of a sampled-out enqueue. If the process dies before the operation is
+  // The sink does not get a sampled-out enqueue. If the process dies before the operation is
   // sampled out too, recovery writes the operation, and needs the enqueue as one end of its arrow.
   if (!is_sampled_out || !record::is_coll_like(event.type)) {
     rows_.write(&called.call, tally(event), is_sampled_out);

@@ -18,7 +18,7 @@ namespace ringside::exporting {
 
 class RowNames {
  public:
-  /// Call this when a communicator was opened, or when more is known of it.
+  /// Call this when a communicator was opened, or when more is known about it.
   void learn(const assemble::Communicator& communicator);
 
   /// Returns the name of the row of a communicator's operations. Valid until the next call of

@@ -3,7 +3,7 @@
 // NCCL's activation masks in this process: one for each NCCL that is loaded, and there can be
 // several (a framework's own and the system's). A mask is a variable of NCCL. It is read and
 // written only while a context is open whose init gave its address: NCCL may be unloaded after its
-// last finalize. Knows no lock: Recording uses it under the session's mutex.
+// last finalize. This class knows no lock: Recording uses it under the session's mutex.
 #ifndef RINGSIDE_PLUGIN_SESSION_ACTIVATION_MASKS_H
 #define RINGSIDE_PLUGIN_SESSION_ACTIVATION_MASKS_H
 

@@ -3,7 +3,7 @@
 // How much of a file system in memory a process takes for its journal, its rings and its flight
 // recorder. NCCL needs the same memory and fails without it: NCCL 2.29.7 takes 33 MiB for each
 // process and up to some ten MiB for each connection within a node, and containers have 64 MiB by
-// default. So the share is small where there is little memory, and 512 MiB are left where there is
+// default. So the share is small if there is little memory, and 512 MiB are left if there is
 // more.
 #ifndef RINGSIDE_PLUGIN_SESSION_MEMORY_SHARE_H
 #define RINGSIDE_PLUGIN_SESSION_MEMORY_SHARE_H

@@ -39,8 +39,8 @@ class RingsideError(RuntimeError):
 class Status:
     """The state of the profiler; ringside.h explains the fields from `started` on.
 
-    Where `loaded` is False, `reason` says why and what to do, and all other fields are empty. Where
-    it is True, `reason` is empty unless the plugin records nothing in this process.
+    If `loaded` is False, `reason` says why and what to do, and all other fields are empty. If it is
+    True, `reason` is empty unless the plugin records nothing in this process.
     """
 
     loaded: bool
@@ -151,7 +151,7 @@ def named_range(text: str) -> Iterator[None]:
     caller = sys._getframe(1)
     while caller.f_back is not None and caller.f_code.co_filename == contextlib.__file__:
         caller = caller.f_back
-    # The plugin pairs the two even where it had no room for the first.
+    # The plugin pairs the two even if it had no room for the first.
     push(text, f"{caller.f_code.co_filename}:{caller.f_lineno}")
     try:
         yield

@@ -23,7 +23,7 @@ MOST_KEPT_BYTES = 10 << 20
 
 # NCCL's kernels of two processes take turns on one GPU, and wait for each other by spinning: small
 # jobs, few channels, and sockets over loopback, which is all that hosts of their own can use here.
-# With the last one NCCL tells of the execution of broadcasts, too (docs/troubleshooting.md).
+# With the last one NCCL reports the execution of broadcasts, too (docs/troubleshooting.md).
 NCCL_VARIABLES = {
     "NCCL_NET": "Socket", "NCCL_NET_PLUGIN": "none", "NCCL_IB_DISABLE": "1",
     "NCCL_SOCKET_IFNAME": "lo", "NCCL_MNNVL_ENABLE": "0", "NCCL_NVLS_ENABLE": "0",

@@ -169,8 +169,8 @@ def check_step(seed, options):
         job.generate()
         found = job.ringside("stragglers", "--align-report")
         said = steps_told(job, found)
-        # A step that contradicts nothing is not seen, and bounds that it moved are off by as much. Of
-        # two hosts the other one may be named.
+        # A step that contradicts nothing is not seen, and bounds that it moved are off by as much.
+        # With two hosts the other one may be named.
         hidden_ns = sum(
             abs(step["size_ns"]) for host in job.truth["hosts"] for step in host["steps"]
             if not any(begin <= own_ns(job.truth, job.hosts_by_name[name], step["at_ns"]) <= end

@@ -146,7 +146,7 @@ def check_pair(options, seed, counts):
               "200" if is_slower else str(draw.choice([40, 100, 200])), *times]
     first = draw.randrange(len(KINDS))
     common += ["--pattern", ",".join(KINDS[first:] + KINDS[:first])]
-    # A rank that is always late, on one side only, moves what is known of its host's clock.
+    # A rank that is always late, on one side only, moves the bounds of its host's clock.
     late = ["--straggler", f"{draw.randrange(4)}:{draw.choice([100, 1000])}"]
     jitter = [draw.choice(["0.05", "0.2"]), draw.choice(["0.05", "0.2", "0.8"])]
     bandwidth = ["40", "36.3636" if is_slower else "40"]

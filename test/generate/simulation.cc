@@ -155,7 +155,7 @@ void Simulation::enqueue(Operation& operation) {
 }
 
 std::int64_t Simulation::kernel_start(int rank, std::int64_t enqueue_end_ns) {
-  // The kernel is launched before NCCL tells of the operation: it may run before the call is over.
+  // The kernel is launched before NCCL reports the operation: it may run before the call is over.
   const std::int64_t launched_ns = enqueue_end_ns + random_.between(-1'500, 7'000);
   return std::max(launched_ns, ranks_[static_cast<std::size_t>(rank)].gpu_free_ns + 1'000);
 }

@@ -36,7 +36,7 @@ int notes(const Program& program);
 int many_threads(const Program& program);
 /// HOW: threads record while the process forks; what the children do.
 int fork_while_recording(const Program& program);
-/// HOW: threads that record make children that the plugin is not told of, or that end as threads.
+/// HOW: threads that record make children that the plugin does not know of, or that end as threads.
 int fork_without_atfork(const Program& program);
 /// HOW OPERATIONS PAUSE_US: two threads record, and the process ends in one of many ways.
 int way_out(const Program& program);
@@ -55,7 +55,7 @@ int foreign_mask(const Program& program);
 int api_only(const Program& program);
 /// HOW: loaded, the C API called or not, forked, and NCCL initialised in the child alone.
 int fork_before_init(const Program& program);
-/// A child that no handler is told of has all that was open, and stays.
+/// A child that runs no fork handler has all that was open, and stays.
 int fork_and_stay(const Program& program);
 /// NCCL's logger calls the plugin, and waits for another thread that does.
 int logger_calls(const Program& program);

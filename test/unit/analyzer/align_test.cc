@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Jobs with known clocks: the true offset must always be within what is said of it.
+// Jobs with known clocks: the true offset must always be within its bounds.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -138,7 +138,7 @@ Made make(const Job& job, unsigned seed) {
   return made;
 }
 
-// The greatest error of a difference between two hosts, over what is said to be its bound.
+// The greatest error of a difference between two hosts, as a multiple of its bound.
 double worst(const Made& made, const align::Alignment& alignment, int ranks_per_host) {
   double most = 0;
   for (double true_ns = 0; true_ns < made.true_end_ns; true_ns += made.true_end_ns / 50) {

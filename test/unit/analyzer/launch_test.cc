@@ -34,7 +34,7 @@ Facts good_machine() {
   return facts;
 }
 
-// The worst that is said of a subject.
+// The worst check of a subject.
 Check worst(const Facts& facts, const std::string& subject) {
   Check found{Health::kOk, "nothing is said of " + subject, "", ""};
   for (const Check& check : judge(facts)) {

@@ -120,7 +120,7 @@ TEST_CASE("A process that died before it had written a word leaves nothing, and 
     CHECK(outcome.removed);
     CHECK_FALSE(std::filesystem::exists(rings));
   }
-  // A head in which nothing is, but rings that it should tell of, is damage.
+  // An empty head beside rings that it should name is damage.
   make(1U << 20, "ring.0");
   std::filesystem::permissions(rings, std::filesystem::perms::owner_all);
   CHECK_FALSE(recover::recover(rings, {}).removed);
