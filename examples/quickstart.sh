@@ -37,7 +37,7 @@ fail() {
   exit 1
 }
 
-# begin TEXT: says what comes next; whatever fails until the next one is reported with this text.
+# begin TEXT: names the next step; a failure until the one after it is reported with this text.
 begin() {
   step=$1
   echo "== $step"

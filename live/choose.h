@@ -29,8 +29,8 @@ struct Choice {
 struct Chosen {
   enum class How { kFound, kNobody, kAmbiguous };
   How how = How::kNobody;
-  std::vector<Reply> replies;      ///< of the chosen, sorted; also such that failed
-  std::vector<std::string> notes;  ///< for people: who was passed over, what to give instead
+  std::vector<Reply> replies;      ///< of the chosen, sorted; also those that failed
+  std::vector<std::string> notes;  ///< for people: processes passed over, options to give instead
 };
 
 /// Asks all processes of this user for their status, and with pids those of others too; `verb` may

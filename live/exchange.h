@@ -32,8 +32,8 @@ struct Exchange {
   std::string reason;  ///< of a silence, in words
 };
 
-/// Sends each its request and takes its answer; whatever has not answered within
-/// the time stays kTimeout.
+/// Sends each process its request and takes its reply. One that has not replied within the time
+/// stays kTimeout.
 void ask_all(std::vector<Exchange>& exchanges, std::chrono::milliseconds timeout);
 
 }  // namespace ringside::live

@@ -127,9 +127,10 @@ class Finder {
                                     times.wait.least_ns, times.wait.most_ns);
   }
 
-  // The data took from when all that was needed for it was there until this rank's end: at least
-  // since whoever may have held it up, and at most since those that it surely needs. `own_counts`:
-  // the data could not come before this rank was there either, as it could into its buffers.
+  // The time of the data is from the arrival of all needed ranks to this rank's end. The least
+  // counts from the last rank that may have held it up, the most from the last that it surely
+  // needs. `own_counts`: the data could not come before this rank was there, as it could into the
+  // rank's buffers.
   void end_at(std::uint32_t row, const Arrivals& arrivals, bool own_counts) {
     const RankTimes& times = rows_[row];
     const std::int64_t wall_ns = times.wall_ns();

@@ -7,7 +7,7 @@
 
 namespace ringside::lint {
 
-/// Checks what one event must have whatever else is in the file: keys, phase, category, ids, times.
+/// Checks one event by itself: its keys, phase, category, ids and times.
 void check_event(const Event& event, Findings& findings);
 
 /// Checks the args of the ringside_trace event.

@@ -36,7 +36,7 @@ struct Division {
 /// Takes operations in the order of their last arrivals, and remembers the last few of each rank.
 class Cascade {
  public:
-  /// In place of a rank: whoever.
+  /// Stands in place of a rank for any of them.
   static constexpr std::uint32_t kAnyone = 0xFFFFFFFF;
 
   Cascade(const facts::Facts& facts, const GlobalRanks& who);

@@ -105,7 +105,7 @@ class ChargeBlocks {
                                         std::uint32_t suspect,
                                         const std::vector<std::uint32_t>& suspects,
                                         const std::vector<bool>& is_left_out) const;
-  // `unlike`, by member: who is not compared with the others.
+  // `unlike`, by member: it is not compared with the others.
   void add_ranks(const OfCommunicator& one, const std::vector<bool>& unlike,
                  const std::vector<bool>& is_left_out, ExchangeInput& input) const;
   void add_ranks_of_hosts(const OfCommunicator& one, const std::vector<bool>& unlike,

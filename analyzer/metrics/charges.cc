@@ -263,7 +263,7 @@ void ChargeFinder::find_by_facts(const std::vector<RankTimes>& rows,
   if (flow.flow == facts::Flow::kToRoot && flow.root != RankTimes::kNobody) {
     const std::uint32_t surely = rows[flow.root].waits_for;
     for (std::uint32_t i = 0; i < rows.size(); ++i) {
-      // Only one that may have come later than whoever surely came.
+      // Only a rank that may have come later than the one that was surely waited for.
       const auto later = surely == RankTimes::kNobody || surely == i
                              ? std::optional<facts::Interval>({0, 0})
                              : facts::arrival_difference(rows[surely], rows[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For whom the ranks of one operation waited: what is sure, and what the clocks leave possible.
-// docs/metrics.md defines it.
+// Finds the ranks for which the others of one operation waited, both the sure waits and those that
+// the clocks leave possible. docs/metrics.md defines them.
 #ifndef RINGSIDE_ANALYZER_METRICS_CHARGES_H
 #define RINGSIDE_ANALYZER_METRICS_CHARGES_H
 

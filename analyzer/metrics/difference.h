@@ -48,7 +48,7 @@ struct Blocks {
   double inflation = 1;
 };
 
-/// At most 20, of two times or more.
+/// Cuts a run into at most 20 blocks, each of two times or more.
 Blocks independent_blocks(const TimesOfRun& times);
 
 /// Compares the sides. `rows`: how many comparisons are corrected for together, which says how

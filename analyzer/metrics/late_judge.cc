@@ -28,7 +28,7 @@ double LateJudge::level_of(Among among) const {
   return level / std::max(costs_.blocks().families(), 1U);
 }
 
-// One after the other: who was found is taken out, so that the next is not hidden behind it.
+// Tests one after the other: each that is found is taken out, so that it does not hide the next.
 void LateJudge::judge() {
   const std::uint32_t families = costs_.blocks().families();
   bool is_more = true;
@@ -52,8 +52,8 @@ void LateJudge::judge() {
   }
 }
 
-// Chance by what is charged, and by noise that lasts: whoever is late must be beyond both. A second
-// one that is late hides the first among the others, so that it may have to be left out of these.
+// Tests the charges against chance, and against noise that lasts: a late rank must be beyond both.
+// A second late one hides the first among the others, so it may have to be left out of these.
 ExchangeResult LateJudge::test(std::uint32_t family, Among among,
                                const std::vector<bool>& is_eligible) const {
   const double level = level_of(among);

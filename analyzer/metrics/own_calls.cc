@@ -91,7 +91,7 @@ Periods search(const Symbols& symbols, const IterationScope& scope, std::size_t 
   return periods;
 }
 
-// The median of the pauses before each place of the block; nothing where no turn tells.
+// The median of the pauses before each place of the block; nothing if no turn has that pause.
 std::vector<std::optional<std::int64_t>> median_pauses(const std::vector<OwnCall>& calls,
                                                        const Symbols& symbols,
                                                        const Symbols& block) {

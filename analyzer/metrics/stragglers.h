@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// For whom the others wait, what that costs, and whether it is more than chance. docs/metrics.md
-// defines the figures.
+// Finds the ranks and hosts for which the others wait, the cost of that, and whether it is more
+// than chance. docs/metrics.md defines the figures.
 #ifndef RINGSIDE_ANALYZER_METRICS_STRAGGLERS_H
 #define RINGSIDE_ANALYZER_METRICS_STRAGGLERS_H
 

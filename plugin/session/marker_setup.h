@@ -17,7 +17,7 @@ namespace ringside::control {
 class MarkerSetup {
  public:
   /// A thread that inits a communicator meanwhile waits, so that none of its events is missed.
-  /// Without any mutex: a tool may call whatever it likes.
+  /// Call this without any mutex: the tool may call any function.
   void add_communicator(const assemble::Communicator& communicator, const Config& config,
                         const std::string& host, Log& log);
 

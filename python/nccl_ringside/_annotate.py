@@ -44,9 +44,10 @@ class _Around:
     """A function that has other code for a while, and stays the same object.
 
     PyTorch compares its functions: a P2POp takes nothing but `isend` and `irecv`, the coalescing
-    manager and torch.compile know the collectives by their identity. And whoever has imported the
-    name before calls the new code all the same. The code has the parameters of the function, since
-    to take and give on *args and **kwargs would cost more than all else while nothing is recorded.
+    manager and torch.compile know the collectives by their identity. And a module that has imported
+    the name before calls the new code all the same. The code has the parameters of the function,
+    since to take and give on *args and **kwargs would cost more than all else while nothing is
+    recorded.
     """
 
     def __init__(

@@ -45,7 +45,7 @@ class GroupHooks:
             state = self._state()
             if state.token is not None:  # the call before has thrown
                 self.after(None)
-            # PyTorch's functions in Python have said more.
+            # PyTorch's functions in Python have a range with more facts.
             if state.within is None and self._is_wanted():
                 state.token = self._mark(called, reference())
 
