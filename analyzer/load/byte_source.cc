@@ -120,4 +120,18 @@ std::size_t ByteSource::inflate_some(char* text, std::size_t size) {
   return wanted - stream.avail_out;
 }
 
+std::string first_bytes(const std::string& path) {
+  ByteSource source;
+  if (source.open(path)) {
+    return {};
+  }
+  std::string bytes(256, '\0');
+  std::size_t size = 0;
+  for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
+    got = source.read(bytes.data() + size, bytes.size() - size);
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
 }  // namespace ringside::load

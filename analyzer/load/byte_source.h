@@ -40,6 +40,9 @@ class ByteSource {
   std::optional<std::string> error_;
 };
 
+/// The first bytes of a file's text, enough to tell its format; fewer where it cannot be read.
+std::string first_bytes(const std::string& path);
+
 }  // namespace ringside::load
 
 #endif  // RINGSIDE_ANALYZER_LOAD_BYTE_SOURCE_H

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Dumps of PyTorch's Flight Recorder, as pickles and as JSON: a file is a process.
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
 #include <simdjson.h>
+#include <span>
 #include <utility>
 
-#include "analyzer/load/descriptor.h"
+#include "analyzer/load/byte_source.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/pickle.h"
 #include "analyzer/load/reader.h"
@@ -16,38 +16,79 @@ namespace {
 
 using Kind = PlainValue::Kind;
 
-// simdjson bounds the depth, so the stack suffices.
-PlainValue value_of(const simdjson::dom::element& element, PlainTree& tree) {
-  simdjson::dom::array array;
-  simdjson::dom::object object;
-  std::int64_t number = 0;
-  bool truth = false;
-  PlainValue value;
-  if (element.get(array) == simdjson::SUCCESS) {
-    value = tree.add_container(Kind::kList);
-    for (const simdjson::dom::element item : array) {
-      const PlainValue added = value_of(item, tree);
-      tree.items_of(value).push_back(added);
+class JsonTree {
+ public:
+  explicit JsonTree(PlainTree& tree) : tree_(tree) {}
+
+  // simdjson bounds the depth, so the stack suffices.
+  PlainValue value_of(const simdjson::dom::element& element) {
+    simdjson::dom::array array;
+    simdjson::dom::object object;
+    std::int64_t number = 0;
+    bool truth = false;
+    PlainValue value;
+    if (element.get(array) == simdjson::SUCCESS) {
+      const std::size_t from = items_.size();
+      for (const simdjson::dom::element item : array) {
+        items_.push_back(value_of(item));
+      }
+      return container_of(Kind::kList, from);
     }
-  } else if (element.get(object) == simdjson::SUCCESS) {
-    value = tree.add_container(Kind::kDict);
-    for (const simdjson::dom::key_value_pair field : object) {
-      const PlainValue added = value_of(field.value, tree);
-      tree.items_of(value).push_back({Kind::kText, 0, 0, field.key});
-      tree.items_of(value).push_back(added);
+    if (element.get(object) == simdjson::SUCCESS) {
+      const std::size_t from = items_.size();
+      for (const simdjson::dom::key_value_pair field : object) {
+        items_.push_back({Kind::kText, 0, field.key});
+        items_.push_back(value_of(field.value));
+      }
+      return container_of(Kind::kDict, from);
     }
-  } else if (element.get(number) == simdjson::SUCCESS) {
-    value = {Kind::kInteger, number, 0, {}};
-  } else if (element.get(value.text) == simdjson::SUCCESS) {
-    value.kind = Kind::kText;
-  } else if (element.get(truth) == simdjson::SUCCESS) {
-    value = {Kind::kBool, truth ? 1 : 0, 0, {}};
-  } else if (element.get(value.real) == simdjson::SUCCESS) {
-    value.kind = Kind::kReal;
-  } else {
-    value.kind = element.is_null() ? Kind::kNone : Kind::kOther;
+    if (element.get(number) == simdjson::SUCCESS) {
+      value = {Kind::kInteger, number};
+    } else if (element.get(value.text) == simdjson::SUCCESS) {
+      value.kind = Kind::kText;
+    } else if (element.get(truth) == simdjson::SUCCESS) {
+      value = {Kind::kBool, truth ? 1 : 0};
+    } else {
+      value.kind = element.is_null() ? Kind::kNone : Kind::kOther;
+    }
+    return value;
   }
-  return value;
+
+ private:
+  PlainValue container_of(Kind kind, std::size_t from) {
+    const PlainValue made = tree_.add_container(kind);
+    tree_.append(made, std::span(items_).subspan(from));
+    items_.resize(from);
+    return made;
+  }
+
+  PlainTree& tree_;
+  std::vector<PlainValue> items_;  // of the containers that are being read
+};
+
+// All of a file. A compressed one may be far larger than itself.
+std::string read_text(const std::string& path, std::uint64_t file_size, TextBuffer& buffer,
+                      std::string_view& text) {
+  constexpr std::size_t kMostInflated = std::size_t{1} << 30;
+  ByteSource source;
+  if (const auto error = source.open(path)) {
+    return "cannot be read: " + *error;
+  }
+  std::size_t room = static_cast<std::size_t>(file_size) + 1;
+  char* bytes = buffer.grow(room, 0);
+  std::size_t size = 0;
+  for (std::size_t got = 1; got > 0; size += got) {
+    if (size == room && room > std::max<std::size_t>(file_size + 1, kMostInflated)) {
+      return "its text is larger than 1 GiB: no dump is";
+    }
+    if (size == room) {
+      room *= 2;
+      bytes = buffer.grow(room, size);
+    }
+    got = source.read(bytes + size, room - size);
+  }
+  text = {bytes, size};
+  return source.error() ? "cannot be read: " + *source.error() : std::string();
 }
 
 class FileReader final : public Reader {
@@ -70,17 +111,11 @@ class FileReader final : public Reader {
     if (!trouble_.empty()) {
       return size_;
     }
-    const std::size_t size = static_cast<std::size_t>(size_);
-    char* const text = buffer.grow(size, 0);
-    const Descriptor file(path_);
-    std::size_t have = 0;
-    ssize_t got = 1;
-    while (file.number() >= 0 && have < size && got > 0) {
-      got = ::pread(file.number(), text + have, size - have, static_cast<off_t>(have));
-      have += got > 0 ? static_cast<std::size_t>(got) : 0;
+    std::string_view text;
+    trouble_ = read_text(path_, size_, buffer, text);
+    if (trouble_.empty()) {
+      trouble_ = read_dump(text, *rank_, dump_);
     }
-    trouble_ = file.number() < 0 || got < 0 ? std::string("cannot be read: ") + std::strerror(errno)
-                                            : read_dump({text, have}, *rank_, dump_);
     return size_;
   }
 
@@ -138,7 +173,7 @@ bool begins_as_dump(std::string_view bytes) {
 }
 
 std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump) {
-  PlainTree tree;
+  PlainTree tree(bytes.size());
   if (begins_as_pickle(bytes)) {
     const PickleResult pickle = read_pickle(bytes, tree);
     return pickle.error.empty() ? read_dump(tree, pickle.value, rank, dump) : pickle.error;
@@ -148,12 +183,13 @@ std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump) {
   if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
     return std::string("no JSON that can be read: ") + simdjson::error_message(error);
   }
-  return read_dump(tree, value_of(root, tree), rank, dump);
+  return read_dump(tree, JsonTree(tree).value_of(root), rank, dump);
 }
 
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
                                          const std::string& prefix) {
-  if (!begins_as_dump(start.bytes)) {
+  constexpr std::string_view kGzip = "\x1f\x8b";
+  if (!begins_as_dump(start.bytes.starts_with(kGzip) ? first_bytes(path) : start.bytes)) {
     return nullptr;
   }
   return std::make_unique<FileReader>(path, start, prefix);

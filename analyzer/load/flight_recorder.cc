@@ -41,6 +41,13 @@ std::vector<std::uint32_t> numbers_in(std::string_view text) {
   return numbers;
 }
 
+// The number behind the minus sign of "fr_rank_-1" is no rank; "fr-1" has none.
+bool is_negative(std::string_view before_digits) {
+  return before_digits.ends_with('-') &&
+         (before_digits.size() == 1 ||
+          std::string_view("_-.").find(before_digits.end()[-2]) != std::string_view::npos);
+}
+
 // JSON writes 0 for a time that a pickle has None for.
 std::optional<std::int64_t> time_of(const PlainValue& value) {
   const auto time_ns = integer_of(value);
@@ -152,7 +159,7 @@ class DumpReader {
 
  private:
   std::string check_version() const {
-    const std::string_view text = text_of(tree_.at(root_, "version"));
+    const std::string_view text = tree_.text(tree_.at(root_, "version"));
     const std::size_t dot = text.find('.');
     const auto major = parse_number<std::uint32_t>(text.substr(0, dot));
     const auto minor = dot < text.size() ? parse_number<std::uint32_t>(text.substr(dot + 1))
@@ -212,18 +219,34 @@ class DumpReader {
     const PlainValue group = tree_.at(value, "process_group");
     const auto names = tree_.list(group);
     const auto number = integer_of(tree_.at(value, "pg_id"));
-    const std::string name(!names.empty() ? text_of(names[0])
+    const std::string name(!names.empty() ? tree_.text(names[0])
                            : number       ? std::to_string(*number)
                                           : std::string());
     const auto found = contexts_.find(name);
     if (found == contexts_.end()) {
       return std::nullopt;
     }
-    const std::string_view description = names.size() > 1 ? text_of(names[1]) : std::string_view();
+    const std::string_view description =
+        names.size() > 1 ? tree_.text(names[1]) : std::string_view();
+    model::Context& context = dump_.file.contexts[found->second];
     if (!description.empty() && description != "undefined") {
-      dump_.file.contexts[found->second].name = description;
+      context.name = description;
+    }
+    if (number && !context.last_enqueued) {
+      const PlainValue status = tree_.at(tree_.at(root_, "pg_status"), std::to_string(*number));
+      context.last_enqueued = watched_number(tree_.at(status, "last_enqueued_collective"));
+      context.last_started = watched_number(tree_.at(status, "last_started_collective"));
+      context.last_completed = watched_number(tree_.at(status, "last_completed_collective"));
     }
     return found->second;
+  }
+
+  // JSON has these as texts; -1 is none.
+  std::optional<std::int64_t> watched_number(const PlainValue& value) const {
+    const auto number = value.kind == PlainValue::Kind::kText
+                            ? parse_number<std::int64_t>(tree_.text(value))
+                            : integer_of(value);
+    return number && *number >= 0 ? number : std::nullopt;
   }
 
   // All groups of this rank, also those that it has never called. Names of groups are the same on
@@ -231,15 +254,15 @@ class DumpReader {
   void find_groups() {
     const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
-      const std::string name(text_of(groups[i]));
-      const std::string_view listed = text_of(tree_.at(groups[i + 1], "ranks"));
+      const std::string name(tree_.text(groups[i]));
+      const std::string_view listed = tree_.text(tree_.at(groups[i + 1], "ranks"));
       const std::vector<std::uint32_t> ranks = numbers_in(listed);
       const auto own = std::find(ranks.begin(), ranks.end(), rank_);
       if (own == ranks.end() ||
           !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
         continue;
       }
-      const std::string_view description = text_of(tree_.at(groups[i + 1], "desc"));
+      const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
       model::Context& context = dump_.file.contexts[contexts_[name]];
       const bool is_described = !description.empty() && description != "undefined";
       context.name = is_described ? description : std::string_view(name);
@@ -259,10 +282,10 @@ class DumpReader {
     }
     tensors.count = 0;
     tensors.bytes = 0;
-    tensors.type = types.empty() ? std::string_view() : text_of(types[0]);
+    tensors.type = types.empty() ? std::string_view() : tree_.text(types[0]);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       const std::string_view type =
-          types.empty() ? std::string_view() : text_of(types[std::min(i, types.size() - 1)]);
+          types.empty() ? std::string_view() : tree_.text(types[std::min(i, types.size() - 1)]);
       tensors.type = type == tensors.type ? type : std::string_view();
       add_tensor(sizes[i], bytes_of_type(type), tensors);
     }
@@ -313,10 +336,38 @@ class DumpReader {
     }
   }
 
+  // The stack as call_site.h has it. Entries of a pickle share the containers of their frames, so
+  // that few stacks are made into text.
+  model::NameId stack_of(const PlainValue& entry) {
+    std::vector<std::int64_t> frames;
+    for (const PlainValue& frame : tree_.list(tree_.at(entry, "frames"))) {
+      if (frame.kind == PlainValue::Kind::kDict) {
+        frames.push_back(frame.number);
+      }
+    }
+    const auto [known, is_new] = stacks_.try_emplace(std::move(frames), model::kNoName);
+    if (is_new) {
+      std::string text;
+      for (const PlainValue& frame : tree_.list(tree_.at(entry, "frames"))) {
+        if (frame.kind != PlainValue::Kind::kDict) {
+          continue;
+        }
+        const std::string_view function = tree_.text(tree_.at(frame, "name"));
+        const std::string_view file = tree_.text(tree_.at(frame, "filename"));
+        const auto line = integer_of(tree_.at(frame, "line"));
+        text += text.empty() ? "" : "\n";
+        text.append(file).append(":").append(line ? std::to_string(*line) : "?");
+        text.append(" in ").append(function);
+      }
+      known->second = dump_.names.id(text);
+    }
+    return known->second;
+  }
+
   // Returns why it is left out; empty if it is not.
   const char* add(const PlainValue& value) {
-    const std::string_view name = text_of(tree_.at(value, "profiling_name"));
-    const std::string_view state = text_of(tree_.at(value, "state"));
+    const std::string_view name = tree_.text(tree_.at(value, "profiling_name"));
+    const std::string_view state = tree_.text(tree_.at(value, "state"));
     const auto created_ns = time_of(tree_.at(value, "time_created_ns"));
     if (name.empty() || !created_ns) {
       return "an entry without profiling_name or time_created_ns; it is left out";
@@ -357,6 +408,7 @@ class DumpReader {
     }
     fill_tensors(value, entry);
     operation.func = dump_.names.id(entry.call);
+    operation.called_by = stack_of(value);
     last_of_context_[operation.context].push_back(entries_.size());
     entries_.push_back(entry);
     return "";
@@ -368,7 +420,8 @@ class DumpReader {
   bool end_group(const DumpEntry& end) {
     std::vector<std::size_t>& before = last_of_context_[end.operation.context];
     std::size_t first = before.size();
-    while (first > 0 && entries_[before[first - 1]].collective == end.collective &&
+    while (first > 0 && !entries_[before[first - 1]].operation.group &&
+           entries_[before[first - 1]].collective == end.collective &&
            entries_[before[first - 1]].point_to_point == end.point_to_point &&
            entries_[before[first - 1]].operation.state != model::State::kCompleted) {
       --first;
@@ -401,7 +454,8 @@ class DumpReader {
   Dump& dump_;
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
-  std::map<std::string, std::uint32_t> contexts_;  // by the group's name
+  std::map<std::string, std::uint32_t> contexts_;              // by the group's name
+  std::map<std::vector<std::int64_t>, model::NameId> stacks_;  // by the containers of the frames
   std::vector<DumpEntry> entries_;
   std::map<std::uint32_t, std::vector<std::size_t>> last_of_context_;  // indices of entries_
   std::uint64_t window_ = 1;
@@ -413,22 +467,27 @@ class DumpReader {
 
 std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix) {
   std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view ending : {".json", ".pickle", ".pkl"}) {
+  for (const std::string_view ending : {".gz", ".json", ".pickle", ".pkl"}) {
     if (name.ends_with(ending)) {
       name.remove_suffix(ending.size());
-      break;
     }
   }
-  if (!prefix.empty()) {
-    return name.starts_with(prefix) ? parse_number<std::int64_t>(name.substr(prefix.size()))
-                                    : std::nullopt;
+  const std::size_t digits =
+      prefix.empty() ? name.find_last_not_of(kDecimalDigits) + 1 : prefix.size();
+  if (!name.starts_with(prefix) || (prefix.empty() && is_negative(name.substr(0, digits)))) {
+    return std::nullopt;
   }
-  return parse_number<std::int64_t>(name.substr(name.find_last_not_of(kDecimalDigits) + 1));
+  const auto rank = parse_number<std::int64_t>(name.substr(digits));
+  return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
 std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank,
                       Dump& dump) {
-  return DumpReader(tree, root, rank, dump).read();
+  std::string trouble = DumpReader(tree, root, rank, dump).read();
+  return tree.is_exhausted()
+             ? "no Flight Recorder dump: the same lists and texts are in so many places that it "
+               "would take too long to read"
+             : trouble;
 }
 
 }  // namespace ringside::load

@@ -23,7 +23,7 @@ bool begins_as_dump(std::string_view bytes);
 inline constexpr std::size_t kDumpStartBytes = 64;
 
 /// The rank that a file's name ends with, behind `prefix` (of the name, not of the directory) if
-/// there is one. Nothing if it does not.
+/// there is one. Nothing if it does not, as where a process without a rank wrote -1.
 std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix);
 
 struct Dump {

@@ -15,29 +15,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of its text, if it is compressed.
-std::string first_bytes(const fs::path& path) {
-  ByteSource source;
-  if (source.open(path.string())) {
-    return {};
-  }
-  std::string bytes(256, '\0');
-  std::size_t size = 0;
-  for (std::size_t got = 1; got != 0 && size < bytes.size(); size += got) {
-    got = source.read(bytes.data() + size, bytes.size() - size);
-  }
-  bytes.resize(size);
-  return bytes;
-}
-
 // Cheap: the full check of the first line is the loader's.
 bool begins_as_trace(const fs::path& path) {
-  const std::string begin = first_bytes(path);
+  const std::string begin = first_bytes(path.string());
   return begin.starts_with('[') && begin.find(schema::kLineTrace) != std::string::npos;
 }
 
 bool begins_as_partial(const fs::path& path) {
-  return first_bytes(path).starts_with(kPartialMagic);
+  return first_bytes(path.string()).starts_with(kPartialMagic);
 }
 
 // One that is named after a rank.
@@ -82,6 +67,11 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     }
     if (is_dump(path, dump_choice)) {
       dumps.push_back(path.string());
+      continue;
+    }
+    if (dump_choice.takes_dumps && dump_choice.prefix.empty() && !rank_of_dump(path.string(), {}) &&
+        is_flight_recorder_dump(path.string())) {
+      inputs.notes.push_back(path.string() + ": its name does not end with a rank, left out");
       continue;
     }
     if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {

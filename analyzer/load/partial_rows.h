@@ -54,7 +54,9 @@ void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, Blo
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Context> context) {
-  auto& [comm, name, rank, nranks, created_ns, finalized_ns, operations] = context;
+  // Partials are made of traces, and no trace tells what a watchdog saw.
+  auto& [comm, name, rank, nranks, created_ns, finalized_ns, operations, enqueued, started,
+         completed] = context;
   archive(comm, name, rank, nranks, created_ns, finalized_ns);  // operations are counted anew
 }
 
@@ -85,8 +87,8 @@ template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
          bytes, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected, stream,
-         sample_of, sampled_out, tid, enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] =
-      operation;
+         called_by, sample_of, sampled_out, tid, enqueue_start_ns, enqueue_end_ns, start_ns,
+         end_ns] = operation;
   archive(context, kind, times_from, state, in_flight);
   archive.name(func);
   archive.name(datatype);

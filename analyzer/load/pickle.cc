@@ -129,22 +129,22 @@ class PickleReader {
   }
 
   void push(const PlainValue& value) { stack_.push_back(value); }
-  void push_integer(std::int64_t number) { push({Kind::kInteger, number, 0, {}}); }
-  void push_text(std::uint64_t size) { push({Kind::kText, 0, 0, take(size)}); }
+  void push_integer(std::int64_t number) { push({Kind::kInteger, number}); }
+  void push_text(std::uint64_t size) { push({Kind::kText, 0, take(size)}); }
 
   void push_real() {
     std::uint64_t bits = 0;
     for (const char byte : take(sizeof bits)) {
       bits = bits << 8U | static_cast<unsigned char>(byte);
     }
-    push({Kind::kReal, 0, std::bit_cast<double>(bits), {}});
+    push({Kind::kReal, std::bit_cast<std::int64_t>(bits)});
   }
 
   // Two's complement of any length. One that does not fit 64 bits is kept as such.
   void push_long(std::uint64_t size) {
     const std::string_view digits = take(size);
     if (digits.size() > sizeof(std::uint64_t)) {
-      push({Kind::kOther, 0, 0, {}});
+      push({Kind::kOther});
       return;
     }
     std::uint64_t number = 0;
@@ -158,9 +158,9 @@ class PickleReader {
     push_integer(std::bit_cast<std::int64_t>(number));
   }
 
-  // Moves the values above the size `from` of the stack.
-  void move_to(std::size_t from, std::vector<PlainValue>& to) {
-    to.insert(to.end(), stack_.begin() + static_cast<std::ptrdiff_t>(from), stack_.end());
+  // Moves the values above the size `from` of the stack into a container.
+  void move_to(std::size_t from, const PlainValue& container) {
+    tree_.append(container, std::span(stack_).subspan(from));
     stack_.resize(from);
   }
 
@@ -171,7 +171,7 @@ class PickleReader {
       return;
     }
     const PlainValue tuple = tree_.add_container(Kind::kList);
-    move_to(stack_.size() - size, tree_.items_of(tuple));
+    move_to(stack_.size() - size, tuple);
     push(tuple);
   }
 
@@ -195,7 +195,7 @@ class PickleReader {
                                : "keys and values for a dict, and no dict below them");
       return;
     }
-    move_to(from, tree_.items_of(stack_[from - 1]));
+    move_to(from, stack_[from - 1]);
   }
 
   void add_last(Kind kind, std::size_t count) {
@@ -258,9 +258,9 @@ class PickleReader {
       case Opcode::kNone:
         return push({});
       case Opcode::kNewTrue:
-        return push({Kind::kBool, 1, 0, {}});
+        return push({Kind::kBool, 1});
       case Opcode::kNewFalse:
-        return push({Kind::kBool, 0, 0, {}});
+        return push({Kind::kBool});
       case Opcode::kBinInt:
         return push_integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(take_number(4))));
       case Opcode::kBinInt1:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A tree of plain values: what a pickle or a JSON text of a Flight Recorder dump holds. Containers
-// are kept beside the values, so that neither making nor releasing a tree calls itself.
+// A tree of plain values: what a pickle or a JSON text of a Flight Recorder dump holds. All items
+// are in one vector, so that neither making nor releasing a tree calls itself.
 #ifndef RINGSIDE_ANALYZER_LOAD_PLAIN_TREE_H
 #define RINGSIDE_ANALYZER_LOAD_PLAIN_TREE_H
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -27,24 +27,51 @@ struct PlainValue {
     kOther,  // a number that does not fit
   };
   Kind kind = Kind::kNone;
-  std::int64_t number = 0;  // of a truth value 0 or 1; of a container its place in the tree
-  double real = 0;
-  std::string_view text;
+  // Of a truth value 0 or 1; of a real number its bits; of a container its place in the tree.
+  std::int64_t number = 0;
+  std::string_view text = {};
 };
 
+/// A pickle can have the same value in many places, so that few bytes hold a tree that would take
+/// hours to walk. The functions that read it therefore count their work, and give nothing more once
+/// it is far more than a genuine dump of that size takes: is_exhausted().
 class PlainTree {
  public:
   using Kind = PlainValue::Kind;
 
+  /// `bytes`: of the file that it is made from.
+  explicit PlainTree(std::size_t bytes)
+      : work_left_(kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes)) {
+    items_.reserve(bytes / kBytesOfItem);
+  }
+
   PlainValue add_container(Kind kind) {
-    containers_.emplace_back();
-    return {kind, static_cast<std::int64_t>(containers_.size() - 1), 0, {}};
+    containers_.push_back({items_.size(), 0, 0});
+    return {kind, static_cast<std::int64_t>(containers_.size() - 1), {}};
   }
-  /// `container` must be a list or a dict.
-  std::vector<PlainValue>& items_of(const PlainValue& container) {
-    return containers_[static_cast<std::size_t>(container.number)];
+  /// `container` must be a list or a dict. Items that it has already are moved where there is no
+  /// room behind them, and room for as many again is made. `added` must not be items of the tree.
+  void append(const PlainValue& container, std::span<const PlainValue> added) {
+    Container& to = containers_[static_cast<std::size_t>(container.number)];
+    if (to.size == 0) {
+      to.first = items_.size();
+      to.room = added.size();
+      items_.insert(items_.end(), added.begin(), added.end());
+      to.size = to.room;
+      return;
+    }
+    if (to.size + added.size() > to.room) {
+      const std::size_t first = items_.size();
+      to.room = 2 * (to.size + added.size());
+      items_.resize(first + to.room);
+      std::copy_n(items_.begin() + static_cast<std::ptrdiff_t>(to.first), to.size,
+                  items_.begin() + static_cast<std::ptrdiff_t>(first));
+      to.first = first;
+    }
+    std::copy(added.begin(), added.end(),
+              items_.begin() + static_cast<std::ptrdiff_t>(to.first + to.size));
+    to.size += added.size();
   }
-  std::size_t containers() const { return containers_.size(); }
 
   /// The items of a list; none of anything else.
   std::span<const PlainValue> list(const PlainValue& value) const {
@@ -54,32 +81,63 @@ class PlainTree {
   std::span<const PlainValue> dict(const PlainValue& value) const {
     return value.kind == Kind::kDict ? items(value) : std::span<const PlainValue>();
   }
-  /// The value of a key; none where there is none, or where it is no dict.
+  /// The value of a key; none where there is none, or where it is no dict. Fast where keys are
+  /// asked for in their order.
   PlainValue at(const PlainValue& value, std::string_view key) const {
-    const auto pairs = dict(value);
-    for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
-      if (pairs[i].kind == Kind::kText && pairs[i].text == key) {
-        return pairs[i + 1];
+    const auto pairs = value.kind == Kind::kDict && work_left_ >= 0 ? span_of(value)
+                                                                    : std::span<const PlainValue>();
+    const std::size_t count = pairs.size() / 2;
+    for (std::size_t i = 0; i < count; ++i) {
+      --work_left_;
+      next_pair_ = next_pair_ < count ? next_pair_ : 0;
+      const std::size_t key_at = 2 * next_pair_++;
+      if (pairs[key_at].kind == Kind::kText && pairs[key_at].text == key) {
+        return pairs[key_at + 1];
       }
     }
     return {};
   }
-
- private:
-  std::span<const PlainValue> items(const PlainValue& container) const {
-    return containers_[static_cast<std::size_t>(container.number)];
+  /// Empty if it is no text.
+  std::string_view text(const PlainValue& value) const {
+    if (value.kind != Kind::kText || work_left_ < 0) {
+      return {};
+    }
+    work_left_ -= static_cast<std::int64_t>(value.text.size());
+    return value.text;
   }
 
-  std::deque<std::vector<PlainValue>> containers_;
+  bool is_exhausted() const { return work_left_ < 0; }
+
+ private:
+  // Genuine dumps take one or two a byte.
+  static constexpr std::int64_t kWorkOfByte = 30;
+  static constexpr std::int64_t kLeastWork = 1'000'000;
+  static constexpr std::size_t kBytesOfItem = 4;  // in a genuine dump, about
+
+  struct Container {
+    std::size_t first;  // index into items_
+    std::size_t size;
+    std::size_t room;
+  };
+
+  std::span<const PlainValue> span_of(const PlainValue& container) const {
+    const Container& found = containers_[static_cast<std::size_t>(container.number)];
+    return {items_.data() + found.first, found.size};
+  }
+  std::span<const PlainValue> items(const PlainValue& container) const {
+    const auto all = work_left_ < 0 ? std::span<const PlainValue>() : span_of(container);
+    work_left_ -= static_cast<std::int64_t>(all.size());
+    return all;
+  }
+
+  std::vector<PlainValue> items_;
+  std::vector<Container> containers_;
+  mutable std::int64_t work_left_;
+  mutable std::size_t next_pair_ = 0;  // where at() begins to look
 };
 
 inline std::optional<std::int64_t> integer_of(const PlainValue& value) {
   return value.kind == PlainValue::Kind::kInteger ? std::optional(value.number) : std::nullopt;
-}
-
-/// Empty if it is no text.
-inline std::string_view text_of(const PlainValue& value) {
-  return value.kind == PlainValue::Kind::kText ? value.text : std::string_view();
 }
 
 }  // namespace ringside::load

@@ -45,6 +45,7 @@ struct Operation {
   bool gpu_polled = false;             // its GPU times are those of callbacks
   std::uint32_t gpu_rejected = 0;      // channels whose stamps cannot be true
   NameId stream = kNoName;
+  NameId called_by = kNoName;                    // lines of the program, see call_site.h
   std::uint64_t sample_of = 1;                   // it was chosen, by its number, as one of so many
   bool sampled_out = false;                      // it was not, and is there because it is in flight
   std::uint32_t tid = 0;                         // of the thread that called it; 0: not told

@@ -51,6 +51,7 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .algo = operation.algo,
           .proto = operation.proto,
           .stream = operation.stream,
+          .called_by = operation.called_by,
           .tid = operation.tid,
           .kind = operation.kind,
           .times_from = operation.times_from,
@@ -80,6 +81,7 @@ std::uint64_t Operations::hash(const Shape& shape) {
   mix(both(shape.gpu_rejected, shape.func));
   mix(both(shape.datatype, shape.algo));
   mix(both(shape.proto, shape.stream));
+  mix(shape.called_by);
   mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 16 |
                           static_cast<std::uint32_t>(shape.times_from) << 8 |
                           static_cast<std::uint32_t>(shape.state) << 4 |
@@ -138,8 +140,8 @@ void Operations::set(std::size_t index, const Operation& operation) {
 
 void Operations::append(Operations&& other, std::span<const NameId> names) {
   for (Shape& shape : other.shapes_) {
-    for (NameId* const name :
-         {&shape.func, &shape.datatype, &shape.algo, &shape.proto, &shape.stream}) {
+    for (NameId* const name : {&shape.func, &shape.datatype, &shape.algo, &shape.proto,
+                               &shape.stream, &shape.called_by}) {
       *name = names[*name];
     }
   }
@@ -237,6 +239,7 @@ Operation Operations::operator[](std::size_t index) const {
           .gpu_polled = shape.gpu_polled,
           .gpu_rejected = shape.gpu_rejected,
           .stream = shape.stream,
+          .called_by = shape.called_by,
           .sample_of = shape.sample_of,
           .sampled_out = shape.sampled_out,
           .tid = shape.tid,

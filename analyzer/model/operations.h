@@ -91,6 +91,7 @@ class Operations {
     NameId algo;
     NameId proto;
     NameId stream;
+    NameId called_by;
     std::uint32_t tid;
     Kind kind;
     TimesFrom times_from;

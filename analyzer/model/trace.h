@@ -61,6 +61,9 @@ struct Context {
   std::optional<std::int64_t> created_ns;
   std::optional<std::int64_t> finalized_ns;
   std::uint64_t operations = 0;
+  /// Numbers of the last collectives that the program's own watchdog has seen, where it tells them.
+  std::optional<std::int64_t> last_enqueued = std::nullopt, last_started = std::nullopt,
+                              last_completed = std::nullopt;
 };
 
 /// Both clocks of a host, read together (ringside_clock).

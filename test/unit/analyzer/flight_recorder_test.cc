@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "analyzer/model/call_site.h"
 #include "test/unit/catch.h"
 
 namespace ringside::load {
@@ -55,6 +56,12 @@ TEST_CASE("ranks of dumps are in their names") {
   CHECK(rank_of_dump("/tmp/job27", "job2") == 7);
   CHECK_FALSE(rank_of_dump("/tmp/job27", "other"));
   CHECK_FALSE(rank_of_dump("/tmp/job2_7", "job2"));
+  CHECK(rank_of_dump("nccl_trace_rank_3.json.gz", "") == 3);
+  CHECK(rank_of_dump("nccl_trace_rank_3.gz", "nccl_trace_rank_") == 3);
+  CHECK(rank_of_dump("trace-1", "") == 1);
+  CHECK_FALSE(rank_of_dump("fr_rank_-1", ""));
+  CHECK_FALSE(rank_of_dump("fr_rank_-1", "fr_rank_"));
+  CHECK_FALSE(rank_of_dump("-1", ""));
 }
 
 TEST_CASE("what begins as a dump") {
@@ -156,6 +163,36 @@ TEST_CASE("sizes that are not known are left out") {
   CHECK_FALSE(bytes_of("nccl:all_to_all", kFloats));
   CHECK(bytes_of("nccl:allreduce_coalesced",
                  R"("input_sizes":[[4],[2,2]],"input_dtypes":["Float","Double"])") == 48U);
+}
+
+// As ProcessGroupNCCL lists them: both calls are of the first end alone.
+TEST_CASE("an end behind the end of a group has no calls of its own") {
+  constexpr char kEnd[] = R"("input_sizes":[],"output_sizes":[],"state":"scheduled")";
+  const Dump dump = read(dump_of(entry_of(1, "nccl:send 1->0", 9, 3, scheduled()) + ',' +
+                                 entry_of(2, "nccl:coalesced", 9, 3, kEnd) + ',' +
+                                 entry_of(3, "nccl:coalesced", 9, 3, kEnd)));
+  REQUIRE(dump.file.operations.size() == 1);
+  CHECK(dump.file.operations[0].group == 1U);
+}
+
+TEST_CASE("an operation has the stack of its call, and the program's line of it") {
+  const std::string stack =
+      R"("frames":[{"name":"all_reduce","filename":"/x/site-packages/torch/distributed/a.py",)"
+      R"("line":7},{"name":"step","filename":"/job/train.py","line":17}],)";
+  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, stack + kFloats) + ',' +
+                                 entry_of(1, "nccl:all_reduce", 2, 0, kFloats)));
+  REQUIRE(dump.file.operations.size() == 2);
+  const std::string_view called_by = dump.names.text(dump.file.operations[0].called_by);
+  CHECK(called_by ==
+        "/x/site-packages/torch/distributed/a.py:7 in all_reduce\n/job/train.py:17 in step");
+  CHECK(model::frames_of(called_by).size() == 2);
+  CHECK(model::call_site(called_by) == "train.py:17 in step");
+  CHECK(dump.file.operations[1].called_by == model::kNoName);
+  CHECK(model::call_site("") == "");
+  CHECK(model::call_site("/lib/python3.11/contextlib.py:81 in inner\n/a:b/c.py:2 in d::e/f") ==
+        "c.py:2 in d::e/f");
+  CHECK(model::call_site("<frozen runpy>:1 in _run\n/x/torch/distributed/b.py:3 in g") ==
+        "<frozen runpy>:1 in _run");
 }
 
 TEST_CASE("what is no dump, or has entries that say nothing") {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the program called an operation: Operation::called_by is a name with a line for each frame
+// of the stack, "FILE:LINE in FUNCTION", the innermost first.
+#ifndef RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
+#define RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringside::model {
+
+/// The frames of a stack, one after the other.
+inline std::vector<std::string_view> frames_of(std::string_view stack) {
+  std::vector<std::string_view> frames;
+  while (!stack.empty()) {
+    const std::size_t end = stack.find('\n');
+    frames.push_back(stack.substr(0, end));
+    stack.remove_prefix(end < stack.size() ? end + 1 : stack.size());
+  }
+  return frames;
+}
+
+/// The line of the program that called: the innermost frame outside the files of PyTorch and of
+/// Python, else the innermost one. Without directories: "train.py:17 in step".
+inline std::string_view call_site(std::string_view stack) {
+  const auto has = [](std::string_view file, std::string_view part) {
+    return file.find(part) != std::string_view::npos;
+  };
+  const auto is_of_library = [&](std::string_view frame) {
+    const std::string_view file = frame.substr(0, frame.rfind(" in "));
+    return has(file, "-packages/torch/") || has(file, "/torch/distributed/") ||
+           (has(file, "/lib/python3.") && !has(file, "-packages/")) || file.starts_with('<');
+  };
+  const auto frames = frames_of(stack);
+  std::string_view found = frames.empty() ? std::string_view() : frames.front();
+  for (const std::string_view frame : frames) {
+    if (!is_of_library(frame)) {
+      found = frame;
+      break;
+    }
+  }
+  return found.substr(found.rfind('/', found.rfind(" in ")) + 1);
+}
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
