@@ -157,6 +157,11 @@ void add_dump_options(CLI::App& command, AnalysisOptions& options) {
       "anything)");
 }
 
+void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
+  command.add_flag("--stacks", options.has_stacks,
+                   "Also show all frames of the stacks of these calls, where the dumps have them");
+}
+
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, options.dumps);
   {

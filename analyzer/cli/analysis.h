@@ -35,12 +35,17 @@ struct AnalysisOptions {
   std::size_t top = 20;
   match::Selection selection;
   load::DumpChoice dumps;
+  bool has_stacks = false;  // all frames are wanted; JSON has them always
+
+  bool wants_frames() const { return has_stacks || format == "json"; }
 };
 
 /// Adds the options that these commands share.
 void add_analysis_options(CLI::App& command, AnalysisOptions& options);
 /// Has the command take dumps of PyTorch's Flight Recorder, too.
 void add_dump_options(CLI::App& command, AnalysisOptions& options);
+/// Has the command show the stacks of calls on demand.
+void add_stacks_option(CLI::App& command, AnalysisOptions& options);
 /// All of these but those that choose a part.
 void add_input_options(CLI::App& command, AnalysisOptions& options);
 

@@ -116,9 +116,10 @@ void add_match(CLI::App& app, Chosen& chosen) {
       kMatchExample, options, chosen,
       [](const Analysis& analysis, const MatchOptions& chosen_options) {
         return report::match_document(analysis.traces, analysis.matches, analysis.alignment,
-                                      chosen_options.mismatch_cap);
+                                      chosen_options.mismatch_cap, chosen_options.wants_frames());
       });
   add_dump_options(command, *options);
+  add_stacks_option(command, *options);
   command
       .add_option("--mismatch-cap", options->mismatch_cap,
                   "Describe so many operations of each communicator; all are counted")

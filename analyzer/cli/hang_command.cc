@@ -55,8 +55,8 @@ ExitStatus run_hang(const HangOptions& options) {
     return kExitNoInput;
   }
   metrics::choose_communicators(options.selection, hang);
-  report::Document document =
-      report::make_hang_report(analysis.traces, analysis.alignment, hang, options.top);
+  report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
+                                                       options.top, options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
   const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_whole) {
@@ -77,6 +77,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
       "hang", "Say what is stuck, who has not joined it, and who waits for whom");
   add_analysis_options(*command, *options);
   add_dump_options(*command, *options);
+  add_stacks_option(*command, *options);
   // An operation in flight has no end to be chosen by, and is stuck whatever its function and size.
   for (const char* const option : {"--func", "--min-bytes", "--from", "--to"}) {
     command->remove_option(command->get_option(option));

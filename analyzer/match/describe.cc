@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "analyzer/match/group_patterns.h"
+#include "analyzer/model/call_site.h"
+#include "analyzer/model/joined.h"
 
 namespace ringside::match {
 namespace {
@@ -48,8 +50,21 @@ void mark_minority(std::vector<Side>& sides, Difference what) {
   }
 }
 
+std::string at_call_sites(const char* words, const model::Traces& traces,
+                          const std::vector<Caller>& callers) {
+  return callers.empty() ? "" : words + call_sites(traces, callers);
+}
+
 bool is_a_tie(const std::vector<Side>& sides) {
   return std::none_of(sides.begin(), sides.end(), [](const Side& s) { return s.is_minority; });
+}
+
+void add_caller(const model::Traces& traces, const Part& part, std::uint32_t rank,
+                std::vector<Caller>& callers) {
+  const model::NameId called_by = operation_of(traces, part).called_by;
+  if (called_by != model::kNoName) {
+    callers.push_back({rank, called_by});
+  }
 }
 
 std::size_t count_linked(const std::vector<Judgement>& judgements, std::size_t index) {
@@ -68,7 +83,7 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
   if (what == Difference::kNone) {
     return {};
   }
-  std::map<std::string, std::vector<std::uint32_t>> ranks;
+  std::map<std::string, Side> found;
   std::size_t i = index;
   do {
     const MatchedOperation& operation = matches.operations[i];
@@ -79,26 +94,56 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
           !std::binary_search(callers.begin(), callers.end(), part.member)) {
         continue;
       }
-      auto& here = ranks[what == Difference::kFunction ? operation_text(traces, operation)
+      Side& here = found[what == Difference::kFunction ? operation_text(traces, operation)
                                                        : value_text(traces, part, what)];
       // A member whose rank is not known is named by its index.
       const std::uint32_t rank = members[part.member].rank.value_or(part.member);
-      if (here.empty() || here.back() != rank) {  // in a group a rank has several parts
-        here.push_back(rank);
+      if (here.ranks.empty() || here.ranks.back() != rank) {  // in a group it has several parts
+        here.ranks.push_back(rank);
+        add_caller(traces, part, rank, here.callers);
       }
     }
     i = judgements[i].other;
   } while (what == Difference::kFunction && i != index);
   std::vector<Side> sides;
-  for (auto& [did, of_side] : ranks) {
-    std::sort(of_side.begin(), of_side.end());
-    sides.push_back({did, std::move(of_side), false});
+  for (auto& [did, side] : found) {
+    std::sort(side.ranks.begin(), side.ranks.end());
+    side.did = did;
+    sides.push_back(std::move(side));
   }
   mark_minority(sides, what);
   std::sort(sides.begin(), sides.end(), [](const Side& a, const Side& b) {
     return a.is_minority != b.is_minority ? a.is_minority : a.ranks < b.ranks;
   });
   return sides;
+}
+
+std::vector<Caller> callers_of(const model::Traces& traces, const Matches& matches,
+                               const MatchedOperation& operation) {
+  const auto& members = matches.communicators[operation.communicator].members;
+  std::vector<Caller> callers;
+  for (const Part& part : parts_of(matches, operation)) {
+    add_caller(traces, part, members[part.member].rank.value_or(part.member), callers);
+  }
+  return callers;
+}
+
+std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers) {
+  constexpr std::size_t kListed = 4;
+  std::map<std::string_view, std::vector<std::uint32_t>> ranks_of_site;
+  for (const Caller& caller : callers) {
+    auto& ranks = ranks_of_site[model::call_site(traces.names.text(caller.called_by))];
+    if (ranks.empty() || ranks.back() != caller.rank) {
+      ranks.push_back(caller.rank);
+    }
+  }
+  std::vector<std::string> sites;
+  for (auto& [site, ranks] : ranks_of_site) {
+    std::sort(ranks.begin(), ranks.end());
+    sites.push_back(ranks_of_site.size() == 1 ? std::string(site)
+                                              : std::string(site) + " (" + rank_list(ranks) + ')');
+  }
+  return model::joined(sites, kListed);
 }
 
 std::string rank_list(const std::vector<std::uint32_t>& ranks) {
@@ -183,14 +228,16 @@ std::string describe(const model::Traces& traces, const Matches& matches,
                 ? judgement.one_of ? " (which is not known: these calls are alike)"
                                    : " (which is not known: the order of its calls does not tell)"
             : judgement.is_found_by_order ? " (from there on numbers are of later calls there)"
-                                          : "");
+                                          : "") +
+           at_call_sites("; called at ", traces, callers_of(traces, matches, operation));
   }
   text += difference_name(judgement.difference);
   const auto sides = sides_of(traces, matches, judgements, index);
   constexpr std::size_t kListed = 8;
   for (std::size_t i = 0; i < std::min(sides.size(), kListed); ++i) {
     text += (i == 0 ? " " : ", ") + sides[i].did + " on " + rank_list(sides[i].ranks) +
-            (sides[i].is_minority ? " (the minority)" : "");
+            (sides[i].is_minority ? " (the minority)" : "") +
+            at_call_sites(" at ", traces, sides[i].callers);
   }
   if (sides.size() > kListed) {
     text += ", ...";

@@ -13,10 +13,17 @@
 
 namespace ringside::match {
 
+/// A rank, and the stack of one of its calls (Operation::called_by).
+struct Caller {
+  std::uint32_t rank = 0;
+  model::NameId called_by = model::kNoName;
+};
+
 struct Side {
   std::string did;  // "4096", "AllReduce seq 3", "in flight"
   std::vector<std::uint32_t> ranks;
   bool is_minority = false;
+  std::vector<Caller> callers = {};  // those of which the stack is known
 };
 
 /// Returns the sides of operation `index`, minorities first and then by their lowest rank. The
@@ -24,6 +31,14 @@ struct Side {
 /// there is no minority. In a state mismatch, only the ranks in flight can be the minority.
 std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
                            const std::vector<Judgement>& judgements, std::size_t index);
+
+/// Returns the ranks that recorded the operation and tell from where they called it.
+std::vector<Caller> callers_of(const model::Traces& traces, const Matches& matches,
+                               const MatchedOperation& operation);
+
+/// Returns the line of the program that called, such as "train.py:17 in step", or where ranks
+/// differ "a.py:1 in f (rank 0), b.py:9 in g (ranks 1-3)". Empty if there are no callers.
+std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers);
 
 /// Returns a text such as "rank 3" or "ranks 0, 2-7 and 90 more".
 std::string rank_list(const std::vector<std::uint32_t>& ranks);

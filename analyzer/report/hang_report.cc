@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/report/align_report.h"
+#include "analyzer/report/call_sites.h"
 #include "analyzer/report/hang_sentences.h"
 #include "analyzer/report/numbers.h"
 
@@ -27,11 +28,12 @@ const char* why_name(Blocker::Why why) {
 class HangReport {
  public:
   HangReport(const model::Traces& traces, const align::Alignment& alignment, const Hang& hang,
-             std::size_t top)
+             std::size_t top, bool has_frames)
       : traces_(traces),
         alignment_(alignment),
         hang_(hang),
         top_(top),
+        has_frames_(has_frames),
         transfers_(find_open_transfers(traces, hang)),
         text_(traces, hang),
         sentences_(traces, alignment, hang, transfers_) {}
@@ -49,8 +51,11 @@ class HangReport {
     add_waits();
     add_transfers();
     add_positions();
+    if (has_frames_) {
+      frames_.finish(traces_, document_);
+    }
     for (Table& table : document_.tables) {
-      if (top_ != 0 && table.rows.size() > top_) {
+      if (top_ != 0 && !table.is_whole && table.rows.size() > top_) {
         table.left_out = table.rows.size() - top_;
         table.rows.resize(top_);
       }
@@ -173,15 +178,20 @@ class HangReport {
                      {"unknown", "not known"},
                      {"ranks_finished", "finished", Shown::kInteger, "ranks"},
                      {"since_ns", "since", Shown::kMoment},
-                     {"waited_ns", "for", Shown::kDuration}};
+                     {"waited_ns", "for", Shown::kDuration},
+                     {"called_by", "called at"}};
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       const auto& stuck = hang_.operations[i];
-      table.rows.push_back(
-          {communicator_of(stuck), text_.short_name_of(i),
-           std::string(cause_name(text_.cause_of(i))), std::uint64_t{stuck.waiting.size()},
-           text_.waiting_ranks(i), text_.not_joined_ranks(i), text_.unknown_ranks(i),
-           std::uint64_t{stuck.finished}, stuck.since_ns, cell_of(stuck.waited_ns)});
+      table.rows.push_back({communicator_of(stuck), text_.short_name_of(i),
+                            std::string(cause_name(text_.cause_of(i))),
+                            std::uint64_t{stuck.waiting.size()}, text_.waiting_ranks(i),
+                            text_.not_joined_ranks(i), text_.unknown_ranks(i),
+                            std::uint64_t{stuck.finished}, stuck.since_ns, cell_of(stuck.waited_ns),
+                            call_site_cell(traces_, text_.callers(i))});
+      frames_.add(text_.label(hang_.matches.operations[stuck.matched].communicator),
+                  text_.short_name_of(i), text_.callers(i));
     }
+    drop_empty_column(table, "called_by");
   }
 
   void add_waits() {
@@ -239,6 +249,21 @@ class HangReport {
     row.push_back(time_ns ? Cell(alignment_.to_common_ns(position.file, *time_ns)) : Cell());
   }
 
+  // From where a rank made its last call.
+  std::vector<match::Caller> last_caller(const metrics::Position& position) const {
+    std::vector<match::Caller> callers;
+    if (position.last_enqueued) {
+      const auto& last = traces_.files[position.file].operations[*position.last_enqueued];
+      if (last.called_by != model::kNoName) {
+        callers.push_back({position.rank.value_or(0), last.called_by});
+      }
+    }
+    return callers;
+  }
+  std::uint32_t context_of(const metrics::Position& position) const {
+    return hang_.matches.communicators[position.communicator].members[position.member].context;
+  }
+
   void add_positions() {
     Table& table = document_.tables.emplace_back();
     table.key = "ranks";
@@ -257,7 +282,11 @@ class HangReport {
                      {"enqueued", "last enqueued"},
                      {"enqueued_ns", "at", Shown::kMoment},
                      {"idle_ns", "nothing finished for", Shown::kDuration},
-                     {"trace", "trace"}};
+                     {"trace", "trace"},
+                     {"called_by", "last called at"},
+                     {"watchdog_enqueued", "", Shown::kNot},
+                     {"watchdog_started", "", Shown::kNot},
+                     {"watchdog_completed", "", Shown::kNot}};
     std::set<std::uint32_t> stuck;
     std::set<std::uint32_t> not_joined;
     for (const metrics::StuckOperation& operation : hang_.operations) {
@@ -293,7 +322,21 @@ class HangReport {
           position, position.last_enqueued, [](const auto& o) { return o.enqueue_start_ns; }, row);
       row.push_back(cell_of(position.idle_ns));
       row.emplace_back(std::string(trace_kind(file)));
+      const auto callers = last_caller(position);
+      row.push_back(call_site_cell(traces_, callers));
+      if (not_joined.contains(i) && !callers.empty()) {
+        frames_.add(text_.label(position.communicator),
+                    text_.name_of(file.operations[*position.last_enqueued]), callers);
+      }
+      const model::Context& context = file.contexts.at(context_of(position));
+      row.push_back(cell_of(context.last_enqueued));
+      row.push_back(cell_of(context.last_started));
+      row.push_back(cell_of(context.last_completed));
       table.rows.push_back(std::move(row));
+    }
+    for (const char* const key :
+         {"called_by", "watchdog_enqueued", "watchdog_started", "watchdog_completed"}) {
+      drop_empty_column(table, key);
     }
   }
 
@@ -365,17 +408,19 @@ class HangReport {
   const align::Alignment& alignment_;
   const Hang& hang_;
   const std::size_t top_;
+  const bool has_frames_;
   const std::vector<metrics::OpenTransfers> transfers_;
   const HangText text_;
   const HangSentences sentences_;
   Document document_;
+  FrameTable frames_;
 };
 
 }  // namespace
 
 Document make_hang_report(const model::Traces& traces, const align::Alignment& alignment,
-                          const metrics::Hang& hang, std::size_t top) {
-  return HangReport(traces, alignment, hang, top).make();
+                          const metrics::Hang& hang, std::size_t top, bool has_frames) {
+  return HangReport(traces, alignment, hang, top, has_frames).make();
 }
 
 }  // namespace ringside::report

@@ -12,7 +12,7 @@ namespace ringside::report {
 
 /// `top`: rows of each table at most; 0: all.
 Document make_hang_report(const model::Traces& traces, const align::Alignment& alignment,
-                          const metrics::Hang& hang, std::size_t top);
+                          const metrics::Hang& hang, std::size_t top, bool has_frames = false);
 
 }  // namespace ringside::report
 

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/model/call_site.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/numbers.h"
 
@@ -45,6 +47,9 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
   if (at.last_finished) {
     const model::Operation& last = file.operations[*at.last_finished];
     text += rank + " finished " + text_.name_of(last) + " there last";
+    if (last.called_by != model::kNoName) {
+      text += ", called at " + std::string(model::call_site(traces_.names.text(last.called_by)));
+    }
     text += last.end_ns
                 ? ", at " + time_of_day(alignment_.to_common_ns(at.file, *last.end_ns)) + " UTC."
                 : ".";
@@ -210,7 +215,36 @@ std::string HangSentences::evidence(std::uint32_t operation) const {
                    "it).";
 }
 
+// The lines of the program that called what is stuck; empty if no trace tells them.
+std::string HangSentences::called_at(std::uint32_t operation) const {
+  std::vector<std::string> calls;
+  const auto add = [&](const std::string& what, const std::vector<match::Caller>& callers) {
+    if (!callers.empty()) {
+      calls.push_back(what + " at " + match::call_sites(traces_, callers));
+    }
+  };
+  const StuckOperation& stuck = hang_.operations[operation];
+  if (text_.is_in_cycle(operation)) {
+    for (const std::uint32_t of_cycle : hang_.cycle) {
+      add(text_.short_name_of(of_cycle), text_.callers(of_cycle));
+    }
+  } else if (stuck.differs == "function") {
+    for (const match::Side& side :
+         match::sides_of(traces_, hang_.matches, hang_.judgements, stuck.matched)) {
+      add(side.did, side.callers);
+    }
+  } else {
+    add(text_.short_name_of(operation), text_.callers(operation));
+  }
+  constexpr std::size_t kListed = 4;
+  return calls.empty() ? "" : " The program called " + model::joined(calls, kListed) + '.';
+}
+
 std::string HangSentences::sentence(std::uint32_t operation) const {
+  return answer(operation) + called_at(operation);
+}
+
+std::string HangSentences::answer(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const std::string name = text_.name_of(operation);
   const std::string unknown = text_.unknown_ranks(operation);

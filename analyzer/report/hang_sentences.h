@@ -31,6 +31,8 @@ class HangSentences {
   std::string first_stopped() const;
 
  private:
+  std::string answer(std::uint32_t operation) const;
+  std::string called_at(std::uint32_t operation) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   std::string first_ended(std::uint32_t operation) const;
   std::string silent(std::uint32_t operation) const;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "analyzer/match/describe.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
@@ -132,6 +131,11 @@ std::string HangText::place(std::uint32_t position) const {
   return process.host.empty()
              ? rank
              : rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
+}
+
+std::vector<match::Caller> HangText::callers(std::uint32_t operation) const {
+  return match::callers_of(traces_, hang_.matches,
+                           hang_.matches.operations[hang_.operations[operation].matched]);
 }
 
 std::string HangText::waiting_ranks(std::uint32_t operation) const {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/metrics/hang_network.h"
 
 namespace ringside::report {
@@ -34,6 +35,8 @@ class HangText {
   std::string short_name_of(std::uint32_t operation) const;
   /// The same of one rank's record, without the communicator.
   std::string name_of(const model::Operation& operation) const;
+  /// The ranks that called it, as far as they tell from where.
+  std::vector<match::Caller> callers(std::uint32_t operation) const;
   std::string waiting_ranks(std::uint32_t operation) const;
   std::string not_joined_ranks(std::uint32_t operation) const;
   /// Ranks of which nothing can be said, with the reasons; empty if there are none.

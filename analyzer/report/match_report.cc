@@ -9,6 +9,7 @@
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
+#include "analyzer/report/call_sites.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -54,11 +55,12 @@ std::string joined(const std::vector<std::string>& words) {
 class MatchDocument {
  public:
   MatchDocument(const model::Traces& traces, const match::Matches& matches,
-                const align::Alignment& alignment, std::size_t cap)
+                const align::Alignment& alignment, std::size_t cap, bool has_frames)
       : traces_(traces),
         matches_(matches),
         judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))),
-        findings_(match::find_findings(traces, matches, judgements_, cap)) {}
+        findings_(match::find_findings(traces, matches, judgements_, cap)),
+        has_frames_(has_frames) {}
 
   Document make() {
     document_.command = "match";
@@ -71,7 +73,8 @@ class MatchDocument {
                {"differs_in", "differs in"},
                {"did", "did"},
                {"ranks", "on"},
-               {"minority", "minority"}},
+               {"minority", "minority"},
+               {"called_by", "called at"}},
               {}};
     verdicts_ = {"verdicts",
                  "Operations by verdict",
@@ -90,8 +93,12 @@ class MatchDocument {
     for (const std::string& line : run_lines(matches_.runs.runs)) {
       document_.sentences.push_back(line);
     }
+    drop_empty_column(sides_, "called_by");
     document_.tables.push_back(std::move(sides_));
     document_.tables.push_back(std::move(verdicts_));
+    if (has_frames_) {
+      frames_.finish(traces_, document_);
+    }
     return std::move(document_);
   }
 
@@ -137,10 +144,14 @@ class MatchDocument {
   void add_sides(const std::string& label, const Cell& run, std::size_t i) {
     const match::MatchedOperation& operation = matches_.operations[i];
     const match::Judgement& judgement = judgements_[i];
-    const auto add = [&](const std::string& did, const std::string& ranks, const char* minority) {
-      sides_.rows.push_back({label, run, match::subject_text(traces_, matches_, judgements_, i),
-                             match::verdict_name(judgement.verdict),
-                             match::difference_name(judgement.difference), did, ranks, minority});
+    const std::string subject = match::subject_text(traces_, matches_, judgements_, i);
+    const auto add = [&](const std::string& did, const std::string& ranks, const char* minority,
+                         const std::vector<match::Caller>& callers) {
+      sides_.rows.push_back({label, run, subject, match::verdict_name(judgement.verdict),
+                             match::difference_name(judgement.difference), did, ranks, minority,
+                             call_site_cell(traces_, callers)});
+      frames_.add(label, judgement.difference == match::Difference::kFunction ? did : subject,
+                  callers);
     };
     const auto sides = match::sides_of(traces_, matches_, judgements_, i);
     const bool is_tie = std::none_of(sides.begin(), sides.end(),
@@ -149,7 +160,8 @@ class MatchDocument {
       add(side.did, match::rank_list(side.ranks),
           is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
           : side.is_minority                                     ? "yes"
-                                                                 : "no");
+                                                                 : "no",
+          side.callers);
     }
     if (sides.empty()) {
       const auto absent = match::absent_ranks(matches_, operation, judgement);
@@ -171,9 +183,9 @@ class MatchDocument {
       add(is_called                                  ? "did not call it"
           : judgement.verdict == Verdict::kUndecided ? "not aligned"
                                                      : "not recorded",
-          match::rank_list(absent), minority(are_absent_fewer));
+          match::rank_list(absent), minority(are_absent_fewer), {});
       add(is_called ? "called it" : "recorded", match::rank_list(present),
-          minority(!are_absent_fewer));
+          minority(!are_absent_fewer), match::callers_of(traces_, matches_, operation));
     }
   }
 
@@ -215,17 +227,19 @@ class MatchDocument {
   const match::Matches& matches_;
   const std::vector<match::Judgement> judgements_;
   const std::vector<match::CommunicatorFindings> findings_;
+  const bool has_frames_;
   std::array<std::uint64_t, match::kVerdictCount> total_{};
   Document document_;
   Table sides_;
   Table verdicts_;
+  FrameTable frames_;
 };
 
 }  // namespace
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, std::size_t cap) {
-  return MatchDocument(traces, matches, alignment, cap).make();
+                        const align::Alignment& alignment, std::size_t cap, bool has_frames) {
+  return MatchDocument(traces, matches, alignment, cap, has_frames).make();
 }
 
 }  // namespace ringside::report

@@ -13,9 +13,11 @@
 namespace ringside::report {
 
 /// What does not match: a finding for each of the first `cap` operations of a communicator, a table
-/// `sides` with a row for each side of these, and a table `verdicts` with the counts.
+/// `sides` with a row for each side of these, and a table `verdicts` with the counts. With
+/// `has_frames` also the stacks of their calls, as far as they are known.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, std::size_t cap);
+                        const align::Alignment& alignment, std::size_t cap,
+                        bool has_frames = false);
 
 /// A table `communicators`: members, hosts, and which is inside which.
 Document communicators_document(const model::Traces& traces, const match::Matches& matches);
