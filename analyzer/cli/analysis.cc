@@ -107,7 +107,7 @@ void leave_out_dumps(Analysis& analysis) {
       analysis.problems.add_file(
           file.path,
           "a dump of PyTorch's Flight Recorder, which does not tell what this command "
-          "says: `ringside match` and `ringside hang` read it");
+          "says: `ringside match`, `hang`, `calls` and `communicators` read it");
     }
     return !file.process.tells_begin;
   });

@@ -30,6 +30,7 @@ void add_top(CLI::App& app, Chosen& chosen);
 void add_exporter(CLI::App& app, Chosen& chosen);
 void add_summary(CLI::App& app, Chosen& chosen);
 void add_match(CLI::App& app, Chosen& chosen);
+void add_calls(CLI::App& app, Chosen& chosen);
 void add_communicators(CLI::App& app, Chosen& chosen);
 void add_hang(CLI::App& app, Chosen& chosen);
 void add_stragglers(CLI::App& app, Chosen& chosen);

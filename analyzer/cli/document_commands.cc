@@ -9,6 +9,7 @@
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/stragglers_report.h"
@@ -34,6 +35,12 @@ constexpr char kMatchExample[] =
     "\n"
     "The gravest come first, and of these the earliest: it is often the cause of the others.\n"
     "docs/metrics.md defines the verdicts.\n"
+    "\n";
+
+constexpr char kCallsExample[] =
+    "Examples:\n"
+    "  ringside calls --comm world --func AllReduce --from 60 --to 61 traces/   one second\n"
+    "  ringside calls --stacks --top 5 dumps/   of a Flight Recorder, with the lines that called\n"
     "\n";
 
 constexpr char kCommunicatorsExample[] =
@@ -124,6 +131,19 @@ void add_match(CLI::App& app, Chosen& chosen) {
       .add_option("--mismatch-cap", options->mismatch_cap,
                   "Describe so many operations of each communicator; all are counted")
       ->capture_default_str();
+}
+
+void add_calls(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  options->top = 1000;
+  CLI::App& command = add_document(
+      app, "calls", "List the operations one by one, with what each rank did", kCallsExample,
+      options, chosen, [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
+        return report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
+                                      chosen_options.top, chosen_options.wants_frames());
+      });
+  add_dump_options(command, *options);
+  add_stacks_option(command, *options);
 }
 
 void add_communicators(CLI::App& app, Chosen& chosen) {

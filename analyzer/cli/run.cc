@@ -100,6 +100,7 @@ ExitStatus run(int argc, char** argv) {
   add_exporter(app, chosen);
   add_summary(app, chosen);
   add_match(app, chosen);
+  add_calls(app, chosen);
   add_communicators(app, chosen);
   add_hang(app, chosen);
   add_stragglers(app, chosen);

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the collectives that `ringside calls` lists of genuine Flight Recorder dumps against the entries
+that PyTorch wrote, as Python's own pickle module reads them: group, number, function, the time of the
+first call, each rank's state, and the line of the program."""
+
+import collections
+import json
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder"
+STATES = {"completed": "completed", "started": "started", "scheduled": "enqueued"}
+
+
+def line_of(frames):
+    own = [frame for frame in frames if "/site-packages/torch/" not in frame["filename"]
+           and not re.search(r"/lib/python3[.]\d+/[a-z]+[.]py$", frame["filename"])]
+    frame = (own or frames)[0]
+    return f"{pathlib.PurePath(frame['filename']).name}:{frame['line']} in {frame['name']}"
+
+
+def written(directory):
+    """The collectives of the dumps: what there is of each, by rank of the group."""
+    found = collections.defaultdict(dict)
+    for path in sorted(directory.iterdir()):
+        rank = int(re.search(r"\d+$", path.name).group())
+        dump = pickle.loads(path.read_bytes())
+        for entry in dump["entries"]:
+            name, description = entry["process_group"]
+            function = entry["profiling_name"].split(":")[1]
+            if entry["is_p2p"] or function == "coalesced":
+                continue
+            ranks = json.loads(dump["pg_config"][name]["ranks"])
+            key = (name, description, tuple(ranks), entry["collective_seq_id"], function)
+            assert ranks.index(rank) not in found[key], key
+            found[key][ranks.index(rank)] = entry
+    return [(key[1], key[3], key[4], min(entry["time_created_ns"] for entry in of_ranks.values()),
+             tuple((rank, STATES[entry["state"]]) for rank, entry in sorted(of_ranks.items())),
+             tuple(sorted({line_of(entry["frames"]) for entry in of_ranks.values()
+                           if entry["frames"]})))
+            for key, of_ranks in found.items()]
+
+
+def sites_of(text):
+    """Those of a cell, which names the ranks where there are several."""
+    parts = re.sub(r" \(ranks? [0-9, -]+\)", "\n", text or "").split("\n")
+    return tuple(sorted(part.removeprefix(", ") for part in parts if part))
+
+
+def listed(program, directory):
+    result = subprocess.run([program, "calls", "--format", "json", "--top", "0", directory],
+                            capture_output=True, text=True, check=True)
+    rows = json.loads(result.stdout)["tables"]["calls"]["rows"]
+    return [(row["communicator"], row["number"], row["function"], row["called_ns"],
+             tuple((rank, row[f"rank_{rank}"]) for rank in range(8)
+                   if row.get(f"rank_{rank}") in STATES.values()), sites_of(row.get("called_by")))
+            for row in rows if not re.match("SendRecv|AlltoAll|Gather|Scatter|coalesced$", row["function"])]
+
+
+def main():
+    failed = 0
+    for directory in sorted(path for path in DATA.iterdir() if path.is_dir()):
+        wanted, got = sorted(written(directory)), sorted(listed(sys.argv[1], directory))
+        failed += wanted != got
+        print(f"{'ok    ' if wanted == got else 'FAILED'} {directory.name}: {len(wanted)} collectives")
+        for row in sorted(set(wanted) ^ set(got)):
+            print("      ", "not listed:" if row in wanted else "not written:", row)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
