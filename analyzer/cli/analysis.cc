@@ -59,7 +59,7 @@ void add_moment(CLI::App& command, const char* name, const char* help, const cha
             }
           },
           help)
-      ->type_name("SECONDS|mark:TEXT")
+      ->type_name("MOMENT")
       ->group(group);
 }
 
@@ -68,23 +68,28 @@ void add_selection(CLI::App& command, match::Selection& selection) {
   command
       .add_option("--comm", selection.communicators,
                   "Only this communicator, by name or hash; may be repeated")
+      ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(kGroup);
   command
       .add_option("--func", selection.functions,
                   "Only this function: AllReduce, ..., SendRecv; may be repeated")
+      ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(kGroup);
   command
       .add_option("--rank", selection.ranks,
                   "Only the trace of this rank, by the launcher's number; may be repeated")
+      ->type_name("NUMBER")
       ->allow_extra_args(false)
       ->group(kGroup);
   command.add_option("--host", selection.hosts, "Only the traces of this host; may be repeated")
+      ->type_name("NAME")
       ->allow_extra_args(false)
       ->group(kGroup);
   command
       .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
+      ->type_name("SIZE")
       ->transform(CLI::Validator(
           [](std::string& text) {
             return text.starts_with('-') ? "there are no messages of " + text + " bytes" : "";
@@ -119,12 +124,17 @@ void add_input_options(CLI::App& command, AnalysisOptions& options) {
   command.add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
       ->required();
   command.add_option("--format", options.format, "table, json, csv or markdown")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
       ->capture_default_str();
-  command.add_option("--table", options.csv_table,
-                     "Which table CSV has, by its key in the JSON output (default: the first)");
-  command.add_option("--top", options.top, "Rows of a table at most; 0: all")
-      ->capture_default_str();
+  command
+      .add_option("--table", options.csv_table,
+                  "Which table CSV has, by its key in the JSON output (default: the first)")
+      ->type_name("KEY");
+  command
+      .add_option("--top", options.top,
+                  "Rows of a table at most; 0: all (default: 20 for people, all in json and csv)")
+      ->type_name("ROWS");
   command.add_flag("--no-align", options.no_align,
                    "Believe every host's clock instead of aligning them");
   command
@@ -151,10 +161,12 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options) {
 
 void add_dump_options(CLI::App& command, AnalysisOptions& options) {
   options.dumps.takes_dumps = true;
-  command.add_option(
-      "--prefix", options.dumps.prefix,
-      "Dumps of PyTorch's Flight Recorder only: what their names have before the rank (default: "
-      "anything)");
+  command
+      .add_option("--prefix", options.dumps.prefix,
+                  "Dumps of PyTorch's Flight Recorder only: what their names have before the rank "
+                  "(default: "
+                  "anything)")
+      ->type_name("PREFIX");
 }
 
 void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
@@ -285,10 +297,11 @@ ExitStatus show_document(const report::Document& document, const AnalysisOptions
 
 ExitStatus print_document(report::Document document, const Analysis& analysis,
                           const AnalysisOptions& options, ExitStatus status) {
+  const std::size_t most_rows = options.most_rows();
   for (report::Table& table : document.tables) {
-    if (options.top > 0 && !table.is_whole && table.rows.size() > options.top) {
-      table.left_out += table.rows.size() - options.top;
-      table.rows.resize(options.top);
+    if (most_rows > 0 && !table.is_whole && table.rows.size() > most_rows) {
+      table.left_out += table.rows.size() - most_rows;
+      table.rows.resize(most_rows);
     }
   }
   if (options.align_report) {

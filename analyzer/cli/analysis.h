@@ -32,12 +32,17 @@ struct AnalysisOptions {
   bool no_align = false;
   std::optional<std::int64_t> clock_error_ns;
   bool align_report = false;
-  std::size_t top = 20;
+  std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
   bool has_stacks = false;  // all frames are wanted; JSON has them always
 
   bool wants_frames() const { return has_stacks || format == "json"; }
+  bool is_for_people() const { return format == "table" || format == "markdown"; }
+  /// Returns how many rows a table may have; 0: any number, as programs want it.
+  std::size_t most_rows(std::size_t for_people = 20) const {
+    return top.value_or(is_for_people() ? for_people : 0);
+  }
 };
 
 /// Adds the options that these commands share.

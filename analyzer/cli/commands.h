@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/exit_status.h"
+#include "analyzer/cli/help.h"
 
 namespace ringside::cli {
 
@@ -46,13 +47,14 @@ void add_report(CLI::App& app, Chosen& chosen);
 void add_reduce(CLI::App& app, Chosen& chosen);
 void add_lint(CLI::App& app, Chosen& chosen);
 
-/// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then the
+/// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then its
 /// exit statuses.
 template <typename Options>
 void set_command(CLI::App& command, const std::string& examples,
+                 std::initializer_list<StatusMeaning> statuses,
                  const std::shared_ptr<Options>& options, Chosen& chosen,
                  ExitStatus (*run)(const Options&)) {
-  command.footer(examples + kExitStatuses);
+  command.footer(examples + exit_statuses(statuses));
   command.callback([options, &chosen, run] { chosen = [options, run] { return run(*options); }; });
 }
 

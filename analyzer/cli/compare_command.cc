@@ -17,18 +17,15 @@ struct CompareOptions : AnalysisOptions {
 
 constexpr char kCompareExample[] =
     "Compares the times of operations of the same kind: communicator (name, ranks, hosts), "
-    "function,\n"
-    "bytes, datatype. A change counts if neither chance nor what is not known of the times "
-    "explains\n"
-    "it, and if it is greater than --threshold. Where A or B holds several runs, runs are "
-    "compared;\n"
-    "else how much one run differs from the next is not known.\n"
+    "function, bytes, datatype. A change counts if neither chance nor what is not known of the "
+    "times explains it, and if it is greater than --threshold. Where A or B holds several runs, "
+    "runs are compared; else how much one run differs from the next is not known.\n"
     "\n"
     "Examples:\n"
-    "  ringside compare yesterday/ today/                  status 1 if something got slower\n"
-    "  ringside compare --threshold 10 --func AllReduce a/ b/\n"
-    "  ringside compare --format csv --top 0 a/ b/         every kind, for a script\n"
-    "\n";
+    "  ringside compare yesterday/ today/\tstatus 1 if something became slower\n"
+    "  ringside compare --threshold 10 --func AllReduce a/ b/\tonly AllReduce, and changes above "
+    "10 %\n"
+    "  ringside compare --format csv a/ b/\tevery kind, for a script\n";
 
 // One side; what limits it is added to the notes.
 std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions& options,
@@ -62,9 +59,9 @@ ExitStatus run_compare(const CompareOptions& options) {
   const double threshold_percent = options.threshold_percent;
   report::Document document = report::compare_document(changes, threshold_percent);
   report::Table& table = document.tables.front();
-  if (options.top > 0 && table.rows.size() > options.top) {
-    table.left_out = table.rows.size() - options.top;
-    table.rows.resize(options.top);
+  if (const std::size_t most = options.most_rows(); most > 0 && table.rows.size() > most) {
+    table.left_out = table.rows.size() - most;
+    table.rows.resize(most);
   }
   document.notes.insert(document.notes.end(), notes.begin(), notes.end());
   const bool is_slower = std::any_of(changes.begin(), changes.end(), [&](const auto& change) {
@@ -90,9 +87,14 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--threshold", options->threshold_percent,
                    "Changes of the time up to so many percent do not count")
+      ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();
-  set_command(*command, kCompareExample, options, chosen, run_compare);
+  set_command(*command, kCompareExample,
+              {{1, "something became slower"},
+               {3, kNothingFits},
+               {4, "of no kind of operations can it be judged whether it became slower"}},
+              options, chosen, run_compare);
 }
 
 }  // namespace ringside::cli

@@ -29,17 +29,16 @@ struct CtlOptions : LiveOptions {
 };
 
 constexpr char kCtlExample[] =
-    "Asks processes that run, on this host, through their control sockets. Without --pid, --dir,\n"
+    "Asks processes that run, on this host, through their control sockets. Without --pid, --dir, "
     "--job or --all they must be of one job. All are asked at once.\n"
     "\n"
     "Examples:\n"
-    "  ringside ctl status\n"
-    "  ringside ctl start --seconds 10                       a window of ten seconds\n"
-    "  ringside ctl start --at 12:30:00Z --operations 1000   the same on every host\n"
-    "  ringside ctl stop --dir /shared/run-17\n"
-    "  ringside ctl dump --output /tmp/dumps                 a directory: a file of each process\n"
-    "  ringside ctl mark \"learning rate halved\"\n"
-    "\n";
+    "  ringside ctl status\twhat each process does\n"
+    "  ringside ctl start --seconds 10\ta window of ten seconds\n"
+    "  ringside ctl start --at 12:30:00Z --operations 1000\tthe same on every host\n"
+    "  ringside ctl stop --dir /shared/run-17\tof one job\n"
+    "  ringside ctl dump --output /tmp/dumps/\ta file of each process in a directory\n"
+    "  ringside ctl mark \"learning rate halved\"\ta text at this moment, in each trace\n";
 
 std::int64_t now_realtime_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -121,17 +120,19 @@ ExitStatus run_ctl(const CtlOptions& options) {
 }
 
 CLI::App* add_verb(CLI::App& ctl, Chosen& chosen, const std::string& verb,
-                   const std::string& description, const std::shared_ptr<CtlOptions>& options) {
+                   const std::string& description, const std::string& examples,
+                   const std::shared_ptr<CtlOptions>& options) {
   options->verb = verb;
   CLI::App* const command = ctl.add_subcommand(verb, description);
-  set_command(*command, {}, options, chosen, run_ctl);
-  command->footer(kLiveExitStatuses);
+  set_command(*command, "Examples:\n" + examples, kLiveExitStatuses, options, chosen, run_ctl);
   return command;
 }
 
 void add_at(CLI::App& command, CtlOptions& options) {
-  command.add_option("--at", options.at,
-                     "When: +SECONDS, HH:MM:SS (Z behind it: UTC), or 2026-10-02T12:34:56Z");
+  command
+      .add_option("--at", options.at,
+                  "When: +SECONDS, HH:MM:SS (Z behind it: UTC), or 2026-10-02T12:34:56Z")
+      ->type_name("MOMENT");
 }
 
 }  // namespace
@@ -140,42 +141,62 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
   CLI::App* const ctl =
       app.add_subcommand("ctl", "Ask processes that run: status, start, stop, dump, mark");
   ctl->require_subcommand(1);
-  ctl->footer(std::string(kCtlExample) + kLiveExitStatuses);
+  ctl->footer(kCtlExample + exit_statuses(kLiveExitStatuses));
 
   auto options = std::make_shared<CtlOptions>();
-  CLI::App* command = add_verb(*ctl, chosen, "status", "Say what they are doing", options);
+  CLI::App* command = add_verb(*ctl, chosen, "status", "Say what they are doing",
+                               "  ringside ctl status\tif the processes here are of one job\n"
+                               "  ringside ctl status --all --format json\tfor a script\n",
+                               options);
   add_live_options(*command, *options);
 
   options = std::make_shared<CtlOptions>();
-  command = add_verb(*ctl, chosen, "start",
-                     "Begin to record; replaces a start that was ordered before", options);
-  command->add_option("--events", options->events,
-                      "What to record, as RINGSIDE_EVENTS takes it; else what is configured");
+  command =
+      add_verb(*ctl, chosen, "start", "Begin to record; replaces a start that was ordered before",
+               "  ringside ctl start --seconds 10\ta window of ten seconds\n"
+               "  ringside ctl start --at 12:30:00Z --operations 1000\tthe same on every host\n",
+               options);
+  command
+      ->add_option("--events", options->events,
+                   "What to record, as RINGSIDE_EVENTS takes it; else what is configured")
+      ->type_name("EVENTS");
   add_at(*command, *options);
   command
       ->add_option("--operations", options->operations,
                    "Stop when so many operations have begun, in each process")
+      ->type_name("COUNT")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
   constexpr double kLeast_s = 0.001;
   constexpr double kMost_s = 2592000;
   command->add_option("--seconds", options->seconds, "Stop after so long")
+      ->type_name("SECONDS")
       ->check(CLI::Range(kLeast_s, kMost_s));
   add_live_options(*command, *options);
 
   options = std::make_shared<CtlOptions>();
   command = add_verb(*ctl, chosen, "stop", "End the window; what has begun is recorded to its end",
+                     "  ringside ctl stop\tat once\n"
+                     "  ringside ctl stop --dir /shared/run-17 --at +60\tin a minute\n",
                      options);
   add_at(*command, *options);
   add_live_options(*command, *options);
 
   options = std::make_shared<CtlOptions>();
-  command = add_verb(*ctl, chosen, "dump", "Write a trace of everything up to now", options);
-  command->add_option("--output", options->output,
-                      "A new file, or a directory for one of each process; else beside the traces");
+  command = add_verb(*ctl, chosen, "dump", "Write a trace of everything up to now",
+                     "  ringside ctl dump\tbeside the traces\n"
+                     "  ringside ctl dump --output /tmp/dumps/\ta file of each process there\n",
+                     options);
+  command
+      ->add_option("--output", options->output,
+                   "A new file, or a directory for one of each process; else beside the traces")
+      ->type_name("PATH");
   add_live_options(*command, *options);
 
   options = std::make_shared<CtlOptions>();
-  command = add_verb(*ctl, chosen, "mark", "Put a text into the traces, at this moment", options);
+  command = add_verb(*ctl, chosen, "mark", "Put a text into the traces, at this moment",
+                     "  ringside ctl mark \"learning rate halved\"\n"
+                     "  ringside ctl mark --job llama evaluation\tonly in the traces of one job\n",
+                     options);
   command->add_option("TEXT", options->text, "The text")->required();
   add_live_options(*command, *options);
 }

@@ -18,21 +18,14 @@ struct DoctorOptions : LaunchOptions {
 };
 
 constexpr char kDoctorExample[] =
-    "Says whether a job on this machine, in this environment, would be profiled. Nothing is\n"
+    "Says whether a job on this machine, in this environment, would be profiled. Nothing is "
     "changed; CUDA is not initialised. Run it where the ranks run: on a node, in the container, "
-    "in\n"
-    "the Python environment.\n"
+    "in the Python environment.\n"
     "\n"
     "Examples:\n"
-    "  ringside doctor\n"
-    "  srun --ntasks-per-node 1 ringside doctor --dir /shared/run-17    on every node\n"
-    "  ringside doctor --format json > doctor.json\n"
-    "\n"
-    "Exit status:\n"
-    "  0   no problems\n"
-    "  1   problems; each says what to do\n"
-    "  2   the command line is wrong\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
+    "  ringside doctor\tthis machine, this environment\n"
+    "  srun --ntasks-per-node 1 ringside doctor --dir /shared/run-17\ton every node\n"
+    "  ringside doctor --format json > doctor.json\tfor a script\n";
 
 const char* health_name(launch::Health health) {
   return health == launch::Health::kOk     ? "ok"
@@ -103,10 +96,11 @@ void add_doctor(CLI::App& app, Chosen& chosen) {
       "doctor", "Whether a job here would be profiled: plugin, NCCL, memory, variables");
   add_place_options(*command, *options);
   command->add_option("--format", options->format, "table or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
-  set_command(*command, {}, options, chosen, run_doctor);
-  command->footer(kDoctorExample);
+  set_command(*command, kDoctorExample, {{0, "no problems"}, {1, "problems; each says what to do"}},
+              options, chosen, run_doctor);
 }
 
 }  // namespace ringside::cli

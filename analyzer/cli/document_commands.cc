@@ -19,7 +19,7 @@ namespace ringside::cli {
 namespace {
 
 struct MatchOptions : AnalysisOptions {
-  std::size_t mismatch_cap = 10;  // operations of one communicator that are described
+  std::optional<std::size_t> mismatch_cap;  // operations of one communicator that are described
 };
 
 struct IterationsOptions : AnalysisOptions {
@@ -28,72 +28,60 @@ struct IterationsOptions : AnalysisOptions {
 };
 
 constexpr char kMatchExample[] =
-    "Examples:\n"
-    "  ringside match traces/                    which operations do not match, and whose fault\n"
-    "  ringside match --mismatch-cap 1 traces/   only the first of each communicator\n"
-    "  ringside match --format csv traces/       a line for each side of each mismatch\n"
-    "\n"
-    "The gravest come first, and of these the earliest: it is often the cause of the others.\n"
+    "The gravest come first, and of these the earliest: it is often the cause of the others. "
     "docs/metrics.md defines the verdicts.\n"
-    "\n";
+    "\n"
+    "Examples:\n"
+    "  ringside match traces/\twhich operations do not match, and whose fault\n"
+    "  ringside match --mismatch-cap 1 traces/\tonly the first of each communicator\n"
+    "  ringside match --format csv traces/\ta line for each side of each mismatch\n";
 
 constexpr char kCallsExample[] =
     "Examples:\n"
-    "  ringside calls --comm world --func AllReduce --from 60 --to 61 traces/   one second\n"
-    "  ringside calls --stacks --top 5 dumps/   of a Flight Recorder, with the lines that called\n"
-    "\n";
+    "  ringside calls --comm world --func AllReduce --from 60 --to 61 traces/\tone second\n"
+    "  ringside calls --stacks --top 5 dumps/\tof a Flight Recorder, with the lines that called\n";
 
 constexpr char kCommunicatorsExample[] =
     "Examples:\n"
-    "  ringside communicators traces/                 who is in which communicator\n"
-    "  ringside communicators --format csv traces/    for a script\n"
-    "\n";
+    "  ringside communicators traces/\twho is in which communicator\n"
+    "  ringside communicators --format csv traces/\tfor a script\n";
 
 constexpr char kStragglersExample[] =
     "Ranks wait for each other in collectives, sends and receives. This says for whom, what part "
-    "of\n"
-    "all ranks' time that costs, and whether it is more than chance, on one clock for all hosts.\n"
+    "of all ranks' time that costs, and whether it is more than chance, on one clock for all "
+    "hosts.\n"
     "\n"
     "Examples:\n"
-    "  ringside stragglers traces/\n"
-    "  ringside stragglers --comm world --from 60 traces/   after the first minute\n"
-    "  ringside stragglers --align-report traces/           with the clocks of the hosts\n"
-    "\n";
+    "  ringside stragglers traces/\tall communicators, the whole run\n"
+    "  ringside stragglers --comm world --from 60 traces/\tafter the first minute\n"
+    "  ringside stragglers --align-report traces/\twith the clocks of the hosts\n";
 
 constexpr char kOverlapExample[] =
-    "How much of each rank's time operations run, how much of that is waiting for other ranks, "
-    "and\n"
-    "which communicators run at the same time.\n"
+    "This says for how much of each rank's time operations run, how much of that is waiting for "
+    "other ranks, and which communicators run at the same time.\n"
     "\n"
     "Examples:\n"
-    "  ringside overlap traces/\n"
-    "  ringside overlap --format csv --table pairs traces/   communicators against each other\n"
-    "\n";
+    "  ringside overlap traces/\teach rank\n"
+    "  ringside overlap --format csv --table pairs traces/\tcommunicators against each other\n";
 
 constexpr char kCriticalPathExample[] =
     "Follows the run from its last operation back to its first: an operation waits for the rank "
-    "that\n"
-    "comes last, that rank for its own operation before. Where the time of that chain went, and "
-    "what\n"
-    "would be gained if a rank were not late.\n"
+    "that comes last, and that rank for its own operation before. The result says where the time "
+    "of that chain went, and what would be gained if a rank were not late.\n"
     "\n"
     "Examples:\n"
-    "  ringside critical-path traces/\n"
-    "  ringside critical-path --from 10 --to 12 traces/   of two seconds\n"
-    "\n";
+    "  ringside critical-path traces/\tthe whole run\n"
+    "  ringside critical-path --from 10 --to 12 traces/\ttwo seconds of it\n";
 
 constexpr char kIterationsExample[] =
     "Training repeats the same operations again and again. This finds what repeats, whatever "
-    "comes\n"
-    "before, after and now and then in between, and says how long each iteration took.\n"
+    "comes before, after and now and then in between, and says how long each iteration took. "
+    "docs/metrics.md says what is taken for an iteration.\n"
     "\n"
     "Examples:\n"
-    "  ringside iterations traces/                        the slowest, and for whom they waited\n"
-    "  ringside iterations --series --format csv traces/  all in their order, to be drawn\n"
-    "  ringside iterations --period 12 traces/            of 12 operations, if it chose another\n"
-    "\n"
-    "docs/metrics.md says what is taken for an iteration.\n"
-    "\n";
+    "  ringside iterations traces/\tthe slowest, and for whom they waited\n"
+    "  ringside iterations --series --format csv traces/\tall in their order, to be drawn\n"
+    "  ringside iterations --period 12 traces/\tof 12 operations, if it chose another length\n";
 
 // The command, to which options of its own may be added. `make` makes the document.
 template <typename Options, typename Make>
@@ -102,7 +90,7 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
                        Chosen& chosen, Make make) {
   CLI::App& command = *app.add_subcommand(name, description);
   add_analysis_options(command, *options);
-  command.footer(std::string(examples) + kExitStatuses);
+  command.footer(examples + exit_statuses({{3, kNothingFits}}));
   command.callback([options, &chosen, make] {
     chosen = [options, make] {
       const auto analysis = analyse(*options);
@@ -122,25 +110,28 @@ void add_match(CLI::App& app, Chosen& chosen) {
       app, "match", "Say which operations do not match between the ranks, and which ranks are odd",
       kMatchExample, options, chosen,
       [](const Analysis& analysis, const MatchOptions& chosen_options) {
-        return report::match_document(analysis.traces, analysis.matches, analysis.alignment,
-                                      chosen_options.mismatch_cap, chosen_options.wants_frames());
+        return report::match_document(
+            analysis.traces, analysis.matches, analysis.alignment,
+            chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
+            chosen_options.wants_frames());
       });
   add_dump_options(command, *options);
   add_stacks_option(command, *options);
   command
       .add_option("--mismatch-cap", options->mismatch_cap,
-                  "Describe so many operations of each communicator; all are counted")
-      ->capture_default_str();
+                  "Describe so many operations of each communicator; all are counted (default: 10 "
+                  "for people, all in json and csv)")
+      ->type_name("COUNT");
 }
 
 void add_calls(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<AnalysisOptions>();
-  options->top = 1000;
   CLI::App& command = add_document(
       app, "calls", "List the operations one by one, with what each rank did", kCallsExample,
       options, chosen, [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
         return report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
-                                      chosen_options.top, chosen_options.wants_frames());
+                                      chosen_options.most_rows(1000),
+                                      chosen_options.wants_frames());
       });
   add_dump_options(command, *options);
   add_stacks_option(command, *options);
@@ -199,6 +190,7 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
   command
       .add_option("--period", options->period,
                   "An iteration has so many operations of one rank; 0: find that out")
+      ->type_name("COUNT")
       ->capture_default_str();
 }
 

@@ -15,23 +15,17 @@ struct EnvOptions : LaunchOptions {
 };
 
 constexpr char kEnvExample[] =
-    "For launchers that `ringside run` cannot be put in front of: prints what it would set, and\n"
+    "For launchers that `ringside run` cannot be put in front of: prints what it would set, and "
     "changes nothing. RINGSIDE_ variables that are set already are among it.\n"
     "\n"
     "Examples:\n"
-    "  eval \"$(ringside env --dir /shared/run-17)\"        in a batch script, before srun\n"
+    "  eval \"$(ringside env --dir /shared/run-17)\"\tin a batch script, before srun\n"
     "  mpirun $(ringside env --format mpirun --dir /shared/run-17) -n 16 ./train\n"
     "  docker run $(ringside env --format docker --dir /traces) ...\n"
     "\n"
-    "shell has `export NAME='value'` lines, mpirun `-x NAME=value` (Open MPI), docker\n"
-    "`-e NAME=value`, json an object. In mpirun and docker a value with blanks or the like is\n"
-    "quoted, and then needs `eval`.\n"
-    "\n"
-    "Exit status:\n"
-    "  0    all is well\n"
-    "  2    the command line is wrong\n"
-    "  70   a bug in ringside, or the output cannot be written\n"
-    "  125  the plugin is not found\n";
+    "shell has `export NAME='value'` lines, mpirun `-x NAME=value` (Open MPI), docker `-e "
+    "NAME=value`, json an object. In mpirun and docker a value with blanks or the like is "
+    "quoted, and then needs `eval`.\n";
 
 std::string variables_as_json(const launch::Variables& variables) {
   report::JsonWriter json;
@@ -74,10 +68,10 @@ void add_env(CLI::App& app, Chosen& chosen) {
   add_place_options(*command, *options);
   add_recording_options(*command, *options);
   command->add_option("--format", options->format, "shell, mpirun, docker or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"shell", "mpirun", "docker", "json"}))
       ->capture_default_str();
-  set_command(*command, {}, options, chosen, run_env);
-  command->footer(kEnvExample);
+  set_command(*command, kEnvExample, {{125, "the plugin is not found"}}, options, chosen, run_env);
 }
 
 }  // namespace ringside::cli

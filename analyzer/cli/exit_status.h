@@ -2,6 +2,9 @@
 #ifndef RINGSIDE_ANALYZER_CLI_EXIT_STATUS_H
 #define RINGSIDE_ANALYZER_CLI_EXIT_STATUS_H
 
+#include <initializer_list>
+#include <string>
+
 namespace ringside::cli {
 
 /// Exit statuses of `ringside`; docs/analyzer.md says the same.
@@ -16,19 +19,18 @@ enum ExitStatus : int {
   kExitNotStarted = 125,
 };
 
-/// For the help of every command.
-inline constexpr char kExitStatuses[] =
-    "Exit status:\n"
-    "  0   all is well\n"
-    "  1   something was found that should not be: findings of lint, something stuck (hang),\n"
-    "      slower (compare) or not recovered (recover), a condition of summary --fail-on\n"
-    "  2   the command line is wrong\n"
-    "  3   nothing that was named could be read, or nothing in it fits --comm, --func, --rank and\n"
-    "      the like\n"
-    "  4   summary --strict: something could not be read, or events were dropped; --fail-on: a\n"
-    "      condition cannot be judged; hang: nothing is seen to be stuck, and something could not\n"
-    "      be read; reduce: something that was named is not there; compare: nothing can be judged\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
+struct StatusMeaning {
+  int status = 0;
+  const char* meaning = "";
+};
+
+inline constexpr char kNothingFits[] =
+    "nothing that was named could be read, or nothing in it fits the options that choose a part";
+inline constexpr char kUsageOrExists[] =
+    "the command line is wrong, or what is to be written exists (--force replaces it)";
+
+/// Returns the last part of a command's help: its own statuses, and those that all commands have.
+std::string exit_statuses(std::initializer_list<StatusMeaning> own);
 
 }  // namespace ringside::cli
 

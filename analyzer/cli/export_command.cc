@@ -17,15 +17,14 @@ struct ExportOptions : AnalysisOptions {
 };
 
 constexpr char kExportExample[] =
-    "Writes what the analysis found for queries of your own: hosts, processes, communicators,\n"
-    "memberships, operations, calls, steps and findings. docs/database.md has each column, and\n"
+    "Writes what the analysis found for queries of your own: hosts, processes, communicators, "
+    "memberships, operations, calls, steps and findings. docs/database.md has each column, and "
     "queries to begin with.\n"
     "\n"
     "Examples:\n"
-    "  ringside export --sqlite run.sqlite traces/\n"
+    "  ringside export --sqlite run.sqlite traces/\ta database\n"
     "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
-    "  ringside export --csv tables/ --func AllReduce traces/    a file for each table\n"
-    "\n";
+    "  ringside export --csv tables/ --func AllReduce traces/\ta file for each table\n";
 
 // For a person only: a log needs no progress.
 report::ExportProgress progress_on_terminal() {
@@ -106,11 +105,15 @@ void add_export(CLI::App& app, Chosen& chosen) {
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }
-  command->add_option("--sqlite", options->sqlite_path,
-                      "Write this SQLite database, in a build that has SQLite");
-  command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there");
+  command
+      ->add_option("--sqlite", options->sqlite_path,
+                   "Write this SQLite database, in a build that has SQLite")
+      ->type_name("FILE");
+  command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there")
+      ->type_name("DIR");
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kExportExample, options, chosen, run_export);
+  set_command(*command, kExportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
+              run_export);
 }
 
 }  // namespace ringside::cli

@@ -25,29 +25,20 @@ struct ExporterOptions {
 
 constexpr char kExporterExample[] =
     "Serves the metrics of all processes with the plugin on this host, at one port, to "
-    "Prometheus,\n"
-    "the OpenTelemetry Collector or whatever reads their format. It asks the processes through\n"
-    "their control sockets at each scrape; it may be started before, while and after jobs run, "
-    "and\n"
-    "holds nothing up. As root it asks the processes of all users, else those of its own user.\n"
-    "docs/live-metrics.md lists the metrics; examples/exporter has a systemd unit, a DaemonSet "
-    "for\n"
-    "Kubernetes, and configurations for Prometheus and the OpenTelemetry Collector.\n"
-    "\n"
-    "Examples:\n"
-    "  ringside exporter                            then: curl http://127.0.0.1:9401/metrics\n"
-    "  ringside exporter --listen 0.0.0.0:9401      for a Prometheus on another host\n"
-    "  ringside exporter --ring-dir /run/ringside   jobs that have "
-    "RINGSIDE_RING_DIR=/run/ringside\n"
+    "Prometheus, the OpenTelemetry Collector or whatever reads their format. It asks the "
+    "processes through their control sockets at each scrape; it may be started before, while and "
+    "after jobs run, and holds nothing up. As root it asks the processes of all users, else "
+    "those of its own user. docs/live-metrics.md lists the metrics; examples/exporter has a "
+    "systemd unit, a DaemonSet for Kubernetes, and configurations for Prometheus and the "
+    "OpenTelemetry Collector.\n"
     "\n"
     "There is no authentication: whoever reaches the address reads the metrics.\n"
     "\n"
-    "Exit status:\n"
-    "  0   a signal has ended it: SIGINT, SIGTERM or SIGHUP\n"
-    "  1   it cannot listen at the address\n"
-    "  2   the command line is wrong\n"
-    "  3   the directory of the rings is not there\n"
-    "  70  a bug in ringside\n";
+    "Examples:\n"
+    "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
+    "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
+    "  ringside exporter --ring-dir /run/ringside\tjobs that have "
+    "RINGSIDE_RING_DIR=/run/ringside\n";
 
 // Before any thread is made, so that each inherits it and only wait() sees them.
 class EndSignals {
@@ -115,15 +106,18 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--listen", options->listen,
                    "ADDRESS:PORT or PORT to listen at, IPv4; port 0: any that is free")
+      ->type_name("ADDRESS")
       ->check([](const std::string& text) {
         return live::parse_listen_address(text)
                    ? std::string()
                    : "'" + text + "' is not PORT or ADDRESS:PORT, such as 127.0.0.1:9401";
       })
       ->capture_default_str();
-  command->add_option("--ring-dir", options->ring_directory,
-                      "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
-                      "/dev/shm, and TMPDIR, else /tmp)");
+  command
+      ->add_option("--ring-dir", options->ring_directory,
+                   "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
+                   "/dev/shm, and TMPDIR, else /tmp)")
+      ->type_name("DIR");
   constexpr double kLeast_s = 0.05;
   constexpr double kMost_s = 60;
   command
@@ -132,8 +126,11 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->type_name("SECONDS")
       ->capture_default_str();
-  set_command(*command, {}, options, chosen, run_exporter);
-  command->footer(kExporterExample);
+  set_command(*command, kExporterExample,
+              {{0, "a signal has ended it: SIGINT, SIGTERM or SIGHUP"},
+               {1, "it cannot listen at the address"},
+               {3, "the directory of the rings is not there"}},
+              options, chosen, run_exporter);
 }
 
 }  // namespace ringside::cli

@@ -19,19 +19,14 @@ struct HangOptions : AnalysisOptions {
 
 constexpr char kHangExample[] =
     "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
-    "do\n"
-    "traces that `ringside recover` or the end of the process has closed.\n"
+    "do traces that `ringside recover` or the end of the process has closed.\n"
     "\n"
     "Examples:\n"
-    "  ringside hang traces/                     who has not joined, and who waits for whom\n"
-    "  ringside hang --min-age 30 traces/        only what has waited for half a minute\n"
-    "  ringside hang --comm world traces/        what is stuck there, and what that waits for\n"
-    "  ringside hang dumps/                      of dumps of PyTorch's Flight Recorder\n"
-    "  ringside hang --format json traces/ | jq '.sentences[]'\n"
-    "\n"
-    "Exit status 1: something is stuck; 0: nothing is seen to be; 4: nothing is seen to be, but\n"
-    "something could not be read.\n"
-    "\n";
+    "  ringside hang traces/\twho has not joined, and who waits for whom\n"
+    "  ringside hang --min-age 30 traces/\tonly what has waited for half a minute\n"
+    "  ringside hang --comm world traces/\twhat is stuck there, and what that waits for\n"
+    "  ringside hang dumps/\tfrom dumps of PyTorch's Flight Recorder\n"
+    "  ringside hang --format json traces/ | jq '.sentences[]'\n";
 
 ExitStatus run_hang(const HangOptions& options) {
   Analysis analysis;
@@ -55,8 +50,9 @@ ExitStatus run_hang(const HangOptions& options) {
     return kExitNoInput;
   }
   metrics::choose_communicators(options.selection, hang);
-  report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
-                                                       options.top, options.wants_frames());
+  report::Document document =
+      report::make_hang_report(analysis.traces, analysis.alignment, hang, options.most_rows(),
+                               options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
   const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_whole) {
@@ -85,9 +81,15 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--min-age", options->min_age_s,
                    "Seconds for which a rank must have waited in an operation")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  set_command(*command, kHangExample, options, chosen, run_hang);
+  set_command(*command, kHangExample,
+              {{0, "nothing is seen to be stuck"},
+               {1, "something is stuck"},
+               {3, kNothingFits},
+               {4, "nothing is seen to be stuck, but something could not be read or is missing"}},
+              options, chosen, run_hang);
 }
 
 }  // namespace ringside::cli

@@ -17,15 +17,18 @@ void add_place_options(CLI::App& command, LaunchOptions& options) {
       .add_option("--dir", options.plan.directory,
                   "Where traces go; may exist, and be shared by the nodes of a job (default: "
                   "RINGSIDE_DIR, else a new ringside-<date>-<time>)")
+      ->type_name("DIR")
       ->check(not_empty);
   command
       .add_option("--plugin", options.plan.plugin,
                   "Ringside's plugin (default: the one beside this program)")
+      ->type_name("FILE")
       ->check(not_empty);
   command
       .add_option("--nccl", options.nccl_file,
                   "The NCCL library that the job uses (default: those that the loader and python3 "
                   "find)")
+      ->type_name("FILE")
       ->check(not_empty);
 }
 
@@ -33,14 +36,17 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
   command
       .add_option("--events", options.plan.events,
                   "What to record, as RINGSIDE_EVENTS has it: default, all, coll,p2p,proxy, ...")
+      ->type_name("EVENTS")
       ->check([](const std::string& text) { return launch::trouble_with_events(text); });
   command
       .add_option("--sample", options.plan.sample,
                   "Record some operations only, as RINGSIDE_SAMPLE has it: coll:1/16,p2p:1/4, ...")
+      ->type_name("SHARES")
       ->check([](const std::string& text) { return launch::trouble_with_sample(text); });
   command
       .add_option("--markers", options.plan.markers,
                   "NVTX ranges of operations, as RINGSIDE_MARKERS has it")
+      ->type_name("KIND")
       ->check(CLI::IsMember({"off", "all", "cross_node"}));
   CLI::Option* const duration =
       command

@@ -22,10 +22,9 @@ struct LintOptions {
 
 constexpr char kLintExample[] =
     "Examples:\n"
-    "  ringside lint traces/              all traces of a directory\n"
-    "  ringside lint --closed run.json    a file that was not closed is a finding\n"
-    "  ringside lint --rules              what is checked\n"
-    "\n";
+    "  ringside lint traces/\tall traces of a directory\n"
+    "  ringside lint --closed run.json\ta file that was not closed is a finding\n"
+    "  ringside lint --rules\twhat is checked\n";
 
 std::string rules_text() {
   std::string text;
@@ -103,7 +102,10 @@ void add_lint(CLI::App& app, Chosen& chosen) {
   command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files");
   command->add_flag("--closed", options->must_be_closed, "A file that was not closed is a finding");
   command->add_flag("--rules", options->list_rules, "List the rules and exit");
-  set_command(*command, kLintExample, options, chosen, run_lint);
+  set_command(*command, kLintExample,
+              {{1, "a file has findings, or could not be read while others could"},
+               {3, "nothing that was named could be read"}},
+              options, chosen, run_lint);
   // Not required(): --rules needs none.
   command->parse_complete_callback([options] {
     if (options->inputs.empty() && !options->list_rules) {

@@ -26,21 +26,28 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
       ->check(CLI::Range(std::int64_t{1}, kMostPid).description(""))
       ->type_name("PID")
       ->allow_extra_args(false);
-  command.add_option("--dir", options.choice.directory,
-                     "The processes that write their traces into this directory");
-  command.add_option("--job", options.choice.job, "The processes of the job of this name");
+  command
+      .add_option("--dir", options.choice.directory,
+                  "The processes that write their traces into this directory")
+      ->type_name("DIR");
+  command.add_option("--job", options.choice.job, "The processes of the job of this name")
+      ->type_name("NAME");
   command.add_flag("--all", options.choice.all, "All processes of this user");
-  command.add_option("--ring-dir", options.choice.ring_directory,
-                     "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
-                     "/dev/shm, and TMPDIR, else /tmp)");
+  command
+      .add_option("--ring-dir", options.choice.ring_directory,
+                  "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
+                  "/dev/shm, and TMPDIR, else /tmp)")
+      ->type_name("DIR");
   constexpr double kLeast_s = 0.01;
   constexpr double kMost_s = 3600;
   command
       .add_option("--timeout", options.timeout_s,
                   "Seconds to wait for an answer; a large dump takes more")
+      ->type_name("SECONDS")
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->capture_default_str();
   command.add_option("--format", options.format, "table or json")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
 }

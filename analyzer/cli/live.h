@@ -39,13 +39,11 @@ void complete_choice(live::Choice& choice);
 /// A line of stderr for each that has failed.
 void print_failures(const std::vector<live::Reply>& replies, const char* command);
 
-inline constexpr char kLiveExitStatuses[] =
-    "Exit status:\n"
-    "  0   all processes have done it\n"
-    "  1   some have not; each has a line on standard error\n"
-    "  2   the command line is wrong, or does not say which of several jobs is meant\n"
-    "  3   no process was found\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
+inline constexpr std::initializer_list<StatusMeaning> kLiveExitStatuses = {
+    {0, "all processes have done it"},
+    {1, "some have not; each has a line on standard error"},
+    {2, "the command line is wrong, or does not say which of several jobs is meant"},
+    {3, "no process was found"}};
 
 }  // namespace ringside::cli
 

@@ -31,19 +31,16 @@ struct MergeOptions : AnalysisOptions {
 
 constexpr char kMergeExample[] =
     "Open the result in ui.perfetto.dev or chrome://tracing. Where ranks wait for others, for "
-    "whom, and\n"
-    "who came last is drawn in; docs/analyzer.md says how.\n"
+    "whom, and who came last is drawn in; docs/analyzer.md says how.\n"
     "\n"
     "Examples:\n"
-    "  ringside merge traces/ -o all.json                      all ranks on one clock\n"
-    "  ringside merge traces/ -o slow.json --top-slowest 20    where the time went\n"
+    "  ringside merge traces/ -o all.json\tall ranks on one clock\n"
+    "  ringside merge traces/ -o slow.json --top-slowest 20\twhere the time went\n"
     "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
     "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
-    "  ringside merge traces/ -o all.pftrace --format perfetto smaller, for Perfetto only\n"
-    "  ringside merge traces/ -o all.json --kineto profiles/   with what torch.profiler recorded\n"
-    "  ringside merge traces/ -o all.tar --format bundle       as they are, for Perfetto 58 or "
-    "newer\n"
-    "\n";
+    "  ringside merge traces/ -o all.pftrace --format perfetto\tsmaller, for Perfetto only\n"
+    "  ringside merge traces/ -o all.json --kineto profiles/\twith what torch.profiler recorded\n"
+    "  ringside merge traces/ -o all.tar --format bundle\tas they are, for Perfetto 58 or newer\n";
 
 // Above that a browser takes long to open it, or has not the memory.
 constexpr std::uint64_t kLarge_bytes = std::uint64_t{512} << 20;
@@ -278,11 +275,14 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }
-  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command->add_option("-o,--output", options->output, "Write this file; -: stdout")
+      ->type_name("FILE")
+      ->required();
   command
       ->add_option(
           "--format", options->format,
           "json; perfetto: Perfetto's own, smaller; bundle: a tar of the traces as they are")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"json", "perfetto", "bundle"}))
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
@@ -296,17 +296,22 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--top-slowest", options->top_slowest,
                    "Only so many operations, those that took longest")
+      ->type_name("COUNT")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40).description("POSITIVE"))
       ->group(kGroup);
   command
       ->add_option("--around", options->around,
                    "Only what is near the operation communicator:function:number")
+      ->type_name("OPERATION")
       ->group(kGroup);
   command->add_option("--margin", options->margin_s, "How near --around means, in seconds")
+      ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->group(kGroup);
-  set_command(*command, kMergeExample, options, chosen, run_merge);
+  set_command(*command, kMergeExample,
+              {{2, kUsageOrExists}, {3, kNothingFits}, {4, "a trace could not be read to its end"}},
+              options, chosen, run_merge);
 }
 
 }  // namespace ringside::cli

@@ -12,11 +12,10 @@ constexpr char kNetworkExample[] =
     "Record with RINGSIDE_EVENTS=default,steps: only steps tell waiting from transferring.\n"
     "\n"
     "Examples:\n"
-    "  ringside network traces/                       slow links, waiting, and the matrix\n"
-    "  ringside network --top 0 --format csv traces/  all links, for a script\n"
-    "  ringside network --format csv --table matrix traces/\n"
-    "  ringside network --func AllReduce --min-bytes 64mb traces/\n"
-    "\n";
+    "  ringside network traces/\tslow links, waiting, and the matrix\n"
+    "  ringside network --format csv traces/\tall links, for a script\n"
+    "  ringside network --format csv --table matrix traces/\tranks against ranks\n"
+    "  ringside network --func AllReduce --min-bytes 64mb traces/\n";
 
 ExitStatus run_network(const AnalysisOptions& options) {
   Analysis analysis;
@@ -35,11 +34,10 @@ ExitStatus run_network(const AnalysisOptions& options) {
     }
     not_chosen = match::select_transfers(analysis.matches, analysis.traces);
   }
-  const bool is_for_people = options.format == "table" || options.format == "markdown";
   metrics::Network network = metrics::find_network(analysis.traces, analysis.alignment);
   network.not_chosen = not_chosen;
-  report::Document document =
-      report::make_network_report(analysis.traces, network, options.top, is_for_people);
+  report::Document document = report::make_network_report(
+      analysis.traces, network, options.most_rows(), options.is_for_people());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
   return print_document(std::move(document), analysis, options, kExitOk);
 }
@@ -51,7 +49,7 @@ void add_network(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "network", "Say how fast each link was, what it waited for, and which stand out as slow");
   add_analysis_options(*command, *options);
-  set_command(*command, kNetworkExample, options, chosen, run_network);
+  set_command(*command, kNetworkExample, {{3, kNothingFits}}, options, chosen, run_network);
 }
 
 }  // namespace ringside::cli

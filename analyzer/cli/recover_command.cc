@@ -24,22 +24,14 @@ struct RecoverOptions {
 
 constexpr char kRecoverExample[] =
     "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
-    "long\n"
-    "as the machine or container lives. What they hold is added to the trace that the process had\n"
-    "begun, in its place, and the rings are removed. Run it on every node of the job.\n"
+    "long as the machine or container lives. What they hold is added to the trace that the "
+    "process had begun, in its place, and the rings are removed. Run it on every node of the "
+    "job.\n"
     "\n"
     "Examples:\n"
-    "  ringside recover                            all that is left over in /dev/shm\n"
-    "  ringside recover --keep --output /tmp/look  copies, and nothing is changed\n"
-    "  ringside recover --running /dev/shm         also of processes that live: a copy of the "
-    "moment\n"
-    "\n"
-    "Exit status:\n"
-    "  0   all that was left over is recovered, or there was nothing\n"
-    "  1   something could not be recovered\n"
-    "  2   the command line is wrong\n"
-    "  3   a directory that was named is not there\n"
-    "  70  a bug in ringside, or the output cannot be written\n";
+    "  ringside recover\tall that is left over in /dev/shm\n"
+    "  ringside recover --keep --output /tmp/look\tcopies, and nothing is changed\n"
+    "  ringside recover --running /dev/shm\talso of processes that live: a copy of the moment\n";
 
 std::string directory_of(const std::string& file) {
   const std::size_t slash = file.rfind('/');
@@ -144,13 +136,18 @@ void add_recover(CLI::App& app, Chosen& chosen) {
           "DIR", options->inputs,
           "Ring directories (ringside.*.rings), a file in one, or directories that hold some")
       ->capture_default_str();
-  command->add_option("--output", options->output_directory,
-                      "Write the traces into this directory, not in place of those begun");
+  command
+      ->add_option("--output", options->output_directory,
+                   "Write the traces into this directory, not in place of those begun")
+      ->type_name("DIR");
   command->add_flag("--keep", options->keep, "Do not remove what has been recovered");
   command->add_flag("--running", options->also_running,
                     "Also of processes that live: into NAME.recovered.json, removing nothing");
-  set_command(*command, {}, options, chosen, run_recover);
-  command->footer(kRecoverExample);
+  set_command(*command, kRecoverExample,
+              {{0, "all that was left over is recovered, or there was nothing"},
+               {1, "something could not be recovered"},
+               {3, "a directory that was named is not there"}},
+              options, chosen, run_recover);
 }
 
 }  // namespace ringside::cli

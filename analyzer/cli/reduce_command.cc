@@ -30,20 +30,17 @@ struct ReduceOptions {
 
 constexpr char kReduceExample[] =
     "A partial has what the analysis needs of all the traces that were given, in a fraction of "
-    "their\n"
-    "size. Every command but `merge` and `lint` takes partials in place of traces, or together "
-    "with\n"
-    "some, and says the same: losses, bad lines and names of the traces are in it, too. A\n"
-    "file that was named and is not there is not in it: the exit status is then 4.\n"
+    "their size. Every command but `merge` and `lint` takes partials in place of traces, or "
+    "together with some, and says the same: losses, bad lines and names of the traces are in it, "
+    "too. A file that was named and is not there is not in it: the exit status is then 4.\n"
     "\n"
     "Examples:\n"
-    "  ringside reduce traces/ -o job.part            once, then faster each time:\n"
+    "  ringside reduce traces/ -o job.part\tonce, then faster each time:\n"
     "  ringside summary job.part\n"
-    "  ringside reduce /local/traces -o node1.part    on each host; only this file is copied\n"
-    "  ringside stragglers node*.part                 where they have come together\n"
+    "  ringside reduce /local/traces -o node1.part\ton each host; only this file is copied\n"
+    "  ringside stragglers node*.part\twhere they have come together\n"
     "  ssh node1 ringside reduce /local/traces -o - > node1.part\n"
-    "  ringside reduce node*.part -o job.part         several into one\n"
-    "\n";
+    "  ringside reduce node*.part -o job.part\tseveral into one\n";
 
 struct Written {
   std::uint64_t traces = 0;  // without those that could not be read
@@ -171,9 +168,15 @@ void add_reduce(CLI::App& app, Chosen& chosen) {
       "reduce", "Put what the analysis needs of many traces into one small file");
   command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files")
       ->required();
-  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command->add_option("-o,--output", options->output, "Write this file; -: stdout")
+      ->type_name("FILE")
+      ->required();
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kReduceExample, options, chosen, run_reduce);
+  set_command(*command, kReduceExample,
+              {{2, kUsageOrExists},
+               {3, "nothing that was named could be read"},
+               {4, "something that was named is not there"}},
+              options, chosen, run_reduce);
 }
 
 }  // namespace ringside::cli

@@ -25,14 +25,12 @@ struct ReportOptions : AnalysisOptions {
 
 constexpr char kReportExample[] =
     "One HTML file that opens from disk in any browser and needs no network: what is wrong, who "
-    "was\n"
-    "late, where the time went, how fast it was. docs/report.md says what is where.\n"
+    "was late, where the time went, how fast it was. docs/report.md says what is where.\n"
     "\n"
     "Examples:\n"
-    "  ringside report -o report.html traces/\n"
-    "  ringside report -o minute.html --from 60 --to 120 traces/\n"
-    "  ringside report -o - --format json traces/    its data alone, for a script\n"
-    "\n";
+    "  ringside report traces/\treport.html in this directory\n"
+    "  ringside report -o minute.html --from 60 --to 120 traces/\tthe second minute\n"
+    "  ringside report -o - --format json traces/\tits data alone, for a script\n";
 
 bool is_any_in_flight(const model::Traces& traces) {
   return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
@@ -82,7 +80,11 @@ std::string make_json(const ReportOptions& options, Analysis& analysis) {
   return report::page_json(data);
 }
 
-ExitStatus run_report(const ReportOptions& options) {
+ExitStatus run_report(const ReportOptions& given) {
+  ReportOptions options = given;
+  if (options.output.empty()) {
+    options.output = "report." + options.format;
+  }
   const bool is_page = options.format == "html";
   if (is_page && !report::page_html({})) {
     std::fprintf(stderr,
@@ -127,12 +129,17 @@ void add_report(CLI::App& app, Chosen& chosen) {
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }
-  command->add_option("-o,--output", options->output, "Write this file; -: stdout")->required();
+  command
+      ->add_option("-o,--output", options->output,
+                   "Write this file (default: report.html here); -: stdout")
+      ->type_name("FILE");
   command->add_option("--format", options->format, "html, or json: the data of the page alone")
+      ->type_name("FORMAT")
       ->check(CLI::IsMember({"html", "json"}))
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
-  set_command(*command, kReportExample, options, chosen, run_report);
+  set_command(*command, kReportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
+              run_report);
 }
 
 }  // namespace ringside::cli

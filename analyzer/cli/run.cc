@@ -6,9 +6,13 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/help.h"
+#include "analyzer/cli/output.h"
+#include "plugin/config/nearest_name.h"
 
 #ifndef RINGSIDE_VERSION
 #error "RINGSIDE_VERSION is defined by analyzer/CMakeLists.txt"
@@ -17,31 +21,70 @@
 namespace ringside::cli {
 namespace {
 
-// Says what is wrong with the command line, and where to read on.
-std::string usage_error(const CLI::App* app, const CLI::Error& error) {
-  const auto used = app->get_subcommands();
-  const std::string command = used.empty() ? "ringside" : "ringside " + used.front()->get_name();
-  return command + ": " + error.what() + "\nTry `" + command + " --help`.\n";
+// What the command line has chosen so far: `ringside`, or `ringside ctl start`.
+const CLI::App* chosen_command(const CLI::App* app, std::string& words) {
+  words = app->get_name();
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    words += ' ' + app->get_name();
+  }
+  return app;
 }
 
-bool is_command(const CLI::App& app, std::string_view word) {
-  for (const CLI::App* const command : app.get_subcommands({})) {
-    if (command->get_name() == word) {
-      return true;
+std::vector<std::string> names_in(const CLI::App& command, bool are_options) {
+  std::vector<std::string> names;
+  if (!are_options) {
+    for (const CLI::App* const one : command.get_subcommands({})) {
+      names.push_back(one->get_name());
+    }
+    return names;
+  }
+  for (const CLI::Option* const option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
     }
   }
-  return false;
+  return names;
 }
 
-// "summary, match and lint"
-std::string command_names(const CLI::App& app) {
-  const auto commands = app.get_subcommands({});
-  std::string names;
-  for (std::size_t i = 0; i < commands.size(); ++i) {
-    names += i == 0 ? "" : i + 1 == commands.size() ? " and " : ", ";
-    names += commands[i]->get_name();
+// A word that a command does not take.
+std::string unexpected(const CLI::App& command, const std::string& given) {
+  const bool is_option = given.starts_with('-');
+  const std::string word = is_option ? given.substr(0, given.find('=')) : given;
+  const std::vector<std::string> names = names_in(command, is_option);
+  if (names.empty()) {
+    return "\"" + word + "\" is one argument too many";
   }
-  return names;
+  const std::vector<std::string_view> views(names.begin(), names.end());
+  std::string text = "there is no " + std::string(is_option ? "option " : "command ") + word;
+  if (const auto nearest = control::nearest_name(word, views, is_option && word.size() > 1 ? 2 : 0);
+      !nearest.empty()) {
+    return text.append("; did you mean ").append(nearest).append("?");
+  }
+  if (!is_option) {
+    text += "; the commands are";
+    for (const std::string& name : names) {
+      text += (name == names.front() ? " " : ", ") + name;
+    }
+  }
+  return text;
+}
+
+// Says what is wrong with the command line, and where to read on.
+std::string usage_error(const CLI::App* app, const CLI::Error& error) {
+  std::string words;
+  const CLI::App* const command = chosen_command(app, words);
+  const std::vector<std::string> rest = app->remaining(true);
+  const bool needs_command = command->get_require_subcommand_min() > 0;
+  const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+  // An option that is not known comes before an argument that is missing: it may be the cause.
+  const bool is_unexpected = !rest.empty() && (code == CLI::ExitCodes::ExtrasError ||
+                                               code == CLI::ExitCodes::RequiredError);
+  if (needs_command && !is_unexpected) {
+    return app->help() + '\n' + words + ": say which command\n";
+  }
+  return words + ": " + (is_unexpected ? unexpected(*command, rest.front()) : error.what()) +
+         "\nTry `" + words + " --help`.\n";
 }
 
 // Takes the words behind `--` of `ringside run` off the command line: they are no options of ours.
@@ -71,14 +114,24 @@ void refuse_wrapped_numbers(CLI::App& app) {
                    : std::string();
       },
       "");
+  for (CLI::Option* const option : app.get_options()) {
+    const std::string kind = kind_of(*option);
+    if (kind == "COUNT" || kind == "ROWS" || kind == "SIZE") {
+      option->check(whole);
+    } else if (kind == "SECONDS" || kind == "PERCENT") {
+      option->check(ordered);
+    }
+  }
   for (CLI::App* const command : app.get_subcommands({})) {
-    for (CLI::Option* const option : command->get_options()) {
-      const std::string type = option->get_type_name();
-      if (type.starts_with("UINT")) {
-        option->check(whole);
-      } else if (type.starts_with("FLOAT")) {
-        option->check(ordered);
-      }
+    refuse_wrapped_numbers(*command);
+  }
+}
+
+// Puts the commands that have no group yet into this one.
+void name_group(CLI::App& app, const char* group) {
+  for (CLI::App* const command : app.get_subcommands({})) {
+    if (command->get_group() == "Subcommands") {
+      command->group(group);
     }
   }
 }
@@ -87,17 +140,21 @@ void refuse_wrapped_numbers(CLI::App& app) {
 
 ExitStatus run(int argc, char** argv) {
   CLI::App app(
-      "Profiles the NCCL operations of a job, and puts the traces of all its ranks together.",
+      "Profiles the NCCL operations of a job, and puts the traces of all its ranks together",
       "ringside");
   Chosen chosen;
-  app.set_version_flag("--version", "ringside " RINGSIDE_VERSION);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "Print this help and exit");
+  app.set_version_flag("--version", "ringside " RINGSIDE_VERSION, "Print the version and exit");
   app.require_subcommand(1);
   add_run(app, chosen, take_command(argc, argv));
   add_env(app, chosen);
   add_doctor(app, chosen);
+  name_group(app, "Run a job");
   add_ctl(app, chosen);
   add_top(app, chosen);
   add_exporter(app, chosen);
+  name_group(app, "While it runs");
   add_summary(app, chosen);
   add_match(app, chosen);
   add_calls(app, chosen);
@@ -109,29 +166,40 @@ ExitStatus run(int argc, char** argv) {
   add_critical_path(app, chosen);
   add_iterations(app, chosen);
   add_compare(app, chosen);
+  name_group(app, "Analyse traces");
   add_report(app, chosen);
   add_merge(app, chosen);
   add_export(app, chosen);
   add_reduce(app, chosen);
   add_recover(app, chosen);
   add_lint(app, chosen);
-  app.footer(std::string("Example:\n"
-                         "  ringside run --dir traces -- torchrun --nproc-per-node 8 train.py\n"
-                         "  ringside stragglers traces/\n"
-                         "`ringside COMMAND --help` says more about a command.\n\n") +
-             kExitStatuses +
-             "`ringside run` has the status of its command, `ringside doctor` 1 for a problem.\n");
+  name_group(app, "Write and check files");
+  app.footer(
+      "Examples:\n"
+      "  ringside run --dir traces -- torchrun --nproc-per-node 8 train.py\trecord a job\n"
+      "  ringside summary traces/\thow it went\n"
+      "  ringside report traces/\ta page for a browser: report.html\n"
+      "  ringside hang traces/\twhat is stuck, and who has not come\n"
+      "\n"
+      "`ringside help COMMAND` has the options, examples and exit statuses of a command.\n");
   app.failure_message(usage_error);
   refuse_wrapped_numbers(app);
-  if (argc > 1 && argv[1][0] != '-' && !is_command(app, argv[1])) {
-    std::fprintf(stderr,
-                 "ringside: there is no command \"%s\"; the commands are %s.\n"
-                 "Try `ringside --help`.\n",
-                 argv[1], command_names(app).c_str());
+  std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words.front() == "help") {
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
+  // The library would only say that a command is required.
+  if (const std::vector<std::string> commands = names_in(app, false);
+      !words.empty() && !words.front().starts_with('-') &&
+      std::find(commands.begin(), commands.end(), words.front()) == commands.end()) {
+    tell("ringside: " + unexpected(app, words.front()));
+    tell("Try `ringside --help`.");
     return kExitUsage;
   }
   try {
-    app.parse(argc, argv);
+    std::reverse(words.begin(), words.end());  // as the library takes them
+    app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kExitOk : kExitUsage;
   }

@@ -34,33 +34,18 @@ struct RunOptions : LaunchOptions {
 };
 
 constexpr char kRunExample[] =
-    "Runs a command, with its children, so that NCCL loads Ringside's plugin; then says how its\n"
-    "operations went, and where the traces are. All that ringside says goes to standard error:\n"
+    "Runs a command, with its children, so that NCCL loads Ringside's plugin; then says how its "
+    "operations went, and where the traces are. All that ringside says goes to standard error: "
     "standard output is the command's. Signals are passed on. Processes of the command that "
-    "outlive\n"
-    "it, as workers of a launcher that was killed do, are waited for (--wait); what was killed is\n"
-    "recovered. A second SIGTERM ends ringside at once.\n"
+    "outlive it, as workers of a launcher that was killed do, are waited for (--wait); what was "
+    "killed is recovered. A second SIGTERM ends ringside at once.\n"
     "\n"
     "Examples:\n"
     "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
-    "  ringside run --events coll,p2p --no-summary -- ./train    less, and silently\n"
-    "  ringside run --dry-run -- ./train                         what it would set\n"
-    "  ringside run --dir /shared/run-17 -- torchrun --nnodes 2 ...\n"
-    "                          the same on every node: all traces in one directory\n"
-    "\n"
-    "Exit status: the command's; 128 and the signal's number if a signal ended it; and\n"
-    "  2    the command line is wrong\n"
-    "  125  the plugin is not found, or the directory cannot be made: nothing was started\n"
-    "  126  the command cannot be executed\n"
-    "  127  the command is not found\n";
-
-// CLI11 does not know of the words behind `--`: they are taken off before it looks.
-class RunHelp : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string name) const override {
-    return "Usage: " + name + " [OPTIONS] -- COMMAND...\n";
-  }
-};
+    "  ringside run --events coll,p2p --no-summary -- ./train\tless, and silently\n"
+    "  ringside run --dry-run -- ./train\twhat it would set\n"
+    "  ringside run --dir /shared/run-17 -- torchrun --nnodes 2 ...\tthe same on every node: all "
+    "traces in one directory\n";
 
 std::set<std::string> names_since(const std::string& directory, const std::string& prefix,
                                   const std::set<std::string>& before) {
@@ -337,13 +322,15 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   options->command = std::move(command_line);
   CLI::App* const command =
       app.add_subcommand("run", "Run a command with the plugin, then say how it went");
-  command->formatter(std::make_shared<RunHelp>());
+  // CLI11 does not know of the words behind `--`: they are taken off before it looks.
+  command->formatter(std::make_shared<HelpFormatter>(" -- COMMAND..."));
   add_place_options(*command, *options);
   add_recording_options(*command, *options);
   command->add_flag("--no-summary", options->no_summary, "Only say where the traces are");
   command
       ->add_option("--top", options->top,
                    "Rows of each communicator in the summary, those of the most time; 0: all")
+      ->type_name("ROWS")
       ->capture_default_str();
   constexpr double kMostWait_s = 3600;
   command
@@ -354,8 +341,15 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
       ->capture_default_str();
   command->add_flag("--dry-run", options->dry_run,
                     "Run nothing: print what would be set, as a shell takes it");
-  set_command(*command, {}, options, chosen, run_run);
-  command->footer(kRunExample);
+  set_command(
+      *command, kRunExample,
+      {{0,
+        "and any other: the status of the command; 128 and the signal's number if a signal ended "
+        "it"},
+       {125, "the plugin is not found, or the directory cannot be made: nothing was started"},
+       {126, "the command cannot be executed"},
+       {127, "the command is not found"}},
+      options, chosen, run_run);
 }
 
 }  // namespace ringside::cli

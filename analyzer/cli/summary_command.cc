@@ -29,17 +29,16 @@ struct SummaryOptions : AnalysisOptions {
 };
 
 constexpr char kSummaryExample[] =
-    "Examples:\n"
-    "  ringside summary traces/                          all traces of a directory\n"
-    "  ringside summary --format json traces/ > out.json for a script\n"
-    "  ringside summary --plot --func AllReduce traces/  busbw against message size, drawn\n"
-    "  ringside summary --strict a.json b.json           fail if anything is not whole\n"
-    "  ringside summary --min-bytes 64mb --fail-on \"busbw<200,straggler>5%,mismatch\" traces/\n"
-    "                                                    fail if it is slow, late or wrong\n"
+    "Results go to standard output, everything else to standard error. docs/metrics.md defines "
+    "each figure.\n"
     "\n"
-    "Results go to standard output, everything else to standard error.\n"
-    "docs/metrics.md defines each figure.\n"
-    "\n";
+    "Examples:\n"
+    "  ringside summary traces/\tall traces of a directory\n"
+    "  ringside summary --format json traces/ > out.json\tfor a script\n"
+    "  ringside summary --plot --func AllReduce traces/\tbusbw against message size, drawn\n"
+    "  ringside summary --strict a.json b.json\tfail if anything is not whole\n"
+    "  ringside summary --min-bytes 64mb --fail-on \"busbw<200,straggler>5%,mismatch\" "
+    "traces/\tfail if it is slow, late or wrong\n";
 
 std::string render(const report::Summary& summary, const SummaryOptions& options) {
   if (options.format == "json") {
@@ -135,6 +134,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
       ->add_option("--group-by", options->group_by,
                    "range: rows also by the application's range (ringside_push) they were called "
                    "in")
+      ->type_name("range")
       ->check(CLI::IsMember({"range"}));
   command->add_flag(
       "--strict", options->is_strict,
@@ -143,6 +143,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
                     "Show how much of each time and bandwidth the clocks and stamps leave open");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)
+      ->type_name("CONDITIONS")
       ->check([options](const std::string& text) {
         std::string error;
         auto conditions = parse_conditions(text, error);
@@ -152,7 +153,13 @@ void add_summary(CLI::App& app, Chosen& chosen) {
         options->conditions = std::move(*conditions);
         return std::string();
       });
-  set_command(*command, kSummaryExample, options, chosen, run_summary);
+  set_command(*command, kSummaryExample,
+              {{1, "a condition of --fail-on holds"},
+               {3, kNothingFits},
+               {4,
+                "--strict: something could not be read or is missing, or callbacks were dropped; "
+                "--fail-on: a condition cannot be judged"}},
+              options, chosen, run_summary);
 }
 
 }  // namespace ringside::cli

@@ -27,17 +27,15 @@ struct TopOptions : LiveOptions {
 };
 
 constexpr char kTopExample[] =
-    "Shows what runs on this host, for each rank of each communicator, over the last interval:\n"
+    "Shows what runs on this host, for each rank of each communicator, over the last interval: "
     "operations that finished, bus bandwidth as nccl-tests defines it, what is in flight, which "
-    "of\n"
-    "that is the oldest, and callbacks that were lost. It shows what is recorded: where recording\n"
-    "is stopped it has nothing to tell. Ctrl-C ends it.\n"
+    "of that is the oldest, and callbacks that were lost. It shows what is recorded: where "
+    "recording is stopped it has nothing to tell. Ctrl-C ends it.\n"
     "\n"
     "Examples:\n"
-    "  ringside top\n"
-    "  ringside top --once --interval 10 --dir /shared/run-17\n"
-    "  ringside top --once --format json\n"
-    "\n";
+    "  ringside top\tall of one job, until Ctrl-C\n"
+    "  ringside top --once --interval 10 --dir /shared/run-17\tone table of ten seconds\n"
+    "  ringside top --once --format json\tfor a script\n";
 
 volatile std::sig_atomic_t g_interrupted = 0;
 
@@ -183,12 +181,12 @@ void add_top(CLI::App& app, Chosen& chosen) {
   constexpr double kLeast_s = 0.1;
   constexpr double kMost_s = 3600;
   command->add_option("--interval", options->interval_s, "Seconds from one look to the next")
+      ->type_name("SECONDS")
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->capture_default_str();
   command->add_flag("--once", options->once, "One table over one interval, then end");
   add_live_options(*command, *options);
-  set_command(*command, {}, options, chosen, run_top);
-  command->footer(std::string(kTopExample) + kLiveExitStatuses);
+  set_command(*command, kTopExample, kLiveExitStatuses, options, chosen, run_top);
 }
 
 }  // namespace ringside::cli

@@ -46,7 +46,6 @@ def cases():
         "report-mismatch": ("report --format json -o - traces", ranks(4, odd_one)),
         "report-nothing": ("report --format json -o - traces", ranks(2, lambda trace, rank: None)),
         "report-hostile": ("report --format json -o - traces", hostile()),
-        "report-nowhere": ("report traces", one),
         "report-exists": ("report --format json -o report.json traces", {**one, "report.json": "mine\n"}),
         "report-over-trace": ("report --force --format json -o traces/ringside.mix.node0.100.1.json traces",
                               one),

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The command line itself: what every --help has, how wide it is, what is said of words that are
+not known, default names of files, and formats for programs that leave nothing out.
+
+usage: check_command_line.py RINGSIDE_GENERATE RINGSIDE
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+# What CLI11 calls kinds of values that nobody has named.
+NO_KIND = re.compile(r"\b(TEXT|UINT|INT|FLOAT|REQUIRED|SUBCOMMAND)\b")
+
+
+class Ringside:
+    def __init__(self, program, directory):
+        self.program = program
+        self.directory = directory
+
+    def run(self, *words, **variables):
+        environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+        return subprocess.run([self.program, *words], cwd=self.directory, check=False, text=True,
+                              capture_output=True, stdin=subprocess.DEVNULL,
+                              env={**environment, **variables})
+
+    def stdout(self, *words, **variables):
+        result = self.run(*words, **variables)
+        assert result.returncode == 0, (words, result)
+        return result.stdout
+
+
+def commands_of(help_text):
+    """The names in the groups of commands: those are the blocks before "Options:"."""
+    return re.findall(r"^  ([a-z][a-z-]+) +[A-Z]", help_text.split("\nOptions:\n")[0], re.MULTILINE)
+
+
+def check_help(ringside):
+    commands = [[name] for name in commands_of(ringside.stdout("--help"))]
+    assert ["summary"] in commands and len(commands) > 20, commands
+    commands += [["ctl", verb] for verb in commands_of(ringside.stdout("ctl", "--help"))]
+    assert ["ctl", "dump"] in commands, commands
+    for words in [[], *commands]:
+        text = ringside.stdout(*words, "--help")
+        assert ringside.stdout("help", *words) == text, words
+        # `ctl mark TEXT` is the only one that takes a text.
+        assert words == ["ctl", "mark"] or not NO_KIND.search(text), (words, NO_KIND.search(text))
+        examples = text.split("\nExamples:\n")[1].split("\n\n")[0]
+        assert len(re.findall(r"\bringside " + " ".join(words), examples)) >= 2, (words, examples)
+        assert not words or "\nExit status:\n" in text, words
+        for columns, most in ((None, 100), ("80", 80), ("95", 95), ("40", 80), ("300", 120)):
+            variables = {} if columns is None else {"COLUMNS": columns}
+            again = ringside.stdout(*words, "--help", **variables) if variables else text
+            for line in again.splitlines():
+                # An example of a command line is never broken.
+                assert len(line) <= most or re.match(r"  \S", line), (words, most, line)
+            assert again.split() == text.split(), (words, columns)
+    alone = ringside.run()
+    assert alone.returncode == 2 and not alone.stdout, alone
+    assert alone.stderr.startswith(ringside.stdout("--help")), alone.stderr
+
+
+def check_nearest(ringside):
+    for words, meant in ((("sumary", "x"), "summary"), (("help", "sumary"), "summary"),
+                         (("ctl", "stauts"), "status"),
+                         (("summary", "--formt", "csv", "x"), "--format"),
+                         (("summary", "--formt=csv"), "--format"),
+                         (("ctl", "start", "--secnds", "3"), "--seconds")):
+        result = ringside.run(*words)
+        assert result.returncode == 2 and f"; did you mean {meant}?\n" in result.stderr, result
+
+
+def check_report(ringside, traces):
+    page, data = (ringside.directory / f"report.{end}" for end in ("html", "json"))
+    result = ringside.run("report", traces, "--format", "json")
+    assert result.returncode == 0 and result.stderr.startswith("report.json: "), result
+    assert json.loads(data.read_text(encoding="utf-8"))["schema_version"]
+    result = ringside.run("report", traces)
+    if "was built without D3" in result.stderr:
+        return
+    assert result.returncode == 0 and result.stderr.startswith("report.html: "), result
+    before = page.read_bytes()
+    result = ringside.run("report", traces)
+    assert result.returncode == 2 and "--force" in result.stderr, result
+    assert page.read_bytes() == before
+
+
+def rows(text):
+    return list(csv.reader(io.StringIO(text)))
+
+
+def check_whole(ringside, traces):
+    """Each format for programs has all rows, unless --top says how many."""
+    seen_longer = set()
+    for command in ("network", "stragglers", "communicators", "overlap", "critical-path",
+                    "iterations", "match", "hang"):
+        def get(*words, command=command):
+            result = ringside.run(command, *words, traces)
+            assert result.returncode in (0, 1), result
+            return result.stdout
+        whole = json.loads(get("--format", "json", "--top", "0"))
+        asked = json.loads(get("--format", "json"))
+        assert asked == whole, command
+        assert all(table["left_out"] == 0 for table in asked["tables"].values()), command
+        for key, table in asked["tables"].items():
+            lines = rows(get("--format", "csv", "--table", key))
+            assert len(lines) == 1 + len(table["rows"]), (command, key, len(lines))
+            if len(table["rows"]) > 20:
+                seen_longer.add((command, key))
+        if any(command == one for one, _ in seen_longer):
+            assert re.search(r"\(--(top|mismatch-cap) (shows|describes) more\)", get()), command
+    for table in (("network", "links"), ("stragglers", "ranks"), ("match", "sides")):
+        assert table in seen_longer, (table, seen_longer)
+    few = rows(ringside.stdout("network", "--format", "csv", "--top", "5", traces))
+    assert len(few) == 6, len(few)
+
+
+def main():
+    generate, program = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
+    with tempfile.TemporaryDirectory() as name:
+        directory = pathlib.Path(name)
+        ringside = Ringside(program, directory)
+        # 24 ranks: more rows than people are shown. Of one rank, 15 operations do not match.
+        mismatches = [word for i in range(15) for word in ("--mismatch", f"size:3:{4 * i}")]
+        subprocess.run([generate, "traces", "--hosts", "12", "--ranks-per-host", "2", "--steps",
+                        "--iterations", "20", "--straggler", "3:500", *mismatches],
+                       cwd=directory, check=True)
+        check_help(ringside)
+        check_nearest(ringside)
+        check_report(ringside, "traces")
+        check_whole(ringside, "traces")
+    print("ok")
+
+
+if __name__ == "__main__":
+    main()
