@@ -121,6 +121,7 @@ void leave_out_dumps(Analysis& analysis) {
 }  // namespace
 
 void add_input_options(CLI::App& command, AnalysisOptions& options) {
+  add_quiet_option(command);
   command.add_option("DIR_OR_FILE", options.inputs, "Directories with traces, or trace files")
       ->required();
   command.add_option("--format", options.format, "table, json, csv or markdown")
@@ -178,7 +179,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, options.dumps);
   {
     load::Progress progress;
-    const ProgressLine line(progress);
+    const ProgressLine line("reading", progress);
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
                                         &progress, options.dumps.prefix);
   }
@@ -254,11 +255,13 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
   }
   analysis->duplicates = match::remove_duplicate_files(analysis->traces);
   for (const std::string& duplicate : analysis->duplicates) {
-    tell("note: " + duplicate);
+    note("note: " + duplicate);
   }
   if (!choose_traces(options, *analysis)) {
     return nullptr;
   }
+  const load::Progress not_counted;
+  const ProgressLine line("matching the ranks", not_counted);
   align_clocks(options, *analysis);
   return match_chosen(options, *analysis) ? std::move(analysis) : nullptr;
 }

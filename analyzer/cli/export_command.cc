@@ -28,7 +28,7 @@ constexpr char kExportExample[] =
 
 // For a person only: a log needs no progress.
 report::ExportProgress progress_on_terminal() {
-  if (::isatty(STDERR_FILENO) == 0) {
+  if (::isatty(STDERR_FILENO) == 0 || is_quiet()) {
     return {};
   }
   return [](const char* table, std::int64_t rows) {
@@ -88,9 +88,8 @@ ExitStatus run_export(const ExportOptions& options) {
     }
   }
   if (analysis->matches.unpaired > 0) {
-    std::fprintf(stderr,
-                 "note: left out are sends and receives whose rank or peer is not known: %llu\n",
-                 static_cast<unsigned long long>(analysis->matches.unpaired));
+    note("note: left out are sends and receives whose rank or peer is not known: " +
+         std::to_string(analysis->matches.unpaired));
   }
   return kExitOk;
 }

@@ -101,6 +101,7 @@ void add_lint(CLI::App& app, Chosen& chosen) {
       app.add_subcommand("lint", "Check trace files against the format and what Perfetto demands");
   command->add_option("DIR_OR_FILE", options->inputs, "Directories with traces, or trace files");
   command->add_flag("--closed", options->must_be_closed, "A file that was not closed is a finding");
+  add_quiet_option(*command);
   command->add_flag("--rules", options->list_rules, "List the rules and exit");
   set_command(*command, kLintExample,
               {{1, "a file has findings, or could not be read while others could"},

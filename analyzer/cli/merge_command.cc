@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <optional>
-#include <unistd.h>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/merge/bundle.h"
 #include "analyzer/merge/kineto_plan.h"
@@ -103,12 +103,25 @@ merge::WriteOptions write_options(const MergeOptions& options) {
   merge::WriteOptions result;
   result.has_steps = !options.no_steps;
   result.is_perfetto = options.format == "perfetto";
-  if (::isatty(STDERR_FILENO) != 0) {
-    result.progress = [](std::uint64_t bytes) {
-      std::fprintf(stderr, "\r%s merged \x1b[K", report::human_bytes(bytes).c_str());
-    };
-  }
   return result;
+}
+
+// 0 where some are compressed: what they hold is not known.
+std::uint64_t bytes_to_read(const model::Traces& traces) {
+  std::uint64_t bytes = 0;
+  for (const model::TraceFile& file : traces.files) {
+    std::vector<std::string> paths = file.later_paths;
+    paths.push_back(file.path);
+    for (const std::string& path : paths) {
+      std::error_code error;
+      const std::uintmax_t size = std::filesystem::file_size(path, error);
+      if (error || path.ends_with(".gz")) {
+        return 0;
+      }
+      bytes += size;
+    }
+  }
+  return bytes;
 }
 
 ExitStatus finish_output(merge::OutputFile& output) {
@@ -136,10 +149,9 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
   }
   const ExitStatus status = finish_output(output);
   if (status == kExitOk) {
-    std::fprintf(stderr, "%s, %s; %s, of which a bundle has the constant part of each offset\n",
-                 report::counted(plan.processes.size(), "process", "processes").c_str(),
-                 report::human_bytes(output.bytes()).c_str(),
-                 clocks_text(analysis.alignment).c_str());
+    note(report::counted(plan.processes.size(), "process", "processes") + ", " +
+         report::human_bytes(output.bytes()) + "; " + clocks_text(analysis.alignment) +
+         ", of which a bundle has the constant part of each offset");
   }
   return status;
 }
@@ -241,16 +253,18 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (is_bundle) {
     return run_bundle(*analysis, plan, output);
   }
-  const merge::WriteOptions writing = write_options(options);
+  merge::WriteOptions writing = write_options(options);
+  load::Progress progress;
+  progress.bytes_all = bytes_to_read(analysis->traces);
+  writing.bytes_read = &progress.bytes_done;
   model::Problems problems;
+  std::optional<ProgressLine> line(std::in_place, "merging", progress);
   const merge::MergedLines lines =
       merge::write_merged(analysis->traces, analysis->alignment, plan, writing, output, problems);
-  if (writing.progress) {
-    std::fprintf(stderr, "\r\x1b[K");
-  }
+  line.reset();
   print_problems(problems, {});
   if (lines.damaged > 0) {
-    tell("note: " + report::counted(lines.damaged, "line was", "lines were") +
+    note("note: " + report::counted(lines.damaged, "line was", "lines were") +
          " left out, the first is " + lines.first_damaged);
   }
   if (const ExitStatus status = finish_output(output); status != kExitOk) {
@@ -260,7 +274,9 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!plan.kineto.empty()) {
     text += kineto_text(plan, lines);
   }
-  std::fputs(text.c_str(), stderr);
+  if (!is_quiet()) {
+    std::fputs(text.c_str(), stderr);
+  }
   return lines.unread > 0 ? kExitIncomplete : kExitOk;
 }
 

@@ -11,11 +11,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
+
 #include "analyzer/model/printable.h"
 #include "analyzer/report/text_table.h"
 
 namespace ringside::cli {
 namespace {
+
+bool g_is_quiet = false;
 
 std::string variable(const char* name) {
   const char* const value = std::getenv(name);
@@ -94,6 +98,20 @@ bool print(std::string_view text) {
   return false;
 }
 
+void add_quiet_option(CLI::App& command) {
+  command.add_flag("-q,--quiet", g_is_quiet, "Say nothing on standard error but errors");
+}
+
+bool is_quiet() {
+  return g_is_quiet;
+}
+
+void note(const std::string& line) {
+  if (!g_is_quiet) {
+    tell(line);
+  }
+}
+
 void tell(const std::string& line) {
   std::fprintf(stderr, "%s\n", model::printable(line).c_str());
 }
@@ -116,8 +134,8 @@ bool show(const std::string& text, std::string_view format) {
 }
 
 void print_problems(const model::Problems& problems, const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) {
-    tell("note: " + note);
+  for (const std::string& one : notes) {
+    note("note: " + one);
   }
   for (const model::Problem& problem : problems.files()) {
     tell("error: " + problem.path + ": " + problem.reason);

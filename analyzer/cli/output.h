@@ -9,10 +9,21 @@
 
 #include "analyzer/model/problem.h"
 
+namespace CLI {
+class App;
+}
+
 namespace ringside::cli {
 
 /// Writes to stdout; false, and a message on stderr, if that fails (a full disk, a closed pipe).
 bool print(std::string_view text);
+
+/// Adds --quiet.
+void add_quiet_option(CLI::App& command);
+bool is_quiet();
+
+/// Writes a line to stderr that is no error: nothing where --quiet is given.
+void note(const std::string& line);
 
 /// Writes a line to stderr. Names of files and of traces in it are made printable.
 void tell(const std::string& line);

@@ -7,12 +7,18 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "analyzer/cli/output.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
 
-std::string progress_text(std::uint64_t bytes_done, std::uint64_t bytes_all, double seconds) {
-  std::string text = "reading: " + report::human_bytes(bytes_done);
+std::string progress_text(std::string_view doing, std::uint64_t bytes_done, std::uint64_t bytes_all,
+                          double seconds) {
+  std::string text(doing);
+  if (bytes_done == 0) {
+    return text + ": " + report::fixed(seconds, 0) + " s";
+  }
+  text += ": " + report::human_bytes(bytes_done);
   if (bytes_all > 0) {
     const double share = static_cast<double>(bytes_done) / static_cast<double>(bytes_all);
     text += " of " + report::human_bytes(bytes_all) + ", " +
@@ -22,8 +28,9 @@ std::string progress_text(std::uint64_t bytes_done, std::uint64_t bytes_all, dou
   return text + ", " + report::fixed(rate, 2) + " GB/s";
 }
 
-ProgressLine::ProgressLine(const load::Progress& progress) : progress_(progress) {
-  if (::isatty(STDERR_FILENO) == 0) {
+ProgressLine::ProgressLine(std::string_view doing, const load::Progress& progress)
+    : doing_(doing), progress_(progress) {
+  if (::isatty(STDERR_FILENO) == 0 || is_quiet()) {
     return;
   }
   try {
@@ -53,7 +60,7 @@ void ProgressLine::show() {
   while (!ended_changed_.wait_for(lock, shown ? kNext : kFirst, [this] { return ended_; })) {
     const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
     const std::string text =
-        progress_text(progress_.bytes_done.load(std::memory_order_relaxed),
+        progress_text(doing_, progress_.bytes_done.load(std::memory_order_relaxed),
                       progress_.bytes_all.load(std::memory_order_relaxed), since.count());
     std::fprintf(stderr, "\r\x1b[K%s", text.c_str());
     std::fflush(stderr);

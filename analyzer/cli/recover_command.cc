@@ -74,9 +74,9 @@ ExitStatus run_recover(const RecoverOptions& options) {
   bool failed = false;
   for (const auto& [directory, is_named] : found) {
     const recover::Outcome outcome = recover::recover(directory, how);
-    for (const std::string& note : outcome.notes) {
+    for (const std::string& what : outcome.notes) {
       std::string line = "ringside recover: ";
-      line.append(directory).append(": ").append(note);
+      line.append(directory).append(": ").append(what);
       tell(line);
     }
     // If the process lives, it may be one that is being made.
@@ -96,13 +96,12 @@ ExitStatus run_recover(const RecoverOptions& options) {
     }
   }
   if (running != 0) {
-    std::fprintf(stderr, "ringside recover: %s left alone: %s running\n",
-                 report::counted(running, "process", "processes").c_str(),
-                 running == 1 ? "it is" : "they are");
+    note("ringside recover: " + report::counted(running, "process", "processes") +
+         " left alone: " + (running == 1 ? "it is" : "they are") + " running");
   }
   if (found.empty() && are_there) {
     for (const std::string& input : options.inputs) {
-      tell("ringside recover: " + input + ": no process has left rings there");
+      note("ringside recover: " + input + ": no process has left rings there");
     }
   }
   if (failed) {
@@ -140,6 +139,7 @@ void add_recover(CLI::App& app, Chosen& chosen) {
       ->add_option("--output", options->output_directory,
                    "Write the traces into this directory, not in place of those begun")
       ->type_name("DIR");
+  add_quiet_option(*command);
   command->add_flag("--keep", options->keep, "Do not remove what has been recovered");
   command->add_flag("--running", options->also_running,
                     "Also of processes that live: into NAME.recovered.json, removing nothing");

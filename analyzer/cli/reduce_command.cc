@@ -93,7 +93,7 @@ bool reduce_all(const std::vector<std::string>& paths, merge::OutputFile& output
                 model::Problems& problems, Written& written) {
   constexpr std::uint64_t kBatch_bytes = std::uint64_t{256} << 20;
   load::Progress progress;
-  const ProgressLine line(progress);
+  const ProgressLine line("reading", progress);
   for (std::size_t begin = 0; begin < paths.size();) {
     std::size_t end = begin;
     for (std::uint64_t bytes = 0; end < paths.size() && bytes < kBatch_bytes; ++end) {
@@ -156,7 +156,7 @@ ExitStatus run_reduce(const ReduceOptions& options) {
     tell("ringside reduce: " + output.error());
     return kExitInternal;
   }
-  tell(written_text(options, written, output.bytes()));
+  note(written_text(options, written, output.bytes()));
   return are_there ? kExitOk : kExitIncomplete;
 }
 
@@ -172,6 +172,7 @@ void add_reduce(CLI::App& app, Chosen& chosen) {
       ->type_name("FILE")
       ->required();
   command->add_flag("--force", options->force, "Replace what is there");
+  add_quiet_option(*command);
   set_command(*command, kReduceExample,
               {{2, kUsageOrExists},
                {3, "nothing that was named could be read"},

@@ -112,8 +112,7 @@ ExitStatus run_report(const ReportOptions& given) {
     return kExitInternal;
   }
   if (options.output != "-") {
-    std::fprintf(stderr, "%s: %s\n", options.output.c_str(),
-                 report::human_bytes(output.bytes()).c_str());
+    note(options.output + ": " + report::human_bytes(output.bytes()));
   }
   return kExitOk;
 }

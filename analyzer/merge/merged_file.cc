@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,7 +21,6 @@
 namespace ringside::merge {
 namespace {
 
-constexpr std::uint64_t kProgress_bytes = std::uint64_t{16} << 20;
 constexpr std::size_t kText_bytes = std::size_t{1} << 20;       // given on at once
 constexpr std::size_t kWaiting_bytes = std::size_t{256} << 20;  // of processes ahead of their turn
 
@@ -237,11 +235,8 @@ class Writer {
   }
 
   void report_progress(std::uint64_t bytes) {
-    const std::lock_guard lock(progress_);
-    read_bytes_ += bytes;
-    if (options_.progress && read_bytes_ >= reported_bytes_ + kProgress_bytes) {
-      reported_bytes_ = read_bytes_;
-      options_.progress(read_bytes_);
+    if (options_.bytes_read != nullptr) {
+      *options_.bytes_read += bytes;
     }
   }
 
@@ -256,9 +251,6 @@ class Writer {
   MergedLines lines_;
   std::string text_;
   std::atomic<bool> has_failed_ = false;  // the output
-  std::mutex progress_;
-  std::uint64_t read_bytes_ = 0;
-  std::uint64_t reported_bytes_ = 0;
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 #ifndef RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
 #define RINGSIDE_ANALYZER_MERGE_MERGED_FILE_H
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "analyzer/align/alignment.h"
@@ -29,9 +29,8 @@ struct MergedLines {
 struct WriteOptions {
   bool has_steps = true;
   bool is_perfetto = false;
-  unsigned threads = 0;  ///< at most; 0: one a core
-  /// Called now and again with the bytes that were read, on one thread at a time.
-  std::function<void(std::uint64_t)> progress;
+  unsigned threads = 0;                              ///< at most; 0: one a core
+  std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< grows, if there
 };
 
 /// Trouble with a file is added to `problems`; errors of writing are the output's.

@@ -38,7 +38,6 @@ OutputFile::OutputFile(std::string path, bool replace)
     }
     path_ = file.string();
   }
-  partial_path_ = path_ + ".partial";
   if (!replace && ::lstat(path_.c_str(), &status) == 0) {
     error_ = path_ + " exists; --force replaces it";
     return;
@@ -48,17 +47,18 @@ OutputFile::OutputFile(std::string path, bool replace)
     return;
   }
   // An earlier attempt that was killed may have left it.
-  ::unlink(partial_path_.c_str());
-  descriptor_ = ::open(partial_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const char* const partial = partial_.emplace(path_ + ".partial").path().c_str();
+  ::unlink(partial);
+  descriptor_ = ::open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor_ < 0) {
-    fail(partial_path_ + " cannot be written");
+    fail(partial_->path() + " cannot be written");
+    partial_->forget();
   }
 }
 
 OutputFile::~OutputFile() {
-  if (descriptor_ >= 0 && !partial_path_.empty()) {
+  if (descriptor_ >= 0 && partial_) {
     ::close(descriptor_);
-    ::unlink(partial_path_.c_str());
   }
 }
 
@@ -105,18 +105,19 @@ bool OutputFile::finish() {
   if (!error_.empty()) {
     return false;
   }
-  if (partial_path_.empty()) {
+  if (!partial_) {
     return true;
   }
+  const char* const partial = partial_->path().c_str();
   // link() fails where rename() would replace what another process has made meanwhile.
-  if (replaces_ ? ::rename(partial_path_.c_str(), path_.c_str()) != 0
-                : ::link(partial_path_.c_str(), path_.c_str()) != 0) {
+  if (replaces_ ? ::rename(partial, path_.c_str()) != 0 : ::link(partial, path_.c_str()) != 0) {
     fail(path_ + " cannot be made");
     return false;
   }
   if (!replaces_) {
-    ::unlink(partial_path_.c_str());
+    ::unlink(partial);
   }
+  partial_->forget();
   const bool is_closed = ::close(std::exchange(descriptor_, -1)) == 0;
   if (!is_closed) {
     fail(path_ + " cannot be written");

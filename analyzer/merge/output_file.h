@@ -5,8 +5,11 @@
 #define RINGSIDE_ANALYZER_MERGE_OUTPUT_FILE_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "analyzer/report/unfinished_file.h"
 
 namespace ringside::merge {
 
@@ -16,7 +19,7 @@ class OutputFile {
   /// Begins PATH.partial, private to the user. Where PATH exists that is an error, unless
   /// `replace`. "-" is stdout; a terminal there gets the bytes made printable.
   OutputFile(std::string path, bool replace);
-  /// Removes what was not finished.
+  /// Removes what was not finished; so does a signal that ends the process.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
@@ -35,7 +38,7 @@ class OutputFile {
   void write_all(std::string_view rest);
 
   std::string path_;
-  std::string partial_path_;  // empty: stdout
+  std::optional<report::UnfinishedFile> partial_;  // none: stdout
   int descriptor_ = -1;
   bool replaces_;
   bool is_terminal_ = false;

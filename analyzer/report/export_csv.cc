@@ -6,11 +6,13 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyzer/report/export_sink.h"
 #include "analyzer/report/text_table.h"
+#include "analyzer/report/unfinished_file.h"
 
 namespace ringside::report {
 namespace {
@@ -47,7 +49,8 @@ class CsvSink : public ExportSink {
     }
     std::string line;
     for (std::size_t i = 0; i < kExportTableCount && error_.empty(); ++i) {
-      files_[i] = std::fopen(temporary_of(i).c_str(), "we");
+      temporary_[i].emplace(path_of(i) + '.' + std::to_string(::getpid()) + ".tmp");
+      files_[i] = std::fopen(temporary_[i]->path().c_str(), "we");
       if (files_[i] == nullptr) {
         fail(path_of(i));
         return;
@@ -65,7 +68,6 @@ class CsvSink : public ExportSink {
     for (std::size_t i = 0; i < kExportTableCount; ++i) {
       if (files_[i] != nullptr) {
         std::fclose(files_[i]);
-        std::remove(temporary_of(i).c_str());
       }
     }
   }
@@ -85,12 +87,13 @@ class CsvSink : public ExportSink {
   bool finish() override {
     for (std::size_t i = 0; i < kExportTableCount && error_.empty(); ++i) {
       if (std::fflush(files_[i]) != 0 || ::fsync(::fileno(files_[i])) != 0 ||
-          std::rename(temporary_of(i).c_str(), path_of(i).c_str()) != 0) {
+          std::rename(temporary_[i]->path().c_str(), path_of(i).c_str()) != 0) {
         fail(path_of(i));
         break;
       }
       std::fclose(files_[i]);
       files_[i] = nullptr;
+      temporary_[i]->forget();
     }
     return error_.empty();
   }
@@ -98,9 +101,6 @@ class CsvSink : public ExportSink {
  private:
   std::string path_of(std::size_t table) const {
     return directory_ + '/' + export_tables()[table].name + ".csv";
-  }
-  std::string temporary_of(std::size_t table) const {
-    return path_of(table) + '.' + std::to_string(::getpid()) + ".tmp";
   }
 
   void write(std::size_t table, std::string& line) {
@@ -115,6 +115,7 @@ class CsvSink : public ExportSink {
   }
 
   std::string directory_;
+  std::array<std::optional<UnfinishedFile>, kExportTableCount> temporary_;
   std::array<std::FILE*, kExportTableCount> files_{};  // nullptr once it has its name
   std::string line_;
 };

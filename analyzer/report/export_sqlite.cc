@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "analyzer/report/export_sink.h"
+#include "analyzer/report/unfinished_file.h"
 
 namespace ringside::report {
 namespace {
@@ -26,9 +27,9 @@ class SqliteSink : public ExportSink {
       error_ = path + " is not a file, so it is not replaced";
       return;
     }
-    std::remove(temporary_.c_str());
+    std::remove(temporary_.path().c_str());
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    if (sqlite3_open_v2(temporary_.c_str(), &database_, flags, nullptr) != SQLITE_OK) {
+    if (sqlite3_open_v2(temporary_.path().c_str(), &database_, flags, nullptr) != SQLITE_OK) {
       fail();
       return;
     }
@@ -43,12 +44,7 @@ class SqliteSink : public ExportSink {
     }
   }
 
-  ~SqliteSink() override {
-    close();
-    if (!temporary_.empty()) {
-      std::remove(temporary_.c_str());
-    }
-  }
+  ~SqliteSink() override { close(); }
 
   void add(ExportTableId table, std::span<const ExportValue> values) override {
     if (!error_.empty()) {
@@ -79,16 +75,16 @@ class SqliteSink : public ExportSink {
       return false;
     }
     close();
-    const int file = ::open(temporary_.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = ::open(temporary_.path().c_str(), O_RDONLY | O_CLOEXEC);
     const bool is_durable = file >= 0 && ::fsync(file) == 0;
     if (file >= 0) {
       ::close(file);
     }
-    if (!is_durable || std::rename(temporary_.c_str(), path_.c_str()) != 0) {
+    if (!is_durable || std::rename(temporary_.path().c_str(), path_.c_str()) != 0) {
       error_ = "cannot write " + path_ + ": " + std::strerror(errno);
       return false;
     }
-    temporary_.clear();
+    temporary_.forget();
     return true;
   }
 
@@ -147,7 +143,7 @@ class SqliteSink : public ExportSink {
   }
 
   std::string path_;
-  std::string temporary_;  // empty once it has its name
+  UnfinishedFile temporary_;
   sqlite3* database_ = nullptr;
   std::array<sqlite3_stmt*, kExportTableCount> statements_{};
 };

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The command line itself: what every --help has, how wide it is, what is said of words that are
-not known, default names of files, and formats for programs that leave nothing out.
+not known, default names of files, formats for programs that leave nothing out, and what is left of
+a command that was interrupted.
 
 usage: check_command_line.py RINGSIDE_GENERATE RINGSIDE
 """
@@ -11,9 +12,12 @@ import json
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 # What CLI11 calls kinds of values that nobody has named.
 NO_KIND = re.compile(r"\b(TEXT|UINT|INT|FLOAT|REQUIRED|SUBCOMMAND)\b")
@@ -121,6 +125,52 @@ def check_whole(ringside, traces):
     assert len(few) == 6, len(few)
 
 
+def check_interrupted(ringside):
+    """A signal while traces are read, here from a pipe into which nobody writes: no file is left."""
+    pipe = ringside.directory / "pipe.json"
+    os.mkfifo(pipe)
+    place = ringside.directory / "interrupted"
+    outputs = [("merge", "-o", "all.json"), ("merge", "--force", "-o", "there.json"),
+               ("report", "--format", "json"), ("reduce", "-o", "job.part"), ("export", "--csv", ".")]
+    if "without SQLite" not in ringside.run("export", "--sqlite", "some.sqlite", "traces").stderr:
+        outputs.append(("export", "--sqlite", "run.sqlite"))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for words in outputs:
+            place.mkdir()
+            (place / "there.json").write_text("kept", encoding="utf-8")
+            with subprocess.Popen([ringside.program, *words, pipe], cwd=place,
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+                give_up = time.monotonic() + 120
+                while len(list(place.iterdir())) < 2:
+                    assert process.poll() is None and time.monotonic() < give_up, words
+                    time.sleep(0.005)
+                process.send_signal(number)
+                process.communicate()
+            assert process.returncode == -number, (words, process.returncode)
+            assert [path.name for path in place.iterdir()] == ["there.json"], (words, number)
+            assert (place / "there.json").read_text(encoding="utf-8") == "kept"
+            shutil.rmtree(place)
+    # A signal that is ignored, as under nohup, stays so: the pipe's end is what ends the command.
+    with subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", ringside.program, "merge",
+                           "-o", "ignored.json", pipe], cwd=ringside.directory,
+                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        with open(pipe, "w", encoding="utf-8"):  # which waits until it is read
+            process.send_signal(signal.SIGHUP)
+        process.communicate()
+        assert process.returncode == 3, process.returncode
+    assert not list(ringside.directory.glob("ignored.json*"))
+
+
+def check_quiet(ringside):
+    for words in (("merge", "-o", "loud.json"), ("reduce", "-o", "loud.part"),
+                  ("report", "--format", "json", "-o", "loud_report.json")):
+        loud = ringside.run(*words, "traces")
+        quiet = ringside.run(*words, "--force", "-q", "traces")
+        assert loud.returncode == quiet.returncode == 0 and loud.stderr and not quiet.stderr, words
+    wrong = ringside.run("summary", "--quiet", "nowhere")
+    assert wrong.returncode == 3 and "nowhere" in wrong.stderr, wrong
+
+
 def main():
     generate, program = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     with tempfile.TemporaryDirectory() as name:
@@ -135,6 +185,8 @@ def main():
         check_nearest(ringside)
         check_report(ringside, "traces")
         check_whole(ringside, "traces")
+        check_interrupted(ringside)
+        check_quiet(ringside)
     print("ok")
 
 

@@ -6,7 +6,8 @@
 using namespace ringside;
 
 TEST_CASE("the line of progress has share and rate, and no share where the whole is not known") {
-  CHECK(cli::progress_text(1 << 20, 4 << 20, 0.5) == "reading: 1 MiB of 4 MiB, 25 %, 0.00 GB/s");
-  CHECK(cli::progress_text(3'000'000'000, 0, 2) == "reading: 2.8 GiB, 1.50 GB/s");
-  CHECK(cli::progress_text(0, 0, 0) == "reading: 0 B, 0.00 GB/s");
+  CHECK(cli::progress_text("reading", 1 << 20, 4 << 20, 0.5) ==
+        "reading: 1 MiB of 4 MiB, 25 %, 0.00 GB/s");
+  CHECK(cli::progress_text("merging", 3'000'000'000, 0, 2) == "merging: 2.8 GiB, 1.50 GB/s");
+  CHECK(cli::progress_text("matching", 0, 0, 12) == "matching: 12 s");
 }

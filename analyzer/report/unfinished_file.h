@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A file under a temporary name, of which nothing is left where a command is interrupted.
+#ifndef RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
+#define RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
+
+#include <string>
+
+namespace ringside::report {
+
+/// The file is removed at the end of this object's life, and where SIGINT, SIGTERM or SIGHUP ends
+/// the process before that. A signal that is ignored or handled by others stays so. Files are to be
+/// made after the object, and on the main thread before there are others.
+class UnfinishedFile {
+ public:
+  explicit UnfinishedFile(std::string path);
+  ~UnfinishedFile();
+  UnfinishedFile(const UnfinishedFile&) = delete;
+  UnfinishedFile& operator=(const UnfinishedFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  /// The name is somebody else's from now on: nothing is removed.
+  void forget();
+
+ private:
+  std::string path_;
+  bool is_ours_ = true;
+};
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
