@@ -11,6 +11,7 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
+#include "launch/files.h"
 #include "live/ctl_report.h"
 #include "live/moment.h"
 #include "live/request.h"
@@ -77,8 +78,16 @@ ExitStatus run_ctl(const CtlOptions& options) {
   std::string output;
   if (!options.output.empty()) {
     std::error_code error;
-    output = std::filesystem::absolute(options.output, error).lexically_normal().string();
-    if (replies.size() > 1 && !std::filesystem::is_directory(output, error)) {
+    const std::filesystem::path path = std::filesystem::absolute(options.output, error);
+    const bool is_of_many = replies.size() > 1 || !path.has_filename();
+    output = (path.has_filename() ? path : path.parent_path()).lexically_normal().string();
+    const bool is_there = std::filesystem::exists(output, error);
+    if (const std::string wrong = is_of_many && !is_there ? launch::make_directory(output) : "";
+        !wrong.empty()) {
+      print_launch_notes(command.c_str(), {wrong});
+      return kExitInternal;
+    }
+    if (is_of_many && !std::filesystem::is_directory(output, error)) {
       print_launch_notes(command.c_str(), {options.output + " is no directory, and there are " +
                                            std::to_string(replies.size()) + " processes"});
       return kExitUsage;
@@ -187,8 +196,10 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
                      "  ringside ctl dump --output /tmp/dumps/\ta file of each process there\n",
                      options);
   command
-      ->add_option("--output", options->output,
-                   "A new file, or a directory for one of each process; else beside the traces")
+      ->add_option(
+          "--output", options->output,
+          "A new file; for several processes, or with / at its end, a directory for one of "
+          "each, made if it is not there (default: beside the traces)")
       ->type_name("PATH");
   add_live_options(*command, *options);
 

@@ -10,6 +10,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
 #include "analyzer/report/numbers.h"
+#include "launch/files.h"
 #include "plugin/session/control_place.h"
 
 namespace ringside::cli {
@@ -18,6 +19,9 @@ namespace {
 struct RecoverOptions {
   std::vector<std::string> inputs{"/dev/shm", control::control_parent()};
   std::string output_directory;
+  std::string job;
+  std::string trace_directory;
+  bool is_dry_run = false;
   bool keep = false;
   bool also_running = false;
 };
@@ -30,6 +34,7 @@ constexpr char kRecoverExample[] =
     "\n"
     "Examples:\n"
     "  ringside recover\tall that is left over in /dev/shm\n"
+    "  ringside recover --job llama --dry-run\twhat would be done, of one job\n"
     "  ringside recover --keep --output /tmp/look\tcopies, and nothing is changed\n"
     "  ringside recover --running /dev/shm\talso of processes that live: a copy of the moment\n";
 
@@ -63,6 +68,37 @@ bool find_all(const std::vector<std::string>& inputs, Directories& found) {
   return are_there;
 }
 
+// Whether --job and --dir choose these rings.
+bool is_chosen(const RecoverOptions& options, const std::string& directory) {
+  if (!options.job.empty() && !std::filesystem::path(directory).filename().string().starts_with(
+                                  launch::name_prefix(options.job))) {
+    return false;
+  }
+  if (options.trace_directory.empty()) {
+    return true;
+  }
+  std::error_code error;
+  const auto traces = std::filesystem::absolute(options.trace_directory, error) / "";
+  return recover::final_path(directory).starts_with(traces.lexically_normal().string());
+}
+
+ExitStatus print_dry_run(const RecoverOptions& options, const Directories& found) {
+  std::string text;
+  for (const auto& [directory, is_named] : found) {
+    const std::filesystem::path trace = recover::final_path(directory);
+    text += directory;
+    if (trace.empty()) {
+      text += ": no trace: the process runs, or its journal cannot be read\n";
+      continue;
+    }
+    text += ": " + (options.output_directory.empty()
+                        ? trace.string()
+                        : options.output_directory + '/' + trace.filename().string());
+    text += options.keep ? "; rings would be kept\n" : "; rings would be removed\n";
+  }
+  return print(text) ? kExitOk : kExitInternal;
+}
+
 ExitStatus run_recover(const RecoverOptions& options) {
   recover::Options how;
   how.output_directory = options.output_directory;
@@ -70,6 +106,23 @@ ExitStatus run_recover(const RecoverOptions& options) {
   how.keep = options.keep;
   Directories found;
   const bool are_there = find_all(options.inputs, found);
+  const bool is_any = !found.empty();
+  std::erase_if(found, [&](const auto& one) { return !is_chosen(options, one.first); });
+  if (is_any && found.empty()) {
+    tell("ringside recover: no rings that were found are of the job or directory that was named");
+    return kExitNoInput;
+  }
+  if (options.is_dry_run) {
+    const ExitStatus status = print_dry_run(options, found);
+    return status != kExitOk || are_there ? status : kExitNoInput;
+  }
+  if (!options.output_directory.empty() && is_any) {
+    if (const std::string wrong = launch::make_directory(options.output_directory);
+        !wrong.empty()) {
+      tell("ringside recover: " + wrong);
+      return kExitFindings;
+    }
+  }
   std::size_t running = 0;
   bool failed = false;
   for (const auto& [directory, is_named] : found) {
@@ -136,9 +189,18 @@ void add_recover(CLI::App& app, Chosen& chosen) {
           "Ring directories (ringside.*.rings), a file in one, or directories that hold some")
       ->capture_default_str();
   command
-      ->add_option("--output", options->output_directory,
-                   "Write the traces into this directory, not in place of those begun")
+      ->add_option(
+          "--output", options->output_directory,
+          "Write the traces into this directory, made if it is not there, not in place of those "
+          "begun")
       ->type_name("DIR");
+  command->add_option("--job", options->job, "Only of the job of this name")->type_name("NAME");
+  command
+      ->add_option("--dir", options->trace_directory,
+                   "Only of processes that died and whose traces are in this directory")
+      ->type_name("DIR");
+  command->add_flag("--dry-run", options->is_dry_run,
+                    "Change nothing: print which traces would be made");
   add_quiet_option(*command);
   command->add_flag("--keep", options->keep, "Do not remove what has been recovered");
   command->add_flag("--running", options->also_running,
@@ -146,7 +208,7 @@ void add_recover(CLI::App& app, Chosen& chosen) {
   set_command(*command, kRecoverExample,
               {{0, "all that was left over is recovered, or there was nothing"},
                {1, "something could not be recovered"},
-               {3, "a directory that was named is not there"}},
+               {3, "a directory that was named is not there, or no rings are of --job and --dir"}},
               options, chosen, run_recover);
 }
 

@@ -14,6 +14,7 @@ scenarios: windows   opened and closed while it runs, and found in the traces; d
 import argparse
 import json
 import os
+import re
 import pathlib
 import resource
 import shutil
@@ -70,8 +71,7 @@ def windows(case):
     require(all(process["start_at_realtime_ns"] is None and process["state"] == "stopped"
                 for process in ended), f"something is still ordered: {ended}")
     dumps = case.place / "dumps"
-    dumps.mkdir()
-    made = case.ctl("dump", "--output", dumps)[0]
+    made = case.ctl("dump", "--output", dumps)[0]  # which makes the directory
     made += case.ctl("dump")[0]
     require(sorted(process["dump_path"] for process in made) ==
             sorted(map(str, [*dumps.glob("*.json"), *case.traces.glob("*.dump1.json")])) and
@@ -208,7 +208,18 @@ def dead(case):
     one, said = case.ctl("start", "--pid", process.pid, status=1)
     require("has died" in said and one[0]["ok"] is False and "recover" in one[0]["error"], said)
     require(time.monotonic() - begin < 5, "the child of the fork holds the socket")
-    case.run("recover", case.rings)
+    # What --job and --dir choose, and what would be done.
+    case.run("recover", "--job", "another", case.rings, status=3)
+    case.run("recover", "--dir", case.place / "elsewhere", case.rings, status=3)
+    before = sorted(case.rings.iterdir())
+    planned = case.run("recover", "--dry-run", "--dir", case.traces, case.rings)[0]
+    require(re.search(rf": {re.escape(str(case.traces))}/ringside[^/]*; rings would be removed",
+                      planned), planned)
+    require(sorted(case.rings.iterdir()) == before, "a dry run changes something")
+    copies = case.place / "copies" / "new"
+    case.run("recover", "--keep", "--output", copies, case.rings)
+    require(copies.is_dir() and sorted(case.rings.iterdir()) == before, "copies change something")
+    case.run("recover", "--dir", case.traces, case.rings)
     require(not list(case.rings.iterdir()), "recover leaves something")
     _, said = case.ctl("status", status=3)
     require("no process of yours answers" in said, said)
@@ -268,6 +279,7 @@ def jobs(case):
     _, said = case.run("ctl", "status", status=2)
     require("there are several jobs" in said and "elsewhere" in said, said)
     require(len(case.ctl("status", "--dir", "elsewhere/")[0]) == 2, "--dir")
+    (case.place / "file").touch()
     _, said = case.run("ctl", "dump", "--dir", "elsewhere", "--output", "file", status=2)
     require("is no directory" in said, said)
     case.run("ctl", "start", "--at", "2001-01-01T00:00:00Z", "--all", status=2)

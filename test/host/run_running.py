@@ -45,7 +45,6 @@ def watch(options, directory):
                 if made > 0 and time.monotonic() > until:
                     break
                 shutil.rmtree(copies, ignore_errors=True)
-                copies.mkdir()
                 copied = ringside(options, "recover", "--running", "--output", copies, rings)
                 if "changes faster" in copied.stderr or "had no room" in copied.stderr:
                     continue  # says so
