@@ -64,29 +64,28 @@ void add_moment(CLI::App& command, const char* name, const char* help, const cha
 }
 
 void add_selection(CLI::App& command, match::Selection& selection) {
-  constexpr const char* kGroup = "Choose a part";
   command
       .add_option("--comm", selection.communicators,
                   "Only this communicator, by name or hash; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   command
       .add_option("--func", selection.functions,
                   "Only this function: AllReduce, ..., SendRecv; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   command
       .add_option("--rank", selection.ranks,
                   "Only the trace of this rank, by the launcher's number; may be repeated")
       ->type_name("NUMBER")
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   command.add_option("--host", selection.hosts, "Only the traces of this host; may be repeated")
       ->type_name("NAME")
       ->allow_extra_args(false)
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   command
       .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
       ->type_name("SIZE")
@@ -96,12 +95,12 @@ void add_selection(CLI::App& command, match::Selection& selection) {
           },
           "", "not negative"))
       ->transform(CLI::AsSizeValue(false))
-      ->group(kGroup);
+      ->group(kSelectionGroup);
   add_moment(command, "--from",
              "Only operations called so many seconds after the first, or later; or since a mark of "
              "the application",
-             kGroup, selection.from_s, selection.from_mark);
-  add_moment(command, "--to", "Only operations called by then", kGroup, selection.to_s,
+             kSelectionGroup, selection.from_s, selection.from_mark);
+  add_moment(command, "--to", "Only operations called by then", kSelectionGroup, selection.to_s,
              selection.to_mark);
 }
 
@@ -254,8 +253,8 @@ std::unique_ptr<Analysis> analyse(const AnalysisOptions& options) {
     return nullptr;
   }
   analysis->duplicates = match::remove_duplicate_files(analysis->traces);
-  for (const std::string& duplicate : analysis->duplicates) {
-    note("note: " + duplicate);
+  if (!analysis->duplicates.empty()) {
+    note("note: " + match::duplicates_text(analysis->duplicates));
   }
   if (!choose_traces(options, *analysis)) {
     return nullptr;

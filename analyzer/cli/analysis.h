@@ -15,6 +15,7 @@
 #include "analyzer/load/inputs.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
+#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/document.h"
@@ -45,6 +46,9 @@ struct AnalysisOptions {
   }
 };
 
+/// The group in --help of the options that choose a part.
+inline constexpr const char* kSelectionGroup = "Choose a part";
+
 /// Adds the options that these commands share.
 void add_analysis_options(CLI::App& command, AnalysisOptions& options);
 /// Has the command take dumps of PyTorch's Flight Recorder, too.
@@ -71,9 +75,17 @@ struct Analysis {
     }
     return *facts_;
   }
+  /// Says who is late. Likewise.
+  const metrics::Stragglers& stragglers() const {
+    if (!stragglers_) {
+      stragglers_ = metrics::find_stragglers(facts());
+    }
+    return *stragglers_;
+  }
 
  private:
   mutable std::optional<facts::Facts> facts_;
+  mutable std::optional<metrics::Stragglers> stragglers_;
 };
 
 /// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.

@@ -8,7 +8,6 @@
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
@@ -151,8 +150,7 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
   add_document(app, "stragglers", "Say which rank or host is late, and what it costs the others",
                kStragglersExample, std::make_shared<AnalysisOptions>(), chosen,
                [](const Analysis& analysis, const auto&) {
-                 return report::stragglers_document(metrics::find_stragglers(analysis.facts()),
-                                                    analysis.matches);
+                 return report::stragglers_document(analysis.stragglers(), analysis.matches);
                });
 }
 

@@ -8,7 +8,6 @@
 #include <limits>
 #include <system_error>
 
-#include "analyzer/metrics/stragglers.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/stragglers_report.h"
@@ -199,10 +198,7 @@ class Judge {
   }
 
   void judge_waiting(const Condition& condition) {
-    if (!stragglers_) {
-      stragglers_ = metrics::find_stragglers(analysis_.facts());
-    }
-    const metrics::Stragglers& all = *stragglers_;
+    const metrics::Stragglers& all = analysis_.stragglers();
     if (all.decided + all.undecided == 0) {
       verdicts_.unknown.push_back(condition.text + ": of no operation is it known who waited");
       return;
@@ -245,7 +241,6 @@ class Judge {
 
   const Analysis& analysis_;
   const report::Summary& summary_;
-  std::optional<metrics::Stragglers> stragglers_;
   Verdicts verdicts_;
 };
 

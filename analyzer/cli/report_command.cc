@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
 #include <cstdio>
 #include <utility>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/health.h"
 #include "analyzer/cli/output.h"
-#include "analyzer/load/inputs.h"
-#include "analyzer/load/trace_loader.h"
 #include "analyzer/merge/output_file.h"
-#include "analyzer/metrics/hang.h"
-#include "analyzer/metrics/hang_selection.h"
-#include "analyzer/report/hang_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/page/page_data.h"
 
@@ -32,51 +27,12 @@ constexpr char kReportExample[] =
     "  ringside report -o minute.html --from 60 --to 120 traces/\tthe second minute\n"
     "  ringside report -o - --format json traces/\tits data alone, for a script\n";
 
-bool is_any_in_flight(const model::Traces& traces) {
-  return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
-    for (std::size_t i = 0; i < file.operations.size(); ++i) {
-      if (file.operations.execution(i).in_flight) {
-        return true;
-      }
-    }
-    return false;
-  });
-}
-
-// As `ringside hang` does it, which takes other files of a run: those that tell of the latest
-// moment.
-std::optional<report::Document> find_stuck(const ReportOptions& options, const Analysis& analysis) {
-  constexpr std::int64_t kLeastAge_ns = 1'000'000'000;
-  constexpr std::size_t kRows = 200;
-  Analysis again;
-  const Analysis* used = &analysis;
-  if (!analysis.duplicates.empty()) {
-    const load::Inputs inputs = load::find_inputs(options.inputs, again.problems);
-    again.traces = load::load_traces(inputs.paths, again.problems, 0, load::kRangeBytes);
-    metrics::keep_latest_files(again.traces);
-    match::select_files(options.selection, again.traces);
-    align_clocks(options, again);
-    used = &again;
-  }
-  if (!is_any_in_flight(used->traces)) {
-    return std::nullopt;
-  }
-  metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);
-  metrics::choose_communicators(options.selection, hang);
-  return report::make_hang_report(used->traces, used->alignment, hang, kRows);
-}
-
 std::string make_json(const ReportOptions& options, Analysis& analysis) {
-  // First: what is in flight is of no operation that was chosen.
-  std::optional<report::Document> stuck = find_stuck(options, analysis);
-  std::uint64_t not_chosen = 0;
-  if (match::chooses_operations(options.selection)) {
-    not_chosen = match::select_transfers(analysis.matches, analysis.traces);
-  }
+  BeforeFacts before = look_before_facts(options, analysis);
   report::PageData data =
       report::make_page_data(analysis.facts(), analysis.problems, analysis.duplicates);
-  data.hang = std::move(stuck);
-  data.network.not_chosen = not_chosen;
+  data.hang = std::move(before.stuck);
+  data.network.not_chosen = before.not_chosen;
   return report::page_json(data);
 }
 

@@ -13,6 +13,7 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/health.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
@@ -176,8 +177,13 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
   if (analysis == nullptr) {
     return;
   }
+  const BeforeFacts before = look_before_facts(options, *analysis);
   report::Summary summary =
       report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates);
+  report::Health health = find_health(before, *analysis, summary);
+  const std::string input = launch::shell_word(directory);
+  report::add_commands(input, input, health);
+  summary.health = &health;
   std::size_t left_out = 0;
   for (metrics::CommunicatorRows& communicator : summary.rows) {
     left_out += keep_longest(communicator.rows, top);
@@ -185,8 +191,10 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
   std::fputs(report::summary_as_table(summary, false).c_str(), stderr);
   if (left_out > 0) {
     std::fprintf(stderr, "%s of less time left out (--top %zu); `ringside summary %s` has all.\n",
-                 report::counted(left_out, "row").c_str(), top,
-                 launch::shell_word(directory).c_str());
+                 report::counted(left_out, "row").c_str(), top, input.c_str());
+  }
+  if (isatty(STDERR_FILENO) == 1) {
+    std::fputs(next_lines(health).c_str(), stderr);
   }
 }
 

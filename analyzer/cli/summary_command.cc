@@ -12,6 +12,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/fail_on.h"
+#include "analyzer/cli/health.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/report/plot.h"
 #include "analyzer/report/summary.h"
@@ -23,9 +24,11 @@ struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
   bool with_intervals = false;
   bool has_plot = false;
+  bool no_findings = false;
   std::string group_by;
   std::string fail_on;
   std::vector<Condition> conditions;
+  const CLI::App* command = nullptr;  // as it was given
 };
 
 constexpr char kSummaryExample[] =
@@ -103,12 +106,27 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (analysis == nullptr) {
     return kExitNoInput;
   }
+  // CSV is the table alone.
+  const bool has_findings = !options.no_findings && options.format != "csv";
+  BeforeFacts before;
+  if (has_findings) {
+    before = look_before_facts(options, *analysis);
+  }
   report::Summary summary = report::make_summary(analysis->facts(), analysis->problems,
                                                  analysis->duplicates, options.group_by == "range");
   summary.with_intervals = options.with_intervals;
+  report::Health health;
+  if (has_findings) {
+    health = find_health(before, *analysis, summary);
+    add_commands(*options.command, options, health);
+    summary.health = &health;
+  }
   std::string text = render(summary, options);
   if (options.has_plot) {
     text += report::bandwidth_plot(summary, terminal_width(), is_utf8_terminal());
+  }
+  if (has_findings && options.format == "table" && isatty(STDOUT_FILENO) == 1) {
+    text += next_lines(health);
   }
   if (!show(text, options.format)) {
     return kExitInternal;
@@ -126,7 +144,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
 void add_summary(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<SummaryOptions>();
   CLI::App* const command = app.add_subcommand(
-      "summary", "Match the operations of all ranks; say how many, how long and how fast");
+      "summary", "Say what is wrong; then how many operations there are, how long and how fast");
   add_analysis_options(*command, *options);
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
@@ -142,6 +160,9 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   command->add_flag("--intervals", options->with_intervals,
                     "Show how much of each time and bandwidth the clocks and stamps leave open");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
+  command->add_flag("--no-findings", options->no_findings,
+                    "Show the table alone, which takes less time: do not look for what is wrong");
+  options->command = command;
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)
       ->type_name("CONDITIONS")
       ->check([options](const std::string& text) {

@@ -19,7 +19,7 @@ std::string value_text(const model::Traces& traces, const Part& part, Difference
     case Difference::kDatatype:
       return operation.datatype == model::kNoName
                  ? "unknown"
-                 : std::string(traces.names.text(operation.datatype));
+                 : datatype_name(traces.names.text(operation.datatype));
     case Difference::kRoot:
       return number(operation.root);
     case Difference::kBytes:
@@ -76,6 +76,15 @@ std::size_t count_linked(const std::vector<Judgement>& judgements, std::size_t i
 }
 
 }  // namespace
+
+std::string datatype_name(std::string_view recorded) {
+  constexpr std::string_view kPrefix = "nccl";
+  std::string name(recorded.substr(recorded.starts_with(kPrefix) ? kPrefix.size() : 0));
+  if (name.size() < recorded.size() && name[0] >= 'A' && name[0] <= 'Z') {
+    name[0] = static_cast<char>(name[0] - 'A' + 'a');
+  }
+  return name;
+}
 
 std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
                            const std::vector<Judgement>& judgements, std::size_t index) {

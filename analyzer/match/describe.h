@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/match/verdict.h"
@@ -18,6 +19,10 @@ struct Caller {
   std::uint32_t rank = 0;
   model::NameId called_by = model::kNoName;
 };
+
+/// Returns the name that people know: "float32" of NCCL's "ncclFloat32". Others are as they were
+/// recorded.
+std::string datatype_name(std::string_view recorded);
 
 struct Side {
   std::string did;  // "4096", "AllReduce seq 3", "in flight"

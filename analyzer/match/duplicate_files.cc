@@ -56,4 +56,11 @@ std::vector<std::string> remove_duplicate_files(model::Traces& traces) {
   return notes;
 }
 
+std::string duplicates_text(const std::vector<std::string>& notes) {
+  const std::size_t more = notes.size() - 1;
+  return notes.front() + (more == 0   ? ""
+                          : more == 1 ? "; and 1 more file likewise"
+                                      : "; and " + std::to_string(more) + " more files likewise");
+}
+
 }  // namespace ringside::match

@@ -15,6 +15,9 @@ namespace ringside::match {
 /// against a dump, and then the first path wins. Returns a line for each file that was removed.
 std::vector<std::string> remove_duplicate_files(model::Traces& traces);
 
+/// Returns the first of these lines, and how many more there are. There must be one.
+std::string duplicates_text(const std::vector<std::string>& notes);
+
 }  // namespace ringside::match
 
 #endif  // RINGSIDE_ANALYZER_MATCH_DUPLICATE_FILES_H

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -26,7 +27,7 @@ std::string name_of_kind(const Change& change) {
     }
   }
   if (!kind.datatype.empty()) {
-    text += ' ' + kind.datatype;
+    text += ' ' + match::datatype_name(kind.datatype);
   }
   return text + " of " +
          (kind.communicator.empty() ? "a communicator of " + counted(kind.nranks, "rank")
@@ -93,7 +94,7 @@ Table table_of(const std::vector<Change>& changes) {
                           std::uint64_t{kind.hosts},
                           kind.function,
                           cell_of(change.bytes),
-                          kind.datatype,
+                          match::datatype_name(kind.datatype),
                           !change.is_in_b   ? "A only"
                           : !change.is_in_a ? "B only"
                                             : "both",

@@ -60,8 +60,13 @@ std::string shown(const CellColumn& column, const Cell& cell) {
     case Shown::kMoment:
       return time_of_day(std::get<std::int64_t>(cell));
     default:
-      return plain(column, cell);
+      break;
   }
+  const std::string text = plain(column, cell);
+  // Zeros would say that it cannot be.
+  return column.key == "chance" && text == fixed(0, column.decimals)
+             ? "<1e-" + std::to_string(column.decimals)
+             : text;
 }
 
 // The cell of the column with that key; nothing if there is none.

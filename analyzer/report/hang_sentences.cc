@@ -154,7 +154,7 @@ std::string HangSentences::difference(std::uint32_t operation) const {
   for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
     const model::Operation& one = match::operation_of(traces_, part);
     const auto& members = hang_.matches.communicators[matched.communicator].members;
-    std::string what(traces_.names.text(one.datatype));
+    std::string what = match::datatype_name(traces_.names.text(one.datatype));
     if (stuck.differs != "datatype") {
       what = stuck.differs == "bytes" ? (one.bytes ? human_bytes(*one.bytes) : "not told")
                                       : (one.root ? std::to_string(*one.root) : "not told");

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/period.h"
 #include "analyzer/metrics/rows.h"
@@ -198,7 +199,7 @@ class IterationsReport {
                    label_of(matches_.communicators[matched.communicator]),
                    std::string(metrics::function_of(traces_, matched)),
                    has_size ? Cell(std::uint64_t{*one.bytes}) : Cell(),
-                   std::string(traces_.names.text(one.datatype)),
+                   match::datatype_name(traces_.names.text(one.datatype)),
                    run.scope.with_roots && one.root ? Cell(std::uint64_t{*one.root}) : Cell(),
                    matched.way == match::Way::kPair ? Cell(std::to_string(matched.source) + " to " +
                                                            std::to_string(matched.destination))

@@ -5,11 +5,11 @@
 #include <array>
 #include <utility>
 
-#include "analyzer/align/alignment.h"
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/report/call_sites.h"
+#include "analyzer/report/match_sentences.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -55,10 +55,10 @@ std::string joined(const std::vector<std::string>& words) {
 class MatchDocument {
  public:
   MatchDocument(const model::Traces& traces, const match::Matches& matches,
-                const align::Alignment& alignment, std::size_t cap, bool has_frames)
+                const std::vector<match::Judgement>& judgements, std::size_t cap, bool has_frames)
       : traces_(traces),
         matches_(matches),
-        judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))),
+        judgements_(judgements),
         findings_(match::find_findings(traces, matches, judgements_, cap)),
         has_frames_(has_frames) {}
 
@@ -116,9 +116,8 @@ class MatchDocument {
     verdicts_.rows.push_back(std::move(row));
     for (const std::size_t i : findings.described) {
       const match::Judgement& judgement = judgements_[i];
-      document_.findings.push_back(
-          {severity_of(judgement.verdict), kind_of(judgement.verdict),
-           label + ": " + match::describe(traces_, matches_, judgements_, i)});
+      document_.findings.push_back({severity_of(judgement.verdict), kind_of(judgement.verdict),
+                                    match_sentence(traces_, matches_, judgements_, i)});
       add_sides(label, run, i);
     }
     if (findings.not_described > 0) {
@@ -225,7 +224,7 @@ class MatchDocument {
 
   const model::Traces& traces_;
   const match::Matches& matches_;
-  const std::vector<match::Judgement> judgements_;
+  const std::vector<match::Judgement>& judgements_;
   const std::vector<match::CommunicatorFindings> findings_;
   const bool has_frames_;
   std::array<std::uint64_t, match::kVerdictCount> total_{};
@@ -238,8 +237,16 @@ class MatchDocument {
 }  // namespace
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
+                        const std::vector<match::Judgement>& judgements, std::size_t cap,
+                        bool has_frames) {
+  return MatchDocument(traces, matches, judgements, cap, has_frames).make();
+}
+
+Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const align::Alignment& alignment, std::size_t cap, bool has_frames) {
-  return MatchDocument(traces, matches, alignment, cap, has_frames).make();
+  return match_document(traces, matches,
+                        match::judge_all(traces, matches, align::judging_clock(alignment)), cap,
+                        has_frames);
 }
 
 }  // namespace ringside::report

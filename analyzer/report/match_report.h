@@ -5,9 +5,11 @@
 #define RINGSIDE_ANALYZER_REPORT_MATCH_REPORT_H
 
 #include <cstddef>
+#include <vector>
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/match/verdict.h"
 #include "analyzer/report/document.h"
 
 namespace ringside::report {
@@ -15,6 +17,11 @@ namespace ringside::report {
 /// What does not match: a finding for each of the first `cap` operations of a communicator, a table
 /// `sides` with a row for each side of these, and a table `verdicts` with the counts. With
 /// `has_frames` also the stacks of their calls, as far as they are known.
+Document match_document(const model::Traces& traces, const match::Matches& matches,
+                        const std::vector<match::Judgement>& judgements, std::size_t cap,
+                        bool has_frames = false);
+
+/// The same, for operations that are not judged yet.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const align::Alignment& alignment, std::size_t cap,
                         bool has_frames = false);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
@@ -106,9 +107,8 @@ class NetworkReport {
           " times less than usual (" + fixed(why.usual_gb_s, 2) +
           " GB/s): " + counted(why.steps, "step") + " of at least " +
           human_bytes(usual.kind.step_bytes) + ". Links of the class \"" + class_name(usual) +
-          "\" vary by " + fixed(std::max(usual.spread_percent, 2.0), 0) +
-          " %. The probability that chance makes one of all links so slow is " +
-          (why.chance < 1e-6 ? std::string("below 0.000001") : fixed(why.chance, 6));
+          "\" vary by " + fixed(std::max(usual.spread_percent, 2.0), 0) + " %; " +
+          chance_text(why.chance) + " that chance makes one of all links so slow";
       if (++slow <= kMostFindings) {
         document_.findings.push_back({Severity::kWarning, "slow_link", std::move(text)});
       }

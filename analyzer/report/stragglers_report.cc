@@ -2,7 +2,7 @@
 #include "analyzer/report/stragglers_report.h"
 
 #include <algorithm>
-#include <cstdio>
+#include <cmath>
 #include <utility>
 
 #include "analyzer/report/numbers.h"
@@ -31,12 +31,6 @@ std::string where(const Lateness& lateness, const match::Matches& matches) {
              : text;
 }
 
-std::string chance_of(double chance) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1g", chance);
-  return text;
-}
-
 std::string how_often(const Lateness& one) {
   std::string text =
       "late in " + std::to_string(one.times.times) + " of " + counted(one.took_part, "operation");
@@ -55,7 +49,7 @@ std::string sentence(const Stragglers& all, const Lateness& one) {
                      " of all ranks' time: the others waited " + human_duration(one.cost_ns) +
                      " of GPU time for it, " + how_often(one);
   if (one.chance) {
-    text += "; the probability that chance does that is below " + chance_of(*one.chance);
+    text += "; " + chance_text(*one.chance);
   }
   return text;
 }
@@ -182,6 +176,27 @@ void add_findings(const Stragglers& stragglers, Document& document) {
 
 std::string name_of(const Lateness& one) {
   return one.label == one.host ? "host " + one.label : one.label + " (" + one.host + ")";
+}
+
+std::string chance_text(double chance) {
+  constexpr int kLeastExponent = -9;
+  constexpr int kLeastPlain = -4;
+  if (chance >= 1) {
+    return "p = 1";
+  }
+  // One digit, rounded up: it is below that.
+  int exponent = chance > 0 ? static_cast<int>(std::floor(std::log10(chance))) : kLeastExponent - 1;
+  if (exponent < kLeastExponent) {
+    return "p < 1e" + std::to_string(kLeastExponent);
+  }
+  int digit = static_cast<int>(chance / std::pow(10, exponent)) + 1;
+  if (digit >= 10) {
+    digit = 1;
+    ++exponent;
+  }
+  return "p < " + (exponent < kLeastPlain
+                       ? std::to_string(digit) + 'e' + std::to_string(exponent)
+                       : fixed(digit * std::pow(10, exponent), std::max(0, -exponent)));
 }
 
 std::string cost_of(const Stragglers& all, const Lateness& one) {

@@ -12,6 +12,9 @@ namespace ringside::report {
 /// "rank 3 (node1)", "host node1".
 std::string name_of(const metrics::Lateness& one);
 
+/// "p < 1e-9": the probability that chance does that is below it.
+std::string chance_text(double chance);
+
 /// "31.2 %", or "31.2 to 40.1 %" where the clocks leave that open: what it costs, of all ranks'
 /// time.
 std::string cost_of(const metrics::Stragglers& all, const metrics::Lateness& one);

@@ -18,6 +18,8 @@
 
 namespace ringside::report {
 
+struct Health;
+
 /// What was read, and how much of it is there.
 struct InputFacts {
   std::uint64_t ranks = 0;       // processes, each with as many as share a communicator
@@ -52,8 +54,9 @@ struct InputFacts {
 
 struct Summary {
   InputFacts inputs;
-  bool by_range = false;        // rows are of one range of the application each
-  bool with_intervals = false;  // tables show how much is left open, in place of one figure
+  bool by_range = false;           // rows are of one range of the application each
+  bool with_intervals = false;     // tables show how much is left open, in place of one figure
+  const Health* health = nullptr;  // what is wrong, if that was judged
   const model::Problems* problems = nullptr;
   const align::Alignment* alignment = nullptr;
   std::vector<match::Run> runs;

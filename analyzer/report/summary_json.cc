@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "analyzer/report/health.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
@@ -278,6 +279,9 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
 std::string summary_as_json(const Summary& summary) {
   JsonWriter json;
   json.begin_output(kSummaryVersion, "summary");
+  if (summary.health != nullptr) {
+    write_health(json, *summary.health);
+  }
   write_inputs(json, summary);
   write_completeness(json, summary);
   write_clocks(json, *summary.alignment);

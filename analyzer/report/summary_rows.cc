@@ -6,6 +6,7 @@
 #include <optional>
 #include <string_view>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/report/document.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary_text.h"
@@ -82,14 +83,6 @@ std::string word_cell(std::string_view word) {
   return word.empty() ? "-" : std::string(word);
 }
 
-std::string datatype_cell(std::string_view datatype) {
-  constexpr std::string_view kPrefix = "nccl";
-  if (datatype.starts_with(kPrefix)) {
-    datatype.remove_prefix(kPrefix.size());
-  }
-  return word_cell(datatype);
-}
-
 std::optional<double> in_us(const std::optional<double>& time_ns) {
   return time_ns ? std::optional(*time_ns / 1000) : std::nullopt;
 }
@@ -134,8 +127,9 @@ Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with
     }
     cells.insert(
         cells.end(),
-        {row.function + (row.is_grouped ? " +" : ""), size_cell(row), datatype_cell(row.datatype),
-         word_cell(row.algorithm), word_cell(row.protocol), count_cell(row), ranks_cell(row),
+        {row.function + (row.is_grouped ? " +" : ""), size_cell(row),
+         word_cell(match::datatype_name(row.datatype)), word_cell(row.algorithm),
+         word_cell(row.protocol), count_cell(row), ranks_cell(row),
          time(row.busy, &metrics::Spread::median) + (row.on_some_ranks > 0 ? "*" : ""),
          time(row.busy, &metrics::Spread::p99), time(row.wall, &metrics::Spread::median),
          wait_cell(row, with_intervals),

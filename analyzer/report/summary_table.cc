@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/model/printable.h"
 #include "analyzer/report/align_report.h"
+#include "analyzer/report/health.h"
 #include "analyzer/report/summary.h"
 #include "analyzer/report/summary_text.h"
 
@@ -19,10 +20,27 @@ std::string markdown_text(const std::string& text) {
   return result;
 }
 
+// A line that begins with two blanks belongs to the one before.
+std::string markdown_list(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    const bool is_nested = line.starts_with("  ");
+    text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string summary_as_table(const Summary& summary, bool with_clocks, std::size_t screen_columns) {
   std::string text;
+  if (summary.health != nullptr) {
+    for (const std::string& line : health_lines(*summary.health)) {
+      // A command stays in one piece, to be copied.
+      text += wrapped(line, line.starts_with("  ") ? 0 : screen_columns);
+    }
+    text += '\n';
+  }
   for (const std::string& line : input_lines(summary)) {
     text += wrapped(line, screen_columns);
   }
@@ -50,17 +68,15 @@ std::string summary_as_table(const Summary& summary, bool with_clocks, std::size
 
 std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
   std::string text = "# Ringside summary\n\n";
-  for (const std::string& line : input_lines(summary)) {
-    text += "- " + markdown_text(line) + '\n';
+  if (summary.health != nullptr) {
+    text += markdown_list(health_lines(*summary.health)) + "\n## Traces\n\n";
   }
+  text += markdown_list(input_lines(summary));
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     text +=
         "\n## Communicator " + markdown_text(communicator_title(summary.communicators[i])) + "\n\n";
     const auto lines = communicator_lines(summary.communicators[i], summary.rows[i]);
-    for (const std::string& line : lines) {
-      const bool is_nested = line.starts_with("  ");
-      text += (is_nested ? "  - " : "- ") + markdown_text(is_nested ? line.substr(2) : line) + '\n';
-    }
+    text += markdown_list(lines);
     if (!summary.rows[i].rows.empty()) {
       text +=
           (lines.empty() ? "" : "\n") +
@@ -69,9 +85,7 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
   if (!summary.communicators.empty()) {
-    for (const std::string& line : footer_lines(summary)) {
-      text += "- " + markdown_text(line) + '\n';
-    }
+    text += markdown_list(footer_lines(summary));
   }
   if (with_clocks) {
     text += '\n' + render_table(alignment_table(*summary.alignment), true);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analyzer/match/duplicate_files.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
@@ -93,8 +94,8 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   if (lines.empty()) {
     lines.emplace_back("Files: all closed, nothing dropped, no bad lines");
   }
-  for (const std::string& duplicate : inputs.duplicates) {
-    lines.push_back("Duplicate: " + duplicate);
+  if (!inputs.duplicates.empty()) {
+    lines.push_back("Duplicate: " + match::duplicates_text(inputs.duplicates));
   }
   return lines;
 }

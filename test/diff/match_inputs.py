@@ -285,6 +285,7 @@ def cases():
         "usage-match-cap": ("match --mismatch-cap many traces", {}),
         "match-all": ("match traces", two),
         "match-nothing": ("match empty", {"empty/.keep": ""}),
+        "summary-findings-mismatch": ("summary ../match-odd-one/traces", {}),
         "match-odd-one": ("match traces", ranks(4, odd_one)),
         "match-odd-one-json": ("match --format json traces", ranks(4, odd_one)),
         "match-odd-one-csv": ("match --format csv traces", ranks(4, odd_one)),

@@ -12,6 +12,15 @@ def late(trace, rank):
                         dur_us=700 - late_us)
 
 
+def late_every_tenth(trace, rank):
+    """Rank 2 of 4 comes 30 ms late in each tenth operation; the others are a microsecond apart."""
+    for i in range(200):
+        late_us = 30_000 if i % 10 == 9 and rank == 2 else rank
+        trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", early_us=late_us,
+                        dur_us=30_200 - late_us)
+        trace.time_ns += 40_000_000
+
+
 def near(trace, rank):
     for i in range(40):
         trace.operation("AllReduce", 1 << 20, seq=i, times_from="gpu", dur_us=700,
@@ -42,5 +51,7 @@ def cases():
         "overlap-waiting-unknown": ("overlap traces", absent),
         "stragglers-stepped-clock": ("stragglers --align-report traces", of_two_boots(ranks(4, stepped))),
         "stragglers-some-undecided": ("stragglers traces", ranks(3, late)),
+        "summary-findings-late": ("summary ../stragglers-some-undecided/traces", {}),
+        "summary-findings-late-tenth": ("summary traces", ranks(4, late_every_tenth)),
         "stragglers-nobody-some-undecided": ("stragglers traces", ranks(3, near)),
     }

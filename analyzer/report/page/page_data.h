@@ -50,24 +50,6 @@ std::string page_json(const PageData& data);
 /// this build has no library for charts.
 std::optional<std::string> page_html(std::string_view json);
 
-/// A finding, and the id of the section of the page that has its evidence.
-struct PageFinding {
-  Finding finding;
-  std::string section;
-};
-
-/// What is wrong, gravest first.
-struct Health {
-  std::string
-      status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
-  std::string headline;  // a sentence
-  std::vector<PageFinding> findings;
-};
-
-/// `documents` of stragglers, network and match, as those commands make them.
-Health judge_health(const PageData& data, const Document& stragglers, const Document& network,
-                    const Document& match);
-
 /// From its first call to its last end, of all ranks together.
 double ranks_time_ns(const PageData& data);
 

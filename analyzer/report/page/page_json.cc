@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "analyzer/report/align_report.h"
+#include "analyzer/report/health.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
@@ -76,23 +77,6 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   }
   json.end_array();
   json.integer("left_out", table.left_out + table.rows.size() - count);
-  json.end_object();
-}
-
-void write_health(JsonWriter& json, const Health& health) {
-  json.begin_object("health");
-  json.text("status", health.status);
-  json.text("headline", health.headline);
-  json.begin_array("findings");
-  for (const auto& [finding, section] : health.findings) {
-    json.begin_object();
-    json.text("severity", severity_name(finding.severity));
-    json.text("kind", finding.kind);
-    json.text("text", finding.text);
-    json.text("section", section);
-    json.end_object();
-  }
-  json.end_array();
   json.end_object();
 }
 
@@ -211,7 +195,10 @@ std::string page_json(const PageData& data) {
   }
   JsonWriter json;
   json.begin_output(kPageVersion, "report");
-  write_health(json, judge_health(data, stragglers, network, match));
+  json.begin_object("health");
+  write_health(
+      json, judge_health(data.summary, data.stragglers, data.matches, data.hang, network, match));
+  json.end_object();
   write_figures(json, data);
   write_sections(json, sections);
   write_share_bars(json, data);

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/report/page/page_data.h"
 
@@ -39,7 +40,7 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
   return {label,
           row.function,
           cell_of(row.bytes),
-          row.datatype,
+          match::datatype_name(row.datatype),
           row.algorithm,
           row.protocol,
           std::uint64_t{row.ranks},

@@ -41,8 +41,8 @@ def check_left_out(job):
           and others[:LEFT_OUT_AT] + others[LEFT_OUT_AT + 1:] == own,
           f"rank {LEFT_OUT_BY} called {own}, others {others}: the test tests nothing")
     found = missing_of(matched(job))
-    check(len(found) == 1 and re.search(rf"\bAllReduce seq {LEFT_OUT_AT}\b", found[0])
-          and re.search(rf"\brank {LEFT_OUT_BY}\b", found[0]),
+    check(len(found) == 1 and re.search(rf"\bAllReduce #{LEFT_OUT_AT}\b", found[0])
+          and re.search(rf"\b[Rr]ank {LEFT_OUT_BY}\b", found[0]),
           f"rank {LEFT_OUT_BY} left out AllReduce seq {LEFT_OUT_AT}, found: {found}")
     print(found[0])
     said = json.loads(job.setup.run_analyzer(
@@ -127,7 +127,7 @@ def killed_at_random(setup, number, seed):
     # call, and its whole trace says so.
     found = missing_of(matched(job))
     named = {int(rank) for text in found
-             for rank in re.findall(r"\d+", re.search(r"missing on ranks? ([0-9, ]+)", text)[1])}
+             for rank in re.findall(r"\d+", re.search(r"(?:missing on r|^R)anks? ([0-9, ]+)", text)[1])}
     check(not named & set(victims),
           f"no rank left a call out; killed {victims} of {RANKS}, with seed {seed}: {found}")
     return behind

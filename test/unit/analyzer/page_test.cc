@@ -6,6 +6,7 @@
 
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/plot.h"
+#include "analyzer/report/stragglers_report.h"
 #include "test/unit/analyzer/trace_builder.h"
 #include "test/unit/catch.h"
 
@@ -125,6 +126,15 @@ TEST_CASE("a late rank is the headline; nothing is healthy of which little is kn
   CHECK(unknown.find("\"status\": \"unknown\"") != std::string::npos);
   const std::string empty = page_json(Made(model::Traces()).page());
   CHECK(empty.find("\"headline\": \"No operation was recorded\"") != std::string::npos);
+}
+
+TEST_CASE("a chance is shown as a bound that it is below, never as zeros") {
+  CHECK(chance_text(0.000299) == "p < 0.0003");
+  CHECK(chance_text(0.0014) == "p < 0.002");
+  CHECK(chance_text(0.97) == "p < 1");
+  CHECK(chance_text(3.2e-7) == "p < 4e-7");
+  CHECK(chance_text(1e-12) == "p < 1e-9");
+  CHECK(chance_text(0) == "p < 1e-9");
 }
 
 TEST_CASE("integers that JavaScript cannot hold are text") {

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/health.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "analyzer/load/trace_loader.h"
+#include "analyzer/metrics/hang.h"
+#include "analyzer/metrics/hang_selection.h"
+#include "analyzer/metrics/network.h"
+#include "analyzer/report/hang_report.h"
+#include "analyzer/report/match_report.h"
+#include "analyzer/report/network_report.h"
+#include "launch/text.h"
+
+namespace ringside::cli {
+namespace {
+
+bool is_any_in_flight(const model::Traces& traces) {
+  return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
+    for (std::size_t i = 0; i < file.operations.size(); ++i) {
+      if (file.operations.execution(i).in_flight) {
+        return true;
+      }
+    }
+    return false;
+  });
+}
+
+std::optional<report::Document> find_stuck(const AnalysisOptions& options,
+                                           const Analysis& analysis) {
+  constexpr std::int64_t kLeastAge_ns = 1'000'000'000;
+  constexpr std::size_t kRows = 200;
+  Analysis again;
+  const Analysis* used = &analysis;
+  if (!analysis.duplicates.empty()) {
+    const load::Inputs inputs = load::find_inputs(options.inputs, again.problems);
+    again.traces = load::load_traces(inputs.paths, again.problems, 0, load::kRangeBytes);
+    metrics::keep_latest_files(again.traces);
+    match::select_files(options.selection, again.traces);
+    align_clocks(options, again);
+    used = &again;
+  }
+  if (!is_any_in_flight(used->traces)) {
+    return std::nullopt;
+  }
+  metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);
+  metrics::choose_communicators(options.selection, hang);
+  return report::make_hang_report(used->traces, used->alignment, hang, kRows);
+}
+
+}  // namespace
+
+BeforeFacts look_before_facts(const AnalysisOptions& options, Analysis& analysis) {
+  // First: what is in flight is of no operation that was chosen.
+  BeforeFacts before{find_stuck(options, analysis)};
+  if (match::chooses_operations(options.selection)) {
+    before.not_chosen = match::select_transfers(analysis.matches, analysis.traces);
+  }
+  return before;
+}
+
+report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
+                           const report::Summary& summary) {
+  constexpr std::size_t kMismatchesDescribed = 20;
+  const model::Traces& traces = analysis.traces;
+  metrics::Network network = metrics::find_network(traces, analysis.alignment);
+  network.not_chosen = before.not_chosen;
+  return report::judge_health(
+      summary, analysis.stragglers(), analysis.matches, before.stuck,
+      report::make_network_report(traces, network, 0, false),
+      report::match_document(traces, analysis.matches, analysis.facts().judgements(),
+                             kMismatchesDescribed));
+}
+
+void add_commands(const CLI::App& command, const AnalysisOptions& options, report::Health& health) {
+  std::string all;
+  std::string of_hang;
+  for (const CLI::Option* const option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool is_flag = name == "--no-align";
+    if (option->count() == 0 ||
+        (option->get_group() != kSelectionGroup && !is_flag && name != "--clock-error")) {
+      continue;
+    }
+    const bool has_hang =
+        name != "--func" && name != "--min-bytes" && name != "--from" && name != "--to";
+    for (const std::string& value : option->results()) {
+      const std::string text = name + (is_flag ? "" : ' ' + launch::shell_word(value)) + ' ';
+      all += text;
+      of_hang += has_hang ? text : "";
+    }
+  }
+  std::string inputs;
+  for (const std::string& input : options.inputs) {
+    inputs += (inputs.empty() ? "" : " ") + launch::shell_word(input);
+  }
+  report::add_commands(all + inputs, of_hang + inputs, health);
+}
+
+std::string next_lines(const report::Health& health) {
+  return "\nNext: " + health.report_command + "\n";
+}
+
+}  // namespace ringside::cli

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/health.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "analyzer/model/joined.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/stragglers_report.h"
+
+namespace ringside::report {
+namespace {
+
+// More of one kind say no more; all are in the tables. Notes of one kind have one cause.
+constexpr std::size_t kFindingsOfOneKind = 4;
+constexpr std::size_t kNotesOfOneKind = 1;
+constexpr std::size_t most_of(Severity severity) {
+  return severity == Severity::kNote ? kNotesOfOneKind : kFindingsOfOneKind;
+}
+// So many a document describes at most of one communicator.
+constexpr std::size_t kMostDescribed = 20;
+
+// Findings of one text; the rest is counted.
+constexpr std::size_t kFindingsShown = 6;
+
+// "rank 3 (node1)", of a process; its number where its rank is not known.
+std::string processes_text(const std::vector<const model::TraceFile*>& files) {
+  constexpr std::size_t kNamed = 4;
+  std::vector<std::string> names;
+  for (const model::TraceFile* const file : files) {
+    const model::Process& process = file->process;
+    names.push_back((process.launcher_rank ? "rank " + std::to_string(*process.launcher_rank)
+                                           : "pid " + std::to_string(process.pid)) +
+                    " (" + process.host + ')');
+  }
+  return model::joined(names, kNamed);
+}
+
+struct Count {
+  std::uint64_t count;
+  const char* of;
+  const char* what;
+};
+
+// Of those that are not 0.
+std::string some(const std::vector<Count>& counts) {
+  std::string text;
+  for (const auto& [count, of, what] : counts) {
+    text += count == 0 ? "" : (text.empty() ? "" : ", ") + counted(count, of) + what;
+  }
+  return text;
+}
+
+class HealthJudge {
+ public:
+  HealthJudge(const Summary& summary, const metrics::Stragglers& stragglers,
+              const match::Matches& matches, const std::optional<Document>& hang)
+      : summary_(summary), stragglers_(stragglers), matches_(matches), hang_(hang) {}
+
+  Health judge(const Document& network, const Document& match) {
+    if (hang_) {
+      take(*hang_, "stuck");
+      if (hang_->findings.empty()) {
+        add(Severity::kNote, "in-flight",
+            "operations were in flight when their traces ended; none is seen to be stuck", "stuck");
+      }
+    }
+    add_ends();
+    take(match, "mismatches");
+    take(stragglers_document(stragglers_, matches_), "late");
+    take(network, "network");
+    add_losses();
+    std::stable_sort(health_.findings.begin(), health_.findings.end(),
+                     [](const HealthFinding& a, const HealthFinding& b) {
+                       return a.finding.severity > b.finding.severity;
+                     });
+    conclude();
+    return std::move(health_);
+  }
+
+ private:
+  void take(const Document& document, const char* section) {
+    std::map<std::string, std::size_t> of_kind;
+    for (const Finding& finding : document.findings) {
+      if (of_kind[finding.kind]++ < most_of(finding.severity)) {
+        health_.findings.push_back({finding, section});
+      }
+    }
+    for (const auto& [kind, count] : of_kind) {
+      const auto first = std::find_if(document.findings.begin(), document.findings.end(),
+                                      [&](const Finding& one) { return one.kind == kind; });
+      if (const std::size_t most = most_of(first->severity); count > most) {
+        add(first->severity, "more",
+            (document.findings.size() < kMostDescribed ? "" : "at least ") +
+                counted(count - most, "more finding") + " of this kind: `ringside " +
+                document.command + "` lists them",
+            section);
+      }
+    }
+  }
+
+  void add(Severity severity, const char* kind, std::string text, const char* section) {
+    health_.findings.push_back({{severity, kind, std::move(text)}, section});
+  }
+
+  void add_losses() {
+    const InputFacts& inputs = summary_.inputs;
+    const model::Problems& problems = *summary_.problems;
+    if (const std::uint64_t dropped = dropped_total(inputs); dropped > 0) {
+      add(Severity::kWarning, "dropped",
+          counted(dropped, "callback") + " of " + std::to_string(inputs.produced) +
+              " dropped: operations may be absent or without times",
+          "completeness");
+    }
+    if (!problems.files().empty() || problems.bad_lines() > 0 || inputs.lines_lost > 0) {
+      add(Severity::kWarning, "unreadable",
+          some({{problems.files().size(), "file", " not read"},
+                {problems.bad_lines(), "line", " not read"},
+                {inputs.lines_lost, "operation", " lost with them or cut off"}}),
+          "completeness");
+    }
+    add_left_out();
+  }
+
+  // A copy of a process that lives has told for how long it was silent.
+  void add_ends() {
+    std::vector<const model::TraceFile*> open;
+    std::vector<const model::TraceFile*> died;
+    for (const model::TraceFile* const file : summary_.inputs.files) {
+      if (!file->closed) {
+        open.push_back(file);
+      } else if (file->recovered && !file->silent_ns) {
+        died.push_back(file);
+      }
+    }
+    if (!died.empty()) {
+      add(Severity::kWarning, "recovered",
+          counted(died.size(), "process", "processes") +
+              " ended without closing the trace, as one that is killed does: " +
+              processes_text(died),
+          "completeness");
+    }
+    if (!open.empty()) {
+      add(Severity::kNote, "not-closed",
+          counted(open.size(), "trace") + " not closed: " + processes_text(open) +
+              (open.size() == 1 ? " was killed or still runs" : " were killed or still run"),
+          "completeness");
+    }
+  }
+
+  // What is not in the traces, though nothing went wrong.
+  void add_left_out() {
+    const InputFacts& inputs = summary_.inputs;
+    if (inputs.sampled_out + inputs.rotated > 0 || !inputs.segments_missing.empty()) {
+      add(Severity::kNote, "left-out",
+          some({{inputs.sampled_out, "callback", " sampled out"},
+                {inputs.rotated, "callback", " in segments that the plugin deleted"},
+                {inputs.segments_missing.size(), "trace", " with segments missing"}}),
+          "completeness");
+    }
+    const auto& hosts = summary_.alignment->hosts();
+    const auto unbounded =
+        std::count_if(hosts.begin(), hosts.end(), [&](const align::HostOffset& host) {
+          return hosts.size() > 1 &&
+                 !(summary_.alignment->is_aligned() && (host.is_reference || host.is_bounded));
+        });
+    if (unbounded > 0) {
+      add(Severity::kNote, "clocks",
+          "the clocks of " + counted(static_cast<std::uint64_t>(unbounded), "host") +
+              " are not known: who was late cannot be told there",
+          "completeness");
+    }
+    std::uint64_t absent = 0;
+    for (const match::Communicator& communicator : matches_.communicators) {
+      absent = std::max<std::uint64_t>(absent, match::ranks_without_trace(communicator).size());
+    }
+    if (absent > 0) {
+      add(Severity::kNote, "no-trace",
+          counted(absent, "rank") + " without a trace: nothing is known of what " +
+              (absent == 1 ? "it" : "they") + " did",
+          "completeness");
+    }
+    const auto alone =
+        std::count_if(matches_.communicators.begin(), matches_.communicators.end(),
+                      [](const match::Communicator& one) {
+                        return one.identity == match::Identity::kAlone || one.unaligned_calls > 0;
+                      });
+    if (alone > 0) {
+      add(Severity::kNote, "not-matched",
+          "operations of " + counted(static_cast<std::uint64_t>(alone), "communicator") +
+              " cannot be matched between the ranks",
+          "mismatches");
+    }
+  }
+
+  void conclude() {
+    const auto gravest =
+        health_.findings.empty() ? Severity::kNote : health_.findings.front().finding.severity;
+    if (gravest != Severity::kNote) {
+      health_.status = gravest == Severity::kError ? "error" : "warning";
+      health_.headline = headline(health_.findings.front());
+    } else if (summary_.inputs.operations == 0) {
+      health_.status = "unknown";
+      health_.headline = "No operation was recorded";
+    } else if (const metrics::Lateness* const open = stragglers_.find_open()) {
+      health_.status = "unknown";
+      health_.headline = open_sentence(stragglers_, *open);
+    } else if (std::any_of(
+                   health_.findings.begin(), health_.findings.end(),
+                   [](const HealthFinding& one) { return one.finding.kind != "late-once"; })) {
+      health_.status = "unknown";
+      health_.headline = "No trouble found in what was recorded, which is not all";
+    } else if (stragglers_.decided + stragglers_.undecided == 0 && stragglers_.operations > 0) {
+      health_.status = "unknown";
+      health_.headline = "No trouble found; who came late cannot be told";
+    } else {
+      health_.status = "ok";
+      health_.headline = "No trouble found in " + what_was_judged();
+    }
+  }
+
+  std::string what_was_judged() const {
+    std::uint64_t operations = 0;
+    std::uint64_t communicators = 0;
+    for (const metrics::CommunicatorRows& rows : summary_.rows) {
+      operations += rows.operations;
+      communicators += rows.operations > 0 ? 1 : 0;
+    }
+    return counted(operations, "operation") + " of " + counted(communicators, "communicator");
+  }
+
+  std::string headline(const HealthFinding& first) const {
+    if (first.section == "stuck") {
+      if (hang_->sentences.empty()) {
+        return first.finding.text;
+      }
+      // The first of several sentences in one text.
+      const std::string& text = hang_->sentences.front();
+      return text.substr(0, text.find(". "));
+    }
+    if (first.finding.kind == "straggler") {
+      return late_headline();
+    }
+    return first.finding.text;
+  }
+
+  // The one that costs most.
+  std::string late_headline() const {
+    const metrics::Stragglers& all = stragglers_;
+    const metrics::Lateness* late = nullptr;
+    for (const auto* const found : {&all.ranks, &all.hosts}) {
+      for (const metrics::Lateness& one : *found) {
+        if (one.is_straggler && (late == nullptr || one.cost_ns > late->cost_ns)) {
+          late = &one;
+        }
+      }
+    }
+    if (late == nullptr) {
+      return "A rank is late";
+    }
+    return name_of(*late) + " is late: the others waited " + human_duration(late->cost_ns) +
+           " for it, " + cost_of(all, *late) + " of all ranks' time";
+  }
+
+  const Summary& summary_;
+  const metrics::Stragglers& stragglers_;
+  const match::Matches& matches_;
+  const std::optional<Document>& hang_;
+  Health health_;
+};
+
+// The command that shows the evidence of a finding, without its inputs; "" if there is none.
+std::string command_of(const HealthFinding& one) {
+  const std::string& kind = one.finding.kind;
+  return one.section == "stuck"        ? "ringside hang"
+         : one.section == "late"       ? "ringside stragglers"
+         : one.section == "mismatches" ? "ringside match"
+         : one.section == "network"    ? "ringside network"
+         : kind == "clocks"            ? "ringside stragglers --align-report"
+         : kind == "recovered"         ? "ringside hang"
+         : kind == "no-trace"          ? "ringside communicators"
+                                       : "";
+}
+
+}  // namespace
+
+Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
+                    const match::Matches& matches, const std::optional<Document>& hang,
+                    const Document& network, const Document& match) {
+  return HealthJudge(summary, stragglers, matches, hang).judge(network, match);
+}
+
+void add_commands(const std::string& inputs, const std::string& hang_inputs, Health& health) {
+  for (HealthFinding& one : health.findings) {
+    if (const std::string command = command_of(one); !command.empty()) {
+      one.command = command + ' ' + (command == "ringside hang" ? hang_inputs : inputs);
+    } else if (one.finding.kind == "not-closed") {
+      one.command = "ringside recover";
+    }
+  }
+  health.report_command = "ringside report -o report.html " + inputs;
+}
+
+std::vector<std::string> health_lines(const Health& health) {
+  const auto& findings = health.findings;
+  const std::size_t shown = std::min(findings.size(), kFindingsShown);
+  std::string headline = health.headline + (health.headline.ends_with('.') ? "" : ".");
+  // What does not match may begin with the name of a communicator.
+  if (headline[0] >= 'a' && headline[0] <= 'z' &&
+      (findings.empty() || findings[0].section != "mismatches")) {
+    headline[0] = static_cast<char>(headline[0] - 'a' + 'A');
+  }
+  std::vector<std::string> lines = {headline};
+  for (std::size_t i = 0; i < shown; ++i) {
+    const auto& [finding, section, command] = findings[i];
+    if (finding.text != health.headline) {
+      lines.push_back(std::string(severity_name(finding.severity)) + ": " + finding.text);
+    }
+    // One command for several findings is behind the last of them.
+    if (!command.empty() && (i + 1 == shown || findings[i + 1].command != command)) {
+      lines.push_back("  See: " + command);
+    }
+  }
+  if (findings.size() > shown) {
+    lines.push_back(counted(findings.size() - shown, "more finding"));
+    lines.push_back("  See: " + health.report_command);
+  }
+  return lines;
+}
+
+void write_health(JsonWriter& json, const Health& health) {
+  json.text("status", health.status);
+  json.text("headline", health.headline);
+  json.begin_array("findings");
+  for (const auto& [finding, section, command] : health.findings) {
+    json.begin_object();
+    json.text("severity", severity_name(finding.severity));
+    json.text("kind", finding.kind);
+    json.text("text", finding.text);
+    json.text("section", section);
+    if (!command.empty()) {
+      json.text("command", command);
+    }
+    json.end_object();
+  }
+  json.end_array();
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What is wrong with a job, in one headline and findings: the page of `ringside report`, `ringside
+// summary` and `ringside run` begin with it.
+#ifndef RINGSIDE_ANALYZER_REPORT_HEALTH_H
+#define RINGSIDE_ANALYZER_REPORT_HEALTH_H
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/metrics/stragglers.h"
+#include "analyzer/report/document.h"
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/summary.h"
+
+namespace ringside::report {
+
+struct HealthFinding {
+  Finding finding;
+  std::string section;       // the id of the section of the page that has its evidence
+  std::string command = {};  // a command line that shows more; empty: there is none
+};
+
+/// What is wrong, gravest first.
+struct Health {
+  std::string
+      status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known
+  std::string headline;  // a sentence without its full stop
+  std::vector<HealthFinding> findings;
+  std::string report_command = {};  // that writes the page with all of it
+};
+
+/// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network` and
+/// `match`: as those commands make them.
+Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
+                    const match::Matches& matches, const std::optional<Document>& hang,
+                    const Document& network, const Document& match);
+
+/// Gives each finding the command line that shows more: `inputs` are the options and paths of the
+/// user, as a shell takes them. `hang_inputs`: those of them that `ringside hang` has.
+void add_commands(const std::string& inputs, const std::string& hang_inputs, Health& health);
+
+/// The headline, then the gravest findings, then how many more there are. A line that begins with
+/// two blanks has the command that shows more of those above it.
+std::vector<std::string> health_lines(const Health& health);
+
+/// Writes keys "status", "headline" and "findings".
+void write_health(JsonWriter& json, const Health& health);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_HEALTH_H

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/match_sentences.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "analyzer/match/describe.h"
+#include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
+#include "plugin/assemble/message_bytes.h"
+
+namespace ringside::report {
+namespace {
+
+using match::Difference;
+using match::Side;
+using match::Verdict;
+
+// "AllReduce seq 5" as people say it.
+std::string numbered(std::string text) {
+  constexpr std::string_view kWord = " seq ";
+  if (const auto at = text.find(kWord); at != std::string::npos) {
+    text.replace(at, kWord.size(), " #");
+  }
+  return text;
+}
+
+// "the other three", if these and `first` are all ranks of the communicator; else their list.
+std::string others_text(const std::vector<std::uint32_t>& others, std::size_t first,
+                        const match::Communicator& communicator) {
+  constexpr std::array<const char*, 10> kNumbers = {"",     "",    "two",   "three", "four",
+                                                    "five", "six", "seven", "eight", "nine"};
+  if (others.size() < 2 || others.size() + first != communicator.nranks) {
+    return match::rank_list(others);
+  }
+  return "the other " + (others.size() < kNumbers.size() ? std::string(kNumbers[others.size()])
+                                                         : std::to_string(others.size()));
+}
+
+// The sides' sizes as bytes where all name one datatype, else as elements.
+std::vector<std::string> size_texts(const model::Traces& traces, const match::Matches& matches,
+                                    const match::MatchedOperation& operation,
+                                    const std::vector<Side>& sides, Difference difference) {
+  const auto parts = match::parts_of(matches, operation);
+  const model::Operation first = match::operation_of(traces, *parts.begin());
+  const auto datatype = first.datatype;
+  const bool is_one = std::all_of(parts.begin(), parts.end(), [&](const match::Part& part) {
+    return match::operation_of(traces, part).datatype == datatype;
+  });
+  std::vector<std::string> texts;
+  bool is_distinct = true;
+  for (const bool is_exact : {false, true}) {
+    texts.clear();
+    for (const Side& side : sides) {
+      std::uint64_t number = 0;
+      const char* const end = side.did.data() + side.did.size();
+      const bool is_number = std::from_chars(side.did.data(), end, number).ptr == end;
+      std::optional<std::uint64_t> bytes;
+      if (difference == Difference::kBytes) {
+        bytes = number;
+      } else if (is_one && !first.bytes) {  // else these are equal, and only the counts differ
+        bytes = assemble::message_bytes(number, traces.names.text(datatype));
+      }
+      std::string text = !is_number ? "a size that is not known"
+                         : !bytes   ? counted(number, "element")
+                         : is_exact ? counted(*bytes, "byte")
+                                    : human_bytes(*bytes);
+      is_distinct = is_distinct && std::find(texts.begin(), texts.end(), text) == texts.end();
+      texts.push_back(std::move(text));
+    }
+    if (is_distinct) {
+      break;
+    }
+  }
+  return texts;
+}
+
+std::string at_beginning(std::string text) {
+  text[0] = text[0] == 'r' ? 'R' : text[0];  // "rank 2"
+  return text;
+}
+
+// Whether the sentences below fit: one call that all know by one number, and few sides.
+bool is_plain(const match::MatchedOperation& operation, const match::Judgement& judgement,
+              const std::vector<Side>& sides) {
+  constexpr std::size_t kMostSides = 4;
+  const bool is_of_all =
+      operation.way == match::Way::kSequence || operation.way == match::Way::kOrder;
+  return (is_of_all || (operation.way == match::Way::kPair && sides.size() == 2 &&
+                        judgement.verdict == Verdict::kSizeMismatch)) &&
+         judgement.verdict != Verdict::kUndecided && !judgement.is_number_unknown &&
+         !judgement.is_another_order && sides.size() <= kMostSides;
+}
+
+}  // namespace
+
+std::string match_sentence(const model::Traces& traces, const match::Matches& matches,
+                           const std::vector<match::Judgement>& judgements, std::size_t index) {
+  const match::MatchedOperation& operation = matches.operations[index];
+  const match::Judgement& judgement = judgements[index];
+  const match::Communicator& communicator = matches.communicators[operation.communicator];
+  const std::string label = label_of(communicator);
+  const std::vector<Side> sides = match::sides_of(traces, matches, judgements, index);
+  if (judgement.verdict == Verdict::kMissing && judgement.is_number_unknown &&
+      judgement.other == index) {
+    const std::string one = !judgement.one_of
+                                ? "one call of"
+                                : "one of the calls #" + std::to_string(judgement.one_of->first) +
+                                      " to #" + std::to_string(judgement.one_of->second) + " of";
+    return at_beginning(match::rank_list(match::absent_ranks(matches, operation, judgement))) +
+           " left out " + one + ' ' + std::string(match::function_name(traces, operation)) +
+           " that others of " + label + " made; which one is not known";
+  }
+  if (!is_plain(operation, judgement, sides)) {
+    return label + ": " + match::describe(traces, matches, judgements, index);
+  }
+  const std::string name = numbered(match::operation_text(traces, operation)) + " of " + label;
+  if (judgement.difference == Difference::kNone) {
+    const auto absent = match::absent_ranks(matches, operation, judgement);
+    if (absent.empty()) {
+      return label + ": " + match::describe(traces, matches, judgements, index);
+    }
+    return judgement.verdict == Verdict::kMissing
+               ? at_beginning(match::rank_list(absent)) + " did not call " + name +
+                     (judgement.is_found_by_order ? "; the numbers after it are shifted there" : "")
+               : name + " is not recorded on " + match::rank_list(absent);
+  }
+  const auto who = [&](std::size_t i) {
+    return i == 1 && sides.size() == 2
+               ? others_text(sides[i].ranks, sides[0].ranks.size(), communicator)
+               : match::rank_list(sides[i].ranks);
+  };
+  std::vector<std::string> texts;
+  if (judgement.verdict == Verdict::kSizeMismatch) {
+    texts = size_texts(traces, matches, operation, sides, judgement.difference);
+  }
+  if (operation.way == match::Way::kPair) {
+    const std::size_t sender = sides[0].ranks.front() == operation.source ? 0 : 1;
+    return "Rank " + std::to_string(operation.source) + " sends " + texts[sender] + " to rank " +
+           std::to_string(operation.destination) + " in pair " + std::to_string(operation.number) +
+           " of " + label + "; that one receives " + texts[1 - sender];
+  }
+  std::string text;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    const std::string did = numbered(sides[i].did);
+    switch (judgement.verdict) {
+      case Verdict::kSizeMismatch:
+        text += who(i) + " gave " + (i == 0 ? name + ' ' : "") + texts[i];
+        break;
+      case Verdict::kFunctionMismatch:
+        text += who(i) + " called " + did + (i == 0 ? " of " + label : " in its place");
+        break;
+      case Verdict::kStateMismatch:
+        text += (i == 0 ? name + " is " : "") + did + " on " + who(i);
+        break;
+      default:
+        text += who(i) + (i == 0 ? " called " + name : "") + " with " +
+                (judgement.difference == Difference::kRoot ? "root " : "") + did;
+    }
+    text += i + 1 < sides.size() ? "; " : "";
+  }
+  return at_beginning(std::move(text));
+}
+
+}  // namespace ringside::report

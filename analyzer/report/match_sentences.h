@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What does not match, in words that an operator understands.
+#ifndef RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H
+#define RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analyzer/match/verdict.h"
+
+namespace ringside::report {
+
+/// Returns a sentence on operation `index`, which does not match: "rank 2 gave AllReduce #5 of
+/// world 128 KiB; the other three gave 256 KiB".
+std::string match_sentence(const model::Traces& traces, const match::Matches& matches,
+                           const std::vector<match::Judgement>& judgements, std::size_t index);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H
