@@ -75,6 +75,13 @@ def main():
         assert on_terminal(3, 60, *command, PAGER="head -n 1") == narrow.splitlines(True)[0]
         assert "\x1b" not in on_terminal(*large, *command, "--format", "json")
 
+        # A summary says on a terminal what to do next, with the path as it was given.
+        summary = (ringside, "summary", traces)
+        plain = subprocess.run(summary, capture_output=True, text=True, check=True).stdout
+        assert plain.startswith("Rank 3 ") and f"\n  See: ringside stragglers {traces}\n" in plain, plain
+        next_line = f"\nNext: ringside report -o report.html {traces}\n"
+        assert on_terminal(*large, *summary, NO_COLOR="1") == plain + next_line
+
         # Names of traces have control characters here: raw where JSON allows it, or escaped.
         for path in traces.rglob("*.json"):
             hostile = "ho\x7f\x9b31m\\\\u001b[31m\u202est\u2066".encode()
