@@ -47,6 +47,8 @@ def check_clean(job):
     require(not [one for one in found if one["severity"] != "note"], f"stragglers: {found}")
     require(not job.findings("match"), f"match: {job.findings('match')}")
     require(not job.findings("network"), f"network: {job.findings('network')}")
+    summary = job.ringside("summary")
+    require(summary["status"] in ("ok", "unknown"), f"summary: {summary['headline']}")
 
 
 def check_straggler(job):
@@ -58,6 +60,9 @@ def check_straggler(job):
     ranks = [text for text in found if text.startswith("rank ")]
     require(ranks and all(text.startswith(f"rank {rank} (") for text in ranks),
             f"rank {rank} is late, found: {found}")
+    # A host is as late as the only late rank on it.
+    headline = job.ringside("summary")["headline"]
+    require(headline.startswith((f"rank {rank} (", "host ")) and " is late: " in headline, headline)
 
 
 def check_mismatch(job):
@@ -68,6 +73,7 @@ def check_mismatch(job):
     found = job.findings("match", "mismatch")
     require(len(found) == 1, f"one {what} mismatch, found: {found}")
     require(f"rank {rank} " in found[0].lower(), f"rank {rank} differs in {what}, found: {found}")
+    require(job.ringside("summary")["headline"] == found[0], found[0])
     # The minority comes first. With two ranks there is none.
     require(job.ranks == 2 or found[0].startswith(f"Rank {rank} "), found[0])
 
