@@ -26,7 +26,7 @@ constexpr std::size_t kFindingsShown = 6;
 
 // "rank 3 (node1)", of a process; its number where its rank is not known.
 std::string processes_text(const std::vector<const model::TraceFile*>& files) {
-  constexpr std::size_t kNamed = 4;
+  constexpr std::size_t kMostNamed = 4;
   std::vector<std::string> names;
   for (const model::TraceFile* const file : files) {
     const model::Process& process = file->process;
@@ -34,7 +34,7 @@ std::string processes_text(const std::vector<const model::TraceFile*>& files) {
                                            : "pid " + std::to_string(process.pid)) +
                     " (" + process.host + ')');
   }
-  return model::joined(names, kNamed);
+  return model::joined(names, kMostNamed);
 }
 
 struct Count {
