@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ringside doctor` looks at, and what it makes of it. Judging takes facts alone, so that
-// tests can give it any machine.
+// The facts that `ringside doctor` collects, and its conclusions. The conclusions follow from the
+// facts alone, so that tests can give it any machine.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_DOCTOR_H
 #define RINGSIDE_ANALYZER_LAUNCH_DOCTOR_H
 

@@ -38,7 +38,7 @@ class HeldSignals {
         sigaddset(&held_, number);
       }
     }
-    // Where SIGCHLD is ignored, the kernel throws exit statuses away.
+    // If SIGCHLD is ignored, the kernel throws exit statuses away.
     struct sigaction plain {};
     plain.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &plain, &child_before_);

@@ -73,7 +73,7 @@ std::string canonical(const std::string& path) {
   return whole != nullptr ? whole.get() : path;
 }
 
-// Where NVIDIA's package has it, and where PyTorch's own did before there was that.
+// Looks where NVIDIA's package has the library, and where PyTorch's own did before that package.
 std::vector<std::string> python_libraries() {
   std::vector<std::string> paths;
   Answer answer = ask_program({"python3", "-c", "import sys\nfor entry in sys.path: print(entry)"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ringside top` shows: a row for each rank of each communicator.
+// The table of `ringside top`: a row for each rank of each communicator.
 #ifndef RINGSIDE_ANALYZER_LIVE_TOP_REPORT_H
 #define RINGSIDE_ANALYZER_LIVE_TOP_REPORT_H
 

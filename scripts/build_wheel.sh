@@ -166,8 +166,8 @@ build_microhttpd() {
   cp src/include/microhttpd.h "$prefix/include"
 }
 
-# The licences of what becomes part of the wheel, each in a file of its own. Of Debian's packages it is
-# the file that says which part has which, and where the sources are.
+# The licences of all code that becomes part of the wheel, each in a file of its own. For a package
+# of Debian's it is the file that has the licence of each part, and the place of the sources.
 collect_licences() {
   local name of_zig
   of_zig=$(dirname "$zig")

@@ -16,8 +16,8 @@ namespace ringside::merge {
 /// The first error is kept, and makes all that follows do nothing.
 class OutputFile {
  public:
-  /// Begins PATH.partial, private to the user. Where PATH exists that is an error, unless
-  /// `replace`. "-" is stdout; a terminal there gets the bytes made printable.
+  /// Begins PATH.partial, private to the user. If PATH exists, that is an error, unless `replace`.
+  /// "-" is stdout; a terminal there gets the bytes made printable.
   OutputFile(std::string path, bool replace);
   /// Removes what was not finished; so does a signal that ends the process.
   ~OutputFile();

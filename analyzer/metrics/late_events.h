@@ -18,8 +18,8 @@ struct LateEvent {
   std::int64_t margin_ns = 0;  // by how much it surely came after the one before it
 };
 
-/// What `events` of one rank have in common. Only those count that cost a quarter of a typical one,
-/// where a typical one is the mean by cost: many small ones do not hide a few that matter.
+/// The pattern of the `events` of one rank. Only those count that cost a quarter of a typical one
+/// (the mean by cost), so that many small ones do not hide a few that matter.
 struct LateTimes {
   std::uint64_t times = 0;
   std::optional<std::int64_t> since_ns;

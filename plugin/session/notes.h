@@ -29,7 +29,7 @@ class Notes {
 
   void add(Note note) { waiting_.push_back(std::move(note)); }
 
-  /// What TraceWriter::apply takes.
+  /// Adds a note that calls TraceWriter::apply with this.
   template <typename Told>
   void tell(Told told) {
     if constexpr (std::is_same_v<Told, WindowNote> || std::is_same_v<Told, TypesNote>) {

@@ -51,8 +51,8 @@ class Recording {
   /// Ends the window, since nobody can write what is recorded.
   void give_up();
 
-  /// Compares NCCL's masks with what was stored there. What NCCL is not asked for, since somebody
-  /// else has changed its mask, is not recorded from the last look on at which the masks held it.
+  /// Compares NCCL's masks with the values that were stored there. If somebody else has removed
+  /// event types from a mask, these are not recorded from the last look on at which it had them.
   void look_at_masks();
   /// Does what is due. `operations_begun`: as the drain thread has seen by now.
   void carry_out_plan(std::uint64_t operations_begun);
@@ -75,7 +75,7 @@ class Recording {
   bool has_new_plan() const { return plan_is_new_; }
 
  private:
-  /// What NCCL's masks hold: as it is, where it is right, or written in any case.
+  /// kKept leaves a mask alone that somebody else has changed; kWritten writes every mask.
   enum class Masks : std::uint8_t { kKept, kWritten };
   void apply(Masks masks);
   void begin_window(const std::optional<EventChoice>& events);

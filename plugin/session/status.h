@@ -23,7 +23,7 @@ struct Status {
   PlanTime now;
 };
 
-/// Of `info`: what is counted in the rings and by the writer. Any thread.
+/// Fills in the counts of the rings and of the writer in `info`. Any thread may call this.
 void add_counts(const TraceWriter& writer, ringside_status_info& info);
 
 }  // namespace ringside::control

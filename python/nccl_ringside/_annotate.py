@@ -160,7 +160,7 @@ _CALL = object()  # within a call that is marked, or left out
 
 
 class Annotation:
-    """What annotate() has put around torch.distributed, until remove() or the end of its block."""
+    """The ranges of annotate() around torch.distributed, until remove() or the end of its block."""
 
     def __init__(
         self,

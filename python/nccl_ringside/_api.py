@@ -160,7 +160,7 @@ def named_range(text: str) -> Iterator[None]:
 
 
 def status() -> Status:
-    """What the profiler is doing, or why there is none."""
+    """Returns the state of the profiler, or the reason why there is none."""
     library = search.library()
     if library is None:
         return Status(loaded=False, reason=search.why_not())

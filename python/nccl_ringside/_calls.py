@@ -108,7 +108,7 @@ CALLS = (
     Call("_coalescing_manager", "", asynchronous="async_ops", holds_parts=True),
     Call("barrier", "", message=_nothing),
     Call("monitored_barrier", "", message=_nothing),
-    # Of Python objects PyTorch alone knows the bytes, once it has made them.
+    # Only PyTorch knows the bytes of Python objects, once it has pickled them.
     Call("broadcast_object_list", "", "", "root", 0, message=_pickled, at_root=True),
     Call("all_gather_object", ""),
     Call("gather_object", "", "", "root", 0),

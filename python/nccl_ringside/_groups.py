@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of PyTorch's process groups: names, global ranks, and the nodes that they are on."""
+"""The facts of PyTorch's process groups: names, global ranks, and the nodes that they are on."""
 
 from __future__ import annotations
 

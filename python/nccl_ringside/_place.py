@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the plugin of this package is installed."""
+"""Finds the plugin that is installed with this package."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ class Job:
 
     @property
     def answer(self) -> Any:
-        """What the program printed, as JSON."""
+        """Returns the program's output, as JSON."""
         return json.loads(self.out)
 
     def trace(self) -> list[dict[str, Any]]:

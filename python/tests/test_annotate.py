@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What annotate() is made of, without PyTorch (with it: ctest -L torch)."""
+"""The parts of annotate(), without PyTorch (with it: ctest -L torch)."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def joined(directories):
 
 
 class Machine:
-    """Where the programs are, and how they are run."""
+    """The programs of the checks, with their paths and the way to run them."""
 
     def __init__(self, arguments):
         self.emulated = bool(arguments.emulated)
@@ -106,7 +106,7 @@ class Machine:
             job.is_kept = True
 
     def keep_failed(self, name):
-        """What the last job left: it is the one that failed."""
+        """Keeps the files of the last job: it is the one that failed."""
         if self.jobs:
             self.keep(self.jobs[-1], f"failed-{name}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What recording adds to a collective."""
+"""The time that recording adds to a collective."""
 
 import statistics
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the machine is; what `ringside doctor` and the driver say of it."""
+"""The machine, as it is and as `ringside doctor` and the driver report it."""
 
 import json
 import platform
@@ -20,7 +20,7 @@ def said_by(*command):
 
 
 def gpus_of_driver():
-    """What the driver says through NVML (nvidia-smi): index, UUID, PCI address of each GPU."""
+    """The driver's facts through NVML (nvidia-smi): index, UUID, PCI address of each GPU."""
     said = said_by("nvidia-smi", "--query-gpu=index,uuid,pci.bus_id", "--format=csv,noheader")
     return [tuple(part.strip() for part in line.split(",")) for line in (said or "").splitlines()]
 
@@ -92,7 +92,7 @@ def identity(machine, results, traces):
 
 
 def never(machine, results):
-    """What one GPU cannot show."""
+    """Lists the checks that one GPU cannot show."""
     what = "the emulation has none" if machine.emulated else "one GPU only"
     for name in ("NVLink and NVSwitch", "InfiniBand and RoCE", "copy engines, symmetric memory"):
         results.add("not here", name, NOT_RUN, what)

@@ -28,7 +28,7 @@ PER_RANK = ("AllGather", "ReduceScatter", "AlltoAll")
 
 
 def measured_calls(job):
-    """Of each rank, by function and bytes: its calls in their order, as CUDA events saw them."""
+    """Returns each rank's calls in their order, by function and bytes, as CUDA events saw them."""
     of_rank = []
     for rank in range(RANKS):
         path = job.directory / f"times.{rank}.jsonl"

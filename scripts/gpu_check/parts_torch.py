@@ -28,7 +28,7 @@ def torch_job(machine, mode, limit_s):
 
 
 def distances_ns(path):
-    """Of each kernel that was found among the operations: how far their two starts are apart."""
+    """For each kernel that was found among the operations: how far their two starts are apart."""
     with open(path, encoding="utf-8") as file:
         events = json.load(file)
     starts = {(event["args"]["rank"], event["args"]["op"]): event["ts"] * 1e3 for event in events

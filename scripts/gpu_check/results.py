@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the parts found: result.json, and the same as a table in Markdown."""
+"""The results of the parts: result.json, and the same as a table in Markdown."""
 
 import json
 import os
@@ -40,7 +40,7 @@ class Results:
         return self.deadline - time.monotonic()
 
     def run(self, part, name, function, least_s=0):
-        """What the function returns; None where it fails, or where so much time is not left.
+        """Returns the function's result; None if it fails, or if less time than that is left.
 
         One that fails does not keep the next from running.
         """

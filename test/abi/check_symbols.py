@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a plugin file exports, and how: only the symbols listed; nothing that keeps it from being
-unloaded (STB_GNU_UNIQUE); no executable stack.
+"""Checks the symbols of a plugin file: it exports only those listed; nothing keeps it from being
+unloaded (STB_GNU_UNIQUE); it has no executable stack.
 
 usage: check_symbols.py PLUGIN LIST [ABI_VERSION]     ABI_VERSION: only that interface is expected
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What annotate() adds to a call of torch.distributed: medians, in microseconds.
+"""Measures the time that annotate() adds to a call of torch.distributed: medians, in microseconds.
 
     NCCL_PROFILER_PLUGIN=... RINGSIDE_DIR=... PYTHONPATH=TORCH:python annotate.py [CALLS]
 

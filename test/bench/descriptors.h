@@ -129,7 +129,7 @@ void fill(Descr& to, const Kind& kind, void* parent, int rank) {
   }
   if constexpr (requires { to.netPlugin; }) {
     if (kind.type == abi::kNetPlugin) {
-      // What NCCL's IB transport gives, in its first version: device, work request, queue pair, ...
+      // NCCL's IB transport gives these in its first version: device, work request, queue pair, ...
       static std::array<std::int64_t, 5> data = {0, 1, 2, 3, 1 << 19};
       to.netPlugin = {0x10001, data.data()};
     }

@@ -52,7 +52,7 @@ def run(ringside, directory):
 
 
 def tells_what_is_missing(ringside):
-    """What is not there is in no partial, so `reduce` must not end as if all was well."""
+    """A missing file is in no partial, so `reduce` must not end as if all was well."""
     with tempfile.TemporaryDirectory() as temporary:
         partial = pathlib.Path(temporary) / "some.part"
         status, _, stderr = run_cases.run_words(ringside, run_cases.CASES / "summary-strict",

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What ringside shows on a terminal: lines that fit, colour for findings only, a pager for what
-does not fit, and nothing that a name in a trace could tell the terminal to do.
+"""Checks ringside's output on a terminal: lines that fit, colour for findings only, a pager for text
+that does not fit, and no command to the terminal from a name in a trace.
 
 usage: check_terminal.py RINGSIDE_GENERATE RINGSIDE
 """
@@ -20,7 +20,7 @@ BOLD_YELLOW, END = "\x1b[1;33m", "\x1b[0m"
 
 
 def on_terminal(rows, columns, *command, **variables):
-    """What a terminal of this size gets."""
+    """Returns the output on a terminal of this size."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
     environment = {key: value for key, value in os.environ.items()

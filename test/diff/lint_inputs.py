@@ -68,7 +68,7 @@ def slices(*spans):
 
 
 def rounded(time_ns):
-    """What Perfetto makes of a time that is written in microseconds."""
+    """Returns Perfetto's value of a time that is written in microseconds."""
     return round(float(repr(Number(time_ns))) * 1000)
 
 

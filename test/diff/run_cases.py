@@ -40,7 +40,7 @@ def expected(directory):
 
 
 def on_all_cores(work, directories):
-    """What work(directory) returns for each, in their order. A case writes in its own directory only."""
+    """Returns the results of work(directory) in order. A case writes in its own directory only."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return zip(directories, pool.map(work, directories))
 

@@ -18,7 +18,7 @@ fi
 link=${1:-$(cd "$(dirname "$0")/../.." && pwd)/.torch-package}
 version=2.15.0
 packages=("torch==$version")
-# What `import torch` and its profiler import, without what these would bring along.
+# The packages that `import torch` and its profiler import, without the dependencies of these.
 needed=(filelock fsspec jinja2 markupsafe mpmath networkx numpy sympy typing-extensions)
 # It takes two of them for a while; the builds of CI need the rest.
 least_free_kib=$((8 * 1024 * 1024))

@@ -119,7 +119,7 @@ def check_calls(job, directory, found, reference, common):
 
 
 def check_report(job, found, hidden_ns=0, behind=None):
-    """What is wrong with the printed offsets, how well they are known, the reference, and the common
+    """Returns errors of the printed offsets, how well these are known, the reference, and the common
     clock."""
     errors, *reference = job.clock_errors(found, behind)
     # The generator's stamps and this arithmetic are rounded to a nanosecond each.

@@ -27,7 +27,7 @@ LATENCY_NS = 3_000
 
 
 class Job:
-    """What is true of one job, by its seed. Every second one has a slow link."""
+    """The truth of one job, by its seed. Every second one has a slow link."""
 
     def __init__(self, seed):
         self.draw = draw = random.Random(seed)
@@ -144,7 +144,7 @@ def network(ringside, job, directory):
 
 
 def check(ringside, seed, counts, verbose):
-    """What is wrong in that job."""
+    """Returns the errors in that job."""
     job = Job(seed)
     with tempfile.TemporaryDirectory() as directory:
         found, truth = network(ringside, job, directory)

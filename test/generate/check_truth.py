@@ -92,7 +92,7 @@ def check_function(job):
 
 
 def stuck(job, rank, *arguments):
-    """What `ringside hang` says of a job of which every process wrote a dump at once."""
+    """Returns the output of `ringside hang` for a job whose processes all wrote a dump at once."""
     # With proxy times, an operation that has moved nothing has only its enqueue: it is no finding.
     job.arguments[job.arguments.index("--times") + 1] = "gpu"
     job.generate("--iterations", 6, *arguments)
@@ -128,7 +128,7 @@ def starts_of(job):
 
 
 def check_waiting(job):
-    """What ranks waited is known as well as `ringside overlap` says."""
+    """The ranks' waits are within the bounds of `ringside overlap`."""
     # Ranks that send to their own host only have no proxy times.
     job.arguments[job.arguments.index("--times") + 1] = "gpu"
     job.generate("--iterations", 20, "--pattern", "AllReduce:1048576,AllGather:65536",

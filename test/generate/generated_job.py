@@ -19,14 +19,14 @@ def require(condition, text):
 
 
 def smooth_ns(truth, host, at_ns):
-    """What the host's clock would show without its steps at a true time, both since the job's base."""
+    """The host's clock without its steps at a true time, both since the job's base."""
     elapsed = at_ns - truth["job_start_ns"]
     wander = host["wander_ns"] * math.sin(2 * math.pi * elapsed / host["wander_period_ns"])
     return at_ns + host["offset_ns"] + host["drift_ppb"] * 1e-9 * elapsed + wander
 
 
 def own_ns(truth, host, at_ns):
-    """What the host's clock shows at a true time, both since the job's base."""
+    """The host's clock at a true time, both since the job's base."""
     steps = [step for step in host["steps"] if at_ns > step["at_ns"]]
     stood_ns = sum(min(max(-step["size_ns"], 0), at_ns - step["at_ns"]) for step in steps)
     return smooth_ns(truth, host, at_ns - stood_ns) + sum(max(step["size_ns"], 0) for step in steps)

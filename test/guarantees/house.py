@@ -94,7 +94,7 @@ class House:
         return lines
 
     def rows(self):
-        """What each thread of the program called: tid, begun and returned by type, longest ns."""
+        """Returns each thread's calls in the program: tid, begun and returned by type, longest ns."""
         data = self.counts.read_bytes()
         numbers = struct.unpack(f"{len(data) // 8}Q", data)
         for at in range(0, len(numbers), ROW):
@@ -126,7 +126,7 @@ class House:
         return found
 
     def last_line(self, name, path=None):
-        """What the last line of that name says, in this trace or in the first."""
+        """Returns the args of the last line of that name, in this trace or in the first."""
         found = None
         with open(path or self.trace_files()[0], encoding="utf-8") as lines:
             for line in lines:
@@ -155,7 +155,7 @@ class House:
         require(done.returncode == 0, f"lint: {(done.stdout + done.stderr)[:2000]}")
 
     def summary(self, path):
-        """What `ringside summary` says of that trace, or of those there."""
+        """Returns the output of `ringside summary` for that trace, or for those there."""
         done = subprocess.run([self.options.ringside, "summary", "--format", "json", str(path)],
                               capture_output=True, text=True, timeout=60, check=False)
         require(done.returncode == 0, f"ringside summary ends with {done.returncode}: {done.stderr}")

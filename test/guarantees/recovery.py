@@ -54,7 +54,7 @@ def killed(house, operations=1, least_bytes=0, **variables):
 
 
 def recover(house, *arguments, most_bytes=None):
-    """Where no file may have more than most_bytes, writing fails and later lines fit again."""
+    """If no file may have more than most_bytes, writing fails and later lines fit again."""
     def limit():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))

@@ -115,7 +115,7 @@ def lines_of(house, name):
 
 
 def marks_are_there(house, marks, lost):
-    """What the program marked and was not lost is in the trace; its ranges."""
+    """All marks of the program that were not lost are in the trace; returns its ranges."""
     found = {mark["mark"]: mark for mark in lines_of(house, "ringside_mark")}
     ranges = [mark for mark in found.values() if mark.get("range")]
     require(len(ranges) == 1 + 2 * marks - lost["ranges_lost"], f"{len(ranges)} ranges, {lost}")

@@ -48,7 +48,7 @@ def two_copies(options):
 
 
 def reading_application(options):
-    """What the application opens and closes, ends our lock: it is taken again."""
+    """The application opens and closes our files, which ends our lock: it is taken again."""
     with House(options) as house:
         process = house.begin("copies", f"{house.rings}/", house.root / "until")
         require(process.stdout.readline() == "recording\n", house.said())

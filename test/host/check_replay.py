@@ -197,7 +197,7 @@ def check_communicators(check, trace, recording):
 
 
 def check_from_start(check, trace):
-    """Where recording was on when the first communicator was created, the window is older."""
+    """If recording was on when the first communicator was created, the window is older."""
     if not trace.first["events"]:
         return
     starts = [args["start_ns"] for args in trace.by_name["ringside_window"] if args["window"] == 1]

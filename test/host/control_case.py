@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tests of the control socket share: processes that run, and what is asked of them."""
+"""The common parts of the tests of the control socket: processes that run, and requests to them."""
 import json
 import os
 import pathlib

@@ -60,7 +60,7 @@ def top(case):
 
 
 def between_two_looks(case):
-    """Who answered at the first look has died before the second: `--once` says so."""
+    """A process that replied at the first look has died before the second: `--once` says so."""
     case.start_host()
     case.wait_for_sockets(1)
     process = subprocess.Popen([case.options.ringside, "top", "--once", "--interval", "2"],

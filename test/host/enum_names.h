@@ -41,7 +41,7 @@ inline constexpr EnumNames kAlgorithms = {
     {"TREE", "RING", "COLLNET_DIRECT", "COLLNET_CHAIN", "NVLS", "NVLS_TREE", "PAT"}};
 inline constexpr EnumNames kProtocols = {{"LL", "LL128", "SIMPLE"}};
 
-// What NCCL's adapter for version 1 makes of a name that it does not know.
+// NCCL's adapter for version 1 turns a name that it does not know into this.
 inline constexpr std::uint8_t kUnknownFunction = 6;
 inline constexpr std::uint8_t kUnknownDatatype = 8;
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What must be in the trace of a recording of NCCL's calls. Written without a look at nccl_host."""
+"""The expected trace of a recording of NCCL's calls. Written without a look at nccl_host."""
 import collections
 import gzip
 import json
@@ -98,8 +98,8 @@ class Recording:
         return [event for event in self.starts if event.type in types]
 
     def operations(self):
-        """What the trace must have as operations: the executed ones, and calls that never showed an
-        execution (graph capture only promises one)."""
+        """Returns the operations that the trace must have: the executed ones, and calls that never
+        showed an execution (graph capture only promises one)."""
         executed = self.of_type(*OPERATIONS)
         calls = [event for event in self.of_type("CollApi", "P2pApi")
                  if not event.call["graphCaptured"]
@@ -120,7 +120,7 @@ def message(event):
 
 
 def identity(event):
-    """What an operation's args in the trace must say, as far as the recording tells."""
+    """Returns the args that an operation in the trace must have, as far as the recording tells."""
     func, count, datatype, size = message(event)
     kind = {"Coll": "coll", "P2p": "p2p", "CeColl": "ce"}.get(event.type, "api")
     rooted = func in ("Broadcast", "Reduce")
@@ -132,7 +132,7 @@ def identity(event):
 
 
 def rows_of(event):
-    """What hangs below an operation: GPU channels, proxy operations, number of steps."""
+    """Returns the events below an operation: GPU channels, proxy operations, number of steps."""
     below = list(event.descendants())
     gpu = tuple(sorted(row.call["channelId"] for row in below if row.type == "KernelCh"))
     proxies = tuple(sorted(("send" if row.call["isSend"] else "recv", row.call["channelId"],

@@ -24,7 +24,7 @@ void log_to_stderr(int level, unsigned long flags, const char* file, int line, c
                file == nullptr ? "?" : file, line, text);
 }
 
-// What NCCL's socket transport describes its events with.
+// NCCL's socket transport describes its events with this.
 struct SocketData {
   std::uint8_t type;
   struct alignas(8) {

@@ -35,7 +35,7 @@ def require(condition, text):
 
 
 def sizes_seen(directory):
-    """What each file takes: its size, and what is taken ahead of it."""
+    """Returns the room of each file: its size, and the room that is taken ahead of it."""
     sizes = {}
     # The flight recorder's segments are in a directory of the process, beside its rings.
     for path in [*directory.glob("ringside.*.json*"), *directory.glob("*/ringside.*.json*")]:
@@ -49,10 +49,10 @@ def sizes_seen(directory):
 
 
 def bytes_at_a_moment(directory):
-    """What the files take at one moment of a run, or none where none can be had.
+    """Returns the room of the files at one moment of a run, or none if no moment can be had.
 
     Looking takes time, in which one file may be deleted and another grow. A file takes its whole
-    room ahead, and what is left over is given back when it ends: it never takes the same twice with
+    room ahead, and gives the rest back when it ends: it never takes the same twice with
     something else between, so what two looks in a row see alike was so from one to the other.
     """
     before = sizes_seen(directory)

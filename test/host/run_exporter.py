@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plays recordings in two processes, whose metrics `ringside exporter` serves at one port: a real
 Prometheus scrapes it, and its sums must be the recordings'. A process that stands still, one that has
-died and sockets of nobody do not keep the others from being scraped. Where Prometheus is not
-installed the text is read without it.
+died and sockets of nobody do not keep the others from being scraped. If Prometheus is not
+installed, the text is read without it.
 """
 import argparse
 import concurrent.futures
@@ -195,7 +195,7 @@ def check_others(jobs, address, exporter):
 
 
 def check_command_line(options, address):
-    """What cannot be served is said, with a status of its own."""
+    """An address that cannot be served gets a message, and a status of its own."""
     def run(*arguments):
         done = subprocess.run([options.ringside, "exporter", *arguments], capture_output=True,
                               text=True, timeout=60, check=False)

@@ -21,7 +21,7 @@ GROUP = 1  # ncclProfileGroup
 
 
 def call_plugin(plugin, rings):
-    """What the application's process does; prints the plugin's status while all are open."""
+    """Runs as the application's process; prints the plugin's status while all are open."""
     table = (ctypes.c_void_p * 6).in_dll(ctypes.CDLL(plugin), "ncclProfiler_v6")
     init = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_void_p,
                             ctypes.c_char_p, ctypes.c_int, ctypes.c_int, ctypes.c_int,

@@ -26,7 +26,7 @@ IN_BYTES = ("AllGather", "Broadcast")
 
 
 class Ranges:
-    """What the tool of one process has seen."""
+    """The ranges that the tool of one process has seen."""
 
     def __init__(self, path):
         lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -77,7 +77,7 @@ class Case(Run):
 
 
 def title(args):
-    """What a range is called, by what the trace says of its event."""
+    """Returns the name of a range, by its event in the trace."""
     if args["type"] in ("GroupApi", "Group"):
         return {"GroupApi": "ncclGroup", "Group": "group"}[args["type"]]
     return ("nccl" if args["type"] in ("CollApi", "P2pApi") else "") + args["func"]
@@ -156,7 +156,7 @@ def ranges(case):
             host = trace.first["host"]
             seen.check_whole()
             compare(trace, seen, slices(trace), {"gpu_serial": "", "vm_id": host, **names})
-            # What NCCL said, without a look at the trace.
+            # The expectation is from NCCL's calls alone, without a look at the trace.
             found = collections.Counter(payload["type"] for payload in seen.payloads)
             wanted = collections.Counter(event.type for event in recording.of_type(*RANGED))
             require(found == wanted, f"{dict(found)} ranges, NCCL told of {dict(wanted)}")

@@ -41,7 +41,7 @@ def check_account(trace):
 
 
 def identities(operations):
-    """What all ranks of a communicator tell alike of a collective."""
+    """Returns the facts of a collective that all ranks of a communicator report alike."""
     return collections.Counter((args["comm"], args["func"], args["seq"], args["bytes"])
                                for args in operations if args["kind"] == "coll")
 
@@ -149,7 +149,7 @@ def says_what_it_cannot(run):
 
 
 def killed(run):
-    """What recovery adds goes with what the process had left out: each arrow has both ends."""
+    """Recovery goes on with the choice of the process: each arrow has both ends."""
     run.files = run.files[:1]
     calls = len(expected.Recording(run.files[0]).calls)
     chance = random.Random(run.options.seed)

@@ -40,7 +40,7 @@ def events_of(text):
 
 
 def kind_of(event):
-    """Which lines are alike in their members."""
+    """Returns the kind of a line: lines of one kind are alike in their members."""
     if event["ph"] == "M" or event.get("cat") == "mark":
         return event["name"]
     kind = f"{event.get('cat', 'counter')} {event['ph']}"
@@ -59,7 +59,7 @@ def in_order_of(members, known):
 
 
 class Shape:
-    """What the plugin's lines are like."""
+    """The shape of the plugin's lines."""
 
     def __init__(self):
         self.always = {}  # by kind: members that each line has
@@ -102,7 +102,7 @@ OF_KERNEL = {"args.synchronised", "args.estimated_error_ns", "args.maximum_error
 
 
 def check_relations(name, events):
-    """What holds in every trace of a process that recorded from its load on."""
+    """Checks relations that hold in every trace of a process that recorded from its load on."""
     kinds = [kind_of(event) for event in events]
     first = {kind: kinds.index(kind) for kind in HEADER if kind in kinds}
     require(list(first.values()) == sorted(first.values()),
@@ -155,7 +155,7 @@ def replay(options, directory, name, abi):
 
 
 def written():
-    """What golden inputs are made by."""
+    """Makes lines with the functions that make golden inputs."""
     plain = Trace(0).communicator()
     plain.operation("AllReduce", 1024, seq=0).operation("Broadcast", 64, seq=0, root=1)
     plain.operation("Send", 8, kind="p2p", peer=1, algo=None, proto=None)

@@ -16,7 +16,7 @@ LINE_BYTES = 16  # of protocol LL, of which 8 are data
 
 
 def moved(func, nranks, size):
-    """What all ranks together send, ring or tree, for a message of so many bytes a rank."""
+    """Returns the bytes that all ranks together send, ring or tree, for so many bytes a rank."""
     return {"AllReduce": 2 * (nranks - 1) * size, "AllGather": nranks * (nranks - 1) * size,
             "ReduceScatter": nranks * (nranks - 1) * size, "Reduce": (nranks - 1) * size,
             "Broadcast": (nranks - 1) * size}[func]
@@ -73,8 +73,8 @@ class Transfers:
         require(not wrong, f"steps and their proxy operations differ: {wrong}")
 
     def wanted(self, name):
-        """What the operation's transfers may be together. A graph's replays share one number, so
-        that there can be several messages of a rank."""
+        """Returns the possible sums of the operation's transfers. A graph's replays share one number,
+        so that there can be several messages of a rank."""
         if len(name) == 4:  # of sends and receives NCCL does not tell the protocol
             sent = sum(size for func, _, size in self.messages[name] if func == "Send")
             return (sent, 2 * sent)

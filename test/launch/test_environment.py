@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the command gets in its environment, and the same as text."""
+"""The environment of the command, and the same as text."""
 import json
 import os
 import pathlib

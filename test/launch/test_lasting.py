@@ -58,7 +58,7 @@ def begin(place, code, *options, prefix=(), stderr=None, **variables):
 
 
 def end(process, status):
-    """What it said by its end."""
+    """Returns its output at its end."""
     process.wait(timeout=90)
     process.said.seek(0)
     err = process.said.read()

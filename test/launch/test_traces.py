@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `ringside run` says at the end, of a program that the plugin records."""
+"""The output of `ringside run` at the end, for a program that the plugin records."""
 import os
 import pathlib
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch's profiler itself has written (test/data/kineto, see make_kineto.py), merged with a job
+"""Merges genuine files of PyTorch's profiler (test/data/kineto, see make_kineto.py) with a job
 of as many ranks: every event is there, at its time, in a row that has a name.
 
 usage: check_real_kineto.py RINGSIDE_GENERATE RINGSIDE KINETO_DIRECTORY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What check_merged.py works with: files, clocks, counters."""
+"""The parts of check_merged.py: files, clocks, counters."""
 import json
 import subprocess
 import sys
@@ -49,7 +49,7 @@ def add_counters(directory):
 
 
 def check_counters(merged):
-    """What a host's counter is at any time is what those of its ranks are, added up."""
+    """A host's counter is at any time the sum of those of its ranks."""
     def changes(pids):
         found = []
         for pid in pids:

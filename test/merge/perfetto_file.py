@@ -99,7 +99,7 @@ class PerfettoFile:
         return self.keys[annotation[1][0]], self.value(annotation)
 
     def shown(self):
-        """What a viewer shows: slices, others, and flows between them."""
+        """Returns the events that a viewer shows: slices, others, and flows between them."""
         slices, others = [], []
         open_slices = collections.defaultdict(list)
         flows, ends = {}, []

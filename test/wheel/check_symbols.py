@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the binaries of a wheel need of a machine: glibc of a version at most, and nothing beside it.
+"""Checks that the binaries of a wheel need only a glibc of a version at most, and nothing beside it.
 
 usage: check_symbols.py WHEEL [--glibc 2.28]
 
@@ -31,7 +31,7 @@ def number(version):
 
 
 def needs(path, glibc):
-    """What is wrong with what a binary needs, and the newest glibc that it needs."""
+    """Returns errors in the needs of a binary, and the newest glibc that it needs."""
     wrong = []
     libraries = re.findall(r"\(NEEDED\).*\[(.*)\]", readelf("--dynamic", path))
     wrong += [f"{path.name} needs {one}" for one in libraries if not GLIBC.match(one)]

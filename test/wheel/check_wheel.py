@@ -75,7 +75,7 @@ def pythons():
 
 
 class Package:
-    """What is built once, and the ways to install it."""
+    """The files that are built once, and the ways to install them."""
 
     def __init__(self, source, build, place):
         self.source, self.build, self.place = source, build, place
@@ -161,7 +161,7 @@ def check_installed(binaries, **variables):
 
 
 def check_features(package, tool, place):
-    """What depends on libraries that the wheel must have: a database, a page, metrics by HTTP."""
+    """Tests the parts with libraries that the wheel must have: a database, a page, metrics by HTTP."""
     traces = place / "traces"
     run(tool, "run", "--dir", traces, "--", sys.executable, "-c", RECORDS,
         NCCL_ALLGATHERV_ENABLE=1, PYTHONPATH=package.source / "python/tests")

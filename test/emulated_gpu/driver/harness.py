@@ -38,7 +38,7 @@ def is_alive(pid):
 
 
 class Setup:
-    """Where the programs are, and a fresh directory for one test."""
+    """The paths of the programs, and a fresh directory for one test."""
 
     def __init__(self, arguments):
         self.ranks_program = arguments.ranks_program
@@ -160,7 +160,7 @@ class Job:
         return self.log_path.read_text(encoding="utf-8", errors="replace")
 
     def nccl_log(self):
-        """What NCCL itself logged, all processes together."""
+        """Returns NCCL's own log, all processes together."""
         return "".join(path.read_text(encoding="utf-8", errors="replace")
                        for path in sorted(self.setup.directory.glob("nccl.*.log")))
 

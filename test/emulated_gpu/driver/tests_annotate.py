@@ -56,7 +56,7 @@ def root_or_peer(asked):
 
 
 def expected(asked):
-    """What a range must say of a call."""
+    """Returns the members that the range of a call must have."""
     name = asked["call"]
     said = {"call": name, "group": asked["group"], "ranks": asked["ranks"], "source": asked["line"]}
     for key, parameters in (("in", INPUTS), ("out", OUTPUTS)):
@@ -92,7 +92,7 @@ def message(asked, rank):
 
 
 def sent(said):
-    """What a range's call is for NCCL."""
+    """Returns the operations of NCCL that a range's call is."""
     functions = {"send": "Send", "isend": "Send", "recv": "Recv", "irecv": "Recv",
                  "all_reduce": "AllReduce"}
     return functions[said["call"]], int(said.get("in", said.get("out")))

@@ -16,7 +16,7 @@ def window_times(calls):
 
 
 def check_windows(trace, calls, windows):
-    """What was called within a window is recorded, what was called outside of all is not.
+    """Calls within a window are recorded, calls outside of all windows are not.
 
     A call during which a window began or ended may be either.
     """

@@ -70,7 +70,7 @@ def check_watch(job, others, has_stopped=False):
 
 
 def hang_with_rings(setup):
-    """What `hang` says with the dumps and what the rings of all hold, read from outside."""
+    """Returns the output of `hang` for the dumps, and the rings of all processes, read from outside."""
     copies = setup.directory / "copies"
     copies.mkdir()
     setup.run_analyzer("recover", "--running", "--output", copies, setup.rings)

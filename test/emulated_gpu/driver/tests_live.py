@@ -96,7 +96,7 @@ def ctl(setup):
 
 
 def top(setup):
-    """What four ranks are doing; then one is stuck, and the others wait."""
+    """Four ranks run and their figures are read; then one is stuck, and the others wait."""
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
               "--stuck-at", "300", ranks=RANKS, timeout=200)
     operator = Operator(setup, job)

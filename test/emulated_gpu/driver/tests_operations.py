@@ -80,7 +80,7 @@ COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Reduce")
 
 
 def mix(setup, ranks):
-    """What a user gets without settings."""
+    """A user who sets nothing gets this."""
     job = Job(setup, ranks=ranks, timeout=90).wait()
     load_is_logged(job, 6)
     traces = complete(job)

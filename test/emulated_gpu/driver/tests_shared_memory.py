@@ -31,7 +31,7 @@ def used_mib(place):
 
 
 def line_at_load(job):
-    """What each process says of its rings, once."""
+    """Returns the line of each process about its rings, which comes once."""
     lines = [line for line in job.nccl_log().splitlines() if "profiler interface v" in line]
     check(len(lines) == job.ranks, f"{len(lines)} lines at load: {lines}")
     return lines

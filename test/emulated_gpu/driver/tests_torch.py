@@ -30,7 +30,7 @@ def skip_reason(package):
 
 
 def torch_variables(setup):
-    """What a process needs to import PyTorch."""
+    """Returns the variables that a process needs to import PyTorch."""
     libraries = [setup.torch_stubs, pathlib.Path(setup.ranks_program).parent.parent / "lib"]
     return {"LD_LIBRARY_PATH": ":".join(map(str, libraries)),
             "PYTHONPATH": f"{setup.torch}:{PACKAGE}",
@@ -56,7 +56,7 @@ def flat(value):
 
 
 def nccl_calls(asked, implementation):
-    """What NCCL is called for one call of torch.distributed: (function, bytes, peer or root) each.
+    """Returns the calls of NCCL for one of torch.distributed: (function, bytes, peer or root) each.
 
     Peers and roots are ranks of the group, as NCCL counts them.
     """

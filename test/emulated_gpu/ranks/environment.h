@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NCCL needs to be told about the emulated machines.
+// The variables that tell NCCL about the emulated machines.
 #pragma once
 
 #include "options.h"

@@ -26,7 +26,7 @@ def free_port():
 
 
 def become_rank(arguments, rank):
-    """What a job launcher sets, and a log of the rank's own."""
+    """Sets the variables of a job launcher, and a log of the rank's own."""
     per_host = arguments.ranks // arguments.hosts
     os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank % per_host),
                       LOCAL_WORLD_SIZE=str(per_host),

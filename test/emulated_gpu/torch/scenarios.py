@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a rank does. Values are made and checked on the CPU: without GPUs no operator computes."""
+"""The scenarios of a rank. Values are made and checked on the CPU: no operator runs without GPUs."""
 
 import datetime
 import inspect
@@ -37,7 +37,7 @@ class Rank:
         self.everyone = list(range(self.world))
 
     def values(self, count=4, rank=None):
-        """What a rank contributes."""
+        """Returns the value that a rank contributes."""
         return torch.arange(count, dtype=torch.float32) + 10 * (self.rank if rank is None else rank)
 
     def mine(self, count=4):
@@ -171,7 +171,7 @@ def calls(rank):
 
 
 def rooted(rank):
-    """What moves between one rank and the others, and what takes lists of tensors."""
+    """Calls that move data between one rank and the others, and calls that take lists of tensors."""
     n, index = rank.world, rank.rank
     parts = [rank.values(rank=r) for r in rank.everyone]
     outs = [rank.empty() for _ in rank.everyone] if index == 1 else None

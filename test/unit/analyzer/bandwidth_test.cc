@@ -38,9 +38,8 @@ TEST_CASE("bandwidths are those of nccl-tests, worked out by hand") {
       {"Scatter", 2, 48, 24},
       {"Scatter", 3, 72, 48},
       {"Scatter", 8, 192, 168},
-      // S = bytes; factor 1. Of AlltoAllv the bytes are what a rank sends to all others: an
-      // AlltoAll
-      // of 24,000 bytes to each of 7 others sends 168,000, and has the same busbw, 168.
+      // S = bytes; factor 1. AlltoAllv's bytes are those that a rank sends to all others: an
+      // AlltoAll of 24,000 bytes to each of 7 others sends 168,000, and has the same busbw, 168.
       {"Broadcast", 2, 24, 24},
       {"Broadcast", 3, 24, 24},
       {"Broadcast", 8, 24, 24},
@@ -96,7 +95,7 @@ TEST_CASE("sizes of datatypes") {
   CHECK(assemble::datatype_bytes("ncclFloat32") == 4U);
   CHECK(assemble::datatype_bytes("ncclUint64") == 8U);
   CHECK(assemble::datatype_bytes("bytes") == 1U);
-  // What NCCL calls ncclUint8.
+  // ncclUint8 has this name in NCCL.
   CHECK(assemble::datatype_bytes("Unknown") == 1U);
   CHECK_FALSE(assemble::datatype_bytes("ncclFloat4"));
 }

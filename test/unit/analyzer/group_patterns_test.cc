@@ -153,7 +153,7 @@ TEST_CASE("a group's time is a rank's from its first start to its last end") {
 }
 
 TEST_CASE("AlltoAllv of all sizes are one row, each with its own bandwidth") {
-  // Of 3 ranks, each sends so many bytes to each other one, a hundred more in the one direction.
+  // Each of 3 ranks sends so many bytes to each other one, a hundred more in the one direction.
   constexpr std::uint64_t kSmall = 1000;
   constexpr std::uint64_t kLarge = 5000;
   TraceBuilder builder;
