@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks ringside's output on a terminal: lines that fit, colour for findings only, a pager for text
-that does not fit, and no command to the terminal from a name in a trace.
+"""Checks ringside's output on a terminal: lines that fit, colour for findings only, a pager for
+text that does not fit, and no command to the terminal from a name in a trace.
 
 usage: check_terminal.py RINGSIDE_GENERATE RINGSIDE
 """

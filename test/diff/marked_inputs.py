@@ -51,7 +51,7 @@ def marked(unended=False):
 
 
 def annotated():
-    """Operations of calls of torch.distributed, each in its range, and of a range of the program."""
+    """Operations of torch.distributed's calls, each in its range, and of a range of the program."""
     files = {}
     for rank in range(2):
         trace = Trace(rank).communicator()

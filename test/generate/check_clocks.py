@@ -119,8 +119,8 @@ def check_calls(job, directory, found, reference, common):
 
 
 def check_report(job, found, hidden_ns=0, behind=None):
-    """Returns errors of the printed offsets, how well these are known, the reference, and the common
-    clock."""
+    """Returns errors of the printed offsets, how well these are known, the reference, and the
+    common clock."""
     errors, *reference = job.clock_errors(found, behind)
     # The generator's stamps and this arithmetic are rounded to a nanosecond each.
     wrong = [f"the clock of {name} is off by {error_ns:.0f} ns, and said to be off by "

@@ -84,9 +84,9 @@ def move_times(args, shift_ns):
 
 
 def write_side(directory, seed, noise_us, kept):
-    """Two ranks of one host. Times of AllReduce follow each other closely: each is off by that share
-    (`kept`) of the error before it. The root needs 100 us for a Broadcast. The leaf comes late by the
-    noise of its computing, which does not change that."""
+    """Two ranks of one host. Times of AllReduce follow each other closely: each is off by a share
+    (`kept`) of the error before it. The root needs 100 us for a Broadcast. The leaf comes late by
+    the noise of its computing, which does not change that."""
     draw = random.Random(seed)
     directory.mkdir()
     traces = [Trace(rank).communicator() for rank in range(2)]

@@ -61,8 +61,8 @@ class Job(GeneratedJob):
     def shares(self):
         """Returns the others' waits because of each rank in the collectives, of all ranks' time.
 
-        The others wait for the last one. If it had waited for others in earlier operations, in which
-        the waiting rank took no part, that wait is due to those others."""
+        The others wait for the last one. If it had waited for others in earlier operations, in
+        which the waiting rank took no part, that wait is due to those others."""
         starts = collections.defaultdict(dict)
         ends = []
         for rank in self.truth["ranks"]:

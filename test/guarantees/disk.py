@@ -104,8 +104,8 @@ def full_at_start(options):
 
 
 def full_in_the_middle(options):
-    """Lines that the full disk did not take are written again: communicators, also one that is closed
-    by then, windows, threads."""
+    """Lines that the full disk did not take are written again: communicators, also one that is
+    closed by then, windows, threads."""
     with House(options) as house:
         kept = mounted(house, 16)
         filler = house.traces / "filler"

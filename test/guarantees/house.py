@@ -94,7 +94,7 @@ class House:
         return lines
 
     def rows(self):
-        """Returns each thread's calls in the program: tid, begun and returned by type, longest ns."""
+        """Returns the calls of each thread: tid, begun and returned by type, longest ns."""
         data = self.counts.read_bytes()
         numbers = struct.unpack(f"{len(data) // 8}Q", data)
         for at in range(0, len(numbers), ROW):

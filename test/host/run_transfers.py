@@ -73,8 +73,8 @@ class Transfers:
         require(not wrong, f"steps and their proxy operations differ: {wrong}")
 
     def wanted(self, name):
-        """Returns the possible sums of the operation's transfers. A graph's replays share one number,
-        so that there can be several messages of a rank."""
+        """Returns the possible sums of the operation's transfers. A graph's replays share one
+        number, so that there can be several messages of a rank."""
         if len(name) == 4:  # of sends and receives NCCL does not tell the protocol
             sent = sum(size for func, _, size in self.messages[name] if func == "Send")
             return (sent, 2 * sent)

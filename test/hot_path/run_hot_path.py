@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs hot_path on every version of the interface and says what it found. With LISTENER also while that
-tool is attached, which takes NVTX ranges and does nothing with them. OFFENDER is a plugin that makes
-each forbidden call once: hot_path must find each offence.
+tool is attached, which takes NVTX ranges and does nothing with them. OFFENDER is a plugin that
+makes each forbidden call once: hot_path must find each offence.
 
 usage: run_hot_path.py HOT_PATH PLUGIN OFFENDER [LISTENER]
 """

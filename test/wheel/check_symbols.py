@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that the binaries of a wheel need only a glibc of a version at most, and nothing beside it.
+"""Checks that the binaries of a wheel need only a glibc of a version at most, and nothing else.
 
 usage: check_symbols.py WHEEL [--glibc 2.28]
 

@@ -161,7 +161,7 @@ def check_installed(binaries, **variables):
 
 
 def check_features(package, tool, place):
-    """Tests the parts with libraries that the wheel must have: a database, a page, metrics by HTTP."""
+    """Tests the parts that need libraries of the wheel: a database, a page, metrics by HTTP."""
     traces = place / "traces"
     run(tool, "run", "--dir", traces, "--", sys.executable, "-c", RECORDS,
         NCCL_ALLGATHERV_ENABLE=1, PYTHONPATH=package.source / "python/tests")

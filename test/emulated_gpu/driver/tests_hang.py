@@ -70,7 +70,7 @@ def check_watch(job, others, has_stopped=False):
 
 
 def hang_with_rings(setup):
-    """Returns the output of `hang` for the dumps, and the rings of all processes, read from outside."""
+    """Returns the output of `hang` for the dumps, and all processes' rings, read from outside."""
     copies = setup.directory / "copies"
     copies.mkdir()
     setup.run_analyzer("recover", "--running", "--output", copies, setup.rings)

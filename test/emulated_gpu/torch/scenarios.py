@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scenarios of a rank. Values are made and checked on the CPU: no operator runs without GPUs."""
+"""The scenarios of a rank. The CPU makes and checks values: no operator runs without GPUs."""
 
 import datetime
 import inspect
@@ -171,7 +171,7 @@ def calls(rank):
 
 
 def rooted(rank):
-    """Calls that move data between one rank and the others, and calls that take lists of tensors."""
+    """Calls that move data between one rank and the others, or take lists of tensors."""
     n, index = rank.world, rank.rank
     parts = [rank.values(rank=r) for r in rank.everyone]
     outs = [rank.empty() for _ in rank.everyone] if index == 1 else None
