@@ -38,7 +38,7 @@ def reduce(ringside, directory, words, temporary):
 
 
 def run(ringside, directory):
-    """Returns ringside's output for a case's partials, and that of `reduce`; None without partials."""
+    """Returns ringside's output for a case's partials, and that of `reduce`; None if it has none."""
     words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
     # A command that may write over its traces is left alone.
     if not words or words[0] not in COMMANDS or "--force" in words:
