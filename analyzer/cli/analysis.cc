@@ -110,8 +110,8 @@ void leave_out_dumps(Analysis& analysis) {
     if (!file.process.tells_begin) {
       analysis.problems.add_file(
           file.path,
-          "a dump of PyTorch's Flight Recorder, which does not tell what this command "
-          "says: `ringside match`, `hang`, `calls` and `communicators` read it");
+          "a dump of PyTorch's Flight Recorder, which does not tell what this command says: " +
+              std::string(load::kDumpCommands) + " read it");
     }
     return !file.process.tells_begin;
   });

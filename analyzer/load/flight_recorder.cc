@@ -42,7 +42,7 @@ std::vector<std::uint32_t> numbers_in(std::string_view text) {
 }
 
 // The number behind the minus sign of "fr_rank_-1" is no rank; "fr-1" has none.
-bool is_negative(std::string_view before_digits) {
+bool ends_with_minus(std::string_view before_digits) {
   return before_digits.ends_with('-') &&
          (before_digits.size() == 1 ||
           std::string_view("_-.").find(before_digits.end()[-2]) != std::string_view::npos);
@@ -474,7 +474,7 @@ std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view
   }
   const std::size_t digits =
       prefix.empty() ? name.find_last_not_of(kDecimalDigits) + 1 : prefix.size();
-  if (!name.starts_with(prefix) || (prefix.empty() && is_negative(name.substr(0, digits)))) {
+  if (!name.starts_with(prefix) || (prefix.empty() && ends_with_minus(name.substr(0, digits)))) {
     return std::nullopt;
   }
   const auto rank = parse_number<std::int64_t>(name.substr(digits));

@@ -52,6 +52,30 @@ void leave_out_compressed_twins(Inputs& inputs) {
   });
 }
 
+bool has_dumps(const fs::path& directory) {
+  std::error_code error;
+  fs::directory_iterator entry(directory, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    if (is_dump(entry->path(), {.takes_dumps = true, .prefix = {}})) {
+      return true;
+    }
+  }
+  return false;
+}
+
+std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
+  if (!has_dumps(directory)) {
+    return "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
+           "running the job, or name the directory of the traces";
+  }
+  return dumps.takes_dumps
+             ? "no Ringside traces in this directory, and of the dumps of PyTorch's Flight "
+               "Recorder there none whose name is that of --prefix and a rank"
+             : "no Ringside traces in this directory, but dumps of PyTorch's Flight Recorder, "
+               "which do not tell what this command says: " +
+                   std::string(kDumpCommands) + " read them";
+}
+
 void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,
                    model::Problems& problems) {
   std::error_code error;
@@ -103,10 +127,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   if (error) {
     problems.add_file(directory.string(), "cannot be listed: " + error.message());
   } else if (traces == 0 && partials.empty() && dumps.empty()) {
-    problems.add_file(
-        directory.string(),
-        "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
-        "running the job, or name the directory of the traces");
+    problems.add_file(directory.string(), nothing_there(directory, dump_choice));
   }
 }
 

@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_LOAD_INPUTS_H
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/model/problem.h"
@@ -15,6 +16,10 @@ struct Inputs {
   std::vector<std::string> paths;  // sorted, each once
   std::vector<std::string> notes;  // files of directories that were left out, and why
 };
+
+/// The commands that read dumps, for messages.
+inline constexpr std::string_view kDumpCommands =
+    "`ringside match`, `hang`, `calls` and `communicators`";
 
 /// Which dumps of PyTorch's Flight Recorder are taken.
 struct DumpChoice {

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the collectives that `ringside calls` lists of genuine Flight Recorder dumps against the entries
 that PyTorch wrote, as Python's own pickle module reads them: group, number, function, the time of the
-first call, each rank's state, and the line of the program."""
+first call, each rank's state, and the line of the program. Then `calls` and `hang` of made dumps of
+12 ranks, of which rank 7 stops calling: make_dumps.py knows what they must say."""
 
 import collections
 import json
@@ -11,6 +12,9 @@ import pickle
 import re
 import subprocess
 import sys
+import tempfile
+
+import make_dumps
 
 DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder"
 STATES = {"completed": "completed", "started": "started", "scheduled": "enqueued"}
@@ -61,8 +65,32 @@ def listed(program, directory):
             for row in rows if not re.match("SendRecv|AlltoAll|Gather|Scatter|coalesced$", row["function"])]
 
 
+def is_right_of_made(program):
+    ranks, late, number = 12, 7, 250
+    with tempfile.TemporaryDirectory() as name:
+        for rank in range(ranks):
+            made = make_dumps.dump(rank, ranks, 300, (late, number))
+            (pathlib.Path(name) / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(made, 2))
+        run = [subprocess.run([program, *words, "--format", "json", name], capture_output=True,
+                              text=True, check=False) for words in (["calls", "--top", "0"], ["hang"])]
+    rows = json.loads(run[0].stdout)["tables"]["calls"]["rows"]
+    wanted = [(seq, make_dumps.CALLS[seq % len(make_dumps.CALLS)][0],
+               "completed on all" if seq < number
+               else f"enqueued on ranks 0-6, 8-11; not recorded on rank {late}",
+               f"model.py:{100 + seq % 20} in layer_{seq % 20}") for seq in range(1, 301)]
+    got = [(row["number"], row["function"], row["ranks"], row["called_by"]) for row in rows]
+    for row in [row for row in got if row not in wanted][:3]:
+        print("       not made:", row)
+    answer = json.loads(run[1].stdout)["sentences"][0]
+    function = make_dumps.CALLS[number % len(make_dumps.CALLS)][0]
+    print("      ", answer)
+    return wanted == got and f"Rank {late} has not joined {function} seq {number} " in answer \
+        and run[1].returncode == 1
+
+
 def main():
-    failed = 0
+    failed = 0 if is_right_of_made(sys.argv[1]) else 1
+    print("FAILED made dumps" if failed else "ok     made dumps")
     for directory in sorted(path for path in DATA.iterdir() if path.is_dir()):
         wanted, got = sorted(written(directory)), sorted(listed(sys.argv[1], directory))
         failed += wanted != got

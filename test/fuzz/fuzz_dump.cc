@@ -10,6 +10,7 @@
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/hang.h"
+#include "analyzer/report/calls_report.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
 
@@ -50,8 +51,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   const auto alignment = align::Alignment::estimate(traces);
   const metrics::Hang hang = metrics::find_hang(traces, alignment, 0);
-  report::render(report::make_hang_report(traces, alignment, hang, 0), "table");
+  report::render(report::make_hang_report(traces, alignment, hang, 0, true), "table");
   const match::Matches matches = match::match_operations(traces);
-  report::render(report::match_document(traces, matches, alignment, 10), "table");
+  report::render(report::match_document(traces, matches, alignment, 10, true), "table");
+  report::render(report::calls_document(traces, matches, alignment, 0, true), "table");
   return 0;
 }
