@@ -31,6 +31,7 @@ inline std::string_view call_site(std::string_view stack) {
   const auto is_of_library = [&](std::string_view frame) {
     const std::string_view file = frame.substr(0, frame.rfind(" in "));
     return has(file, "-packages/torch/") || has(file, "/torch/distributed/") ||
+           has(file, "/pytorch/torch/") ||
            (has(file, "/lib/python3.") && !has(file, "-packages/")) || file.starts_with('<');
   };
   const auto frames = frames_of(stack);

@@ -193,6 +193,8 @@ TEST_CASE("an operation has the stack of its call, and the program's line of it"
         "c.py:2 in d::e/f");
   CHECK(model::call_site("<frozen runpy>:1 in _run\n/x/torch/distributed/b.py:3 in g") ==
         "<frozen runpy>:1 in _run");
+  CHECK(model::call_site("/opt/pytorch/torch/nn/a.py:3 in forward\n/home/pytorch/b.py:4 in f") ==
+        "b.py:4 in f");
 }
 
 TEST_CASE("what is no dump, or has entries that say nothing") {
