@@ -188,7 +188,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
       lines +=
           option->nonpositional() && option->get_group() == options ? option_line(*option) : "";
     }
-    text += lines.empty() ? "" : '\n' + options + ":\n" + lines;
+    if (!lines.empty()) {
+      text.append("\n").append(options).append(":\n").append(lines);
+    }
   }
   return lay_out(text + '\n' + app->get_footer(), help_columns());
 }

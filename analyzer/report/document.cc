@@ -225,9 +225,18 @@ std::string render_table(const Table& table, bool as_markdown, std::size_t scree
     return (table.title.empty() ? "" : "## " + printable(table.title) + "\n\n") +
            text_table(table).markdown() + (left_out.empty() ? "" : "\n" + left_out + '\n');
   }
-  return (table.title.empty() ? "" : wrapped(table.title, screen_columns)) +
-         text_table(table).aligned(2, screen_columns) +
-         (left_out.empty() ? "" : "  " + left_out + '\n');
+  std::vector<std::string> columns;
+  std::string text = (table.title.empty() ? "" : wrapped(table.title, screen_columns)) +
+                     text_table(table).aligned(2, screen_columns, &columns);
+  if (!columns.empty()) {
+    std::string names;
+    for (const std::string& column : columns) {
+      names += (names.empty() ? "" : ", ") + column;
+    }
+    text += wrapped("  Columns that do not fit this terminal are in --format csv: " + names,
+                    screen_columns);
+  }
+  return text + (left_out.empty() ? "" : "  " + left_out + '\n');
 }
 
 std::string render_csv(const Table& table) {

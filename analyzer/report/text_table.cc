@@ -2,6 +2,7 @@
 #include "analyzer/report/text_table.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "analyzer/model/printable.h"
@@ -39,17 +40,23 @@ std::string without_middle(const std::string& text, std::size_t width) {
   return result;
 }
 
+constexpr std::size_t kLeastText = 14;
+
+// Of all columns together, if texts give way as far as they may.
+std::size_t least_width(const std::vector<Column>& columns,
+                        const std::vector<std::size_t>& widths) {
+  std::size_t least = 2 * (widths.size() - 1);
+  for (std::size_t i = 0; i < widths.size(); ++i) {
+    least += columns[i].is_number ? widths[i] : std::min(widths[i], kLeastText);
+  }
+  return least;
+}
+
 // The widest texts give way first, so that the others stay whole; none does where that would not be
 // enough.
 void fit(const std::vector<Column>& columns, std::size_t most, std::vector<std::size_t>& widths) {
-  constexpr std::size_t kLeastText = 14;
-  std::size_t all = 2 * (widths.size() - 1);
-  std::size_t least = all;
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    all += widths[i];
-    least += columns[i].is_number ? widths[i] : std::min(widths[i], kLeastText);
-  }
-  if (least > most) {
+  std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
+  if (least_width(columns, widths) > most) {
     return;
   }
   while (all > most) {
@@ -104,7 +111,8 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::aligned(std::size_t indent, std::size_t most_columns) const {
+std::string TextTable::aligned(std::size_t indent, std::size_t most_columns,
+                               std::vector<std::string>* left_out) const {
   std::vector<std::string> titles;
   std::vector<std::string> units;
   for (const Column& column : columns_) {
@@ -126,12 +134,18 @@ std::string TextTable::aligned(std::size_t indent, std::size_t most_columns) con
     }
   }
   if (most_columns > indent && !widths.empty()) {
+    constexpr std::size_t kKept = 3;
+    while (left_out != nullptr && widths.size() > kKept &&
+           least_width(columns_, widths) > most_columns - indent) {
+      left_out->insert(left_out->begin(), columns_[widths.size() - 1].title);
+      widths.pop_back();
+    }
     fit(columns_, most_columns - indent, widths);
   }
   std::string text;
   for (auto& line : lines) {
     std::string padded(indent, ' ');
-    for (std::size_t i = 0; i < line.size(); ++i) {
+    for (std::size_t i = 0; i < widths.size(); ++i) {
       line[i] = without_middle(line[i], widths[i]);
       const std::string gap(widths[i] - width_of(line[i]), ' ');
       padded += columns_[i].is_number ? gap + line[i] : line[i] + gap;

@@ -32,8 +32,10 @@ class TextTable {
   /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
   /// have a line of their own, if there are any. Where lines would be longer than `most_columns`
   /// (0: any length) the longest texts lose their middle, if that is enough; numbers, and texts of
-  /// up to 14 characters, are never cut.
-  std::string aligned(std::size_t indent, std::size_t most_columns = 0) const;
+  /// up to 14 characters, are never cut. Where that is not enough and `left_out` is there, the last
+  /// columns give way; it gets their titles. The first three stay.
+  std::string aligned(std::size_t indent, std::size_t most_columns = 0,
+                      std::vector<std::string>* left_out = nullptr) const;
   std::string markdown() const;
 
  private:
