@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <cstring>
 #include <unistd.h>
 #include <utility>
 
@@ -13,14 +12,22 @@ namespace {
 
 // One command has at most a file for each table of an export, and its database.
 constexpr std::size_t kMostFiles = 32;
-std::array<std::atomic<char*>, kMostFiles> unfinished_paths;
-static_assert(std::atomic<char*>::is_always_lock_free);
+constexpr std::size_t kMostPath = 4096;  // PATH_MAX of the kernel
+
+// In place, and never given back: a handler may be reading it.
+struct Place {
+  std::atomic<bool> is_taken;
+  std::atomic<bool> is_set;
+  std::array<char, kMostPath> path;
+};
+std::array<Place, kMostFiles> unfinished;
+static_assert(std::atomic<bool>::is_always_lock_free);
 
 // Only what a signal handler may call.
 void remove_and_end(int signal) {
-  for (const auto& path : unfinished_paths) {
-    if (const char* const name = path.load(); name != nullptr) {
-      ::unlink(name);
+  for (const Place& place : unfinished) {
+    if (place.is_set) {
+      ::unlink(place.path.data());
     }
   }
   ::raise(signal);  // which ends the process, since its handling is the default again
@@ -41,12 +48,13 @@ void handle_signals() {
 }  // namespace
 
 UnfinishedFile::UnfinishedFile(std::string path) : path_(std::move(path)) {
-  char* const name = ::strdup(path_.c_str());  // never freed: a handler may be reading it
-  for (auto& place : unfinished_paths) {
-    char* nothing = nullptr;
-    if (place.compare_exchange_strong(nothing, name)) {
-      break;
-    }
+  while (place_ < kMostFiles && unfinished[place_].is_taken.exchange(true)) {
+    ++place_;
+  }
+  if (place_ < kMostFiles && path_.size() < kMostPath) {
+    path_.copy(unfinished[place_].path.data(), kMostPath);
+    unfinished[place_].path[path_.size()] = '\0';
+    unfinished[place_].is_set = true;
   }
   handle_signals();
 }
@@ -60,10 +68,10 @@ UnfinishedFile::~UnfinishedFile() {
 
 void UnfinishedFile::forget() {
   is_ours_ = false;
-  for (auto& place : unfinished_paths) {
-    if (const char* const name = place.load(); name != nullptr && path_ == name) {
-      place.store(nullptr);
-    }
+  if (place_ < kMostFiles) {
+    unfinished[place_].is_set = false;
+    unfinished[place_].is_taken = false;
+    place_ = kMostFiles;
   }
 }
 

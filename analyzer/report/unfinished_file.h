@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
 #define RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
 
+#include <cstddef>
 #include <string>
 
 namespace ringside::report {
@@ -25,6 +26,7 @@ class UnfinishedFile {
  private:
   std::string path_;
   bool is_ours_ = true;
+  std::size_t place_ = 0;  // among those that the signals' handler sees
 };
 
 }  // namespace ringside::report
