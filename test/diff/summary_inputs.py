@@ -298,6 +298,8 @@ def cases():
         "usage-from-nan": ("summary --from nan traces", {}),
         "usage-min-bytes-negative": ("summary --min-bytes -5 traces", {}),
         "usage-top-negative": ("stragglers --top -1 traces", {}),
+        "usage-duration-nan": ("run --duration nan -- true", {}),
+        "usage-seconds-nan": ("ctl start --seconds nan", {}),
         "usage-min-age-nan": ("hang --min-age nan traces", {}),
         "usage-ctl-pid": ("ctl status --pid x", {}),
         "usage-table": ("stragglers --format csv --table nope traces", two),
