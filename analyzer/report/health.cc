@@ -26,7 +26,7 @@ constexpr std::size_t kFindingsShown = 6;
 
 // "rank 3 (node1)", of a process; its number where its rank is not known.
 std::string processes_text(const std::vector<const model::TraceFile*>& files) {
-  constexpr std::size_t kMostNamed = 4;
+  constexpr std::size_t kProcessesNamed = 4;
   std::vector<std::string> names;
   for (const model::TraceFile* const file : files) {
     const model::Process& process = file->process;
@@ -34,7 +34,7 @@ std::string processes_text(const std::vector<const model::TraceFile*>& files) {
                                            : "pid " + std::to_string(process.pid)) +
                     " (" + process.host + ')');
   }
-  return model::joined(names, kMostNamed);
+  return model::joined(names, kProcessesNamed);
 }
 
 struct Count {
@@ -87,13 +87,13 @@ class HealthJudge {
         health_.findings.push_back({finding, section});
       }
     }
-    for (const auto& [kind, count] : of_kind) {
+    for (const auto& entry : of_kind) {
       const auto first = std::find_if(document.findings.begin(), document.findings.end(),
-                                      [&](const Finding& one) { return one.kind == kind; });
-      if (const std::size_t most = most_of(first->severity); count > most) {
+                                      [&](const Finding& one) { return one.kind == entry.first; });
+      if (const std::size_t most = most_of(first->severity); entry.second > most) {
         add(first->severity, "more",
             (document.findings.size() < kMostDescribed ? "" : "at least ") +
-                counted(count - most, "more finding") + " of this kind: `ringside " +
+                counted(entry.second - most, "more finding") + " of this kind: `ringside " +
                 document.command + "` lists them",
             section);
       }

@@ -154,11 +154,11 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
         text += who(i) + " called " + did + (i == 0 ? " of " + label : " in its place");
         break;
       case Verdict::kStateMismatch:
-        text += (i == 0 ? name + " is " : "") + did + " on " + who(i);
+        text.append(i == 0 ? name + " is " : "").append(did).append(" on ").append(who(i));
         break;
       default:
-        text += who(i) + (i == 0 ? " called " + name : "") + " with " +
-                (judgement.difference == Difference::kRoot ? "root " : "") + did;
+        text.append(who(i)).append(i == 0 ? " called " + name : "").append(" with ");
+        text.append(judgement.difference == Difference::kRoot ? "root " : "").append(did);
     }
     text += i + 1 < sides.size() ? "; " : "";
   }

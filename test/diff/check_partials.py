@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Runs the golden cases (run_cases.py) with partials: what a case names is given to `ringside reduce`
-first, and its command must say of the partials what is expected of the traces, to the byte. Two
-messages differ: `reduce` tells which files of a directory are none of its traces, so the command does
-not tell it again, and a case that names nothing that can be read has nothing to reduce."""
+first, and its command must say of the partials what is expected of the traces, to the byte. The
+commands of findings have the inputs as they were given. Two messages differ: `reduce` tells which
+files of a directory are none of its traces, so the command does not tell it again, and a case that
+names nothing that can be read has nothing to reduce."""
 
 import pathlib
 import shlex
@@ -37,6 +38,15 @@ def reduce(ringside, directory, words, temporary):
     return (None, told) if changed == words else (changed, told)
 
 
+def as_given(text, words, changed):
+    """The text, with what the case names in place of the partials in the commands that findings have."""
+    lines = text.splitlines(keepends=True)
+    for given, partial in zip(words, changed):
+        if given != partial:
+            lines = [line.replace(partial, given) if "ringside " in line else line for line in lines]
+    return "".join(lines)
+
+
 def run(ringside, directory):
     """Returns ringside's output for a case's partials, and that of `reduce`; None if it has none."""
     words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
@@ -48,7 +58,7 @@ def run(ringside, directory):
         if changed is None:
             return None, told
         status, stdout, stderr = run_cases.run_words(ringside, directory, changed)
-    return {"stdout": stdout, "stderr": stderr, "status": f"{status}\n"}, told
+    return {"stdout": as_given(stdout, words, changed), "stderr": stderr, "status": f"{status}\n"}, told
 
 
 def tells_what_is_missing(ringside):
