@@ -50,9 +50,8 @@ ExitStatus run_hang(const HangOptions& options) {
     return kExitNoInput;
   }
   metrics::choose_communicators(options.selection, hang);
-  report::Document document =
-      report::make_hang_report(analysis.traces, analysis.alignment, hang, options.most_rows(),
-                               options.wants_frames());
+  report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
+                                                       options.most_rows(), options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
   const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_whole) {
