@@ -97,8 +97,8 @@ void add_selection(CLI::App& command, match::Selection& selection) {
       ->transform(CLI::AsSizeValue(false))
       ->group(kSelectionGroup);
   add_moment(command, "--from",
-             "Only operations called so many seconds after the first, or later; or since a mark of "
-             "the application",
+             "Only operations called so many seconds after the first, or later; or, as mark:TEXT, "
+             "since a mark of the application",
              kSelectionGroup, selection.from_s, selection.from_mark);
   add_moment(command, "--to", "Only operations called by then", kSelectionGroup, selection.to_s,
              selection.to_mark);

@@ -134,6 +134,8 @@ void add_calls(CLI::App& app, Chosen& chosen) {
       });
   add_dump_options(command, *options);
   add_stacks_option(command, *options);
+  command.get_option("--top")->description(
+      "Rows of a table at most; 0: all (default: 1000 for people, all in json and csv)");
 }
 
 void add_communicators(CLI::App& app, Chosen& chosen) {

@@ -123,10 +123,14 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
     if (absent.empty()) {
       return label + ": " + match::describe(traces, matches, judgements, index);
     }
-    return judgement.verdict == Verdict::kMissing
-               ? at_beginning(match::rank_list(absent)) + " did not call " + name +
-                     (judgement.is_found_by_order ? "; the numbers after it are shifted there" : "")
-               : name + " is not recorded on " + match::rank_list(absent);
+    const std::string sites =
+        match::call_sites(traces, match::callers_of(traces, matches, operation));
+    return (judgement.verdict == Verdict::kMissing
+                ? at_beginning(match::rank_list(absent)) + " did not call " + name +
+                      (judgement.is_found_by_order ? "; the numbers after it are shifted there"
+                                                   : "")
+                : name + " is not recorded on " + match::rank_list(absent)) +
+           (sites.empty() ? "" : "; the others called it at " + sites);
   }
   const auto who = [&](std::size_t i) {
     return i == 1 && sides.size() == 2
@@ -143,6 +147,11 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
            std::to_string(operation.destination) + " in pair " + std::to_string(operation.number) +
            " of " + label + "; that one receives " + texts[1 - sender];
   }
+  std::vector<std::string> sites;
+  for (const Side& side : sides) {
+    sites.push_back(match::call_sites(traces, side.callers));
+  }
+  const bool is_one_site = std::equal(sites.begin() + 1, sites.end(), sites.begin());
   std::string text;
   for (std::size_t i = 0; i < sides.size(); ++i) {
     const std::string did = numbered(sides[i].did);
@@ -160,8 +169,10 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
         text.append(who(i)).append(i == 0 ? " called " + name : "").append(" with ");
         text.append(judgement.difference == Difference::kRoot ? "root " : "").append(did);
     }
+    text += is_one_site || sites[i].empty() ? "" : " at " + sites[i];
     text += i + 1 < sides.size() ? "; " : "";
   }
+  text += is_one_site && !sites[0].empty() ? " (called at " + sites[0] + ')' : "";
   return at_beginning(std::move(text));
 }
 
