@@ -140,7 +140,7 @@ class CallsDocument {
       const auto known = states.try_emplace(rank, one.state).first;
       known->second = std::max(known->second, one.state);
       if (one.datatype != model::kNoName) {
-        types.emplace(traces_.names.text(one.datatype));
+        types.insert(match::datatype_name(traces_.names.text(one.datatype)));
       }
       if (one.bytes) {
         least_bytes = std::min(least_bytes.value_or(*one.bytes), *one.bytes);

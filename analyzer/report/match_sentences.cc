@@ -28,6 +28,13 @@ std::string numbered(std::string text) {
   return text;
 }
 
+// PyTorch names communicators by numbers, which must not be taken for another number of a sentence.
+std::string name_in_sentence(const match::Communicator& communicator) {
+  const std::string label = label_of(communicator);
+  const bool is_word = !communicator.name.empty() && !(label[0] >= '0' && label[0] <= '9');
+  return is_word ? label : "communicator \"" + label + '"';
+}
+
 // "the other three", if these and `first` are all ranks of the communicator; else their list.
 std::string others_text(const std::vector<std::uint32_t>& others, std::size_t first,
                         const match::Communicator& communicator) {
@@ -102,7 +109,7 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
   const match::MatchedOperation& operation = matches.operations[index];
   const match::Judgement& judgement = judgements[index];
   const match::Communicator& communicator = matches.communicators[operation.communicator];
-  const std::string label = label_of(communicator);
+  const std::string label = name_in_sentence(communicator);
   const std::vector<Side> sides = match::sides_of(traces, matches, judgements, index);
   if (judgement.verdict == Verdict::kMissing && judgement.is_number_unknown &&
       judgement.other == index) {

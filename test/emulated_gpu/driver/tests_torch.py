@@ -9,6 +9,7 @@ import functools
 import json
 import pathlib
 import pickle
+import re
 import sys
 
 from expectations import check_account
@@ -231,8 +232,9 @@ def mismatch(setup, implementation):
     asked = [[c["tensor"] for c in job.calls(rank)] for rank in range(2)]
     at = next(i for i, sizes in enumerate(zip(*asked)) if len(set(sizes)) > 1)
     said = setup.run_analyzer("match", setup.directory / "traces")
-    expected = f"AllReduce seq {at}: bytes {asked[0][at]} on rank 0, {asked[1][at]} on rank 1"
-    check(expected in said, f"match does not say {expected!r}: {said}")
+    sizes = [f"{tensor // 1024} KiB" for tensor in (asked[0][at], asked[1][at])]
+    expected = rf"Rank 0 gave AllReduce #{at} of \S.* {sizes[0]}; rank 1 gave {sizes[1]}\n"
+    check(re.search(expected, said), f"match does not say {expected!r}: {said}")
     for rank, dump in flight_recorder(setup, "fr_asked").items():
         check(len(dump["entries"]) == len(asked[rank]), f"rank {rank}: {dump['entries']}")
 
