@@ -20,7 +20,7 @@ import tempfile
 import time
 
 # What CLI11 calls kinds of values that nobody has named.
-NO_KIND = re.compile(r"\b(TEXT|UINT|INT|FLOAT|REQUIRED|SUBCOMMAND)\b")
+NO_KIND = re.compile(r"(?<!mark:)\b(TEXT|UINT|INT|FLOAT|REQUIRED|SUBCOMMAND)\b")
 
 
 class Ringside:
