@@ -155,6 +155,7 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
            " of " + label + "; that one receives " + texts[1 - sender];
   }
   std::vector<std::string> sites;
+  sites.reserve(sides.size());
   for (const Side& side : sides) {
     sites.push_back(match::call_sites(traces, side.callers));
   }

@@ -2,6 +2,8 @@
 #include "analyzer/report/summary_text.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "analyzer/match/duplicate_files.h"
@@ -100,21 +102,40 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
   return lines;
 }
 
-}  // namespace
-
-std::vector<std::string> input_lines(const Summary& summary) {
-  const InputFacts& inputs = summary.inputs;
+std::string job_line(const InputFacts& inputs) {
   std::vector<std::string> interfaces;
   for (const std::int64_t interface : inputs.interfaces) {
     interfaces.push_back(interface == 0 ? "none yet" : 'v' + std::to_string(interface));
   }
+  return "Job " + joined(inputs.jobs) + "; NCCL " + joined(inputs.nccl_versions) +
+         ", profiler interface " + joined(interfaces) + "; " +
+         counted(inputs.windows, "recording window");
+}
+
+}  // namespace
+
+std::vector<std::string> origin_lines(const Summary& summary) {
+  std::vector<std::string> began;
+  for (const match::Run& run : summary.runs) {
+    began.push_back(utc_time(run.start_ns / 1'000'000'000));
+  }
+  std::set<std::string> directories;
+  for (const model::TraceFile* const file : summary.inputs.files) {
+    directories.insert(std::filesystem::path(file->path).parent_path().string());
+  }
+  directories.erase("");
+  return {"Began " + joined(began) + " on " + joined(summary.inputs.hosts) +
+              (directories.empty() ? "" : "; traces in " + joined(directories)),
+          job_line(summary.inputs)};
+}
+
+std::vector<std::string> input_lines(const Summary& summary) {
+  const InputFacts& inputs = summary.inputs;
   std::vector<std::string> lines = {
       "Read: " + counted(inputs.files.size(), "trace") + ", " + counted(inputs.ranks, "rank") +
           " on " + counted(inputs.hosts.size(), "host") + " (" + joined(inputs.hosts) + "), " +
           counted(inputs.operations, "operation") + ", " + human_bytes(inputs.size_bytes),
-      "Job " + joined(inputs.jobs) + "; NCCL " + joined(inputs.nccl_versions) +
-          ", profiler interface " + joined(interfaces) + "; " +
-          counted(inputs.windows, "recording window")};
+      job_line(inputs)};
   const auto runs = run_lines(summary.runs);
   lines.insert(lines.end(), runs.begin(), runs.end());
   const auto rest = completeness_lines(summary);

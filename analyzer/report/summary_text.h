@@ -16,6 +16,10 @@ namespace ringside::report {
 /// What was read, and what is not complete: one line each.
 std::vector<std::string> input_lines(const Summary& summary);
 
+/// Says from when, where and what the traces are: when the job began, its hosts and the directories
+/// of its traces; then the job, NCCL's version and the interface.
+std::vector<std::string> origin_lines(const Summary& summary);
+
 /// "world 0x1234, 4 ranks" and what is particular about it.
 std::string communicator_title(const match::Communicator& communicator);
 

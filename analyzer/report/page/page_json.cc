@@ -116,6 +116,7 @@ void write_figures(JsonWriter& json, const PageData& data) {
   json.integer("undivided", undivided);
   json.end_object();
   json.texts("jobs", inputs.jobs);
+  json.texts("origin", origin_lines(data.summary));
 }
 
 struct Section {

@@ -49,6 +49,7 @@ function addHealth(data) {
   line.textContent = words[status];
   line.className = status;
   sectionOf('headline').textContent = prose(headline, (findings[0] || {}).section === 'mismatches');
+  sectionOf('origin').textContent = `${data.origin.join('. ')}.`;
   sectionOf('findings')
       .replaceChildren(...findings.map(
           (finding) => element(
