@@ -22,8 +22,8 @@ class ByteSource {
   /// Returns why the file cannot be opened; nothing if it can.
   std::optional<std::string> open(const std::string& path);
 
-  /// Reads up to `size` bytes of the text. 0 at its end, and where it cannot be read further:
-  /// error() says which. What could be read before that has been given.
+  /// Reads up to `size` bytes of the text. Returns 0 at its end, and if it cannot be read further:
+  /// error() says which. All bytes that could be read have been given by then.
   std::size_t read(char* text, std::size_t size);
 
   const std::optional<std::string>& error() const { return error_; }

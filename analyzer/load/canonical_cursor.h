@@ -41,7 +41,7 @@ class CanonicalCursor {
     return true;
   }
 
-  /// What is left of a text behind its first quote, with the last.
+  /// Takes the rest of a text behind its first quote, and skips the last quote.
   bool rest_of_text(std::string_view& result) {
     const char* const end = find_end_of_plain_text(at_);
     result = {at_, static_cast<std::size_t>(end - at_)};
@@ -66,7 +66,7 @@ class CanonicalCursor {
     return is_true || skip("false");
   }
 
-  /// Of one to 15 digits. What cannot follow a number in JSON is no comma and no bracket either.
+  /// Takes one to 15 digits. The caller finds bad text behind them: it wants a comma or a bracket.
   bool number(std::uint64_t& result) {
     const std::size_t digits = read_digits(at_, result);
     if (digits == 0 || digits > 15 || (digits > 1 && *at_ == '0')) {

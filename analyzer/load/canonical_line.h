@@ -78,12 +78,12 @@ bool take_canonical_member(CanonicalCursor& cursor, Event& event, Taker& taker) 
   }
   std::string_view key;
   CanonicalValue value;
-  // What says how to read the line must not change, and a name is a text.
+  // "ph" and "cat" say how to read the line and must not come again; a "name" here is no text.
   return cursor.key(key) && key != "ph" && key != "cat" && key != "name" && cursor.value(value);
 }
 
-/// Does what EventParser::parse() does, the args given to the taker, or is false. It is false where
-/// anything is not as expected, be it right or wrong in JSON; `event` and what the taker was given
+/// Does what EventParser::parse() does, and gives the args to the taker. Returns false if anything
+/// is not as expected, be it right or wrong in JSON; `event` and the args that the taker was given
 /// mean nothing then. The line goes on to its newline, behind which LineReader::kPadding bytes may
 /// be read.
 template <typename Taker>

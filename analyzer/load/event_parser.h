@@ -34,9 +34,9 @@ class EventParser {
   /// `json` is followed by LineReader::kPadding bytes that may be read.
   Failure parse(std::string_view json, Event& event);
 
-  /// Likewise, but asks taker.takes(event), when it comes to the args, whether to give it their
-  /// members at once, as visit_arguments does: that spares a second pass over them. What stands
-  /// before args is known then; ts and name may still follow.
+  /// The same, but asks taker.takes(event) when it comes to the args. If that is true, the taker
+  /// gets their members at once, as visit_arguments gives them, which spares a second pass. The
+  /// members before args are known then; ts and name may still follow.
   template <typename Taker>
   Failure parse(std::string_view json, Event& event, Taker& taker);
 
@@ -57,9 +57,9 @@ class EventParser {
   simdjson::ondemand::parser arguments_;
 };
 
-/// True where a member has no value, or one that is neither a container nor followed by "," or "}".
-/// simdjson, which skips what is not asked for by its brackets alone, would take what follows for a
-/// part of it and say nothing.
+/// True if a member has no value, or one that is neither a container nor followed by "," or "}".
+/// simdjson skips a value that is not asked for by its brackets alone. It would take the text that
+/// follows for a part of the value and say nothing.
 inline bool is_misplaced(simdjson::ondemand::value& value) {
   constexpr std::string_view kNoValue = ",:]}";
   const std::string_view token = value.raw_json_token();  // up to the next that is not a blank
@@ -70,11 +70,11 @@ inline bool is_misplaced(simdjson::ondemand::value& value) {
   return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
-/// Of microseconds with three decimals, without a detour over floating point; nothing if the text
-/// is anything else. Blanks may follow.
+/// Converts microseconds with three decimals, without a detour over floating point. Returns nothing
+/// if the text is anything else. Blanks may follow.
 std::optional<std::int64_t> nanoseconds(std::string_view number);
 
-/// What simdjson says, in the words of a reason.
+/// Makes simdjson's error a reason.
 Failure failure_of(simdjson::error_code error, std::string_view key = {});
 
 template <typename Visit>

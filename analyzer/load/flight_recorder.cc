@@ -85,12 +85,12 @@ struct Tensors {
   std::string_view type;  // empty if it has none, or several
 };
 
-// Which tensors are of the same size on all ranks that make the same call.
+// The tensors that have the same size on all ranks that make the same call.
 enum class Alike : std::uint8_t { kNone, kInput, kOutput };
 
-// Sizes of other functions may differ from rank to rank: those of all_to_all do, and a root's
-// tensors are others than those of the rest. Ranks may give all_gather tensors of different sizes,
-// and have together the same.
+// The sizes of other functions may differ from rank to rank: those of all_to_all do, and a root has
+// other tensors than the rest. Ranks may give all_gather tensors of different sizes, and each gets
+// the same size from it.
 Alike alike_in(std::string_view func) {
   constexpr std::array<std::pair<std::string_view, Alike>, 15> kAlike = {
       {{"all_reduce", Alike::kInput},

@@ -21,7 +21,7 @@ struct Inputs {
 inline constexpr std::string_view kDumpCommands =
     "`ringside match`, `hang`, `calls` and `communicators`";
 
-/// Which dumps of PyTorch's Flight Recorder are taken.
+/// The choice of dumps of PyTorch's Flight Recorder.
 struct DumpChoice {
   bool takes_dumps = false;
   std::string prefix;  // of their names; empty: any that ends with a rank

@@ -51,7 +51,7 @@ simdjson::error_code take_integer(simdjson::ondemand::value& value, Integer& res
   return simdjson::SUCCESS;
 }
 
-/// Of either kind of value.
+/// Takes a value of simdjson or a CanonicalValue.
 template <typename Value, std::integral Integer>
 simdjson::error_code take_integer(Value& value, std::optional<Integer>& result) {
   Integer number = 0;

@@ -15,7 +15,7 @@
 
 namespace ringside::load {
 
-/// Which key it is, and how many bytes it is long with the quote behind it; 0 if it is not known.
+/// A key's index, and its length in bytes with the quote behind it; 0 if the key is not known.
 struct KeyPlace {
   std::size_t index = 0;
   std::size_t size = 0;

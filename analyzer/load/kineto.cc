@@ -69,8 +69,8 @@ std::optional<std::uint64_t> element_bytes(std::string_view dtype) {
   return found != kSizes.end() ? std::optional(found->second) : std::nullopt;
 }
 
-// What the trace calls a message: of AllGather what a rank gives, of ReduceScatter what it gets.
-// Of several calls in one kernel (coalesced, point-to-point) it cannot be told.
+// The size of a message: AllGather's is what a rank gives, ReduceScatter's is what a rank gets. It
+// cannot be told if one kernel runs several calls (coalesced, point-to-point).
 std::optional<std::uint64_t> message_bytes(const object& event, std::string_view func) {
   object arguments;
   if (func == "SendRecv" || event["args"].get_object().get(arguments) != simdjson::SUCCESS ||

@@ -31,7 +31,7 @@ class KinetoFile {
 
   /// distributedInfo.rank.
   std::optional<std::int64_t> rank() const { return rank_; }
-  /// Of the process, from the metadata of its own events; nothing if there are several.
+  /// The process's pid, from the metadata of its own events; nothing if there are several.
   std::optional<std::int64_t> pid() const { return pid_; }
 
   const simdjson::dom::array& events() const { return events_; }

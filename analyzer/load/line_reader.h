@@ -42,7 +42,7 @@ class LineReader {
 
   /// Why reading ended before the end of the file; nothing if it did not.
   const std::optional<std::string>& error() const { return source_.error(); }
-  /// Of the text: of a compressed file, when it is not.
+  /// Counts the bytes of the text; a compressed file's text is longer than the file.
   std::uint64_t bytes_read() const { return bytes_read_; }
 
  private:

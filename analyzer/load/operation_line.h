@@ -58,7 +58,7 @@ enum class OperationKey : std::uint8_t {
 };
 inline constexpr std::size_t kOperationKeys = static_cast<std::size_t>(OperationKey::kNone);
 
-/// What one line says: the operation, and what it repeats of its communicator.
+/// The content of one line: the operation, and the facts of its communicator that it repeats.
 struct OperationLine {
   bool is_operation = false;  // false: a slice around an operation, without args.op
   model::Operation operation;

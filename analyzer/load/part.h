@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What one stretch of a file says, read without knowing what stands before it. Parts are put
+// The content of one stretch of a file, read without knowing what stands before it. Parts are put
 // together in the order of the file, with the result of reading it from start to end.
 #ifndef RINGSIDE_ANALYZER_LOAD_PART_H
 #define RINGSIDE_ANALYZER_LOAD_PART_H

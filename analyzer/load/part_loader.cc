@@ -14,8 +14,8 @@
 namespace ringside::load {
 namespace {
 
-// What the operation says of its communicator is what there is if the communicator's own line was
-// lost, or was written before the rank was known.
+// An operation's line repeats facts of its communicator. Nothing else has them if the
+// communicator's own line was lost, or was written before the rank was known.
 void complete_context(const OperationLine& line, model::Context& context) {
   ++context.operations;
   if (!context.comm) {
@@ -29,8 +29,8 @@ void complete_context(const OperationLine& line, model::Context& context) {
   }
 }
 
-// Where args are asked for, simdjson looks at them. Of the rest it has found the end by brackets
-// alone, and that may be another one than theirs. Lines of other phases may be damaged.
+// simdjson looks only at the args that are asked for. It has found the end of all others by
+// brackets alone, and that may not be their end. Lines of other phases may be damaged.
 Failure check_unread(std::string_view text, const Event& event) {
   const bool may_matter = event.phase == "M" || event.phase == "b" || event.phase == "e";
   if (event.arguments.empty() || !may_matter || is_json_object(text)) {

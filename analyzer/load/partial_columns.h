@@ -32,7 +32,7 @@ inline void append_number(std::uint64_t number, std::string& bytes) {
   bytes += static_cast<char>(number);
 }
 
-/// Bytes that are read from start to end. What is missing reads as 0, and is a failure.
+/// Bytes that are read from start to end. Missing bytes read as 0, and are a failure.
 class ByteReader {
  public:
   ByteReader() = default;

@@ -25,13 +25,13 @@ struct Section {
   SectionStart start;
   std::optional<std::string> damage;
 
-  // Of a trace.
+  // The section of a trace has these.
   std::vector<model::TraceFile> files;  // one, or none if there are problems only
   BlockRows rows;
   std::vector<std::string> names;
   model::Problems problems;
 
-  // Of a block.
+  // The section of a block has these.
   model::Operations operations;
   std::deque<model::ProxyOperation> proxies;
   std::deque<model::Step> steps;
@@ -282,7 +282,7 @@ std::vector<std::string> PartialReader::traces() const {
   return paths;
 }
 
-// Of a trace from its sections.
+// Returns the damage of a trace, as its sections show it; nothing if they are whole and agree.
 std::optional<std::string> PartialReader::damage_of(std::size_t begin, std::size_t end) const {
   for (std::size_t i = begin; i < end; ++i) {
     const Section& section = sections_[i];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a partial has of each thing of the model, in its order, for writer and reader alike. Every
-// member is named by a structured binding: one that is added to the model and not here does not
-// compile. Members that are left unused are found again when a partial is read, and it is said how.
+// The members of each type of the model that a partial has, in its order, for writer and reader
+// alike. A structured binding names every member: one that is added to the model and not here does
+// not compile. An unused member is found again when a partial is read, and a comment says how.
 #ifndef RINGSIDE_ANALYZER_LOAD_PARTIAL_ROWS_H
 #define RINGSIDE_ANALYZER_LOAD_PARTIAL_ROWS_H
 
@@ -81,8 +81,8 @@ void visit(Archive& archive, Of<Archive, model::Mark> mark) {
   archive(tid, is_range, start_ns, end_ns);
 }
 
-/// What many operations have in common: a row of a dictionary. Of what differs from one operation
-/// to the next it says whether it is known.
+/// The members that many operations have in common: a row of a dictionary. For members that differ
+/// from one operation to the next, the row says whether they are known.
 template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
@@ -105,7 +105,7 @@ void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   archive.presence(end_ns);
 }
 
-/// What the times and numbers of an operation are near to.
+/// Earlier times and numbers, to which those of the next operation are near.
 struct Neighbours {
   std::uint64_t group = 0;
   std::int64_t enqueue_start_ns = 0;

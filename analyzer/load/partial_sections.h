@@ -20,7 +20,7 @@ inline constexpr std::size_t kPartialStart_bytes = 16;
 inline constexpr std::size_t kSectionStart_bytes = 32;
 /// Rows of a block at most.
 inline constexpr std::size_t kBlockRows = std::size_t{1} << 16;
-/// Of a section that is not compressed: more is in no partial.
+/// The greatest size of a section before compression.
 inline constexpr std::uint64_t kMostSection_bytes = std::uint64_t{1} << 30;
 
 enum class SectionKind : std::uint32_t {

@@ -27,7 +27,7 @@ struct PlainValue {
     kOther,  // a number that does not fit
   };
   Kind kind = Kind::kNone;
-  // Of a truth value 0 or 1; of a real number its bits; of a container its place in the tree.
+  // A truth value as 0 or 1; the bits of a real number; a container's index in the tree.
   std::int64_t number = 0;
   std::string_view text = {};
 };

@@ -11,7 +11,7 @@
 namespace ringside::load {
 namespace {
 
-// What is read at once is still in the core's cache when its lines are.
+// So many bytes, read at once, are still in the core's cache when their lines are parsed.
 constexpr std::size_t kChunkBytes = std::size_t{256} << 10;
 constexpr std::uint64_t kEndBytes = std::uint64_t{64} << 10;  // behind the range
 
@@ -47,7 +47,7 @@ bool RangeReader::read_more() {
   std::memmove(text_, text_ + next_, kept);
   next_ = 0;
   size_ = kept;
-  // What is behind the range is another's, but for the end of a line.
+  // The bytes behind the range belong to another one, but for the end of a line.
   const std::uint64_t left = offset_ < end_ ? end_ - offset_ : kEndBytes;
   const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(left, kChunkBytes));
   ssize_t got = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What reads files of one format. The first bytes of a file say which format it has, not its name.
+// A reader reads files of one format. The first bytes of a file say its format; its name does not.
 #ifndef RINGSIDE_ANALYZER_LOAD_READER_H
 #define RINGSIDE_ANALYZER_LOAD_READER_H
 
@@ -18,7 +18,7 @@
 
 namespace ringside::load {
 
-/// What is known of a file before it is read.
+/// The facts known about a file before it is read.
 struct FileStart {
   std::optional<std::string> error;  // why it cannot be opened
   struct stat status {};
@@ -34,9 +34,9 @@ class Reader {
 
   /// Threads may read so many pieces at the same time.
   virtual std::size_t pieces() const = 0;
-  /// Of all pieces together; 0: not known.
+  /// The size of all pieces together; 0: not known.
   virtual std::uint64_t bytes() const = 0;
-  /// Reads a piece, once. `buffer` is the thread's. Returns how many bytes it was.
+  /// Reads a piece, once. `buffer` is the thread's. Returns the size of the piece.
   virtual std::uint64_t read(std::size_t piece, TextBuffer& buffer) = 0;
 
   /// The paths of the traces that are in the file, or were when it was made. Asked for when all
@@ -50,7 +50,7 @@ class Reader {
 std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
                                     const std::string& dump_prefix = {});
 
-/// The readers that there are, a source file each. What no other takes is taken for a trace.
+/// The readers, each in a source file of its own. A file that no other takes is read as a trace.
 std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileStart& start,
                                           std::uint64_t range_bytes);
 /// No reader if the file does not begin as a partial.

@@ -12,7 +12,7 @@
 namespace ringside::load {
 namespace {
 
-// What a row is named for, without what may stand before it: "send", "rank 2 recv steps".
+// True if the name of a row is this word, or ends in it: "send", "rank 2 recv steps".
 bool ends_in_word(std::string_view text, std::string_view word) {
   if (!text.ends_with(word)) {
     return false;

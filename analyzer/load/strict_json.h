@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// simdjson skips a value that nobody asks for by its brackets alone. Of a line of which nothing is
-// asked for this says whether it is JSON at all.
+// simdjson skips a value that nobody asks for by its brackets alone. If nobody asks for anything in
+// a line, this function says whether the line is JSON at all.
 #ifndef RINGSIDE_ANALYZER_LOAD_STRICT_JSON_H
 #define RINGSIDE_ANALYZER_LOAD_STRICT_JSON_H
 

@@ -18,7 +18,7 @@ namespace ringside::load {
 /// How much of a plain file one thread takes at a time.
 inline constexpr std::uint64_t kRangeBytes = std::uint64_t{4} << 20;
 
-/// Of a load that is under way; any thread may look at it.
+/// The progress of a load that is under way; any thread may look at it.
 struct Progress {
   std::atomic<std::uint64_t> bytes_done{0};  // of plain and of compressed text
   std::atomic<std::uint64_t> bytes_all{0};   // 0: not known, since not all files are plain
@@ -26,7 +26,7 @@ struct Progress {
 
 /// Loads all files, in the order given, and puts together the segments of one process. A bad line
 /// is added to `problems` and left out; so is, as a whole, a file that cannot be opened or does not
-/// begin as a trace. Where there are partials, traces are in the order of their paths. `threads` 0:
+/// begin as a trace. If there are partials, traces are in the order of their paths. `threads` 0:
 /// as many as there are cores. A plain file is read up to the size that it has when loading begins,
 /// in ranges of range_bytes (above 0; tests make it small); compressed files and pipes are read by
 /// one thread each. `dump_prefix`: what stands before the rank in the names of Flight Recorder
@@ -35,7 +35,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
                           Progress* progress = nullptr, const std::string& dump_prefix = {});
 
-/// What was found in one trace, before its segments are put together.
+/// The content of one trace, before its segments are put together.
 struct LoadedTrace {
   model::Traces traces;  // one file, or none if it could not be read; with names of its own
   model::Problems problems;

@@ -15,9 +15,9 @@ namespace ringside::load {
 ///   b","cat":"K", or e","cat":"K", where K is api, gpu, phase, ctrl, net or ce
 ///   e","cat":"op",
 ///   b","cat":"op", where "args" (with its quotes) is nowhere in the line: the outer slice.
-/// Of these, it is checked that the line ends in } or in },; that no byte is below 0x20; that there
-/// is no backslash; that the number of quotes is even, and that of { and } together. What fails a
-/// check, or begins in any other way, is to be parsed as JSON: false says nothing about the line.
+/// Such a line is checked: it ends in } or in },; no byte is below 0x20; there is no backslash; the
+/// number of quotes is even, and so is that of { and } together. A line that fails a check, or
+/// begins in any other way, is to be parsed as JSON: false says nothing about the line.
 bool is_unneeded(std::string_view line);
 
 }  // namespace ringside::load
