@@ -71,7 +71,7 @@ bool is_alone_in_group(const std::vector<SignedCall>& calls, std::size_t place) 
   return group == 0 || !(is_before || is_after);
 }
 
-// What is known of the members of a communicator together.
+// How complete the traces of a communicator's members are, all together.
 struct Completeness {
   bool is_whole = true;   // all traces are complete
   bool is_so_far = true;  // up to the last call of each
@@ -205,7 +205,7 @@ void judge_together(const model::Traces& traces, const Matches& matches, const S
   const SignedCalls calls = calls_by_member(traces, matches, first, last);
   const Explained explained =
       explain_missing(traces, matches, first, last, calls, cut_off, judgements);
-  // Where a call is missing, numbers after it are those of later calls, which looks like another
+  // If a call is missing, the numbers after it are those of later calls, which looks like another
   // order.
   const bool is_another_order =
       explained != Explained::kByCalls && !has_missing && judge_order(matches, calls, judgements);

@@ -78,8 +78,8 @@ void join(const std::vector<Member>& members, std::uint32_t communicator,
   }
 }
 
-// Joins the calls of communicators range by range, on all cores. What comes out does not depend on
-// the ranges: they are put together in their order.
+// Joins the calls of communicators range by range, on all cores. The result does not depend on the
+// ranges: they are put together in their order.
 class Joiner {
  public:
   Joiner(const model::Traces& traces, AllSortedCalls& calls, Matches& matches)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which operations of which ranks are one operation, about two bytes for each of them.
+// The operations of ranks that are one operation, in about two bytes for each of them.
 #ifndef RINGSIDE_ANALYZER_MATCH_PARTS_H
 #define RINGSIDE_ANALYZER_MATCH_PARTS_H
 

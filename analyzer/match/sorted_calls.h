@@ -28,7 +28,7 @@ struct CallRange {
   std::optional<Entry> to;
 };
 
-/// Reads sorted calls. What it is made of must outlive it.
+/// Reads sorted calls. The objects that it is made of must outlive it.
 class CallReader {
  public:
   CallReader(const model::Traces& traces, const Communicator& communicator,

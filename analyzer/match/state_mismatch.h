@@ -12,8 +12,8 @@ namespace ringside::match {
 
 class StateMismatch {
  public:
-  /// The clock must know the uncertainty between files. Where it is not known, it is the greatest
-  /// number, and nothing is concluded from these two clocks.
+  /// The clock must know the uncertainty between files. An uncertainty that is not known is the
+  /// greatest number, and nothing is concluded from these two clocks.
   StateMismatch(const model::Traces& traces, CommonClock clock);
 
   /// True if one rank finished the operation before the last moment at which it was in flight on

@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kBias =
     std::int64_t{1} << 61;  // added to positions, which may be negative, to get unsigned keys
 
-// Which entries of a communicator cannot be matched by number or order, and why.
+// Tells which entries of a communicator cannot be matched by number or order, and why.
 class Doubts {
  public:
   Doubts(const model::Traces& traces, const Communicator& communicator)
@@ -80,8 +80,8 @@ class Doubts {
     return traces_.files[communicator_.members[member].file];
   }
 
-  // The k-th send is the k-th receive only if both ranks counted from the same call on. What a rank
-  // sends to itself is counted in one place. A rank without a trace has nothing to align.
+  // The k-th send is the k-th receive only if both ranks counted from the same call on. A rank's
+  // sends to itself are counted in one place. A rank without a trace has nothing to align.
   Stream pair_stream(const Entry& entry) const {
     const auto source = is_counted_.find(static_cast<std::uint32_t>(entry.key >> 32));
     const auto destination = is_counted_.find(static_cast<std::uint32_t>(entry.key));
