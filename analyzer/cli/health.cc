@@ -55,7 +55,7 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
 }  // namespace
 
 BeforeFacts look_before_facts(const AnalysisOptions& options, Analysis& analysis) {
-  // First: what is in flight is of no operation that was chosen.
+  // This comes first, since an operation in flight is not among those that were chosen.
   BeforeFacts before{find_stuck(options, analysis)};
   if (match::chooses_operations(options.selection)) {
     before.not_chosen = match::select_transfers(analysis.matches, analysis.traces);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with the traces that were analysed: `summary`, `run` and `report` say it first.
+// Judges the traces that were analysed: `summary`, `run` and `report` say first what is wrong.
 #ifndef RINGSIDE_ANALYZER_CLI_HEALTH_H
 #define RINGSIDE_ANALYZER_CLI_HEALTH_H
 
@@ -13,10 +13,10 @@
 
 namespace ringside::cli {
 
-/// What must be looked at before the facts of an analysis are.
+/// The results that must be found before the facts of an analysis are.
 struct BeforeFacts {
-  /// As `ringside hang` says it, which takes other files of a run: those that tell of the latest
-  /// moment. Nothing where no operation is in flight.
+  /// The document of `ringside hang`, which takes other files of a run: those of the latest moment.
+  /// Nothing if no operation is in flight.
   std::optional<report::Document> stuck;
   std::uint64_t not_chosen = 0;  // transfers of operations that were not chosen; they are taken out
 };

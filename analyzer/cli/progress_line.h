@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command is doing, and how far it is, on one line of a terminal that is gone at the end.
+// One line of a terminal says what a command is doing, and how far it is. It is gone at the end.
 #ifndef RINGSIDE_ANALYZER_CLI_PROGRESS_LINE_H
 #define RINGSIDE_ANALYZER_CLI_PROGRESS_LINE_H
 

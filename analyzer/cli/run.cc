@@ -21,7 +21,7 @@
 namespace ringside::cli {
 namespace {
 
-// What the command line has chosen so far: `ringside`, or `ringside ctl start`.
+// Returns the command that was chosen, with all its words: `ringside`, or `ringside ctl start`.
 const CLI::App* chosen_command(const CLI::App* app, std::string& words) {
   words = app->get_name();
   while (!app->get_subcommands().empty()) {
