@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known of the hosts' clocks, and what else limits an analysis.
+// The facts known about the hosts' clocks, and the other limits of an analysis.
 #ifndef RINGSIDE_ANALYZER_REPORT_ALIGN_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_ALIGN_REPORT_H
 

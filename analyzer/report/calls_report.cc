@@ -167,7 +167,7 @@ class CallsDocument {
     table_.rows.push_back(std::move(row));
   }
 
-  // What each rank that has a trace did. In a pair, others have no part.
+  // Says what each rank that has a trace did. In a pair, the other ranks have no part.
   std::map<std::uint32_t, std::string> what_ranks_did(
       std::size_t index, const std::map<std::uint32_t, model::State>& states) const {
     const MatchedOperation& operation = matches_.operations[index];

@@ -12,7 +12,7 @@ namespace ringside::report {
 /// True if it is significant, and the median time rose by more than so many percent.
 bool got_slower(const metrics::Change& change, double threshold_percent);
 
-/// What got slower, and what faster, by more than `threshold_percent`.
+/// Reports what got slower, and what faster, by more than `threshold_percent`.
 Document compare_document(const std::vector<metrics::Change>& changes, double threshold_percent);
 
 }  // namespace ringside::report

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a command found out, before it is text: sentences for a person, findings, and tables of
-// typed cells. Every command that makes one has all four formats.
+// The result of a command, before it is text: sentences for a person, findings, and tables of
+// typed cells. Every command that makes a document has all four formats.
 #ifndef RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
 #define RINGSIDE_ANALYZER_REPORT_DOCUMENT_H
 
@@ -38,7 +38,7 @@ struct CellColumn {
 /// Nothing, where a value cannot be known: "-" in tables, null in JSON, empty in CSV.
 using Cell = std::variant<std::monostate, std::string, std::int64_t, std::uint64_t, double>;
 
-/// Of a text, a number, a cell, or an optional one of these.
+/// Makes a cell of a text, a number, a cell, or an optional one of these.
 template <typename T>
 Cell cell_of(const T& value) {
   if constexpr (requires { value.has_value(); }) {

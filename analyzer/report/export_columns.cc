@@ -55,7 +55,7 @@ bool is_known(const align::HostOffset& host) {
   return host.is_reference || host.is_bounded;
 }
 
-// Where ranks disagree on the size there is no one size.
+// If ranks disagree on the size, there is no one size.
 std::optional<std::uint64_t> bytes_of(const OperationRow& row) {
   if (match::disagrees(row.judgement)) {
     return std::nullopt;

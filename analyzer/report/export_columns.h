@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a row of each table of `ringside export` is made of. The one list of its columns, with names
-// and values, is in export_columns.cc.
+// The data of which the rows of each table of `ringside export` are made. The one list of the
+// columns, with names and values, is in export_columns.cc.
 #ifndef RINGSIDE_ANALYZER_REPORT_EXPORT_COLUMNS_H
 #define RINGSIDE_ANALYZER_REPORT_EXPORT_COLUMNS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the tables of `ringside export` go: a database, or a directory of CSV files. Both are
-// written under a temporary name first: what is there by its own name is whole.
+// The tables of `ringside export` go to a sink: a database, or a directory of CSV files. Both are
+// written under a temporary name first: a file that has its own name is whole.
 #ifndef RINGSIDE_ANALYZER_REPORT_EXPORT_SINK_H
 #define RINGSIDE_ANALYZER_REPORT_EXPORT_SINK_H
 
@@ -34,7 +34,7 @@ class ExportSink {
   /// Makes what was written durable and gives it its name.
   virtual bool finish() = 0;
 
-  /// What went wrong, as a sentence with the path; empty if nothing did.
+  /// Says what went wrong, as a sentence with the path; empty if nothing did.
   const std::string& error() const { return error_; }
 
  protected:

@@ -184,7 +184,7 @@ class Exporter {
   std::vector<std::int64_t> first_membership_;                        // by communicator
   std::unordered_map<std::uint32_t, const facts::RankTimes*> waits_;  // by part
   std::vector<facts::RankTimes> ranks_;                               // of one operation
-  /// Of files with steps, by the id that the file gives the operation.
+  /// The calls of files with steps, by the id that the file gives the operation.
   std::vector<std::unordered_map<std::uint64_t, std::int64_t>> call_ids_;
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;

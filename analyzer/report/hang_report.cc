@@ -41,7 +41,7 @@ class HangReport {
   Document make() {
     document_.command = "hang";
     add_sentences();
-    // What is stuck is the answer. That nothing is seen to be is none where traces lack their end.
+    // Stuck operations are the answer. If none is seen, the traces that lack their end come first.
     if (const std::string not_closed = not_closed_sentence(traces_); !not_closed.empty()) {
       auto& sentences = document_.sentences;
       sentences.insert(hang_.operations.empty() ? sentences.begin() : sentences.end(), not_closed);
@@ -74,15 +74,15 @@ class HangReport {
   static Cell rank_cell(const metrics::Position& position) {
     return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
   }
-  // Who does not tell its host does not tell its process either.
+  // A process that does not tell its host does not tell its pid either.
   Cell pid_cell(const metrics::Position& position) const {
     const model::Process& process = process_of(position);
     return process.host.empty() ? Cell() : Cell(process.pid);
   }
   const metrics::Position& position_at(std::uint32_t index) const { return hang_.positions[index]; }
 
-  // Ranks of which a shown position is such. A process counts as often as it has ranks in one
-  // communicator, and not once for each communicator.
+  // Counts the ranks for whose positions, among those shown, `is` holds. A process counts as often
+  // as it has ranks in one communicator, and not once for each communicator.
   template <typename Is>
   std::uint64_t count_ranks(Is is) const {
     std::map<std::uint32_t, std::map<std::uint32_t, std::uint64_t>>
@@ -235,7 +235,7 @@ class HangReport {
     }
   }
 
-  // Of an operation: its name, and when, on the common clock.
+  // Adds the name of an operation, and its time on the common clock.
   template <typename Time>
   void add_last(const metrics::Position& position, const std::optional<std::uint32_t>& last,
                 Time time, std::vector<Cell>& row) const {

@@ -37,7 +37,7 @@ bool HangSentences::is_surely_before(std::uint32_t file, std::int64_t time_ns,
   return metrics::elapsed_ns(time_ns, other_ns) > uncertainty_ns.value_or(align::kUnboundClocks_ns);
 }
 
-// What became of a rank that has not joined: its last sign of life.
+// Says what became of a rank that has not joined: its last sign of life.
 std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of) const {
   const metrics::Position& at = hang_.positions[position];
   const model::TraceFile& file = traces_.files[at.file];
@@ -94,7 +94,7 @@ std::string HangSentences::first_ended(std::uint32_t operation) const {
       first_ns = end_ns;
     }
   }
-  // Where all were recovered they may have been killed together.
+  // If all were recovered, they may have been killed together.
   if (!first || others_ns == std::numeric_limits<std::int64_t>::max() ||
       !is_surely_before(hang_.positions[*first].file, first_ns, other_file, others_ns)) {
     return {};
@@ -103,8 +103,8 @@ std::string HangSentences::first_ended(std::uint32_t operation) const {
          " was recovered, and ends before the others, at " + time_of_day(first_ns) + " UTC.";
 }
 
-// A process that was stopped may have joined before, too. That its drain thread says nothing tells:
-// while it runs, it does so about once a second (RINGSIDE_DRAIN_MS is a second at most).
+// A process that was stopped may have joined before, too. The silence of its drain thread shows it:
+// a thread that runs gives a sign about once a second (RINGSIDE_DRAIN_MS is a second at most).
 std::string HangSentences::silent(std::uint32_t operation) const {
   constexpr std::int64_t kTooLong_ns = 2'000'000'000;
   const auto communicator =
@@ -129,8 +129,8 @@ std::string HangSentences::silent(std::uint32_t operation) const {
          " when its rings were read: it is stopped, or gets no processor.";
 }
 
-// What the ranks called in the place of this operation. Some of these calls may not be stuck, since
-// NCCL shows no more of them than the call.
+// Says what the ranks called in the place of this operation. Some of these calls may not be stuck,
+// since NCCL shows no more of them than the call.
 std::string HangSentences::other_functions(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto communicator = hang_.matches.operations[stuck.matched].communicator;
@@ -319,7 +319,7 @@ std::string HangSentences::cycle_sentence() const {
             (i == 0 ? text_.name_of(cycle[i]) + " waits for rank " : std::string("rank ")) +
             text_.place(found->position) + ", stuck in " + text_.name_of(next);
   }
-  // Where a kernel was not seen to begin, its GPU may be busy with the other one.
+  // If a kernel was not seen to begin, its GPU may be busy with the other one.
   return (is_sure ? "Deadlock: " : "Deadlock, as far as can be seen: ") + text +
          ". The ranks have entered these in different orders.";
 }
@@ -329,7 +329,7 @@ std::string HangSentences::first_stopped() const {
   for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
     first.try_emplace(hang_.matches.operations[hang_.operations[i].matched].communicator, i);
   }
-  // Of a dump without its moment, only the time of a call is known: it may have waited in a queue.
+  // A dump without its moment tells only when a call was made: it may have waited in a queue.
   const bool is_told = std::all_of(first.begin(), first.end(), [&](const auto& entry) {
     return hang_.operations[entry.second].waited_ns.has_value();
   });

@@ -23,11 +23,11 @@ class HangSentences {
         transfers_(transfers),
         text_(traces, hang) {}
 
-  /// What to say of one operation, by its cause; a complete sentence or more.
+  /// Returns a complete sentence or more on one operation, by its cause.
   std::string sentence(std::uint32_t operation) const;
   /// The ring of Hang::cycle.
   std::string cycle_sentence() const;
-  /// Which communicator stopped first; empty if only one has stopped.
+  /// Says which communicator stopped first; empty if only one has stopped, or no times are known.
   std::string first_stopped() const;
 
  private:

@@ -12,7 +12,7 @@
 
 namespace ringside::report {
 
-/// What a hang comes from, as far as it can be told: the `kind` of its finding.
+/// The cause of a hang, as far as it can be told: the `kind` of its finding.
 enum class Cause : std::uint8_t {
   kMismatch,   // ranks of one communicator do not call the same
   kDeadlock,   // operations wait for each other in a ring

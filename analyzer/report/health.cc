@@ -43,7 +43,7 @@ struct Count {
   const char* what;
 };
 
-// Of those that are not 0.
+// Lists the counts that are not 0.
 std::string some(const std::vector<Count>& counts) {
   std::string text;
   for (const auto& [count, of, what] : counts) {
@@ -149,7 +149,7 @@ class HealthJudge {
     }
   }
 
-  // What is not in the traces, though nothing went wrong.
+  // Notes what is not in the traces, though nothing went wrong.
   void add_left_out() {
     const InputFacts& inputs = summary_.inputs;
     if (inputs.sampled_out + inputs.rotated > 0 || !inputs.segments_missing.empty()) {
@@ -306,7 +306,7 @@ std::vector<std::string> health_lines(const Health& health) {
   const auto& findings = health.findings;
   const std::size_t shown = std::min(findings.size(), kFindingsShown);
   std::string headline = health.headline + (health.headline.ends_with('.') ? "" : ".");
-  // What does not match may begin with the name of a communicator.
+  // A headline on a mismatch may begin with the name of a communicator, which stays as it is.
   if (headline[0] >= 'a' && headline[0] <= 'z' &&
       (findings.empty() || findings[0].section != "mismatches")) {
     headline[0] = static_cast<char>(headline[0] - 'a' + 'A');

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is wrong with a job, in one headline and findings: the page of `ringside report`, `ringside
+// The health of a job, in one headline and findings: the page of `ringside report`, `ringside
 // summary` and `ringside run` begin with it.
 #ifndef RINGSIDE_ANALYZER_REPORT_HEALTH_H
 #define RINGSIDE_ANALYZER_REPORT_HEALTH_H
@@ -22,7 +22,7 @@ struct HealthFinding {
   std::string command = {};  // a command line that shows more; empty: there is none
 };
 
-/// What is wrong, gravest first.
+/// The troubles of a job, the gravest first.
 struct Health {
   std::string
       status;  // "error", "warning", "ok" or "unknown": nothing is wrong, but not all is known

@@ -22,7 +22,7 @@ double seconds(std::int64_t time_ns) {
   return static_cast<double>(time_ns) / 1e9;
 }
 
-// Which of an iteration's operations two are the same in: all that the table shows.
+// An operation of an iteration, with all that the table shows of it, and its equals in a row.
 struct PeriodRow {
   std::vector<Cell> cells;
   std::uint64_t times = 1;
@@ -185,7 +185,7 @@ class IterationsReport {
                             spread->p90_ns, spread->p99_ns, spread->max_ns});
   }
 
-  // Of the lowest rank's record; equal operations in a row are one line.
+  // Takes the lowest rank's records; equal operations in a row are one line.
   void add_period(const Cell& number, const RunIterations& run) {
     std::vector<PeriodRow> rows;
     for (const std::size_t i : run.period) {

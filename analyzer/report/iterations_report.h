@@ -11,8 +11,8 @@
 
 namespace ringside::report {
 
-/// What repeats, and how long each turn took. `is_series`: all iterations by time; else the slowest
-/// first.
+/// Reports what repeats, and how long each turn took. `is_series`: all iterations by time; else the
+/// slowest first.
 Document iterations_document(const std::vector<metrics::RunIterations>& runs,
                              const model::Traces& traces, const match::Matches& matches,
                              bool is_series);

@@ -47,7 +47,7 @@ class JsonWriter {
     end_array();
   }
 
-  /// What was written, with a newline at the end.
+  /// Returns the JSON, with a newline at the end.
   std::string finish() { return output_ + '\n'; }
 
  private:

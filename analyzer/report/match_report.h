@@ -14,9 +14,9 @@
 
 namespace ringside::report {
 
-/// What does not match: a finding for each of the first `cap` operations of a communicator, a table
-/// `sides` with a row for each side of these, and a table `verdicts` with the counts. With
-/// `has_frames` also the stacks of their calls, as far as they are known.
+/// Reports what does not match: a finding for each of the first `cap` operations of a communicator,
+/// a table `sides` with a row for each side of these, and a table `verdicts` with the counts.
+/// `has_frames` adds the stacks of their calls, as far as they are known.
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements, std::size_t cap,
                         bool has_frames = false);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What does not match, in words that an operator understands.
+// Sentences on operations that do not match, in words that an operator understands.
 #ifndef RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H
 #define RINGSIDE_ANALYZER_REPORT_MATCH_SENTENCES_H
 

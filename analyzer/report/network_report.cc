@@ -252,7 +252,7 @@ class NetworkReport {
     }
   }
 
-  // What links were compared with.
+  // Adds the classes in which links were compared with each other.
   void add_classes() {
     Table& table = document_.tables.emplace_back();
     table.key = "classes";
@@ -274,7 +274,7 @@ class NetworkReport {
     }
   }
 
-  // What is not known of the figures.
+  // Notes how many figures are not known, or not known well.
   void add_doubts() {
     std::uint64_t unknown = 0;
     std::uint64_t one_sided = 0;

@@ -70,7 +70,7 @@ std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t colum
          value_text(row) + '\n';
 }
 
-// What the other columns, and the blanks between them, leave for the bars.
+// The width that the other columns, and the blanks between them, leave for the bars.
 std::size_t bar_columns(double most_gb_s, std::size_t width) {
   const std::size_t others =
       kSizeWidth + kHowWidth + std::max<std::size_t>(fixed(most_gb_s, 2).size(), 5) + 4;

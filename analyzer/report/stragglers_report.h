@@ -22,8 +22,8 @@ std::string cost_of(const metrics::Stragglers& all, const metrics::Lateness& one
 /// "rank 3 (node1) may cost 0.4 to 12.1 % of all ranks' time: the clocks leave it open".
 std::string open_sentence(const metrics::Stragglers& all, const metrics::Lateness& one);
 
-/// Who is late, and what that costs. Only what is no chance and at least a hundredth of all ranks'
-/// time is a warning.
+/// Reports who is late, and what that costs. Lateness is a warning only if it is no chance and
+/// costs at least a hundredth of all ranks' time.
 Document stragglers_document(const metrics::Stragglers& stragglers, const match::Matches& matches);
 
 }  // namespace ringside::report

@@ -20,7 +20,7 @@ namespace ringside::report {
 
 struct Health;
 
-/// What was read, and how much of it is there.
+/// The facts about the files that were read, and how complete they are.
 struct InputFacts {
   std::uint64_t ranks = 0;       // processes, each with as many as share a communicator
   std::uint64_t operations = 0;  // operation lines
@@ -64,7 +64,7 @@ struct Summary {
   std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
 };
 
-/// Sums up what was loaded and matched. The summary refers to all that it is made of.
+/// Sums up the traces and their matches. The summary refers to all that it is made of.
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates, bool by_range = false);
 
@@ -83,9 +83,9 @@ std::string label_of(const match::Communicator& communicator);
 /// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
 std::optional<double> shown_wait_ns(const metrics::Row& row);
 
-/// The formats. Each gives the whole output; `with_clocks`: also what is known of each host's
+/// The formats. Each gives the whole output. `with_clocks` adds the facts known about each host's
 /// clock, which JSON always has.
-/// Fits a screen of so many columns, if it can be done; 0: there is none.
+/// The table fits a screen of so many columns, if it can be done; 0: there is none.
 std::string summary_as_table(const Summary& summary, bool with_clocks,
                              std::size_t screen_columns = 0);
 std::string summary_as_markdown(const Summary& summary, bool with_clocks);

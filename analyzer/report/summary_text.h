@@ -13,7 +13,7 @@
 
 namespace ringside::report {
 
-/// What was read, and what is not complete: one line each.
+/// Says what was read, and what is not complete: one line each.
 std::vector<std::string> input_lines(const Summary& summary);
 
 /// Says from when, where and what the traces are: when the job began, its hosts and the directories
@@ -23,14 +23,14 @@ std::vector<std::string> origin_lines(const Summary& summary);
 /// "world 0x1234, 4 ranks" and what is particular about it.
 std::string communicator_title(const match::Communicator& communicator);
 
-/// What of a communicator did not match or did not finish: one line each.
+/// Says what in a communicator did not match or did not finish: one line each.
 std::vector<std::string> communicator_lines(const match::Communicator& communicator,
                                             const metrics::CommunicatorRows& rows);
 
-/// `with_intervals`: what is known of each figure, and no figure is left out.
+/// `with_intervals`: each figure is shown as its interval, and no figure is left out.
 Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals);
 
-/// What the figures mean: one line each.
+/// Says what the figures mean: one line each.
 std::vector<std::string> footer_lines(const Summary& summary);
 
 }  // namespace ringside::report

@@ -13,7 +13,7 @@ namespace {
 // No text of a table is wider, however long a name in a trace is.
 constexpr std::size_t kMostText = 200;
 
-// By characters, as the terminal has them.
+// Counts characters, as the terminal does.
 std::string without_middle(const std::string& text, std::size_t width) {
   const std::size_t has = width_of(text);
   if (has <= width) {
@@ -42,7 +42,7 @@ std::string without_middle(const std::string& text, std::size_t width) {
 
 constexpr std::size_t kLeastText = 14;
 
-// Of all columns together, if texts give way as far as they may.
+// The width of all columns together, if texts give way as far as they may.
 std::size_t least_width(const std::vector<Column>& columns,
                         const std::vector<std::size_t>& widths) {
   std::size_t least = 2 * (widths.size() - 1);
@@ -52,7 +52,7 @@ std::size_t least_width(const std::vector<Column>& columns,
   return least;
 }
 
-// The widest texts give way first, so that the others stay whole; none does where that would not be
+// The widest texts give way first, so that the others stay whole; none does if that would not be
 // enough.
 void fit(const std::vector<Column>& columns, std::size_t most, std::vector<std::size_t>& widths) {
   std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));

@@ -10,7 +10,7 @@
 
 namespace ringside::report {
 
-/// Of a text on a terminal, in columns.
+/// The width of a text on a terminal, in columns.
 std::size_t width_of(std::string_view text);
 
 /// A field of a line of CSV, in quotes where it needs them (RFC 4180).
@@ -30,10 +30,10 @@ class TextTable {
   void add_row(std::vector<std::string> cells);
 
   /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
-  /// have a line of their own, if there are any. Where lines would be longer than `most_columns`
-  /// (0: any length) the longest texts lose their middle, if that is enough; numbers, and texts of
-  /// up to 14 characters, are never cut. Where that is not enough and `left_out` is there, the last
-  /// columns give way; it gets their titles. The first three stay.
+  /// have a line of their own, if there are any. If lines would be longer than `most_columns` (0:
+  /// any length), the longest texts lose their middle, provided that this is enough; numbers, and
+  /// texts of up to 14 characters, are never cut. If it is not enough and `left_out` is there, the
+  /// last columns give way, and their titles go into `left_out`. The first three columns stay.
   std::string aligned(std::size_t indent, std::size_t most_columns = 0,
                       std::vector<std::string>* left_out = nullptr) const;
   std::string markdown() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the time went: overlap, and the longest chain over all ranks.
+// Reports on where the time went: overlap, and the longest chain over all ranks.
 #ifndef RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 #define RINGSIDE_ANALYZER_REPORT_TIME_REPORT_H
 

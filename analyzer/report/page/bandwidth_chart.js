@@ -60,7 +60,7 @@ export function drawBandwidth(place, points, functions) {
     const lines = d3.nest().key((p) => `${p.communicator}\n${p.function}`).entries(points);
     const line = d3.line().x((p) => x(Math.max(1, p.bytes))).y((p) => y(p.busbw_gb_s));
     lines.forEach(({values}) => {
-      // Of several rows of one size the line takes that of the most operations.
+      // If several rows have one size, the line takes the row of the most operations.
       const bySize = d3.nest()
                          .key((p) => p.bytes)
                          .entries(values)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What all charts share: a drawing that follows the width of its place, a hint for the mark under
+// All charts share this: a drawing that follows the width of its place, a hint for the mark under
 // the pointer or chosen by the arrow keys, and shapes that tell series apart without colour.
 
 import {element} from 'page/element';

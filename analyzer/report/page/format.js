@@ -32,7 +32,7 @@ export function integerText(value) {
   return value.toLocaleString('en-US', {maximumFractionDigits: 0});
 }
 
-// What is there is never written as 0.
+// A value above 0 is never written as 0.
 function numberText(value, decimals) {
   const least = 10 ** -decimals;
   if (value > 0 && value < least / 2) return `<${least.toFixed(decimals)}`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Who was late: ranks by iterations or time.
+// A map of who was late: ranks by iterations or time.
 
 import {csvButton, csvText, element} from 'page/element';
 import {durationText, integerText, percentText} from 'page/format';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What ranks sent each other.
+// A matrix of what ranks sent each other.
 
 import {element} from 'page/element';
 import {bytesText, durationText, gbsText} from 'page/format';

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the report's page is made of, and its data as JSON. The page draws what is in the JSON and
-// computes no figure; what does not fit is put together or counted here, so that the page of a
-// large job stays small.
+// The content of the report's page, and its data as JSON. The page draws what is in the JSON and
+// computes no figure. Data that does not fit is put together or counted here, so that the page of
+// a large job stays small.
 #ifndef RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
 #define RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
 
@@ -25,7 +25,7 @@
 
 namespace ringside::report {
 
-/// Refers to what was loaded and matched, which must outlive it.
+/// Refers to the traces and their matches, which must outlive it.
 struct PageData {
   const model::Traces& traces;
   const match::Matches& matches;
@@ -50,7 +50,7 @@ std::string page_json(const PageData& data);
 /// this build has no library for charts.
 std::optional<std::string> page_html(std::string_view json);
 
-/// From its first call to its last end, of all ranks together.
+/// The time from a rank's first call to its last end, summed over all ranks.
 double ranks_time_ns(const PageData& data);
 
 /// Labels of communicators, with the hash or number where several have the same.

@@ -18,7 +18,7 @@ namespace {
 
 // Raised when the page of an older version would misread the data; docs/report.md lists the keys.
 constexpr std::uint64_t kPageVersion = 1;
-// Of one table: what is more is counted. `ringside export` has all.
+// The most rows of one table; the rest is counted. `ringside export` has all.
 constexpr std::size_t kRows = 2048;
 constexpr std::size_t kMismatchesDescribed = 20;
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
@@ -80,7 +80,7 @@ void write_table(JsonWriter& json, const std::string& key, const Table& table) {
   json.end_object();
 }
 
-// What the page shows in large.
+// Writes the figures that the page shows in large type.
 void write_figures(JsonWriter& json, const PageData& data) {
   const InputFacts& inputs = data.summary.inputs;
   std::int64_t span_ns = 0;
@@ -135,7 +135,7 @@ void write_sections(JsonWriter& json, const std::vector<Section>& sections) {
   json.end_object();
 }
 
-// What the traces hold and lack, in the words of `ringside summary`.
+// Says what the traces hold and lack, in the words of `ringside summary`.
 Document completeness_of(const PageData& data) {
   Document document;
   document.sentences = input_lines(data.summary);

@@ -83,7 +83,7 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   const match::Matches& matches = facts.matches();
   const align::Alignment& alignment = facts.alignment();
   PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}};
-  // What takes long first. None needs another's.
+  // The longest ones come first. None needs another's result.
   const std::array<std::function<void()>, 5> sections = {
       [&] {
         data.iterations = metrics::find_iterations(facts, 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What each section of the page has of the data.
+// Each section of the page shows a part of the data.
 
 import {drawBandwidth, seriesLegend} from 'page/bandwidth_chart';
 import {chooser, csvButton, csvText, element} from 'page/element';
@@ -161,7 +161,7 @@ function addNetwork(place, data) {
   if (matrices.length > 0) {
     const chart = element('div');
     let chosen = 0;
-    // Where no throughput is known, there is something to see in the other figure.
+    // If no throughput is known, there is something to see in the other figure.
     const knowsThroughput = matrices[0].cells.some((cell) => cell[3] !== null);
     const figures = matrices[0].has_steps && !knowsThroughput ? ['waiting', 'throughput'] :
                                                                 ['throughput', 'waiting'];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Where the time of each rank went.
+// Bars that show where the time of each rank went.
 
 import {addChart, fitText, legendOf, makeRoving} from 'page/chart';
 import {element} from 'page/element';

@@ -7,7 +7,7 @@ import {cellText, integerText, kNone} from 'page/format';
 
 const kRowsAtFirst = 20;
 
-// Where the figure of a column is defined; by its key.
+// The place at which the figure of a column is defined, by the column's key.
 const kDefinitions = {
   bytes: 'message',
   time_median_ns: 'time',
