@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Eight bytes at a time, where calling memchr would cost more than the search.
+// Searches eight bytes at a time, for texts so short that a call of memchr would cost more.
 #ifndef RINGSIDE_ANALYZER_LOAD_BYTE_WORDS_H
 #define RINGSIDE_ANALYZER_LOAD_BYTE_WORDS_H
 
@@ -37,13 +37,13 @@ inline std::uint64_t join_eight_digits(std::uint64_t bytes) {
 /// How many of eight bytes, from the first on, are decimal digits.
 inline std::size_t leading_digits(std::uint64_t bytes) {
   static_assert(std::endian::native == std::endian::little);
-  // A subtraction sets the top bit of a byte below '0', an addition that of one above '9'. What
-  // either carries into the bytes above has been found by then: the first is right.
+  // A subtraction sets the top bit of a byte below '0', an addition that of one above '9'. A carry
+  // reaches only the bytes above the one that made it, so the first that is found is right.
   const std::uint64_t others = ((bytes - kOnes * '0') | (bytes + kOnes * (0x7F - '9'))) & kTops;
   return others == 0 ? 8 : static_cast<std::size_t>(std::countr_zero(others)) / 8;
 }
 
-/// The decimal digits from `at` on, as a number, and how many they are: 0 too, and 16 at most. From
+/// Reads the decimal digits from `at` on as a number. Returns how many they are, from 0 to 16. From
 /// `at` 16 bytes may be read.
 inline std::size_t read_digits(const char* at, std::uint64_t& number) {
   // '0' stands before the first of fewer digits than eight.

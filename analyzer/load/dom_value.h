@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Members of a parsed JSON object of which nothing is known: what is absent or of another type is
-// told like that, never an error. Views are valid until the parser reads on.
+// Reads members of a parsed JSON object that may hold anything. An absent member, or one of another
+// type, is reported as absent and is no error. Views are valid until the parser reads on.
 #ifndef RINGSIDE_ANALYZER_LOAD_DOM_VALUE_H
 #define RINGSIDE_ANALYZER_LOAD_DOM_VALUE_H
 

@@ -18,7 +18,7 @@ simdjson::error_code take_arguments(simdjson::ondemand::value& value, std::strin
   if (const auto error = object.raw_json().get(arguments)) {
     return error;
   }
-  // Its end was found by counting brackets of either kind, without one that follows the first.
+  // simdjson finds the end by counting brackets of either kind, so both ends are checked here.
   constexpr std::string_view kBlanks = " \t\r";
   const char first = arguments[arguments.find_first_not_of(kBlanks, 1)];
   const char last = arguments[arguments.find_last_not_of(kBlanks)];

@@ -200,21 +200,21 @@ class DumpReader {
     model::Process& process = file.process;
     process.run_id = "Flight Recorder, rank " + std::to_string(rank_);
     process.dump = true;
-    process.boot_id = process.run_id;  // whose clock it has is not known: one of its own
+    process.boot_id = process.run_id;  // its clock is not known, so it counts as one of its own
     process.launcher_rank = rank_;
     process.base_time_s = base_s_;
     process.start_ns = relative(begin_ns_);
     process.tells_begin = false;
     process.tells_moment = false;
-    // The first window is number 1: recording began where it does.
+    // Window number 1 means that recording began with it, so that no call came before.
     window_ = file.account.rotated == 0 ? 1 : 2;
     file.windows[window_].start_ns = process.start_ns;
     file.last_ns = process.start_ns;
     file.closed = true;
   }
 
-  // Nothing if it is not told that this rank is in the group: its place there and the number of
-  // ranks are then not known, and no verdict could be right.
+  // Returns nothing if the dump does not say that this rank is in the group. Its rank there and the
+  // number of ranks are then not known, and no verdict could be right.
   std::optional<std::uint32_t> context_of(const PlainValue& value) {
     const PlainValue group = tree_.at(value, "process_group");
     const auto names = tree_.list(group);
@@ -414,9 +414,9 @@ class DumpReader {
     return "";
   }
 
-  // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever, and behind them an
-  // entry with their numbers and the state of all. False if no call was listed: that entry stands
-  // for calls that are not.
+  // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
+  // entry with their numbers and the state of all. Returns false if no call was listed: then that
+  // entry stands for the calls.
   bool end_group(const DumpEntry& end) {
     std::vector<std::size_t>& before = last_of_context_[end.operation.context];
     std::size_t first = before.size();

@@ -66,8 +66,8 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
-// A range around a call of torch.distributed is told by who called what: its other fields differ
-// from call to call.
+// A range around a call of torch.distributed is named by the caller's line and the function: its
+// other fields differ from call to call.
 std::string name_of_call(const std::string& name, const std::string& source) {
   return (source.empty() ? "" : source + ' ') + name.substr(0, name.find(' '));
 }

@@ -74,7 +74,7 @@ void append_rows(Part& next, Part& whole) {
   file.steps.insert(file.steps.end(), next.file.steps.begin(), next.file.steps.end());
 }
 
-// A communicator's own line replaces all that was known but the count; operations only complete.
+// A communicator's own line replaces all earlier facts but the count. Operations only add facts.
 void append_contexts(Part& next, model::TraceFile& file) {
   for (auto& [number, newer] : next.file.contexts) {
     model::Context& known = file.contexts[number];

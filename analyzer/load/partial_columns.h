@@ -109,17 +109,17 @@ class ColumnWriter {
     ++rows_;
     at_ = 0;
   }
-  /// Members that are near those of the row before.
+  /// Takes members that are near those of the row before.
   template <typename... T>
   void operator()(const T&... values) {
     (add(values), ...);
   }
-  /// Members that are near others of the same row.
+  /// Takes members that are near others of the same row.
   template <typename T>
   void since(const T& value, std::uint64_t base) {
     add_difference(column().bytes, bits_of(value), base);
   }
-  /// Likewise, where it is known, which presence() has said.
+  /// The same for a member that may not be known: presence() has told whether it is.
   template <typename T>
   void since(const std::optional<T>& value, std::uint64_t base) {
     Column& column = this->column();
@@ -128,7 +128,7 @@ class ColumnWriter {
     }
   }
   void name(model::NameId id) { append_number(id, column().bytes); }
-  /// Whether it is known; what it is, is not here.
+  /// Takes only whether the value is known, not the value itself.
   template <typename T>
   void presence(const std::optional<T>& value) {
     append_number(value ? 1 : 0, column().bytes);

@@ -84,7 +84,7 @@ std::optional<SectionStart> read_section_start(std::string_view start) {
   section.bytes = take_fixed<std::uint64_t>(rest);
   const auto zero = take_fixed<std::uint32_t>(rest);
   const bool is_known = section.kind >= SectionKind::kTrace && section.kind <= SectionKind::kEnd;
-  // Deflate makes no more than a thousandth of anything.
+  // Deflate makes no text smaller than about a thousandth.
   const bool is_possible =
       section.bytes <= kMostSection_bytes && section.bytes / 1032 <= section.stored_bytes;
   const bool is_whole = take_fixed<std::uint32_t>(rest) ==

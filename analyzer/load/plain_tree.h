@@ -81,8 +81,8 @@ class PlainTree {
   std::span<const PlainValue> dict(const PlainValue& value) const {
     return value.kind == Kind::kDict ? items(value) : std::span<const PlainValue>();
   }
-  /// The value of a key; none where there is none, or where it is no dict. Fast where keys are
-  /// asked for in their order.
+  /// Returns the value of a key; kNone if there is none, or if `value` is no dict. It is fast if
+  /// keys are asked for in their order.
   PlainValue at(const PlainValue& value, std::string_view key) const {
     const auto pairs = value.kind == Kind::kDict && work_left_ >= 0 ? span_of(value)
                                                                     : std::span<const PlainValue>();

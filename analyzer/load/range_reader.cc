@@ -39,8 +39,8 @@ RangeReader::RangeReader(int descriptor, std::uint64_t begin, std::uint64_t end,
   }
 }
 
-// Puts what is not read yet at the start of the buffer, and more behind it. False at the end of the
-// file too.
+// Puts the unread bytes at the start of the buffer, and more behind them. Returns false if reading
+// fails, and at the end of the file, too.
 bool RangeReader::read_more() {
   const std::size_t kept = size_ - next_;
   text_ = buffer_.grow(kept + kChunkBytes + LineReader::kPadding, size_);
@@ -75,7 +75,7 @@ std::size_t RangeReader::find_newline(std::size_t from) const {
                             : static_cast<std::size_t>(static_cast<const char*>(newline) - text_);
 }
 
-// False if the file, or what is before `end`, ends before the line does.
+// Returns false if the file, or its part before `end`, ends before the line does.
 bool RangeReader::skip_rest_of_line(std::uint64_t end) {
   for (;;) {
     const std::size_t newline = find_newline(next_);

@@ -48,7 +48,7 @@ Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_byte
   return readers;
 }
 
-// 0 if that of one is not known.
+// Returns the size of all files; 0 if that of one is not known.
 std::uint64_t bytes_of(const Readers& readers) {
   std::uint64_t bytes = 0;
   for (const auto& reader : readers) {
@@ -84,8 +84,8 @@ struct Entry {
   std::size_t index = 0;  // in its file
 };
 
-// In the order of the files; by path where there are partials, so that traces come in the order
-// that they have without these.
+// Returns the traces in the order of the files. If there are partials, they are sorted by path, so
+// that they come in the order that they have without partials.
 std::vector<Entry> entries_of(const std::vector<std::string>& paths, const Readers& readers) {
   std::vector<Entry> entries;
   bool has_partials = false;

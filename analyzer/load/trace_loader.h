@@ -44,8 +44,8 @@ struct LoadedTrace {
 /// Adds all problems of `others` to `problems`, behind those that are there.
 void append_problems(const model::Problems& others, model::Problems& problems);
 
-/// Loads likewise what load_traces would put together: each trace by itself, and no dump of a
-/// Flight Recorder.
+/// Loads the same files as load_traces, but keeps each trace by itself. It takes no Flight Recorder
+/// dump.
 std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsigned threads = 0,
                                    Progress* progress = nullptr);
 
