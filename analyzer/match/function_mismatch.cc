@@ -84,9 +84,9 @@ struct Completeness {
   }
 };
 
-// True if the members surely called different operations here. One that was cut off may call these
-// of the others later, but here it called another one. NCCL reorders the calls of a group, of which
-// the end of the records may have cut off some.
+// True if the members surely called different operations here. A member that was cut off may make
+// the others' calls later, but here it made another one. NCCL reorders the calls of a group, and
+// the end of the records may have cut off some of them.
 bool is_mismatch_at(const SignedCalls& calls, std::size_t place, const Completeness& completeness,
                     const std::set<std::size_t>& here, const std::vector<Judgement>& judgements) {
   const bool are_alone =

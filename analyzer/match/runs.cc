@@ -14,8 +14,8 @@
 namespace ringside::match {
 namespace {
 
-// The rank in the first communicator of a process, if the interface gives no hash of it: two
-// processes with equal ones are not in one communicator.
+// The rank in the first communicator of a process, if the interface gives no hash of it. Two
+// processes with equal ranks there are not in one communicator.
 std::optional<std::uint32_t> rank_without_hash(const model::TraceFile& file) {
   for (const auto& [number, context] : file.contexts) {
     if (number != 0) {
@@ -136,8 +136,8 @@ bool is_refuted_by_hashes(const model::Traces& traces,
   });
 }
 
-// The clocks of hosts may differ by more than the time between two runs. So where each clock has
-// seen as many runs, those that have the same number are one. Nothing if that cannot be.
+// The clocks of hosts may differ by more than the time between two runs. So if each clock has seen
+// as many runs, those of the same number are one. Returns nothing if that cannot be.
 std::optional<std::vector<Open>> runs_by_number(const model::Traces& traces, const Files& files) {
   const auto number = runs_on_own_clocks(traces, files);
   if (number.empty() || is_refuted_by_hashes(traces, number)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The calls of all ranks, sorted by what they are matched by. Only their order is kept, which takes
-// four bytes a call; what they are matched by is read from the traces again.
+// The calls of all ranks, sorted by the values by which they are matched. Only their order is kept,
+// which takes four bytes a call; the values are read from the traces again.
 #ifndef RINGSIDE_ANALYZER_MATCH_SORTED_CALLS_H
 #define RINGSIDE_ANALYZER_MATCH_SORTED_CALLS_H
 

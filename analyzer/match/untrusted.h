@@ -17,14 +17,14 @@ namespace ringside::match {
 /// release is not known, true for the interfaces of these releases (v1 and v2).
 bool counts_only_while_recording(const model::Process& process);
 
-/// Removes the calls of one communicator, and returns their entries, that cannot be matched by
-/// number or order:
+/// Removes those calls of one communicator that cannot be matched by number or order, and returns
+/// their entries:
 /// - sequence numbers that count only while recording, if a rank began late or had several windows;
 /// - numbers that repeat, or may repeat (CUDA graphs), and operations without a number, if a rank
 ///   began late, had several windows or lost records;
 /// - sends and receives between two ranks of which one began late, had several windows or lost
 ///   records.
-/// They come by member.
+/// The entries are sorted by member.
 std::vector<Entry> take_untrusted(const model::Traces& traces,
                                   const std::vector<Communicator>& communicators,
                                   std::uint32_t communicator, AllSortedCalls& calls);
