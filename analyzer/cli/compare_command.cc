@@ -27,7 +27,7 @@ constexpr char kCompareExample[] =
     "10 %\n"
     "  ringside compare --format csv a/ b/\tevery kind, for a script\n";
 
-// One side; what limits it is added to the notes.
+// Analyses one side; the limits of its analysis are added to the notes.
 std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions& options,
                                                             std::size_t side,
                                                             std::vector<std::string>& notes) {

@@ -47,7 +47,7 @@ std::int64_t now_realtime_ns() {
       .count();
 }
 
-// A file for one process; in a directory one for each, which is new.
+// `output` is a file for one process; if it is a directory, each process gets a new file in it.
 std::string dump_path(const std::string& output, const live::Endpoint& endpoint,
                       std::int64_t now_ns) {
   constexpr std::int64_t kMilli_ns = 1'000'000;

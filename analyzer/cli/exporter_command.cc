@@ -40,7 +40,7 @@ constexpr char kExporterExample[] =
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
     "RINGSIDE_RING_DIR=/run/ringside\n";
 
-// Before any thread is made, so that each inherits it and only wait() sees them.
+// Blocks the signals before any thread is made, so that each inherits it and only wait() sees them.
 class EndSignals {
  public:
   EndSignals() {

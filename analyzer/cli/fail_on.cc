@@ -68,7 +68,7 @@ std::optional<Condition> parse_one(std::string_view text, std::string& error) {
   return condition;
 }
 
-// One number where both ends would be printed alike; "?" where nothing limits the most.
+// Prints one number if both ends would be printed alike, and "?" if nothing limits the most.
 std::string figure_text(const metrics::Figure& figure) {
   const std::string least = report::fixed(figure.least, 2);
   const std::string most =

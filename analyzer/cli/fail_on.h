@@ -35,7 +35,7 @@ struct Condition {
 /// Says in --help what they are.
 extern const char kFailOnHelp[];
 
-/// Separated by commas. Nothing, with a reason in `error`, if one is not known or not well formed.
+/// The conditions are separated by commas. Returns nothing, and a reason in `error`, if one is bad.
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error);
 
 struct Verdicts {

@@ -33,7 +33,7 @@ ExitStatus run_hang(const HangOptions& options) {
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
   }
-  // A dump holds what is in flight, and of several the last: not the file with the most operations.
+  // Dumps hold the operations in flight, so the last file counts, not the one with most operations.
   auto left_out = metrics::keep_latest_files(analysis.traces);
   if (!choose_traces(options, analysis)) {
     return kExitNoInput;

@@ -106,7 +106,7 @@ merge::WriteOptions write_options(const MergeOptions& options) {
   return result;
 }
 
-// 0 where some are compressed: what they hold is not known.
+// Returns 0 if some are compressed: the size of their text is not known.
 std::uint64_t bytes_to_read(const model::Traces& traces) {
   std::uint64_t bytes = 0;
   for (const model::TraceFile& file : traces.files) {
@@ -156,8 +156,8 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
   return status;
 }
 
-// Files, and what profilers write into directories: NAME.pt.trace.json, and any other .json or
-// .json.gz that is not named as a trace of Ringside's. In the order of their names.
+// Returns the files, and those that profilers write into directories: NAME.pt.trace.json, and any
+// other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by name.
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   std::vector<std::string> paths;
   for (const std::string& one : given) {
@@ -178,7 +178,7 @@ std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   return paths;
 }
 
-// False, after a message, if there is none where some were asked for.
+// Returns false, after a message, if --kineto is given and there is no such trace.
 bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::Plan& plan) {
   if (options.kineto.empty()) {
     return true;

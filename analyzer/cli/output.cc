@@ -26,7 +26,7 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-// Only what is wrong: the rest is easier to read without.
+// Only "error:" and "warning:" have a colour: the rest is easier to read without.
 std::string coloured(const std::string& text) {
   constexpr std::string_view kColours[][2] = {{"error:", "\x1b[1;31m"}, {"warning:", "\x1b[1;33m"}};
   std::string result;

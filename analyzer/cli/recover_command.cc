@@ -46,8 +46,8 @@ std::string directory_of(const std::string& file) {
 // A directory that `recover` must look at, and whether the user has named it or something in it.
 using Directories = std::map<std::string, bool>;
 
-// All are found before the first is recovered and removed: a shell names a directory and what is in
-// it at once. False, after a message on stderr, if something is not there.
+// All are found before the first is recovered and removed: a shell names a directory and the files
+// in it at once. Returns false, after a message on stderr, if something is not there.
 bool find_all(const std::vector<std::string>& inputs, Directories& found) {
   bool are_there = true;
   for (std::string input : inputs) {
@@ -132,7 +132,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       line.append(directory).append(": ").append(what);
       tell(line);
     }
-    // If the process lives, it may be one that is being made.
+    // If the process lives, a ring that could not be read may be one that is being made.
     failed = failed || (outcome.unread_rings != 0 && !outcome.is_running);
     if (outcome.result.is_ok()) {
       if (!print(recovery_text(directory, outcome))) {
@@ -140,7 +140,7 @@ ExitStatus run_recover(const RecoverOptions& options) {
       }
       continue;
     }
-    // Found by looking around: somebody's healthy job is no failure of ours.
+    // A ring directory that the user did not name may be of a healthy job, which is no failure.
     const bool harmless = outcome.is_running && !how.also_running && !is_named;
     running += harmless ? 1 : 0;
     failed = failed || !harmless;

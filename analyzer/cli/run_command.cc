@@ -125,7 +125,7 @@ launch::JobEnd run_and_wait(const RunOptions& options, const launch::Plan& plan,
   return launch::run_job(options.command, variables, outliving);
 }
 
-// After the wait.
+// Names the processes that still live after the wait.
 void say_who_lives(launch::JobRings& rings) {
   const std::vector<pid_t> living = rings.living();
   if (living.empty()) {
@@ -142,7 +142,7 @@ void say_who_lives(launch::JobRings& rings) {
                       "yet; those of processes that are killed `ringside recover` completes"});
 }
 
-// Keeps the rows of a communicator that took the most time, in their order; how many it left out.
+// Keeps the rows that took the most time, in their order. Returns how many rows it left out.
 std::size_t keep_longest(std::vector<metrics::Row>& rows, std::size_t top) {
   if (top == 0 || rows.size() <= top) {
     return 0;

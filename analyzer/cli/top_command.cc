@@ -43,7 +43,7 @@ void note_interrupt(int) {
   g_interrupted = 1;
 }
 
-// The other screen of a terminal, so that what was there comes back.
+// Uses the other screen of a terminal, so that the text that was there comes back.
 class Screen {
  public:
   explicit Screen(bool is_used) : is_used_(is_used) {
@@ -65,7 +65,7 @@ class Screen {
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
 
-  /// In place of what was shown before, as much as fits.
+  /// Shows as much of the text as fits, in place of the text before.
   bool show(const std::string& text) const {
     return print(is_used_ ? "\x1b[H\x1b[J" + fitting(text) : text);
   }
