@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of export_sqlite.cc where the library is missing.
+// This file takes the place of export_sqlite.cc if the library is missing.
 #include "analyzer/report/export_sink.h"
 
 namespace ringside::report {

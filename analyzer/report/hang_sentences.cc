@@ -84,7 +84,7 @@ std::string HangSentences::first_ended(std::uint32_t operation) const {
     const model::TraceFile& file = traces_.files[at.file];
     const std::int64_t end_ns = alignment_.to_common_ns(at.file, metrics::end_of_trace_ns(file));
     if (file.silent_ns) {
-      continue;  // a copy of a moment: it lives on
+      continue;  // recovered from a process that lives on
     }
     if (!file.recovered) {
       other_file = end_ns < others_ns ? at.file : other_file;
@@ -169,7 +169,7 @@ std::string HangSentences::difference(std::uint32_t operation) const {
          text + "; " + text_.waited(operation) + '.';
 }
 
-// The transfers that tell most: what is in the network, before what waits for a peer's credit.
+// Tells of the transfer that says most: one in the network, before one that waits for credit.
 std::string HangSentences::evidence(std::uint32_t operation) const {
   const auto& waiting = hang_.operations[operation].waiting;
   std::map<std::uint32_t, std::set<WaitsFor>> of_rank;

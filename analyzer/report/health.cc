@@ -12,19 +12,19 @@
 namespace ringside::report {
 namespace {
 
-// More of one kind say no more; all are in the tables. Notes of one kind have one cause.
+// Further findings of one kind say no more; the tables have all. Notes of one kind have one cause.
 constexpr std::size_t kFindingsOfOneKind = 4;
 constexpr std::size_t kNotesOfOneKind = 1;
 constexpr std::size_t most_of(Severity severity) {
   return severity == Severity::kNote ? kNotesOfOneKind : kFindingsOfOneKind;
 }
-// So many a document describes at most of one communicator.
+// A document describes at most so many operations of one communicator.
 constexpr std::size_t kMostDescribed = 20;
 
-// Findings of one text; the rest is counted.
+// So many findings are shown in one text; the rest is counted.
 constexpr std::size_t kFindingsShown = 6;
 
-// "rank 3 (node1)", of a process; its number where its rank is not known.
+// Names processes as "rank 3 (node1)"; by the pid if the rank is not known.
 std::string processes_text(const std::vector<const model::TraceFile*>& files) {
   constexpr std::size_t kProcessesNamed = 4;
   std::vector<std::string> names;
@@ -123,7 +123,7 @@ class HealthJudge {
     add_left_out();
   }
 
-  // A copy of a process that lives has told for how long it was silent.
+  // A trace recovered from a process that lives tells for how long the process was silent.
   void add_ends() {
     std::vector<const model::TraceFile*> open;
     std::vector<const model::TraceFile*> died;

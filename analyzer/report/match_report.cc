@@ -188,7 +188,7 @@ class MatchDocument {
     }
   }
 
-  // Whether no rank has made a call that its trace may lack.
+  // True if no rank has made a call that its trace may lack.
   bool is_whole() const {
     for (const match::Communicator& communicator : matches_.communicators) {
       for (const match::Member& member : communicator.members) {

@@ -85,7 +85,7 @@ std::string escaped_for_markdown(const std::string& text) {
 
 }  // namespace
 
-// UTF-8 continuation bytes take none.
+// UTF-8 continuation bytes take no column.
 std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;

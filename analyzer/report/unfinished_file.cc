@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kMostFiles = 32;
 constexpr std::size_t kMostPath = 4096;  // PATH_MAX of the kernel
 
-// In place, and never given back: a handler may be reading it.
+// The path is in a fixed place that is never given back: a handler may be reading it.
 struct Place {
   std::atomic<bool> is_taken;
   std::atomic<bool> is_set;
@@ -23,7 +23,7 @@ struct Place {
 std::array<Place, kMostFiles> unfinished;
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-// Only what a signal handler may call.
+// This calls only functions that a signal handler may call.
 void remove_and_end(int signal) {
   for (const Place& place : unfinished) {
     if (place.is_set) {

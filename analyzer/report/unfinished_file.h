@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file under a temporary name, of which nothing is left where a command is interrupted.
+// A file under a temporary name. Nothing of it is left if a command is interrupted.
 #ifndef RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
 #define RINGSIDE_ANALYZER_REPORT_UNFINISHED_FILE_H
 

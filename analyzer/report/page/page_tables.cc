@@ -17,8 +17,8 @@ std::int64_t to_ns(double value_ns) {
   return static_cast<std::int64_t>(std::clamp(value_ns, -kMost, kMost));
 }
 
-// The bandwidth if it took that long instead of the median. Not of AlltoAllv, whose sizes differ:
-// there a time says nothing of a bandwidth.
+// The bandwidth if it took that long instead of the median. AlltoAllv has none: its sizes differ,
+// so a time says nothing about a bandwidth.
 Cell busbw_at(const metrics::Row& row, metrics::Figure metrics::Spread::*which) {
   if (!row.busy || !row.busbw_gb_s || row.bytes_min != row.bytes_max) {
     return {};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In place of page.cc where the library for charts is missing.
+// This file takes the place of page.cc if the library for charts is missing.
 #include "analyzer/report/page/page_data.h"
 
 namespace ringside::report {
