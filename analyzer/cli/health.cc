@@ -96,7 +96,9 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, repor
   }
   std::string inputs;
   for (const std::string& input : options.inputs) {
-    inputs += (inputs.empty() ? "" : " ") + launch::shell_word(input);
+    // A name that begins with - would be taken for an option.
+    inputs += (inputs.empty() ? "" : " ") +
+              launch::shell_word(input.starts_with('-') ? "./" + input : input);
   }
   report::add_commands(all + inputs, of_hang + inputs, health);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <simdjson.h>
 #include <span>
 #include <utility>
 #include <vector>
@@ -130,7 +131,13 @@ class PickleReader {
 
   void push(const PlainValue& value) { stack_.push_back(value); }
   void push_integer(std::int64_t number) { push({Kind::kInteger, number}); }
-  void push_text(std::uint64_t size) { push({Kind::kText, 0, take(size)}); }
+  void push_text(std::uint64_t size) {
+    const std::string_view text = take(size);
+    if (!simdjson::validate_utf8(text.data(), text.size())) {
+      fail("a text is not UTF-8");
+    }
+    push({Kind::kText, 0, text});
+  }
 
   void push_real() {
     std::uint64_t bits = 0;

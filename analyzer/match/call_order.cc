@@ -14,8 +14,11 @@ namespace {
 bool is_comparable(const Matches& matches, const MatchedOperation& operation) {
   const auto& members = matches.communicators[operation.communicator].members;
   const bool is_of_all = operation.part_count == members.size() && operation.occurrence == 0;
+  // A lost record leaves a call with less than it was: without its number, or as the API call only.
   if (operation.way != Way::kOrder) {
-    return is_of_all && operation.way == Way::kSequence;
+    return is_of_all && operation.way == Way::kSequence &&
+           std::all_of(members.begin(), members.end(),
+                       [](const Member& member) { return member.is_lossless; });
   }
   // The number of such a call is its place in the order, which a lost record would shift.
   return is_of_all && std::all_of(members.begin(), members.end(),

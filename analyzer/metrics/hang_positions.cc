@@ -36,11 +36,22 @@ void find_fronts(const model::TraceFile& file, const std::vector<std::uint32_t>&
   for (const std::uint32_t call : calls) {
     finished.add(file.operations[call]);
   }
+  std::map<std::uint32_t, std::uint32_t> last_of_thread;
+  for (const std::uint32_t call : calls) {
+    last_of_thread[file.operations[call].tid] = call;
+  }
+  // A thread that has called again has returned from the call before: only the record of that is
+  // lost.
+  const auto has_returned = [&](std::uint32_t call, const Operation& operation) {
+    return operation.tid != 0 && last_of_thread[operation.tid] != call &&
+           stage_of(file.process, operation) == Stage::kCall;
+  };
   std::vector<std::uint32_t> open;
   for (const std::uint32_t call : calls) {
     const Operation& operation = file.operations[call];
     if (operation.kind != model::Kind::kApi && operation.in_flight &&
-        operation.state != State::kCompleted && !finished.overtakes(operation)) {
+        operation.state != State::kCompleted && !finished.overtakes(operation) &&
+        !has_returned(call, operation)) {
       open.push_back(call);
     }
   }

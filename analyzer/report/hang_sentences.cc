@@ -150,13 +150,21 @@ std::string HangSentences::other_functions(std::uint32_t operation) const {
 std::string HangSentences::difference(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const auto& matched = hang_.matches.operations[stuck.matched];
+  std::set<std::uint64_t> sizes_bytes;
+  for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
+    sizes_bytes.insert(match::operation_of(traces_, part).bytes.value_or(0));
+  }
+  const bool is_exact = look_alike(sizes_bytes);
+  const auto size_text = [&](std::uint64_t bytes) {
+    return is_exact ? counted(bytes, "byte") : human_bytes(bytes);
+  };
   std::map<std::string, std::vector<std::uint32_t>> said;
   for (const match::Part& part : match::parts_of(hang_.matches, matched)) {
     const model::Operation& one = match::operation_of(traces_, part);
     const auto& members = hang_.matches.communicators[matched.communicator].members;
     std::string what = match::datatype_name(traces_.names.text(one.datatype));
     if (stuck.differs != "datatype") {
-      what = stuck.differs == "bytes" ? (one.bytes ? human_bytes(*one.bytes) : "not told")
+      what = stuck.differs == "bytes" ? (one.bytes ? size_text(*one.bytes) : "not told")
                                       : (one.root ? std::to_string(*one.root) : "not told");
     }
     said[what].push_back(members[part.member].rank.value_or(0));

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "analyzer/match/describe.h"
@@ -57,30 +58,35 @@ std::vector<std::string> size_texts(const model::Traces& traces, const match::Ma
   const bool is_one = std::all_of(parts.begin(), parts.end(), [&](const match::Part& part) {
     return match::operation_of(traces, part).datatype == datatype;
   });
+  std::vector<std::optional<std::uint64_t>> numbers;
+  std::vector<std::optional<std::uint64_t>> sizes_bytes;
+  numbers.reserve(sides.size());
+  sizes_bytes.reserve(sides.size());
+  std::set<std::uint64_t> known_bytes;
+  for (const Side& side : sides) {
+    std::uint64_t number = 0;
+    const char* const end = side.did.data() + side.did.size();
+    const bool is_number = std::from_chars(side.did.data(), end, number).ptr == end;
+    numbers.push_back(is_number ? std::optional(number) : std::nullopt);
+    std::optional<std::uint64_t> bytes;
+    if (is_number && difference == Difference::kBytes) {
+      bytes = number;
+    } else if (is_number && is_one && !first.bytes) {  // else bytes are equal, and counts differ
+      bytes = assemble::message_bytes(number, traces.names.text(datatype));
+    }
+    sizes_bytes.push_back(bytes);
+    if (bytes) {
+      known_bytes.insert(*bytes);
+    }
+  }
   std::vector<std::string> texts;
-  bool is_distinct = true;
-  for (const bool is_exact : {false, true}) {
-    texts.clear();
-    for (const Side& side : sides) {
-      std::uint64_t number = 0;
-      const char* const end = side.did.data() + side.did.size();
-      const bool is_number = std::from_chars(side.did.data(), end, number).ptr == end;
-      std::optional<std::uint64_t> bytes;
-      if (difference == Difference::kBytes) {
-        bytes = number;
-      } else if (is_one && !first.bytes) {  // else these are equal, and only the counts differ
-        bytes = assemble::message_bytes(number, traces.names.text(datatype));
-      }
-      std::string text = !is_number ? "a size that is not known"
-                         : !bytes   ? counted(number, "element")
-                         : is_exact ? counted(*bytes, "byte")
-                                    : human_bytes(*bytes);
-      is_distinct = is_distinct && std::find(texts.begin(), texts.end(), text) == texts.end();
-      texts.push_back(std::move(text));
-    }
-    if (is_distinct) {
-      break;
-    }
+  texts.reserve(sides.size());
+  const bool is_exact = look_alike(known_bytes);
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    texts.push_back(!numbers[i]       ? "a size that is not known"
+                    : !sizes_bytes[i] ? counted(*numbers[i], "element")
+                    : is_exact        ? counted(*sizes_bytes[i], "byte")
+                                      : human_bytes(*sizes_bytes[i]));
   }
   return texts;
 }
@@ -117,9 +123,22 @@ std::string match_sentence(const model::Traces& traces, const match::Matches& ma
                                 ? "one call of"
                                 : "one of the calls #" + std::to_string(judgement.one_of->first) +
                                       " to #" + std::to_string(judgement.one_of->second) + " of";
-    return at_beginning(match::rank_list(match::absent_ranks(matches, operation, judgement))) +
-           " left out " + one + ' ' + std::string(match::function_name(traces, operation)) +
-           " that others of " + label + " made; which one is not known";
+    const auto absent = match::absent_ranks(matches, operation, judgement);
+    if (2 * absent.size() > communicator.members.size()) {
+      std::vector<std::uint32_t> made;
+      for (std::uint32_t i = 0; i < communicator.members.size(); ++i) {
+        const std::uint32_t rank = communicator.members[i].rank.value_or(i);
+        if (std::find(absent.begin(), absent.end(), rank) == absent.end()) {
+          made.push_back(rank);
+        }
+      }
+      return at_beginning(match::rank_list(made)) + " made " + one + ' ' +
+             std::string(match::function_name(traces, operation)) + " of " + label + " that " +
+             match::rank_list(absent) + " did not make; which one is not known";
+    }
+    return at_beginning(match::rank_list(absent)) + " left out " + one + ' ' +
+           std::string(match::function_name(traces, operation)) + " that others of " + label +
+           " made; which one is not known";
   }
   if (!is_plain(operation, judgement, sides)) {
     return label + ": " + match::describe(traces, matches, judgements, index);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/numbers.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <ctime>
@@ -26,6 +27,17 @@ std::string human_bytes(std::uint64_t bytes) {
   const bool is_whole = bytes % divisor == 0;
   const double value = static_cast<double>(bytes) / static_cast<double>(divisor);
   return fixed(value, is_whole ? 0 : 1) + ' ' + std::string(kUnits[unit]);
+}
+
+bool look_alike(const std::set<std::uint64_t>& sizes_bytes) {
+  std::set<std::string> texts;
+  return std::any_of(sizes_bytes.begin(), sizes_bytes.end(), [&](std::uint64_t bytes) {
+    std::string text = human_bytes(bytes);
+    if (const std::size_t decimals = text.find(".0 "); decimals != std::string::npos) {
+      text.erase(decimals, 2);
+    }
+    return !texts.insert(text).second;
+  });
 }
 
 std::string utc_time(std::int64_t time_s) {

@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_REPORT_NUMBERS_H
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,10 @@ std::string human_bytes(std::uint64_t bytes);
 
 /// "2026-10-02 12:34:56 UTC" of seconds since the epoch.
 std::string utc_time(std::int64_t time_s);
+
+/// True if human_bytes() shows two of these sizes alike but for their decimals ("64.0 KiB", "64
+/// KiB").
+bool look_alike(const std::set<std::uint64_t>& sizes_bytes);
 
 /// "1 file", "2 files".
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});

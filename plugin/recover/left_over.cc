@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -69,8 +70,10 @@ Result LeftOver::open() {
   lock_ = openat(directory_, assemble::kJournalName, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   if (lock_ < 0) {
     const Result opened(errno);
-    // A process that begins makes its journal before its rings.
-    is_remains_ = opened.error() == ENOENT && has_files();
+    // A process that begins makes its journal before its rings, and both within a moment.
+    constexpr std::time_t kMoment_s = 60;
+    const bool is_old = std::time(nullptr) - about.st_mtim.tv_sec > kMoment_s;
+    is_remains_ = opened.error() == ENOENT && (has_files() || is_old);
     return is_remains_ ? Result() : opened.about("its journal");
   }
   struct flock lock {};

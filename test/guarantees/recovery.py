@@ -188,6 +188,12 @@ def remains(options):
         whole_text = trace.read_bytes()
         (rings / "journal").unlink()  # the first that goes
         require("remains" in house.recover(), "recover does not say that these are remains")
+        # The directory of a process that was killed before it had made its journal.
+        begun = house.rings / rings.name
+        begun.mkdir()
+        require("journal" in recover(house).stderr and begun.exists(), "a directory just made is gone")
+        os.utime(begun, (0, 0))
+        require("remains" in house.recover(), "a directory without a journal stays for ever")
         require(trace.read_bytes() == whole_text, "the trace was made anew, of less")
         house.lint()
 

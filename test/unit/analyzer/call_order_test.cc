@@ -77,6 +77,15 @@ TEST_CASE("a rank that swaps two calls is named, though all numbers are equal", 
           "ranks 0-2; all made these 2 calls, in different orders"});
 }
 
+TEST_CASE("the order tells nothing where records are lost", "[order]") {
+  TraceBuilder builder;
+  add_rank(builder, 0, 2, numbered("rrgs"));
+  add_rank(builder, 1, 2, numbered("rgrs"));
+  CHECK(told(builder).size() == 1);
+  builder.traces().files[1].account.dropped["Coll dropped_ring_full"] = 1;
+  CHECK(told(builder).empty());
+}
+
 TEST_CASE("a call that comes long after its place is one finding", "[order]") {
   TraceBuilder builder;
   add_rank(builder, 0, 2, numbered("rgsbr"));

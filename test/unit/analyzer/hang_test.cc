@@ -175,6 +175,16 @@ TEST_CASE("what a later operation has overtaken, is young, or only enqueued is n
   builder.operations(0)[0].enqueue_end_ns = {};  // the call has not returned: that is seen
   CHECK(find(builder).operations.size() == 1);
 
+  // Its thread has called again, so only the record of the return is lost.
+  builder.operations(0)[0].tid = 7;
+  model::Operation& next = builder.add("AllReduce", 1);
+  next.state = model::State::kEnqueued;
+  next.tid = 8;
+  CHECK(find(builder).operations.size() == 1);
+  builder.operations(0)[1].tid = 7;
+  CHECK(find(builder).operations.empty());
+  builder.operations(0).pop_back();
+
   builder.operations(0)[0] = stuck;
   builder.operations(0)[0].kind = model::Kind::kApi;
   CHECK(find(builder).operations.empty());

@@ -25,6 +25,12 @@ TEST_CASE("sizes are for people") {
   CHECK(human_bytes(std::numeric_limits<std::uint64_t>::max()) == "16.0 EiB");
 }
 
+TEST_CASE("two sizes that would be shown alike are found") {
+  CHECK(look_alike({65536, 65540}));  // "64 KiB" and "64.0 KiB"
+  CHECK(look_alike({1048, 1052}));
+  CHECK_FALSE(look_alike({65536, 131072, 1048}));
+}
+
 TEST_CASE("counts have their plural") {
   CHECK(counted(1, "file") == "1 file");
   CHECK(counted(0, "file") == "0 files");

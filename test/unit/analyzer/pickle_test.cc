@@ -116,6 +116,8 @@ TEST_CASE("a pickle that is no program either is an error") {
   CHECK(at("Nr\xff\xff\xff\xff.") == "number 4294967295 of the memo is out of order (at byte 3)");
   CHECK(at("q\x01.") == "nothing is there to be remembered (at byte 2)");
   CHECK(at("\x8d\xff\xff\xff\xff\xff\xff\xff\xff.") == "the pickle is cut off (at byte 2)");
+  CHECK(at("\x8c\x02"
+           "a\xff.") == "a text is not UTF-8 (at byte 2)");
   CHECK(error_of("\x80\x06N.") == "protocol 6 of pickle; 2 to 5 are read (at byte 0)");
 }
 

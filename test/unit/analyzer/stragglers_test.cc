@@ -93,6 +93,15 @@ TEST_CASE("one late arrival is a note with its cost") {
   CHECK(found.share(rank.most_cost_ns) == Approx(20.0 * 3 / (4 * (99 + 20 + 0.1))).epsilon(0.01));
 }
 
+TEST_CASE("a rank that is always late by next to nothing, and much once, was late once") {
+  std::vector<std::vector<std::int64_t>> late_ns(600, {0, 3000});
+  late_ns[40][1] = 8 * kMs;
+  const Stragglers found = find(all_reduces(2, late_ns, kMs / 5));
+  const Lateness& rank = of(found, "rank 1");
+  CHECK_FALSE(rank.is_straggler);
+  CHECK(rank.was_late_once);
+}
+
 TEST_CASE("charges go round: who is late by turns is no straggler") {
   std::vector<std::vector<std::int64_t>> late_ns;
   std::uint32_t random = 1;  // of the generator of Numerical Recipes
