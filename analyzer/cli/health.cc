@@ -65,7 +65,6 @@ BeforeFacts look_before_facts(const AnalysisOptions& options, Analysis& analysis
 
 report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
                            const report::Summary& summary) {
-  constexpr std::size_t kMismatchesDescribed = 20;
   const model::Traces& traces = analysis.traces;
   metrics::Network network = metrics::find_network(traces, analysis.alignment);
   network.not_chosen = before.not_chosen;
@@ -73,7 +72,7 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
       summary, analysis.stragglers(), analysis.matches, before.stuck,
       report::make_network_report(traces, network, 0, false),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                             kMismatchesDescribed));
+                             report::kMostJudged));
 }
 
 void add_commands(const CLI::App& command, const AnalysisOptions& options, report::Health& health) {

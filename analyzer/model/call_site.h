@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the program called an operation: Operation::called_by is a name with a line for each frame
-// of the stack, "FILE:LINE in FUNCTION", the innermost first.
+// The place at which the program called an operation. Operation::called_by is a name with a line
+// for each frame of the stack, "FILE:LINE in FUNCTION", the innermost first.
 #ifndef RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
 #define RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
 

@@ -18,9 +18,6 @@ constexpr std::size_t kNotesOfOneKind = 1;
 constexpr std::size_t most_of(Severity severity) {
   return severity == Severity::kNote ? kNotesOfOneKind : kFindingsOfOneKind;
 }
-// A document describes at most so many operations of one communicator.
-constexpr std::size_t kMostDescribed = 20;
-
 // So many findings are shown in one text; the rest is counted.
 constexpr std::size_t kFindingsShown = 6;
 
@@ -92,7 +89,7 @@ class HealthJudge {
                                       [&](const Finding& one) { return one.kind == entry.first; });
       if (const std::size_t most = most_of(first->severity); entry.second > most) {
         add(first->severity, "more",
-            (document.findings.size() < kMostDescribed ? "" : "at least ") +
+            (document.findings.size() < kMostJudged ? "" : "at least ") +
                 counted(entry.second - most, "more finding") + " of this kind: `ringside " +
                 document.command + "` lists them",
             section);

@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_HEALTH_H
 #define RINGSIDE_ANALYZER_REPORT_HEALTH_H
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
+
+/// Documents that are judged describe so many operations of a communicator at most.
+inline constexpr std::size_t kMostJudged = 20;
 
 struct HealthFinding {
   Finding finding;

@@ -88,7 +88,7 @@ class MarkRoom {
   std::uint64_t ranges_lost() const {
     return ranges_refused_ + ranges_left_out_ + ranges_not_written_;
   }
-  /// Some had no room. Those that the disk did not take do not count.
+  /// True if some had no room. A mark or range that the disk did not take does not count.
   bool had_too_many() const { return marks_refused_ + ranges_refused_ + ranges_left_out_ != 0; }
 
  private:

@@ -20,7 +20,6 @@ namespace {
 constexpr std::uint64_t kPageVersion = 1;
 // The most rows of one table; the rest is counted. `ringside export` has all.
 constexpr std::size_t kRows = 2048;
-constexpr std::size_t kMismatchesDescribed = 20;
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 const char* shown_name(Shown shown) {
@@ -180,8 +179,7 @@ std::string page_json(const PageData& data) {
   const Document stragglers = stragglers_document(data.stragglers, data.matches);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
-  const Document match =
-      match_document(data.traces, data.matches, data.alignment, kMismatchesDescribed);
+  const Document match = match_document(data.traces, data.matches, data.alignment, kMostJudged);
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document completeness = completeness_of(data);

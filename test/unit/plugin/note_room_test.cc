@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The number of notes that wait for the drain thread is bounded. Those without room are counted.
+// The number of notes that wait for the drain thread is bounded. Notes without room are counted.
 #include "plugin/session/note_room.h"
 
 #include "test/unit/catch.h"
