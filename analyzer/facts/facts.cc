@@ -2,6 +2,7 @@
 #include "analyzer/facts/facts.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "analyzer/facts/operation_times.h"
@@ -29,16 +30,17 @@ void sort_by_arrival(std::vector<RankTimes>& rows) {
     std::uint32_t member;
     std::uint32_t row;
   };
-  std::vector<Place> places;
-  places.reserve(rows.size());
+  // Each thread sorts again and again, and keeps the memory for it.
+  thread_local std::vector<Place> places;
+  thread_local std::vector<RankTimes> sorted;
+  places.clear();
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     places.push_back({rows[i].arrival_ns, rows[i].member, i});
   }
   std::sort(places.begin(), places.end(), [](const Place& a, const Place& b) {
     return std::tie(a.arrival_ns, a.member) < std::tie(b.arrival_ns, b.member);
   });
-  std::vector<RankTimes> sorted;
-  sorted.reserve(rows.size());
+  sorted.clear();
   for (const Place& place : places) {
     sorted.push_back(rows[place.row]);
   }
@@ -66,29 +68,40 @@ const std::vector<OperationFacts>& Facts::operations() const {
 // Each thread writes elements of its own.
 void Facts::compute_operations() const {
   operations_.resize(matches_.operations.size());
-  in_parallel(
-      operations_.size() / kPortion + 1, 0, [] { return std::vector<RankTimes>(); },
-      [&](std::size_t portion, std::vector<RankTimes>& rows) {
-        const std::size_t end = std::min((portion + 1) * kPortion, operations_.size());
-        for (std::size_t i = portion * kPortion; i < end; ++i) {
-          operations_[i] = ranks_of(i, rows);
-        }
-      });
+  for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
+    const std::size_t first = portion * kPortion;
+    std::vector<std::uint32_t> some(std::min(kPortion, operations_.size() - first));
+    std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(first));
+    ranks_of_each(some,
+                  [&](std::size_t i, const OperationFacts& facts,
+                      const std::vector<RankTimes>& /*rows*/) { operations_[first + i] = facts; });
+  });
 }
 
 void Facts::read_ranks(const match::MatchedOperation& operation,
                        std::vector<RankTimes>& rows) const {
+  std::vector<model::Execution> executions;
+  executions.reserve(operation.part_count);
+  for (const match::Part& part : match::parts_of(matches_, operation)) {
+    executions.push_back(match::execution_of(traces_, part));
+  }
+  take_ranks(operation, executions, rows);
+}
+
+void Facts::take_ranks(const match::MatchedOperation& operation,
+                       std::span<const model::Execution> executions,
+                       std::vector<RankTimes>& rows) const {
   rows.clear();
   const match::Communicator& communicator = matches_.communicators[operation.communicator];
-  const std::size_t end = operation.first_part + operation.part_count;
-  for (std::size_t i = operation.first_part; i < end; ++i) {
-    const match::Part& part = matches_.parts[i];
-    const model::Execution one = match::execution_of(traces_, part);
+  for (std::size_t i = 0; i < executions.size(); ++i) {
+    const std::size_t place = operation.first_part + i;
+    const match::Part& part = matches_.parts[place];
+    const model::Execution& one = executions[i];
     RankTimes rank;
     rank.member = part.member;
     rank.file = part.file;
     rank.host = alignment_.host_of(part.file);
-    rank.part = static_cast<std::uint32_t>(i);
+    rank.part = static_cast<std::uint32_t>(place);
     rank.has_execution = ran_to_its_end(one);
     rank.times_from = one.times_from;
     // A send of a rank to itself is a copy, and NCCL reports only its call.
@@ -133,6 +146,13 @@ FlowOfOperation Facts::flow_of(std::size_t operation, const std::vector<RankTime
 OperationFacts Facts::ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const {
   const match::MatchedOperation& matched = matches_.operations[operation];
   read_ranks(matched, rows);
+  return make(matched, flow_of(operation, rows), rows);
+}
+
+OperationFacts Facts::make_from(std::size_t operation, std::span<const model::Execution> executions,
+                                std::vector<RankTimes>& rows) const {
+  const match::MatchedOperation& matched = matches_.operations[operation];
+  take_ranks(matched, executions, rows);
   return make(matched, flow_of(operation, rows), rows);
 }
 

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/align/alignment.h"
@@ -17,6 +18,7 @@
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/interval.h"
 #include "analyzer/facts/rank_times.h"
+#include "analyzer/match/executions.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/model/trace.h"
@@ -70,6 +72,19 @@ class Facts {
   /// that is equal. They are computed anew each time, because they would take more memory than the
   /// traces. Returns what operations() has of it, which need not have been called.
   OperationFacts ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const;
+  /// The same, calling take(i, facts, rows) for each of several operations, which takes less time.
+  /// `rows` may be taken away.
+  template <typename Take>
+  void ranks_of_each(std::span<const std::uint32_t> operations, const Take& take) const {
+    match::Executions memory;
+    std::vector<RankTimes> rows;
+    match::read_executions(traces_, matches_, operations, memory,
+                           [&](std::size_t i, std::span<const model::Execution> executions) {
+                             const OperationFacts facts =
+                                 make_from(operations[i], executions, rows);
+                             take(i, facts, rows);
+                           });
+  }
   /// The last arrival alone, which takes less time. `rows` is for its memory.
   std::int64_t last_arrival_ns(std::size_t operation, std::vector<RankTimes>& rows) const;
 
@@ -88,8 +103,12 @@ class Facts {
  private:
   OperationFacts make(const match::MatchedOperation& operation, const FlowOfOperation& flow,
                       std::vector<RankTimes>& rows) const;
+  OperationFacts make_from(std::size_t operation, std::span<const model::Execution> executions,
+                           std::vector<RankTimes>& rows) const;
   /// Fills in all but what they waited.
   void read_ranks(const match::MatchedOperation& operation, std::vector<RankTimes>& rows) const;
+  void take_ranks(const match::MatchedOperation& operation,
+                  std::span<const model::Execution> executions, std::vector<RankTimes>& rows) const;
   void compute_operations() const;
 
   const model::Traces& traces_;

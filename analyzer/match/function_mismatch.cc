@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -178,9 +179,13 @@ std::vector<Judgement> judge_each(const model::Traces& traces, const Matches& ma
         auto stretch = std::upper_bound(
             stretches.begin(), stretches.end(), begin,
             [](std::size_t index, const Stretch& one) { return index < one.last; });
-        for (std::size_t i = begin; i < std::min(begin + kPortion, judgements.size()); ++i) {
-          stretch += i == stretch->last ? 1 : 0;
-          judgements[i] = judge(traces, matches, matches.operations[i], stretch->cut_off, states);
+        std::vector<std::uint32_t> some(std::min(kPortion, judgements.size() - begin));
+        std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(begin));
+        const std::vector<Comparison> compared = compare_ranks(traces, matches, some);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+          stretch += begin + i == stretch->last ? 1 : 0;
+          judgements[begin + i] = judge(traces, matches, matches.operations[begin + i], compared[i],
+                                        stretch->cut_off, states);
         }
       });
   return judgements;

@@ -2,7 +2,10 @@
 #include "analyzer/match/verdict.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
+
+#include "analyzer/match/executions.h"
 
 namespace ringside::match {
 namespace {
@@ -150,32 +153,50 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
   return operation.in_flight && (file.process.dump || !file.closed || file.recovered);
 }
 
-Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation) {
-  StateMismatch states(traces, realtime_clock(traces));
-  return judge(traces, matches, operation, {}, states);
+std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches& matches,
+                                      std::span<const std::uint32_t> operations) {
+  std::vector<Comparison> compared(operations.size());
+  std::vector<model::Operation> first(operations.size());
+  std::vector<std::int64_t> abi(operations.size());
+  visit_rank_by_rank(matches, operations, [&](std::size_t i, std::size_t part) {
+    const MatchedOperation& matched = matches.operations[operations[i]];
+    const Part here = matches.parts[matched.first_part + part];
+    const model::Operation operation = operation_of(traces, here);
+    const std::int64_t own_abi = traces.files[here.file].process.abi;
+    compared[i].has_in_flight = compared[i].has_in_flight || operation.in_flight;
+    if (part == 0) {
+      first[i] = operation;
+      abi[i] = own_abi;
+    } else if (compared[i].difference == Difference::kNone && matched.way != Way::kGroup) {
+      compared[i].difference = difference(first[i], operation, abi[i] == own_abi, matched.way);
+    }
+  });
+  return compared;
 }
 
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation, const CutOff& cut_off, StateMismatch& states) {
-  const auto parts = parts_of(matches, operation);
+                const MatchedOperation& operation) {
+  StateMismatch states(traces, realtime_clock(traces));
+  const std::array index{static_cast<std::uint32_t>(&operation - matches.operations.data())};
+  return judge(traces, matches, operation, compare_ranks(traces, matches, index).front(), {},
+               states);
+}
+
+Judgement judge(const model::Traces& traces, const Matches& matches,
+                const MatchedOperation& operation, const Comparison& compared,
+                const CutOff& cut_off, StateMismatch& states) {
+  const auto is_state_mismatch = [&] {
+    return compared.has_in_flight && states.is_there(parts_of(matches, operation));
+  };
   if (operation.way == Way::kGroup) {  // a group is recognised only if its pairs agree
-    return states.is_there(parts) ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
-                                  : Judgement{};
+    return is_state_mismatch() ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
+                               : Judgement{};
   }
-  const Part& first = parts.front();
-  const model::Operation called = operation_of(traces, first);
-  for (std::size_t i = 1; i < parts.size(); ++i) {
-    const Part part = parts[i];
-    const bool same_interface =
-        traces.files[first.file].process.abi == traces.files[part.file].process.abi;
-    const Difference what =
-        difference(called, operation_of(traces, part), same_interface, operation.way);
-    if (what != Difference::kNone) {
-      const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
-                               records_may_be_lost(matches, operation);
-      return {is_doubtful ? Verdict::kUndecided : verdict_of(what), what, 0};
-    }
+  if (compared.difference != Difference::kNone) {
+    const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
+                             records_may_be_lost(matches, operation);
+    return {is_doubtful ? Verdict::kUndecided : verdict_of(compared.difference),
+            compared.difference, 0};
   }
   const auto absent = absent_members(matches, operation);
   // An operation that is not certainly aligned is never reported as missing.
@@ -186,7 +207,7 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
       return missing;
     }
   }
-  if (states.is_there(parts)) {
+  if (is_state_mismatch()) {
     return {Verdict::kStateMismatch, Difference::kState, 0};
   }
   // A member with unaligned calls may have made this one.

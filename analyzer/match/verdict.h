@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -68,11 +69,23 @@ bool is_finished(const model::Operation& operation);
 
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
 
-/// Compares the ranks' records of one operation. Function mismatches are found by judge_all()
-/// instead. `cut_off` is that of the operation's communicator.
+/// What the ranks' records of one operation show side by side.
+struct Comparison {
+  Difference difference = Difference::kNone;  // the first rank's from another's; none of a group
+  bool has_in_flight = false;
+};
+
+/// Compares the ranks' records of each of these operations, indices into Matches::operations.
+std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches& matches,
+                                      std::span<const std::uint32_t> operations);
+
+/// Judges one operation by the comparison of its ranks. Function mismatches are found by
+/// judge_all() instead. `cut_off` is that of the operation's communicator.
 Judgement judge(const model::Traces& traces, const Matches& matches,
-                const MatchedOperation& operation, const CutOff& cut_off, StateMismatch& states);
+                const MatchedOperation& operation, const Comparison& compared,
+                const CutOff& cut_off, StateMismatch& states);
 /// The same by the hosts' own clocks, and for a communicator of which no rank was cut off.
+/// `operation` is one of `matches`.
 Judgement judge(const model::Traces& traces, const Matches& matches,
                 const MatchedOperation& operation);
 

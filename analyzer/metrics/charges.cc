@@ -137,45 +137,15 @@ void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Lat
   }
 }
 
-void ChargeFinder::sum_up_hosts(const std::vector<RankTimes>& rows) {
-  hosts_.assign(facts_.alignment().hosts().size(), {});
-  for (const RankTimes& row : rows) {
-    HostRows& host = hosts_[row.host];
-    host.first = &row;
-    ++host.ranks;
-    host.sum_ns = add_saturating(host.sum_ns, subtract_saturating(early(row), early(rows[0])));
-    host.wall_ns = add_saturating(host.wall_ns, row.wall_ns());
-  }
-  std::erase_if(hosts_, [](const HostRows& host) { return host.ranks == 0; });
-}
-
 // Any rank that may have been the last may have made all others wait for it.
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
-  sum_up_hosts(rows);
+  host_waits_.set(rows, facts_.alignment().hosts().size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     if (needed.seen_from(rows, i).time_ns > late(rows[i])) {
       continue;
     }
-    PossibleCharge possible;
-    possible.charged = i;
-    for (const HostRows& host : hosts_) {
-      const bool is_own = host.first->host == rows[i].host;
-      const std::int64_t clocks_ns = facts::clock_error_ns(rows[i], *host.first);
-      const std::int64_t others = is_own ? host.ranks - 1 : host.ranks;
-      std::int64_t most_ns =
-          is_own ? subtract_saturating(host.wall_ns, rows[i].wall_ns()) : host.wall_ns;
-      if (clocks_ns != facts::kUnknownClock_ns) {
-        const std::int64_t own_ns = subtract_saturating(early(rows[i]), early(rows[0]));
-        const std::int64_t until_ns =
-            add_saturating(subtract_saturating(late(rows[i]), early(rows[0])), clocks_ns);
-        const std::int64_t sum_ns = is_own ? subtract_saturating(host.sum_ns, own_ns) : host.sum_ns;
-        most_ns = std::min(
-            most_ns, positive(subtract_saturating(multiply_saturating(others, until_ns), sum_ns)));
-      }
-      possible.most_ns = add_saturating(possible.most_ns, most_ns);
-      possible.most_in_host_ns += is_own ? most_ns : 0;
-    }
-    found_.possibly.push_back(possible);
+    const HostWaits::Most most = host_waits_.until(rows[i]);
+    found_.possibly.push_back({i, most.all_ns, most.in_host_ns});
   }
   found_.has_pairs = needs_pairs_ && rows.size() * found_.possibly.size() <= kMostPairs;
   for (std::uint32_t i = 0; i < rows.size() && found_.has_pairs; ++i) {

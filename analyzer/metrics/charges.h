@@ -11,6 +11,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/facts/latest.h"
+#include "analyzer/metrics/host_waits.h"
 
 namespace ringside::metrics {
 
@@ -67,13 +68,6 @@ class ChargeFinder {
                                const std::vector<facts::RankTimes>& rows);
 
  private:
-  struct HostRows {
-    const facts::RankTimes* first = nullptr;
-    std::int64_t ranks = 0;
-    std::int64_t sum_ns = 0;   // of the arrivals, as early as they may have been
-    std::int64_t wall_ns = 0;  // of all its ranks
-  };
-
   void leave_open(const std::vector<facts::RankTimes>& rows);
   void find_all(const std::vector<facts::RankTimes>& rows);
   void add_sure(const std::vector<facts::RankTimes>& rows, const facts::Latest& possible);
@@ -81,14 +75,13 @@ class ChargeFinder {
   std::int64_t add_pair(const std::vector<facts::RankTimes>& rows, std::uint32_t waiter,
                         std::uint32_t charged, std::int64_t limit_ns);
   void clear();
-  void sum_up_hosts(const std::vector<facts::RankTimes>& rows);
   void find_from_root(const std::vector<facts::RankTimes>& rows, std::uint32_t root);
   void find_by_facts(const std::vector<facts::RankTimes>& rows, const facts::FlowOfOperation& flow);
 
   const facts::Facts& facts_;
   const bool needs_pairs_;
   OperationCharges found_;
-  std::vector<HostRows> hosts_;        // of this operation
+  HostWaits host_waits_;               // of this operation
   std::vector<std::int64_t> most_ns_;  // by row
 };
 

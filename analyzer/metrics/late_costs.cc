@@ -2,6 +2,8 @@
 #include "analyzer/metrics/late_costs.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "analyzer/metrics/operation_order.h"
 #include "analyzer/model/parallel.h"
@@ -49,6 +51,7 @@ LateCosts::LateCosts(const facts::Facts& facts)
 void LateCosts::add_all() {
   const std::vector<std::uint32_t> order = order_operations(facts_);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
+  std::vector<Read> some;  // the memory of each serves one operation after the other
   for (std::size_t first = 0; first < order.size();) {
     std::size_t last = first;
     for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
@@ -58,42 +61,53 @@ void LateCosts::add_all() {
                    ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
                    : 0;
     }
-    std::vector<Read> some(last - first);
-    for_each_on_cores(some.size(), [&](std::size_t thread, std::size_t i) {
-      some[i] = read(order[first + i], finders[thread]);
-    });
-    for (Read& one : some) {
-      add(order[first++], std::move(one));
+    if (some.size() < last - first) {
+      some.resize(last - first);
     }
+    constexpr std::size_t kTogether = match::Executions::kAtATime;
+    const auto operations = std::span(order).subspan(first, last - first);
+    for_each_on_cores(
+        operations.size() / kTogether + 1, [&](std::size_t thread, std::size_t portion) {
+          const std::size_t begin = portion * kTogether;
+          read(operations.subspan(begin, std::min(kTogether, operations.size() - begin)),
+               finders[thread], std::span(some).subspan(begin));
+        });
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      add(operations[i], some[i]);
+    }
+    first = last;
   }
   counts.all_time_ns = times_.all_ns();
   finish();
 }
 
-LateCosts::Read LateCosts::read(std::uint32_t operation, ChargeFinder& finder) const {
-  Read made;
-  made.known = facts_.ranks_of(operation, made.rows);
-  if (!made.known.is_impossible && made.known.has_all_ranks &&
-      made.known.basis == facts::Basis::kExecution) {
-    made.charges = finder.find(operation, made.known.basis, made.rows);
-  }
-  return made;
+void LateCosts::read(std::span<const std::uint32_t> operations, ChargeFinder& finder,
+                     std::span<Read> made) const {
+  facts_.ranks_of_each(operations, [&](std::size_t i, const facts::OperationFacts& known,
+                                       std::vector<RankTimes>& rows) {
+    Read& one = made[i];
+    one.known = known;
+    one.rows.swap(rows);
+    one.has_charges =
+        !known.is_impossible && known.has_all_ranks && known.basis == facts::Basis::kExecution;
+    if (one.has_charges) {
+      one.charges = finder.find(operations[i], known.basis, one.rows);
+    }
+  });
 }
 
-void LateCosts::add(std::uint32_t operation, Read&& read) {
+void LateCosts::add(std::uint32_t operation, Read& read) {
   const match::MatchedOperation& matched = matches_.operations[operation];
   ++counts.operations;
   blocks_.begin(matched.communicator);
   count_parts(matched);
   const facts::OperationFacts& known = read.known;
-  rows_ = std::move(read.rows);
+  rows_.swap(read.rows);
   if (known.is_impossible) {
     ++(known.has_all_ranks ? counts.impossible : counts.partial);
     return;
   }
-  for (const RankTimes& row : rows_) {
-    times_.add_times(matches_.communicators[matched.communicator].run, row);
-  }
+  times_.add_times(matches_.communicators[matched.communicator].run, rows_);
   if (!known.has_all_ranks) {
     ++counts.partial;  // an absent rank may have been the last
     return;
@@ -115,7 +129,7 @@ void LateCosts::add(std::uint32_t operation, Read&& read) {
     }
   }
   arrivals_.note_ends(matched.communicator, rows_, is_by_call);
-  charge(operation, read.charges ? *read.charges : finder_.find(operation, known.basis, rows_));
+  charge(operation, read.has_charges ? read.charges : finder_.find(operation, known.basis, rows_));
 }
 
 // Counts the operation for each rank that takes part, whether anybody waits or not. It counts for a

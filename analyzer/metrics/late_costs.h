@@ -6,7 +6,7 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/metrics/call_arrivals.h"
@@ -53,11 +53,14 @@ class LateCosts {
   struct Read {
     facts::OperationFacts known;
     std::vector<facts::RankTimes> rows;
-    std::optional<OperationCharges> charges;  // unless the calls are compared first
+    bool has_charges = false;  // else the calls are compared first
+    OperationCharges charges;
   };
 
-  Read read(std::uint32_t operation, ChargeFinder& finder) const;
-  void add(std::uint32_t operation, Read&& read);
+  // Reads these operations into the first of `made`.
+  void read(std::span<const std::uint32_t> operations, ChargeFinder& finder,
+            std::span<Read> made) const;
+  void add(std::uint32_t operation, Read& read);
   void count_parts(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);

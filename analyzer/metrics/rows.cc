@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/describe.h"
+#include "analyzer/match/executions.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/ranges.h"
@@ -84,10 +87,9 @@ struct Joined {
   std::optional<std::uint64_t> bytes;
 };
 
-Joined join(const model::Traces& traces, const match::Parts::Range& parts) {
+Joined join(std::span<const model::Execution> executions) {
   Joined joined;
-  for (const match::Part& part : parts) {
-    const model::Execution operation = match::execution_of(traces, part);
+  for (const model::Execution& operation : executions) {
     joined.is_rejected = joined.is_rejected || operation.gpu_rejected > 0;
     joined.is_finished = joined.is_finished && is_finished(operation);
     joined.state = std::max(joined.state, operation.state);
@@ -195,10 +197,13 @@ class Summer {
     is_grouped_.resize(judgements_.size());
     joined_.resize(judgements_.size());
     for_each_on_cores(joined_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
-      const std::size_t end = std::min((portion + 1) * kPortion, joined_.size());
-      for (std::size_t i = portion * kPortion; i < end; ++i) {
-        joined_[i] = join(traces_, match::parts_of(matches_, matches_.operations[i]));
-      }
+      const std::size_t first = portion * kPortion;
+      std::vector<std::uint32_t> some(std::min(kPortion, joined_.size() - first));
+      std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(first));
+      match::Executions memory;
+      match::read_executions(traces_, matches_, some, memory, [&](std::size_t i, auto executions) {
+        joined_[first + i] = join(executions);
+      });
     });
     GroupRows group_rows(facts_);
     for (const auto& group : facts::find_groups(traces_, matches_)) {
@@ -318,22 +323,23 @@ class Summer {
     struct Own {
       Counts counts;
       RowTimes times;
-      std::vector<facts::RankTimes> ranks;  // of one operation
     };
-    const auto& operations = collected.operations;
+    const std::span<const std::uint32_t> operations = collected.operations;
     std::vector<Own> of_thread(core_count());
     for_each_on_cores(
         operations.size() / kTimedPortion + 1, [&](std::size_t thread, std::size_t portion) {
           Own& own = of_thread[thread];
-          const std::size_t end = std::min((portion + 1) * kTimedPortion, operations.size());
-          for (std::size_t i = portion * kTimedPortion; i < end; ++i) {
-            const facts::OperationFacts facts = facts_.ranks_of(operations[i], own.ranks);
-            add_facts(operations[i], facts, own.ranks, own.counts, own.times);
+          const std::size_t first = portion * kTimedPortion;
+          const auto some =
+              operations.subspan(first, std::min(kTimedPortion, operations.size() - first));
+          facts_.ranks_of_each(some, [&](std::size_t i, const facts::OperationFacts& facts,
+                                         const std::vector<facts::RankTimes>& ranks) {
+            add_facts(some[i], facts, ranks, own.counts, own.times);
             if (!collected.sized.empty() && !facts.is_impossible) {
-              collected.sized[i].busy = facts.busy;
-              collected.sized[i].best_busy_ns = facts.best_busy_ns;
+              collected.sized[first + i].busy = facts.busy;
+              collected.sized[first + i].best_busy_ns = facts.best_busy_ns;
             }
-          }
+          });
         });
     for (Own& own : of_thread) {
       collected.row.excluded += own.counts.excluded;

@@ -7,23 +7,36 @@
 
 namespace ringside::metrics {
 
-void RunTimes::add_times(std::uint32_t run, const facts::RankTimes& row) {
-  Span& span = spans_[run].try_emplace(row.host, Span{row.arrival_ns, row.end_ns}).first->second;
-  span.first_ns = std::min(span.first_ns, row.arrival_ns);
-  span.last_ns = std::max(span.last_ns, row.end_ns);
+void RunTimes::add_rank(std::uint32_t run, std::uint32_t rank) {
+  std::vector<bool>& ranks = runs_[run].ranks;
+  if (rank >= ranks.size()) {
+    ranks.resize(std::size_t{rank} + 1);
+  }
+  ranks[rank] = true;
+}
+
+void RunTimes::add_times(std::uint32_t run, std::span<const facts::RankTimes> rows) {
+  std::vector<Span>& hosts = runs_[run].hosts;
+  for (const facts::RankTimes& row : rows) {
+    if (row.host >= hosts.size()) {
+      hosts.resize(std::size_t{row.host} + 1);
+    }
+    Span& span = hosts[row.host];
+    span.first_ns = span.is_seen ? std::min(span.first_ns, row.arrival_ns) : row.arrival_ns;
+    span.last_ns = span.is_seen ? std::max(span.last_ns, row.end_ns) : row.end_ns;
+    span.is_seen = true;
+  }
 }
 
 std::int64_t RunTimes::all_ns() const {
   std::int64_t all_ns = 0;
-  for (const auto& [run, spans] : spans_) {
+  for (const auto& [number, run] : runs_) {
     std::int64_t longest_ns = 0;
-    for (const auto& [host, span] : spans) {
+    for (const Span& span : run.hosts) {
       longest_ns = std::max(longest_ns, subtract_saturating(span.last_ns, span.first_ns));
     }
-    const auto ranks = ranks_.find(run);
-    const std::size_t count = ranks == ranks_.end() ? 0 : ranks->second.size();
-    all_ns =
-        add_saturating(all_ns, multiply_saturating(longest_ns, static_cast<std::int64_t>(count)));
+    const std::int64_t count = std::count(run.ranks.begin(), run.ranks.end(), true);
+    all_ns = add_saturating(all_ns, multiply_saturating(longest_ns, count));
   }
   return all_ns;
 }

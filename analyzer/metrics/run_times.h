@@ -6,7 +6,8 @@
 
 #include <cstdint>
 #include <map>
-#include <set>
+#include <span>
+#include <vector>
 
 #include "analyzer/facts/rank_times.h"
 
@@ -18,17 +19,22 @@ class RunTimes {
  public:
   /// A rank, by its index in GlobalRanks, has a run's whole time whenever it took part in
   /// something.
-  void add_rank(std::uint32_t run, std::uint32_t rank) { ranks_[run].insert(rank); }
-  void add_times(std::uint32_t run, const facts::RankTimes& row);
+  void add_rank(std::uint32_t run, std::uint32_t rank);
+  /// `rows` are of one operation.
+  void add_times(std::uint32_t run, std::span<const facts::RankTimes> rows);
   std::int64_t all_ns() const;
 
  private:
   struct Span {
+    bool is_seen = false;
     std::int64_t first_ns = 0;
     std::int64_t last_ns = 0;
   };
-  std::map<std::uint32_t, std::set<std::uint32_t>> ranks_;        // by run
-  std::map<std::uint32_t, std::map<std::uint32_t, Span>> spans_;  // by run and host
+  struct Run {
+    std::vector<bool> ranks;  // that took part
+    std::vector<Span> hosts;
+  };
+  std::map<std::uint32_t, Run> runs_;
 };
 
 }  // namespace ringside::metrics
