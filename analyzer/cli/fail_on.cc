@@ -8,6 +8,7 @@
 #include <limits>
 #include <system_error>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/stragglers_report.h"
@@ -78,8 +79,9 @@ std::string figure_text(const metrics::Figure& figure) {
 
 class Judge {
  public:
-  Judge(const Analysis& analysis, const report::Summary& summary)
-      : analysis_(analysis), summary_(summary) {}
+  Judge(const Analysis& analysis, const report::Summary& summary,
+        const std::vector<std::string>& gaps)
+      : analysis_(analysis), summary_(summary), gaps_(model::joined(gaps, gaps.size())) {}
 
   Verdicts judge(const std::vector<Condition>& conditions) {
     for (const Condition& condition : conditions) {
@@ -124,6 +126,8 @@ class Judge {
         if (dropped + bad > 0) {
           fail(condition, report::counted(dropped, "callback") + " dropped, " +
                               report::counted(bad, "line or file", "lines or files") + " not read");
+        } else {
+          judge_count(condition, 0, "");
         }
       }
     }
@@ -145,6 +149,7 @@ class Judge {
     if (found == 0 && undecided > 0) {
       verdicts_.unknown.push_back(condition.text + ": " + report::counted(undecided, "operation") +
                                   " undecided");
+      return;
     }
     judge_count(condition, found, "in which ranks disagree");
   }
@@ -152,11 +157,9 @@ class Judge {
   void judge_count(const Condition& condition, std::uint64_t count, const char* which) {
     if (count > 0) {
       fail(condition, report::counted(count, "operation") + ' ' + which);
-    } else if (const auto bad = report::count_unread(analysis_.traces, analysis_.problems);
-               bad > 0) {
-      verdicts_.unknown.push_back(condition.text + ": none is seen, but " +
-                                  report::counted(bad, "line or file", "lines or files") +
-                                  " could not be read or is missing");
+    } else if (!gaps_.empty()) {
+      verdicts_.unknown.push_back(condition.text +
+                                  ": none is seen, but not all is there: " + gaps_);
     }
   }
 
@@ -241,6 +244,7 @@ class Judge {
 
   const Analysis& analysis_;
   const report::Summary& summary_;
+  const std::string gaps_;
   Verdicts verdicts_;
 };
 
@@ -276,8 +280,8 @@ std::optional<std::vector<Condition>> parse_conditions(std::string_view text, st
 }
 
 Verdicts judge_conditions(const std::vector<Condition>& conditions, const Analysis& analysis,
-                          const report::Summary& summary) {
-  return Judge(analysis, summary).judge(conditions);
+                          const report::Summary& summary, const std::vector<std::string>& gaps) {
+  return Judge(analysis, summary, gaps).judge(conditions);
 }
 
 }  // namespace ringside::cli

@@ -84,8 +84,8 @@ std::size_t terminal_width() {
 
 // Says which conditions hold; what cannot be judged is no success either.
 ExitStatus judge(const SummaryOptions& options, const Analysis& analysis,
-                 const report::Summary& summary) {
-  const Verdicts verdicts = judge_conditions(options.conditions, analysis, summary);
+                 const report::Summary& summary, const std::vector<std::string>& gaps) {
+  const Verdicts verdicts = judge_conditions(options.conditions, analysis, summary, gaps);
   for (const std::string& line : verdicts.failed) {
     tell("failed: " + line);
   }
@@ -132,12 +132,17 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (!show(text, options.format)) {
     return kExitInternal;
   }
-  if (const ExitStatus status = judge(options, *analysis, summary); status != kExitOk) {
+  const bool are_all_chosen = options.selection.ranks.empty() && options.selection.hosts.empty();
+  const std::vector<std::string> gaps =
+      report::find_gaps(summary, analysis->traces, are_all_chosen);
+  if (const ExitStatus status = judge(options, *analysis, summary, gaps); status != kExitOk) {
     return status;
   }
-  const bool is_whole = report::count_unread(analysis->traces, analysis->problems) == 0 &&
-                        report::dropped_total(summary.inputs) == 0;
-  return options.is_strict && !is_whole ? kExitIncomplete : kExitOk;
+  if (options.is_strict && !gaps.empty()) {
+    tell("--strict: not all is there: " + model::joined(gaps, gaps.size()));
+    return kExitIncomplete;
+  }
+  return kExitOk;
 }
 
 }  // namespace
@@ -157,7 +162,8 @@ void add_summary(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"range"}));
   command->add_flag(
       "--strict", options->is_strict,
-      "Exit with 4 if a line or file could not be read or is missing, or events were dropped");
+      "Exit with 4 if something is not in the traces: a line or file that could not be read or is "
+      "missing, dropped callbacks, the end of a trace that is not closed, a rank without a trace");
   command->add_flag("--intervals", options->with_intervals,
                     "Show how much of each time and bandwidth the clocks and stamps leave open");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
@@ -179,7 +185,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
               {{1, "a condition of --fail-on holds"},
                {3, kNothingFits},
                {4,
-                "--strict: something could not be read or is missing, or callbacks were dropped; "
+                "--strict: something is not in the traces; "
                 "--fail-on: a condition cannot be judged"}},
               options, chosen, run_summary);
 }

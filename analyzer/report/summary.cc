@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -155,6 +156,26 @@ std::uint64_t dropped_total(const InputFacts& inputs) {
     total += callbacks;
   }
   return total;
+}
+
+std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& traces,
+                                   bool are_all_chosen) {
+  std::size_t absent = 0;
+  for (const match::Communicator& communicator : summary.communicators) {
+    absent = std::max(absent, match::ranks_without_trace(communicator).size());
+  }
+  std::vector<std::string> gaps;
+  const auto add = [&](std::uint64_t count, const char* one, const char* several) {
+    if (count > 0) {
+      gaps.push_back(counted(count, one, several));
+    }
+  };
+  add(count_unread(traces, *summary.problems), "line or file not read or missing",
+      "lines or files not read or missing");
+  add(dropped_total(summary.inputs), "callback dropped", "callbacks dropped");
+  add(summary.inputs.not_closed.size(), "trace not closed", "traces not closed");
+  add(are_all_chosen ? absent : 0, "rank without a trace", "ranks without a trace");
+  return gaps;
 }
 
 const char* state_name(model::State state) {

@@ -180,6 +180,11 @@ CASES = {
     "plugin-whole": ("match traces", whole, ()),
     "plugin-missing": ("match traces", leaves_out("AllReduce", 3), ()),
     "plugin-missing-fail-on": ("summary --fail-on missing traces", leaves_out("AllReduce", 3), ()),
+    "plugin-one-rank-fail-on": (
+        "summary --fail-on mismatch,missing,unfinished,dropped traces/ringside.mix.node0.rank0.json",
+        whole, ()),
+    "plugin-one-rank-strict": ("summary --strict traces/ringside.mix.node0.rank0.json", whole, ()),
+    "plugin-one-rank-chosen": ("summary --strict --rank 0 --fail-on mismatch traces", whole, ()),
     "plugin-called": ("summary --group-by range traces", whole, (
         "--range-at", "100:LAST:torch.all_reduce group=0 ranks=0-1 in=4 out=4")),
     "plugin-hang-send": ("hang traces", does_not_receive, ("--sleep-at", "LAST:3", "--dump-at",
