@@ -361,8 +361,8 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   facts.uncertainty_ns = std::llround(std::ceil(median->first));
   facts.at_ns = zero_ns_ + std::llround(median->second);
   facts.offset_ns = std::llround(curve.at(median->second).offset_ns);
-  const double most_ns = std::max_element(median, moments.end())->first;
-  facts.most_uncertainty_ns = std::llround(std::ceil(most_ns));
+  facts.most_uncertainty_ns = std::llround(std::ceil(
+      std::max(std::max_element(median, moments.end())->first, most_at_edges_ns(host, pieces))));
   if (own.size() > 1) {
     return;
   }
@@ -373,6 +373,25 @@ void Alignment::take(std::uint32_t host, const Solution& solution, const ClockPi
   if (greatest_ns - least_ns <= 2 * kKnownRate * passed_ns) {
     facts.drift_ppb = (least_ns + greatest_ns) / 2 / passed_ns * 1e9;
   }
+}
+
+// A clock is known worst beyond what bounds it first and last.
+double Alignment::most_at_edges_ns(std::uint32_t host, const ClockPieces& pieces) const {
+  const auto extent_ns = pieces.extent_ns(host);
+  if (!extent_ns) {
+    return 0;
+  }
+  double most_ns = 0;
+  for (const std::uint32_t piece : pieces.of_host(host)) {
+    const double from_ns = std::max(pieces[piece].begin_ns, extent_ns->first);
+    const double to_ns = std::min(pieces[piece].end_ns, extent_ns->second);
+    for (const double edge_ns : {from_ns, to_ns}) {
+      if (from_ns <= to_ns) {
+        most_ns = std::max(most_ns, curves_[host].at(edge_ns).uncertainty_ns.value_or(0));
+      }
+    }
+  }
+  return most_ns;
 }
 
 void Alignment::tell_steps(std::uint32_t host, const ClockPieces& pieces,

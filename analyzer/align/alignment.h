@@ -90,6 +90,7 @@ class Alignment {
  private:
   void take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
             std::uint32_t reference, std::vector<std::string>& notes);
+  double most_at_edges_ns(std::uint32_t host, const ClockPieces& pieces) const;
   void tell_steps(std::uint32_t host, const ClockPieces& pieces, const std::string& outcome,
                   std::vector<std::string>& notes) const;
   void bound_pairs(SyncPoints points, const ClockPieces& pieces, std::uint32_t reference,

@@ -14,7 +14,7 @@ constexpr int kMostTold = 64;
 
 ClockPieces::ClockPieces(const model::Traces& traces, const HostClocks& clocks,
                          std::int64_t zero_ns)
-    : began_ns_(clocks.hosts.size(), kNoEnd) {
+    : began_ns_(clocks.hosts.size(), kNoEnd), extents_ns_(clocks.hosts.size()) {
   for (std::uint32_t host = 0; host < clocks.hosts.size(); ++host) {
     pieces_.emplace_back().host = host;
   }
@@ -22,6 +22,14 @@ ClockPieces::ClockPieces(const model::Traces& traces, const HostClocks& clocks,
     double& began_ns = began_ns_[clocks.host_of_file[file]];
     began_ns = std::min(began_ns,
                         host_time_ns(clocks, zero_ns, file, traces.files[file].process.start_ns));
+    if (const auto& own_ns = traces.files[file].operations.extent_ns()) {
+      const double from_ns = host_time_ns(clocks, zero_ns, file, own_ns->first);
+      const double to_ns = host_time_ns(clocks, zero_ns, file, own_ns->second);
+      auto& extent_ns = extents_ns_[clocks.host_of_file[file]];
+      extent_ns = extent_ns ? std::pair(std::min(extent_ns->first, from_ns),
+                                        std::max(extent_ns->second, to_ns))
+                            : std::pair(from_ns, to_ns);
+    }
   }
 }
 

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "analyzer/align/host_clocks.h"
@@ -39,6 +41,10 @@ class ClockPieces {
   bool is_cut(std::uint32_t host) const { return pieces_[host].end_ns < kNoEnd; }
   /// When the first trace of a host began.
   double began_ns(std::uint32_t host) const { return began_ns_[host]; }
+  /// The first and the last time of an operation of that host; nothing if there is none.
+  std::optional<std::pair<double, double>> extent_ns(std::uint32_t host) const {
+    return extents_ns_[host];
+  }
   /// The pieces of one host, in the order of time.
   std::vector<std::uint32_t> of_host(std::uint32_t host) const;
 
@@ -54,6 +60,7 @@ class ClockPieces {
  private:
   std::vector<ClockPiece> pieces_;
   std::vector<double> began_ns_;  // by host
+  std::vector<std::optional<std::pair<double, double>>> extents_ns_;
 };
 
 }  // namespace ringside::align

@@ -117,7 +117,19 @@ std::uint32_t Operations::intern(const Shape& shape) {
   return index_[at] - 1;
 }
 
+void Operations::extend(std::int64_t from_ns, std::int64_t to_ns) {
+  extent_ns_ = extent_ns_ ? std::pair(std::min(extent_ns_->first, from_ns),
+                                      std::max(extent_ns_->second, to_ns))
+                          : std::pair(from_ns, to_ns);
+}
+
 Operations::Row Operations::row_of(const Operation& operation) {
+  for (const auto& time_ns : {operation.enqueue_start_ns, operation.start_ns, operation.end_ns,
+                              operation.enqueue_end_ns}) {
+    if (time_ns) {
+      extend(*time_ns, *time_ns);
+    }
+  }
   Row row;
   row[kEnqueueStart] = pack(operation.enqueue_start_ns);
   row[kStart] = pack(operation.start_ns);
@@ -163,6 +175,9 @@ void Operations::append(Operations&& other) {
     Row row = other.rows_.first(i);
     row[kShape] = shapes[static_cast<std::size_t>(row[kShape])];
     rows_.push_back(row);
+  }
+  if (other.extent_ns_) {
+    extend(other.extent_ns_->first, other.extent_ns_->second);
   }
   other = {};
 }

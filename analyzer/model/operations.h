@@ -12,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analyzer/model/operation.h"
@@ -64,6 +65,8 @@ class Operations {
 
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return size() == 0; }
+  /// The least and the greatest of all their times; nothing if they have none.
+  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const { return extent_ns_; }
   /// False only if none was sampled out.
   bool may_have_sampled_out() const;
   Iterator begin() const { return {*this, 0}; }
@@ -104,6 +107,7 @@ class Operations {
     bool operator==(const Shape&) const = default;
   };
 
+  void extend(std::int64_t from_ns, std::int64_t to_ns);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
   Row row_of(const Operation& operation);
@@ -111,6 +115,7 @@ class Operations {
   void rebuild_index(std::size_t size);
 
   Rows rows_;
+  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns_;
   std::vector<Shape> shapes_;
   std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_
 };
