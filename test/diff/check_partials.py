@@ -42,9 +42,14 @@ def as_given(text, words, changed):
     """The text, with what the case names in place of the partials in the commands that findings have."""
     lines = text.splitlines(keepends=True)
     for given, partial in zip(words, changed):
-        if given != partial:
-            lines = [line.replace(partial, given) if "ringside " in line else line for line in lines]
+        for one, other in ((partial, given), (in_markdown(partial), in_markdown(given))):
+            lines = [line.replace(one, other) if "ringside " in line else line for line in lines]
     return "".join(lines)
+
+
+def in_markdown(name):
+    """A temporary directory's name may have an underscore."""
+    return name.replace("_", "\\_")
 
 
 def run(ringside, directory):
