@@ -19,17 +19,6 @@
 namespace ringside::cli {
 namespace {
 
-bool is_any_in_flight(const model::Traces& traces) {
-  return std::any_of(traces.files.begin(), traces.files.end(), [](const model::TraceFile& file) {
-    for (std::size_t i = 0; i < file.operations.size(); ++i) {
-      if (file.operations.execution(i).in_flight) {
-        return true;
-      }
-    }
-    return false;
-  });
-}
-
 std::optional<report::Document> find_stuck(const AnalysisOptions& options,
                                            const Analysis& analysis) {
   constexpr std::int64_t kLeastAge_ns = 1'000'000'000;
@@ -44,7 +33,10 @@ std::optional<report::Document> find_stuck(const AnalysisOptions& options,
     align_clocks(options, again);
     used = &again;
   }
-  if (!is_any_in_flight(used->traces)) {
+  const auto& files = used->traces.files;
+  if (std::none_of(files.begin(), files.end(), [](const model::TraceFile& file) {
+        return file.operations.may_have_in_flight();
+      })) {
     return std::nullopt;
   }
   metrics::Hang hang = metrics::find_hang(used->traces, used->alignment, kLeastAge_ns);

@@ -55,8 +55,7 @@ bool records_may_be_lost(const Matches& matches, const MatchedOperation& operati
   });
 }
 
-Difference difference(const model::Operation& a, const model::Operation& b, bool same_interface,
-                      Way way) {
+Difference difference(const model::Terms& a, const model::Terms& b, bool same_interface, Way way) {
   const bool same_bytes = !a.bytes || !b.bytes || *a.bytes == *b.bytes;
   // Interfaces differ in whether count and datatype are the user's or NCCL's. The ends of a pair
   // may name different datatypes of the same size.
@@ -156,19 +155,19 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches& matches,
                                       std::span<const std::uint32_t> operations) {
   std::vector<Comparison> compared(operations.size());
-  std::vector<model::Operation> first(operations.size());
+  std::vector<model::Terms> first(operations.size());
   std::vector<std::int64_t> abi(operations.size());
   visit_rank_by_rank(matches, operations, [&](std::size_t i, std::size_t part) {
     const MatchedOperation& matched = matches.operations[operations[i]];
     const Part here = matches.parts[matched.first_part + part];
-    const model::Operation operation = operation_of(traces, here);
+    const model::Terms terms = traces.files[here.file].operations.terms(here.operation);
     const std::int64_t own_abi = traces.files[here.file].process.abi;
-    compared[i].has_in_flight = compared[i].has_in_flight || operation.in_flight;
+    compared[i].has_in_flight = compared[i].has_in_flight || terms.in_flight;
     if (part == 0) {
-      first[i] = operation;
+      first[i] = terms;
       abi[i] = own_abi;
     } else if (compared[i].difference == Difference::kNone && matched.way != Way::kGroup) {
-      compared[i].difference = difference(first[i], operation, abi[i] == own_abi, matched.way);
+      compared[i].difference = difference(first[i], terms, abi[i] == own_abi, matched.way);
     }
   });
   return compared;

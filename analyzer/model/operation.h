@@ -72,6 +72,15 @@ struct Execution {
   std::optional<std::int64_t> end_ns;
 };
 
+/// What ranks must agree on, and whether it ended, likewise.
+struct Terms {
+  NameId datatype = kNoName;
+  bool in_flight = false;
+  std::optional<std::uint64_t> count;
+  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint32_t> root;
+};
+
 /// The members by which an operation is matched, likewise.
 struct CallIdentity {
   NameId func = kNoName;

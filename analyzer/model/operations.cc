@@ -216,6 +216,15 @@ Execution Operations::execution(std::size_t index) const {
           .end_ns = unpack(row[kEnd])};
 }
 
+Terms Operations::terms(std::size_t index) const {
+  const Shape& shape = shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))];
+  return {.datatype = shape.datatype,
+          .in_flight = shape.in_flight,
+          .count = unpack(shape.count),
+          .bytes = unpack(shape.bytes),
+          .root = unpack(shape.root)};
+}
+
 CallIdentity Operations::call(std::size_t index) const {
   const Shape& shape = shapes_[static_cast<std::size_t>(rows_.at<kShape>(index))];
   return {.func = shape.func,
@@ -227,6 +236,11 @@ CallIdentity Operations::call(std::size_t index) const {
 bool Operations::may_have_sampled_out() const {
   return std::any_of(shapes_.begin(), shapes_.end(),
                      [](const Shape& shape) { return shape.sampled_out; });
+}
+
+bool Operations::may_have_in_flight() const {
+  return std::any_of(shapes_.begin(), shapes_.end(),
+                     [](const Shape& shape) { return shape.in_flight; });
 }
 
 Operation Operations::operator[](std::size_t index) const {

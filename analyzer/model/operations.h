@@ -56,6 +56,7 @@ class Operations {
 
   Operation operator[](std::size_t index) const;
   Execution execution(std::size_t index) const;
+  Terms terms(std::size_t index) const;
   CallIdentity call(std::size_t index) const;
   /// Parts of it, for what sorts many.
   std::uint32_t context(std::size_t index) const;
@@ -69,6 +70,8 @@ class Operations {
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const { return extent_ns_; }
   /// False only if none was sampled out.
   bool may_have_sampled_out() const;
+  /// False only if none is in flight.
+  bool may_have_in_flight() const;
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
