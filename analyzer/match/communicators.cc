@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -173,6 +174,26 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
   return base_s * kNsPerSecond + std::clamp<std::int64_t>(time_ns, 0, limit_ns);
 }
 
+namespace {
+
+// A framework may give the groups of one kind one name.
+void note_shared_names(std::vector<Communicator>& communicators) {
+  std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, std::vector<Communicator*>>
+      by_name;
+  for (Communicator& one : communicators) {
+    if (!one.name.empty() && one.identity != Identity::kAlone) {
+      by_name[{one.name, one.run, one.instance}].push_back(&one);
+    }
+  }
+  for (const auto& [name, group] : by_name) {
+    for (Communicator* const one : group) {
+      one->shares_name = group.size() > 1;
+    }
+  }
+}
+
+}  // namespace
+
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs) {
   std::map<std::string, Candidates> by_hash;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Candidates> by_order;  // run and order
@@ -201,6 +222,7 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
       communicators.push_back(std::move(communicator));
     }
   }
+  note_shared_names(communicators);
   return communicators;
 }
 

@@ -51,6 +51,7 @@ struct Communicator {
   std::uint32_t instance = 0;  // counts communicators of the same hash from 0, by run and creation
   std::uint32_t order = 0;     // order of creation, from 1; 0: no communicator
   std::string name;            // empty if not known
+  bool shares_name = false;    // with another of its run
   std::string process;         // "host:pid" of the first member
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // nranks is a guess from the ranks seen; there may be more

@@ -145,7 +145,7 @@ std::vector<std::string> input_lines(const Summary& summary) {
 
 std::string communicator_title(const match::Communicator& communicator) {
   std::string title = label_of(communicator);
-  if (!communicator.name.empty() && !communicator.hash.empty()) {
+  if (!communicator.name.empty() && !communicator.hash.empty() && !communicator.shares_name) {
     title += ' ' + communicator.hash;
   }
   title += ", " + std::to_string(communicator.nranks) +

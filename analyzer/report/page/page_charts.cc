@@ -259,14 +259,13 @@ void write_matrices(JsonWriter& json, const metrics::Network& network) {
   std::sort(most.begin(), most.end());
   const std::size_t left_out = most.size() - std::min(most.size(), kMatrices);
   most.resize(most.size() - left_out);
-  const auto labels = distinct_labels(network.communicators);
   json.begin_array("matrices");
   for (const auto& [bytes, communicator] : most) {
     const Matrix& matrix = matrices.at(communicator);
     const std::vector<std::uint32_t> ranks(matrix.ranks.begin(), matrix.ranks.end());
     const std::size_t per_block = (ranks.size() + kMatrixSide - 1) / kMatrixSide;
     json.begin_object();
-    json.text("communicator", labels[communicator]);
+    json.text("communicator", label_of(network.communicators[communicator]));
     json.boolean("has_steps", network.has_steps);
     json.begin_array("blocks");
     for (std::size_t i = 0; i < ranks.size(); i += per_block) {

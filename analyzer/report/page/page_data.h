@@ -53,9 +53,6 @@ std::optional<std::string> page_html(std::string_view json);
 /// The time from a rank's first call to its last end, summed over all ranks.
 double ranks_time_ns(const PageData& data);
 
-/// Labels of communicators, with the hash or number where several have the same.
-std::vector<std::string> distinct_labels(const std::vector<match::Communicator>& communicators);
-
 /// Tables that are the page's own.
 Table bandwidth_table(const Summary& summary);
 Table shares_table(const std::vector<metrics::RankShares>& shares);

@@ -60,23 +60,6 @@ std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& ro
 
 }  // namespace
 
-std::vector<std::string> distinct_labels(const std::vector<match::Communicator>& communicators) {
-  std::map<std::string, std::size_t> times;
-  for (const match::Communicator& communicator : communicators) {
-    ++times[label_of(communicator)];
-  }
-  std::vector<std::string> labels;
-  for (std::size_t i = 0; i < communicators.size(); ++i) {
-    std::string label = label_of(communicators[i]);
-    if (times[label] > 1) {
-      const std::string& hash = communicators[i].hash;
-      label += hash.empty() || hash == label ? " #" + std::to_string(i + 1) : ' ' + hash;
-    }
-    labels.push_back(std::move(label));
-  }
-  return labels;
-}
-
 PageData make_page_data(const facts::Facts& facts, const model::Problems& problems,
                         std::vector<std::string> duplicates) {
   const model::Traces& traces = facts.traces();
@@ -120,10 +103,9 @@ Table bandwidth_table(const Summary& summary) {
                   {"on_some_ranks", "on some ranks", Shown::kInteger},
                   {"ranks_inferred", "ranks inferred"}},
                  {}};
-  const auto labels = distinct_labels(summary.communicators);
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     for (const metrics::Row& row : summary.rows[i].rows) {
-      table.rows.push_back(bandwidth_row(labels[i], row));
+      table.rows.push_back(bandwidth_row(label_of(summary.communicators[i]), row));
     }
   }
   return table;
