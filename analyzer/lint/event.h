@@ -48,8 +48,8 @@ inline bool has(const simdjson::dom::object& object, std::string_view key) {
 
 /// True if it is the line of an operation.
 inline bool is_operation(const Event& event) {
-  return event.phase == "b" && event.category == "op" && event.arguments &&
-         has(*event.arguments, "op");
+  return (event.phase == "b" || (event.is_merged && event.phase == "X")) &&
+         event.category == "op" && event.arguments && has(*event.arguments, "op");
 }
 
 }  // namespace ringside::lint

@@ -155,8 +155,8 @@ void check_category(const Event& event, Findings& findings) {
   if (!event.category.empty() && !is_known) {
     findings.add(event.line, Rule::kCategory, "unknown cat \"" + std::string(event.category) + '"');
   }
-  if (event.phase == "X" && is_known && event.category != schema::kCategoryApi &&
-      event.category != schema::kCategoryMark) {
+  if (event.phase == "X" && is_known && !event.is_merged &&
+      event.category != schema::kCategoryApi && event.category != schema::kCategoryMark) {
     findings.add(event.line, Rule::kSliceCategory,
                  "an X slice in cat \"" + std::string(event.category) + '"');
   }

@@ -31,8 +31,9 @@ void FlowRules::take(const Event& event, Findings& findings) {
   if (is_out) {
     take_end(event.line, flow.out_line, "flow_out", findings);
   }
-  if (is_in && event.phase == "n" && flow.in_line != 0) {
-    return;  // an arrow between ranks may lead to several
+  constexpr std::size_t kBetweenRanks = 18;  // bytes of a bind_id that has bit 63
+  if (is_in && event.is_merged && event.bind_id.size() == kBetweenRanks && flow.in_line != 0) {
+    return;  // it may lead to several
   }
   if (is_in) {
     take_end(event.line, flow.in_line, "flow_in", findings);

@@ -10,16 +10,13 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/match/findings.h"
+#include "analyzer/merge/slice_rows.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::merge {
 namespace {
-
-// A viewer reads times as doubles, which late in a base period are 1 to 2 ns coarse: what shall be
-// later must be so by more.
-constexpr std::int64_t kRounding_ns = 3;
 
 class Adder {
  public:

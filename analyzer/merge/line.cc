@@ -116,6 +116,7 @@ std::optional<std::string> EventLine::parse(std::string_view json) {
   dur_ns = 0;
   operation.reset();
   gpu_index.reset();
+  arguments.reset();
   values.clear();
   fields_.clear();
   simdjson::dom::object object;
@@ -158,11 +159,15 @@ std::optional<std::string> EventLine::take(std::string_view key,
                                            const simdjson::dom::element& value,
                                            std::string_view raw, Field& field) {
   if (key == "ph") {
+    field.key = Key::kDropped;
     take_text(value, phase);
   } else if (key == "cat") {
     take_text(value, category);
   } else if (key == "name") {
+    field.key = Key::kName;
     take_text(value, name);
+  } else if (key == "tid") {
+    field.key = Key::kDropped;
   } else if (key == "pid") {
     field.key = Key::kPid;
   } else if (key == "ts") {
@@ -184,6 +189,7 @@ std::optional<std::string> EventLine::take(std::string_view key,
     }
     bind_id_ = *number;
   } else if (key == "id2") {
+    field.key = Key::kDropped;
     std::string_view local;
     id = value["local"].get_string().get(local) == simdjson::SUCCESS ? local : std::string_view();
   } else if (key == "args") {
@@ -195,11 +201,13 @@ std::optional<std::string> EventLine::take(std::string_view key,
 void EventLine::take_arguments(const simdjson::dom::element& value) {
   operation.reset();
   gpu_index.reset();
-  simdjson::dom::object arguments;
-  if (value.get_object().get(arguments) != simdjson::SUCCESS) {
+  arguments.reset();
+  simdjson::dom::object object;
+  if (value.get_object().get(object) != simdjson::SUCCESS) {
     return;
   }
-  for (const auto member : arguments) {
+  arguments = object;
+  for (const auto member : object) {
     std::uint64_t number = 0;
     if (member.key == "op" && member.value.get_uint64().get(number) == simdjson::SUCCESS) {
       operation = number;
@@ -213,11 +221,11 @@ void EventLine::take_arguments(const simdjson::dom::element& value) {
 }
 
 void EventLine::take_values(const simdjson::dom::object& line) {
-  simdjson::dom::object arguments;
-  if (line["args"].get_object().get(arguments) != simdjson::SUCCESS) {
+  simdjson::dom::object object;
+  if (line["args"].get_object().get(object) != simdjson::SUCCESS) {
     return;
   }
-  for (const auto member : arguments) {
+  for (const auto member : object) {
     double value = 0;
     if (member.value.get_double().get(value) == simdjson::SUCCESS) {
       values.emplace_back(member.key, value);
@@ -245,24 +253,49 @@ std::optional<std::int64_t> EventLine::append_moved(const Place& place, std::str
   for (const Field& field : fields_) {
     output += separator;
     separator = ',';
-    if (field.key == Key::kOther || (field.key != Key::kPid && !ts_ns)) {
-      output += field.text;
-      continue;
-    }
-    output += field.text.substr(0, field.value);
-    if (field.key == Key::kPid) {
-      append_number(place.pid, output);
-    } else if (field.key == Key::kTs) {
-      append_microseconds(*begin_ns, output);
-    } else if (field.key == Key::kDur) {
-      append_microseconds(*end_ns - *begin_ns, output);
-    } else {
-      const std::uint64_t own = bind_id_ & ((std::uint64_t{1} << kFlowBits) - 1);
-      append_hex(std::uint64_t{place.number} << kFlowBits | own, output);
-    }
+    append_field(field, place, *begin_ns, *end_ns, output);
   }
   output += '}';
   return begin_ns;
+}
+
+std::optional<std::int64_t> EventLine::append_members(const Place& place, std::string_view new_name,
+                                                      std::string& output) const {
+  const auto begin_ns = place.time(*ts_ns);
+  for (const Field& field : fields_) {
+    if (!begin_ns || field.key == Key::kDropped || field.key == Key::kDur) {
+      continue;
+    }
+    output += ',';
+    if (field.key == Key::kName) {
+      output += "\"name\":";
+      append_quoted(new_name, output);
+    } else {
+      append_field(field, place, *begin_ns, *begin_ns, output);
+    }
+  }
+  return begin_ns;
+}
+
+void EventLine::append_field(const Field& field, const Place& place, std::int64_t begin_ns,
+                             std::int64_t end_ns, std::string& output) const {
+  const bool is_moved =
+      field.key == Key::kTs || field.key == Key::kDur || field.key == Key::kBindId;
+  if (field.key != Key::kPid && !(is_moved && ts_ns)) {
+    output += field.text;
+    return;
+  }
+  output += field.text.substr(0, field.value);
+  if (field.key == Key::kPid) {
+    append_number(place.pid, output);
+  } else if (field.key == Key::kTs) {
+    append_microseconds(begin_ns, output);
+  } else if (field.key == Key::kDur) {
+    append_microseconds(end_ns - begin_ns, output);
+  } else {
+    const std::uint64_t own = bind_id_ & ((std::uint64_t{1} << kFlowBits) - 1);
+    append_hex(std::uint64_t{place.number} << kFlowBits | own, output);
+  }
 }
 
 }  // namespace ringside::merge

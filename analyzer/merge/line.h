@@ -43,14 +43,20 @@ class EventLine {
   std::optional<std::uint64_t> operation;                   // args.op
   std::optional<std::int64_t> gpu_index;                    // args.gpu.index
   std::vector<std::pair<std::string_view, double>> values;  // of counters
+  std::optional<simdjson::dom::object> arguments;           // args
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline.
   /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
   /// place there.
   std::optional<std::int64_t> append_moved(const Place& place, std::string& output) const;
 
+  /// Appends the members of an async slice's begin that a slice of a thread has, too, under another
+  /// name, each with a comma before it: all but ph, tid and dur. Returns as append_moved().
+  std::optional<std::int64_t> append_members(const Place& place, std::string_view new_name,
+                                             std::string& output) const;
+
  private:
-  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId };
+  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId, kName, kDropped };
   struct Field {
     Key key = Key::kOther;
     std::string_view text;  // raw: "key":value
@@ -61,6 +67,8 @@ class EventLine {
                                   std::string_view raw, Field& field);
   void take_arguments(const simdjson::dom::element& value);
   void take_values(const simdjson::dom::object& line);
+  void append_field(const Field& field, const Place& place, std::int64_t begin_ns,
+                    std::int64_t end_ns, std::string& output) const;
 
   simdjson::dom::parser parser_;
   std::vector<Field> fields_;

@@ -20,7 +20,7 @@ inline constexpr std::uint32_t kCategory = 3, kArgument = 4, kType = 9, kName = 
 }  // namespace event_field
 namespace track_field {
 inline constexpr std::uint32_t kUuid = 1, kName = 2, kProcess = 3, kThread = 4, kParent = 5,
-                               kCounter = 8, kOrder = 12, kProcessOrdering = 19;
+                               kCounter = 8, kChildren = 11, kOrder = 12, kProcessOrdering = 19;
 }  // namespace track_field
 namespace process_field {
 inline constexpr std::uint32_t kPid = 1, kName = 6;
@@ -39,6 +39,7 @@ inline constexpr std::uint32_t kCategories = 1, kNames = 2, kKeys = 3, kTexts = 
 
 inline constexpr std::uint64_t kSliceBegin = 1, kSliceEnd = 2, kInstant = 3, kCounter = 4;
 inline constexpr std::uint64_t kSequence = 1;
+inline constexpr std::uint64_t kByOrder = 3;  // of children: their kOrder
 inline constexpr std::uint64_t kStateCleared = 1, kNeedsState = 2;
 
 // A flow of its own for each end (splitmix64).

@@ -8,6 +8,7 @@
 #include "analyzer/load/dom_value.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/perfetto_fields.h"
+#include "analyzer/merge/slice_rows.h"
 
 namespace ringside::merge {
 
@@ -100,8 +101,6 @@ void PerfettoTrace::take_line(std::string_view json) {
                             line, kInstant,
                             is_of_thread ? thread_track(load::integer_at(line, "tid").value_or(0))
                                          : process_track_));
-  } else {
-    take_async(line, phase, at_ns);
   }
 }
 
@@ -118,13 +117,31 @@ void PerfettoTrace::take_metadata(const Object& line, std::string_view name) {
     const std::int64_t tid = load::integer_at(line, "tid").value_or(0);
     thread_track(tid);
     threads_[tid].second = load::text_at(arguments, "name");
+    if (tid >= kFirstRow) {
+      Message row;
+      row.integer(track_field::kUuid, thread_track(tid))
+          .integer(track_field::kParent, rows_track())
+          .bytes(track_field::kName, threads_[tid].second)
+          .integer(track_field::kOrder, static_cast<std::uint64_t>(tid));
+      packets_.describe(row);
+    }
   }
 }
 
 void PerfettoTrace::take_slice(const Object& line, std::uint64_t begin_ns) {
   const auto duration_ns = time_of(line, "dur");
+  const std::int64_t tid = load::integer_at(line, "tid").value_or(0);
+  if (tid >= kFirstRow) {
+    Message begin = packets_.event_of(line, kSliceBegin, thread_track(tid));
+    add_flow(line, begin);
+    packets_.put(begin_ns, begin);
+    Message end;
+    end.integer(event_field::kType, kSliceEnd).integer(event_field::kTrack, thread_track(tid));
+    packets_.put(begin_ns + duration_ns.value_or(0), end);
+    return;
+  }
   Slice slice;
-  slice.tid = load::integer_at(line, "tid").value_or(0);
+  slice.tid = tid;
   slice.begin_ns = begin_ns;
   slice.end_ns = begin_ns + duration_ns.value_or(0);
   bool leaves = false;
@@ -168,19 +185,6 @@ void PerfettoTrace::take_counter(const Object& line, std::uint64_t at_ns) {
   }
 }
 
-void PerfettoTrace::take_async(const Object& line, std::string_view phase, std::uint64_t at_ns) {
-  const std::uint64_t track = async_track(line, load::text_at(line, "name"));
-  if (phase == "e") {
-    Message event;
-    event.integer(event_field::kType, kSliceEnd).integer(event_field::kTrack, track);
-    packets_.put(at_ns, event);
-  } else if (phase == "b" || phase == "n") {
-    Message event = packets_.event_of(line, phase == "b" ? kSliceBegin : kInstant, track);
-    add_flow(line, event);
-    packets_.put(at_ns, event);
-  }
-}
-
 void PerfettoTrace::add_flow(const Object& line, Message& event) {
   const auto bind_id = hex_number(load::text_at(line, "bind_id"));
   if (!bind_id) {
@@ -220,23 +224,18 @@ std::uint64_t PerfettoTrace::thread_track(std::int64_t tid) {
   return track;
 }
 
-std::uint64_t PerfettoTrace::async_track(const Object& line, std::string_view name) {
-  std::string_view local;
-  std::string_view category;
-  if (line["id2"]["local"].get_string().get(local) != simdjson::SUCCESS ||
-      line["cat"].get_string().get(category) != simdjson::SUCCESS) {
-    return process_track_;
-  }
-  std::uint64_t& track = async_tracks_[std::string(category).append(1, '\n').append(local)];
-  if (track == 0) {
-    track = packets_.new_track();
+// Perfetto orders what is in a process by name, and what is in a track as that says.
+std::uint64_t PerfettoTrace::rows_track() {
+  if (rows_track_ == 0) {
+    rows_track_ = packets_.new_track();
     Message made;
-    made.integer(track_field::kUuid, track)
+    made.integer(track_field::kUuid, rows_track_)
         .integer(track_field::kParent, process_track_)
-        .bytes(track_field::kName, name);
+        .integer(track_field::kChildren, kByOrder)
+        .bytes(track_field::kName, "NCCL");
     packets_.describe(made);
   }
-  return track;
+  return rows_track_;
 }
 
 void PerfettoTrace::end_process() {
@@ -252,6 +251,9 @@ void PerfettoTrace::end_process() {
       .message(track_field::kProcess, process);
   packets_.describe(made);
   for (const auto& [tid, track] : threads_) {
+    if (tid >= kFirstRow) {
+      continue;
+    }
     Message thread;
     thread.integer(thread_field::kPid, pid)
         .integer(thread_field::kTid, static_cast<std::uint64_t>(tid))
@@ -264,11 +266,11 @@ void PerfettoTrace::end_process() {
   }
   write_slices();
   threads_.clear();
-  async_tracks_.clear();
   counter_tracks_.clear();
   flow_ends_.clear();
   process_name_.clear();
   process_track_ = 0;
+  rows_track_ = 0;
 }
 
 // An end closes the slice of its track that began last: what began earlier, or ends later, goes

@@ -5,11 +5,10 @@
 // nanoseconds, and is smaller, since names and repeated texts are written once.
 //
 //   process, thread      tracks with the names and the order of the metadata lines
-//   X                    slices of the thread; written when the process is complete, in the order
-//   of
-//                        time, since an end closes the slice that began last
-//   b, e, n              a track for each category and id of a process; Perfetto lays tracks of one
-//                        name and process together where they do not overlap
+//   X of a thread        slices of it; written when the process is complete, in the order of time,
+//                        since an end closes the slice that began last
+//   X of a row           slices of a track of the process, which lays rows of one name together;
+//                        written at once: what overlaps is nested, and comes in this order
 //   C, i                 counter tracks; instants
 //   flow_out, flow_in    a flow for each end: a flow of Perfetto's has one
 //   ringside_merged...   instants of a track "Ringside" at the first event
@@ -53,14 +52,13 @@ class PerfettoTrace {
   void take_metadata(const Object& line, std::string_view name);
   void take_slice(const Object& line, std::uint64_t begin_ns);
   void take_counter(const Object& line, std::uint64_t at_ns);
-  void take_async(const Object& line, std::string_view phase, std::uint64_t at_ns);
   void begin_process(std::int64_t pid);
   void end_process();
   void write_slices();
 
   void add_flow(const Object& line, Message& event);
   std::uint64_t thread_track(std::int64_t tid);
-  std::uint64_t async_track(const Object& line, std::string_view name);
+  std::uint64_t rows_track();
 
   PerfettoPackets packets_;
   std::vector<std::uint32_t> arrow_ends_;    // in the plan, by arrow
@@ -73,10 +71,10 @@ class PerfettoTrace {
   // These are of one process.
   std::int64_t pid_ = 0;
   std::uint64_t process_track_ = 0;
+  std::uint64_t rows_track_ = 0;  // that all rows are in; 0: there are none
   std::string process_name_;
   std::int64_t sort_index_ = 0;
   std::map<std::int64_t, std::pair<std::uint64_t, std::string>> threads_;  // track, name
-  std::unordered_map<std::string, std::uint64_t> async_tracks_;            // by category and id
   std::map<std::string, std::uint64_t> counter_tracks_;
   std::unordered_map<std::uint64_t, std::uint32_t> flow_ends_;  // of the process's own flows
   std::vector<Slice> slices_;

@@ -2,6 +2,7 @@
 #include "analyzer/merge/process_lines.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "ringside/trace_schema.h"
@@ -11,6 +12,8 @@ namespace {
 
 // Alignment::to_common_ns clamps what is beyond.
 constexpr std::int64_t kMostTime_ns = std::int64_t{1} << 60;
+
+constexpr const char* kNoPlace = "its time has no place on the common time line";
 
 std::string gpu_text(const std::set<std::int64_t>& gpus) {
   std::string text;
@@ -32,6 +35,7 @@ ProcessLines::ProcessLines(const model::Traces& traces, const align::Alignment& 
       base_ns_(plan.base_time_s * 1'000'000'000),
       has_steps_(has_steps),
       counters_(counters),
+      names_(traces, file_),
       has_extended_wait_(process_.waits.size()),
       has_extended_arrow_(process_.arrow_ends.size()) {
   const std::string pid = std::to_string(process_.pid);
@@ -65,8 +69,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
   if (!has_steps_ && line_.category == schema::kCategoryStep) {
     return std::nullopt;
   }
-  const bool is_async = line_.phase == "b" || line_.phase == "e" || line_.phase == "n";
-  if (plan_.is_part && is_async) {
+  if (line_.phase == "b" || line_.phase == "e") {
     return take_async(output);
   }
   // This is so of a part, too: what the others have adds up to the same.
@@ -94,66 +97,109 @@ bool ProcessLines::keeps(const EventLine& line) const {
                      alignment_.to_common_ns(process_.file, begin_ns + duration_ns));
 }
 
-// Only one line of an async slice says what it belongs to, and the slice around an operation begins
-// before that.
+// An async slice of a trace becomes a slice in one of the rows when its end has come. The frame
+// around an operation only has the row's name.
 std::optional<std::string> ProcessLines::take_async(std::string& output) {
   std::string key = std::string(line_.category).append(1, '\n').append(line_.id);
-  const auto place = tracks_.try_emplace(std::move(key)).first;
-  Track& track = place->second;
-  const bool is_frame =
-      line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0;
-  if (!track.is_known && line_.phase == "b" && !is_frame) {
-    track.is_known = true;
-    track.is_kept = keeps(line_);
-    if (track.is_kept) {
-      written_ += track.depth;
-      output += track.held;
+  if (line_.phase == "e") {
+    const auto slice = open_.find(key);
+    if (slice == open_.end()) {
+      return std::nullopt;  // of a frame, or of what is not kept
     }
-    track.held.clear();
+    const auto end_ns = place_.time(*line_.ts_ns);
+    if (end_ns) {
+      append_slice(slice->second, *end_ns, output);
+    }
+    open_.erase(slice);
+    return end_ns ? std::nullopt : std::optional<std::string>(kNoPlace);
   }
-  std::optional<std::string> failure;
-  if (!track.is_known) {
-    const std::uint64_t written = written_;
-    failure = append(track.held);
-    written_ = written;
-  } else if (track.is_kept) {
-    failure = append(output);
+  AsyncSlice& slice = open_[key];
+  if (line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0) {
+    slice.row = line_.name;
+    return std::nullopt;
   }
-  if (line_.phase == "b") {
-    ++track.depth;
-  } else if (line_.phase == "e" && (track.depth == 0 || --track.depth == 0)) {
-    tracks_.erase(place);
+  if (!slice.members.empty()) {
+    append_slice(slice, last_ns_, output);  // its end is lost
+    slice = {};
+  }
+  const bool is_kept = !plan_.is_part || keeps(line_);
+  auto failure = is_kept ? begin_async(slice) : std::nullopt;
+  if (!is_kept || failure) {
+    open_.erase(key);
   }
   return failure;
+}
+
+std::optional<std::string> ProcessLines::begin_async(AsyncSlice& slice) {
+  const auto begin_ns = line_.append_members(place_, names_.name_of(line_), slice.members);
+  if (!begin_ns) {
+    return kNoPlace;
+  }
+  slice.begin_ns = *begin_ns;
+  last_ns_ = std::max(last_ns_, *begin_ns);
+  slice.category = line_.category;
+  if (line_.category == schema::kCategoryOperation) {
+    slice.operation = line_.operation;
+  }
+  if (slice.row.empty()) {
+    slice.row = SliceNames::row_of(line_);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> ProcessLines::append(std::string& output) {
   const auto begin_ns = line_.append_moved(place_, output);
   if (!begin_ns) {
-    return "its time has no place on the common time line";
+    return kNoPlace;
   }
+  last_ns_ = std::max(last_ns_, *begin_ns);
   output += ",\n";
   ++written_;
-  if (line_.phase == "b" && line_.category == schema::kCategoryOperation && line_.operation) {
-    append_additions(*begin_ns + base_ns_, output);
-  }
   return std::nullopt;
 }
 
-void ProcessLines::begin_async(char phase, std::int64_t common_ns, std::string_view name,
-                               std::string& output) {
-  output.append("{\"ph\":\"").append(1, phase).append("\",\"cat\":\"op\",\"id2\":{\"local\":");
-  append_quoted(line_.id, output);
-  output.append("},").append(ids_).append(",\"ts\":");
-  append_microseconds(to_line_ns(common_ns), output);
+void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, std::string& output) {
+  if (slice.members.empty()) {
+    return;
+  }
+  end_ns = std::max(end_ns, slice.begin_ns);
+  last_ns_ = std::max(last_ns_, end_ns);
+  const SliceRows::Row row = rows_.place(slice.category, slice.row, slice.begin_ns, end_ns);
+  const std::string tid = std::to_string(row.tid);
+  if (row.is_new) {
+    const std::string ids =
+        R"({"ph":"M","pid":)" + std::to_string(process_.pid) + ",\"tid\":" + tid + ",\"ts\":0,";
+    output.append(ids).append(R"("name":"thread_name","args":{"name":)");
+    append_quoted(slice.row, output);
+    output.append("}},\n").append(ids).append(
+        R"("name":"thread_sort_index","args":{"sort_index":)");
+    output.append(tid).append("}},\n");
+    written_ += 2;
+  }
+  output.append(R"({"ph":"X","tid":)").append(tid).append(",\"dur\":");
+  append_microseconds(end_ns - slice.begin_ns, output);
+  output.append(slice.members).append("},\n");
+  ++written_;
+  if (slice.operation) {
+    append_additions(*slice.operation, row.tid, slice.begin_ns, end_ns, output);
+  }
+}
+
+void ProcessLines::begin_slice(std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns,
+                               std::string_view name, std::string& output) {
+  output.append(R"({"ph":"X","cat":"op","pid":)").append(std::to_string(process_.pid));
+  output.append(",\"tid\":").append(std::to_string(tid)).append(",\"ts\":");
+  append_microseconds(begin_ns, output);
+  output.append(",\"dur\":");
+  append_microseconds(end_ns - begin_ns, output);
   output.append(",\"name\":");
   append_quoted(name, output);
   ++written_;
 }
 
-// Behind the beginning of the operation in the file, so before its end where the times are equal.
-void ProcessLines::append_additions(std::int64_t begin_ns, std::string& output) {
-  const std::uint64_t operation = *line_.operation;
+void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
+                                    std::int64_t begin_ns, std::int64_t end_ns,
+                                    std::string& output) {
   // Mostly an operation follows the one before it in the plan, too.
   const auto find = [&](const auto& all, std::size_t& next) {
     const bool is_next = (next == 0 || all[next - 1].operation < operation) &&
@@ -168,39 +214,46 @@ void ProcessLines::append_additions(std::int64_t begin_ns, std::string& output) 
   for (; next_wait_ < process_.waits.size() && process_.waits[next_wait_].operation == operation;
        ++next_wait_) {
     const Wait& wait = process_.waits[next_wait_];
-    if (has_extended_wait_[next_wait_] || wait.until_ns <= begin_ns) {
+    const std::int64_t until_ns = std::min(to_line_ns(wait.until_ns), end_ns);
+    if (has_extended_wait_[next_wait_] || until_ns <= begin_ns) {
       continue;
     }
     has_extended_wait_[next_wait_] = true;
-    begin_async('b', begin_ns, "waiting", output);
+    const std::string& last = plan_.processes[wait.last].label;
+    begin_slice(tid, begin_ns, until_ns, "waiting for " + last, output);
     output += ",\"args\":{\"for\":";
-    append_quoted(plan_.processes[wait.last].label, output);
-    output += ",\"waiting_ns\":" + std::to_string(wait.until_ns - begin_ns) +
+    append_quoted(last, output);
+    output += ",\"waiting_ns\":" + std::to_string(until_ns - begin_ns) +
               ",\"uncertainty_ns\":" + std::to_string(wait.uncertainty_ns) + "}},\n";
-    begin_async('e', wait.until_ns, "waiting", output);
-    output += "},\n";
   }
   find(process_.arrow_ends, next_arrow_end_);
   for (; next_arrow_end_ < process_.arrow_ends.size() &&
          process_.arrow_ends[next_arrow_end_].operation == operation;
        ++next_arrow_end_) {
     const ArrowEnd& end = process_.arrow_ends[next_arrow_end_];
-    if (has_extended_arrow_[next_arrow_end_] || end.at_ns < begin_ns) {
+    // Within the slice, however a viewer rounds: at its end another one may begin.
+    const std::int64_t at_ns =
+        std::clamp(to_line_ns(end.at_ns), begin_ns, std::max(begin_ns, end_ns - 2));
+    if (has_extended_arrow_[next_arrow_end_] || to_line_ns(end.at_ns) < begin_ns) {
       continue;
     }
     has_extended_arrow_[next_arrow_end_] = true;
-    begin_async('n', end.at_ns,
+    begin_slice(tid, at_ns, at_ns,
                 end.is_of_kernel ? "kernel"
                 : end.begins     ? "releases"
                                  : "released",
                 output);
-    output += ",\"bind_id\":";
+    output += ",\"args\":{},\"bind_id\":";
     append_hex(kArrowBit | end.arrow, output);
     output += end.begins ? ",\"flow_out\":true},\n" : ",\"flow_in\":true},\n";
   }
 }
 
 void ProcessLines::finish(std::string& output) {
+  // What has not ended is shown up to the end of the trace; in order, so that bytes are the same.
+  for (const auto& [key, slice] : std::map(open_.begin(), open_.end())) {
+    append_slice(slice, last_ns_, output);
+  }
   output += "{\"ph\":\"M\"," + ids_ + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
   append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);
   output += "}},\n{\"ph\":\"M\"," + ids_ +

@@ -17,6 +17,8 @@
 #include "analyzer/merge/host_counters.h"
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/plan.h"
+#include "analyzer/merge/slice_names.h"
+#include "analyzer/merge/slice_rows.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::merge {
@@ -37,20 +39,25 @@ class ProcessLines {
   std::uint64_t written() const { return written_; }
 
  private:
-  struct Track {
-    bool is_kept = false;
-    bool is_known = false;  // whether it is kept
-    std::uint32_t depth = 0;
-    std::string held;  // lines that wait until it is known
+  struct AsyncSlice {
+    std::string category;
+    std::string row;
+    std::string members;                     // empty: only the frame around an operation has come
+    std::int64_t begin_ns = 0;               // on the file's time line
+    std::optional<std::uint64_t> operation;  // if it is one
   };
 
   bool keeps(const EventLine& line) const;
   std::optional<std::string> take_async(std::string& output);
+  std::optional<std::string> begin_async(AsyncSlice& slice);
   std::optional<std::string> append(std::string& output);
-  /// `begin_ns`: when the line's slice begins, on the common clock.
-  void append_additions(std::int64_t begin_ns, std::string& output);
+  void append_slice(const AsyncSlice& slice, std::int64_t end_ns, std::string& output);
+  /// Adds what a plan has in an operation, in the row of its slice. Times are of the line.
+  void append_additions(std::uint64_t operation, std::uint32_t tid, std::int64_t begin_ns,
+                        std::int64_t end_ns, std::string& output);
   /// Leaves the object open.
-  void begin_async(char phase, std::int64_t common_ns, std::string_view name, std::string& output);
+  void begin_slice(std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns,
+                   std::string_view name, std::string& output);
   std::int64_t to_line_ns(std::int64_t common_ns) const;
 
   const model::TraceFile& file_;
@@ -62,8 +69,11 @@ class ProcessLines {
   HostCounters& counters_;
   Place place_;
   std::string ids_;  // members of a line: pid and tid
+  SliceNames names_;
+  SliceRows rows_;
   EventLine line_;
-  std::unordered_map<std::string, Track> tracks_;  // by category and id; where a part is kept
+  std::unordered_map<std::string, AsyncSlice> open_;  // by category and id
+  std::int64_t last_ns_ = 0;                          // of the line, that was met
   std::set<std::int64_t> gpus_;
   std::vector<bool> has_extended_wait_;  // by index into the plan's
   std::vector<bool> has_extended_arrow_;

@@ -114,7 +114,7 @@ def check(merged, made):
              if event["name"] == "process_name"}
     ends = collections.defaultdict(list)
     for event in events:
-        if event["ph"] == "n" and event["name"] == "kernel":
+        if event.get("cat") == "op" and event["name"] == "kernel":
             ends[event["bind_id"]].append(event)
     in_merged = {}
     for pid, rank in ranks.items():
@@ -139,7 +139,7 @@ def check(merged, made):
         expect(abs(ns(there) - ns(event)) < 2_200, "is on another clock:", event, there)
         (end,) = ends[event["bind_id"]]
         expect(event["flow_out"] and ranks[end["pid"]] == rank, event, end)
-        expect(end["id2"] == there["id2"] and ns(end) >= ns(event), event, end)
+        expect(end["tid"] == there["tid"] and ns(end) >= ns(event), event, end)
         expect(event["args"]["ringside_bytes"] == there["args"]["bytes"], event)
     expect(found == {rank: len(kineto.kernels) for rank, kineto in made.items()}, found)
     flows = collections.defaultdict(set)

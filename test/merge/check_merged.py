@@ -8,6 +8,7 @@ usage: check_merged.py RINGSIDE_GENERATE RINGSIDE
 import collections
 import json
 import pathlib
+import re
 import sys
 import tarfile
 import tempfile
@@ -34,6 +35,7 @@ ODD_JOBS = [
     "--seed 3 --mismatch function:3:13",
 ]
 ARROW = 1 << 63
+FIRST_ROW = 10_000_000
 
 
 class Merged:
@@ -73,20 +75,99 @@ def check_head(merged):
     expect(sorted(order, key=order.get)[:len(by_rank)] == by_rank, "ranks are not in order")
 
 
+def slices_of(events):
+    """(cat, id) to the events of an async slice."""
+    found = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] in "be":
+            found[event["cat"], event["id2"]["local"]].append(event)
+    return found
+
+
 def check_content(merged):
-    """Each line of each trace, in its order, with its content."""
+    """Each line of each trace with its content: an async slice as one of a row, the others in their
+    order."""
     def content(event):
         return {key: value for key, value in event.items()
                 if key not in ("pid", "ts", "dur", "bind_id")}
 
     def is_added(event):
-        return (event["name"] in ("process_name", "process_sort_index", "waiting")
-                or event["ph"] == "n" or (event["ph"] == "i" and event["cat"] == "mark")
-                or event["name"].startswith("ringside_merged"))
+        return (event["name"] in ("process_name", "process_sort_index", "releases", "released")
+                or event["name"].startswith(("ringside_merged", "waiting for "))
+                or (event["ph"] == "i" and event["cat"] == "mark")
+                or event["tid"] >= FIRST_ROW or event["ph"] in "be")
+
+    def shown(cat, args):
+        return cat, json.dumps(args, sort_keys=True)
     for pid in merged.process:
-        expect([content(event) for event in merged.source(pid) if not is_added(event)]
+        source = merged.source(pid)
+        expect([content(event) for event in source if not is_added(event)]
                == [content(event) for event in merged.by_pid[pid] if not is_added(event)],
                "process", pid, "has other lines")
+        wanted = collections.Counter(shown(event["cat"], event["args"]) for event in source
+                                     if event["ph"] == "b" and "args" in event)
+        rows = collections.Counter(
+            shown(event["cat"], event["args"]) for event in merged.by_pid[pid]
+            if event["tid"] >= FIRST_ROW and event["ph"] == "X" and "for" not in event["args"]
+            and event["name"] not in ("releases", "released"))
+        expect(wanted == rows, "process", pid, "has other slices")
+        # Both ends are moved, by the same but for the drift of the clock.
+        moved = operations(merged.by_pid[pid])
+        for slices in slices_of(source).values():
+            begin = next(event for event in slices if "args" in event)
+            if begin["cat"] == "op" and len(slices) == 4:
+                duration = ns(slices[2]) - ns(begin)
+                dur = ns({"ts": moved[begin["args"]["op"]]["dur"]})
+                expect(abs(dur - duration) <= 2 + duration // 1000, begin, "lasts", dur)
+
+
+def check_names(merged):
+    """A slice is named for what it is, its row for where: operations come before the network."""
+    names = {(event["pid"], event["tid"]): event["args"]["name"] for event in merged.events
+             if event["name"] == "thread_name"}
+    order = {(event["pid"], event["tid"]): event["args"]["sort_index"] for event in merged.events
+             if event["name"] == "thread_sort_index"}
+    merged_operations = {pid: operations(events) for pid, events in merged.by_pid.items()}
+    communicators = {pid: {event["args"]["context"]: event["args"]["name"] for event in events
+                           if event["name"] == "ringside_communicator"}
+                     for pid, events in merged.by_pid.items()}
+    used = collections.Counter()
+    last_of_operations, first_of_network = 0, 1 << 32
+    for event in merged.events:
+        row = event["pid"], event["tid"]
+        if event["ph"] != "X" or row[1] < FIRST_ROW:
+            continue
+        used[row] += 1
+        args = event["args"]
+        if "func" in args and event["cat"] == "op":
+            name = f"{args['func']} {size(args['bytes'])}"
+            direction = {"Send": "to", "Recv": "from"}.get(args["func"])
+            name += f" {direction} {args['peer']}" if direction else f" #{args['seq']}"
+            expect(event["name"] == name, event["name"], "should be", name)
+            communicator = communicators[event["pid"]][args["context"]]
+            expect(names[row] == communicator, event, "is in the row", names[row])
+            last_of_operations = max(last_of_operations, order[row])
+        elif event["cat"] in ("proxy", "step"):
+            word, link = ("send", "to") if names[row].startswith("send ") else ("receive", "from")
+            name = f"{word} {size(args['bytes'])} {link} {args['peer']}"
+            name += f", step {args['step']}" if event["cat"] == "step" else ""
+            expect(event["name"] == name, event["name"], "should be", name)
+            first_of_network = min(first_of_network, order[row])
+        elif event["cat"] == "gpu":
+            expect(names[row].startswith("GPU channel "), event, names[row])
+            operation = merged_operations[event["pid"]][args["op"]]["args"]
+            expect(event["name"] == operation["func"] + (f" #{operation['seq']}" if "seq" in operation
+                                                         else ""), event, operation)
+    expect(last_of_operations < first_of_network, "the network comes before the operations")
+    expect(set(used) == {row for row in names if row[1] >= FIRST_ROW}, "rows without a slice")
+
+
+def size(count):
+    for unit in ("B", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:.0f} {unit}" if count == int(count) else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:g} GiB"
 
 
 def check_clock(merged, truth):
@@ -108,25 +189,26 @@ def check_clock(merged, truth):
     expect(compared > 20, "nothing compared")
 
 
-def check_async(merged):
-    """Slices of one id nest in the file's order of equal times; each n has a slice around it. Returns
-    how many waits there are."""
+def check_rows(merged):
+    """Slices of a row nest, and what was added lies in an operation. Returns how many waits there
+    are."""
     waits = 0
-    tracks = collections.defaultdict(list)
+    rows = collections.defaultdict(list)
     for event in merged.events:
-        if event["ph"] in "bne":
-            tracks[event["pid"], event["cat"], event["id2"]["local"]].append(event)
-    for key, events in tracks.items():
-        open_names = []
-        for event in sorted(events, key=ns):  # stable
-            if event["ph"] == "b":
-                expect(event["name"] != "waiting" or len(open_names) == 2, key, "waits elsewhere")
-                waits += event["name"] == "waiting"
-                open_names.append(event["name"])
-            elif event["ph"] == "e":
-                expect(open_names and open_names.pop() == event["name"], key, "does not nest")
-            else:
-                expect(open_names, key, "has an n outside of its slices")
+        if event["ph"] == "X" and event["tid"] >= FIRST_ROW:
+            begin = ns(event)
+            rows[event["pid"], event["tid"]].append((begin, -begin - ns({"ts": event["dur"]}), event))
+    for row, slices in rows.items():
+        open_slices = []
+        for begin, negative_end, event in sorted(slices, key=lambda one: one[:2]):
+            while open_slices and open_slices[-1][0] <= begin:
+                open_slices.pop()
+            expect(not open_slices or -negative_end <= open_slices[-1][0], row, "overlaps", event)
+            is_wait = event["name"].startswith("waiting for rank ")
+            if is_wait or event["name"] in ("releases", "released"):
+                expect(open_slices and "op" in open_slices[0][1]["args"], event, "is in no operation")
+            waits += is_wait
+            open_slices.append((-negative_end, event))
     return waits
 
 
@@ -145,7 +227,7 @@ def check_flows(merged):
     arrows = 0
     for bind_id, begin in begins.items():
         is_arrow = bool(int(bind_id, 16) & ARROW)
-        expect(is_arrow == (begin["ph"] == "n"), begin, "has the bind_id of another kind")
+        expect(is_arrow == (begin["name"] == "releases"), begin, "has the bind_id of another kind")
         arrows += is_arrow
         expect(is_arrow or len(ends[bind_id]) == 1, begin, "leads to several")
         for end in ends[bind_id]:
@@ -187,8 +269,9 @@ def check_job(generate, ringside, options, directory):
     check_head(merged)
     check_counters(merged)
     check_content(merged)
+    check_names(merged)
     check_clock(merged, truth)
-    expect(check_async(merged) > 0, "nobody waits")
+    expect(check_rows(merged) > 0, "nobody waits")
     arrows = check_flows(merged)
     # The network moves nothing before the last has come: its times do not tell who was late.
     tells_who = "proxy" not in options
@@ -203,17 +286,20 @@ def check_job(generate, ringside, options, directory):
 
 def check_parts(ringside, directory, whole):
     """Parts are lines of the whole, but for what says so."""
-    lines = set(whole.read_text(encoding="utf-8").splitlines())
+    def line_of(text):  # rows may be others where less overlaps
+        return re.sub('"tid":1[0-9]{7}', '"tid":0', text)
+    all_lines = whole.read_text(encoding="utf-8").splitlines()
+    lines = set(map(line_of, all_lines))
     for options in (["--top-slowest", "3"], ["--around", "world:AllReduce:2", "--margin", "0"],
                     ["--func", "AllReduce", "--from", "0.001"], ["--no-steps"], ["--no-arrows"]):
         path = directory / "part.json"
         run(ringside, "merge", directory / "traces", "-o", path, "--force", *options)
         run(ringside, "lint", "--closed", path)
         part = path.read_text(encoding="utf-8").splitlines()
-        expect(len(part) < len(lines), options, "leaves nothing out")
+        expect(len(part) < len(all_lines), options, "leaves nothing out")
         for line in part:
-            known = line in lines or '"ringside_merged' in line or '"ph":"n"' in line or \
-                '"ph":"i"' in line
+            known = line_of(line) in lines or '"ringside_merged' in line or \
+                '"ph":"i"' in line or '"bind_id":"0x8' in line or '"thread_sort_index"' in line
             expect(known, options, "has a line that the whole has not:", line)
         events = json.loads("\n".join(part), parse_float=str)
         if options[0] == "--top-slowest":
@@ -222,8 +308,9 @@ def check_parts(ringside, directory, whole):
             expect(0 < len(found) <= 3, found)
         expect(options[0] != "--no-steps" or all(event.get("cat") != "step" for event in events),
                "steps are left")
-        expect(options[0] != "--no-arrows" or all(event["ph"] != "n" for event in events),
-               "arrows are left")
+        expect(options[0] != "--no-arrows" or all("bind_id" not in event or not
+                                                       int(event["bind_id"], 16) & ARROW
+                                                       for event in events), "arrows are left")
 
 
 def check_bundle(ringside, directory, truth):
@@ -268,7 +355,7 @@ def check_odd_job(generate, ringside, options, directory):
         merged = Merged(path)
         hosts_of_arrow = collections.defaultdict(set)
         for event in merged.events:
-            if event["ph"] == "n":
+            if int(event.get("bind_id", "0"), 16) & ARROW:
                 hosts_of_arrow[event["bind_id"]].add(merged.process[event["pid"]]["host"])
         expect(all(len(hosts) == 1 for hosts in hosts_of_arrow.values()),
                "arrows between clocks that are not known")

@@ -29,8 +29,9 @@ def read(path):
 
 
 def operations(events):
+    """Of a trace or of a merged file."""
     return {event["args"]["op"]: event for event in events
-            if event["ph"] == "b" and event["cat"] == "op" and "op" in event.get("args", {})}
+            if event["ph"] in "bX" and event["cat"] == "op" and "op" in event.get("args", {})}
 
 
 def add_counters(directory):

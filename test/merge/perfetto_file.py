@@ -152,7 +152,8 @@ def shown_of_json(path):
                         key=times.__getitem__):
         event, time = events[index], times[index]
         phase = event["ph"]
-        on_thread = phase == "X" or event.get("s") == "t"
+        # A row that is no thread is a track of its process.
+        on_thread = (phase == "X" and event["tid"] < 10_000_000) or event.get("s") == "t"
         key = (event["pid"], event.get("cat"), event.get("id2", {}).get("local"))
         if phase == "e":
             open_slices[key].pop()["end"] = time

@@ -118,7 +118,7 @@ TEST_CASE("several threads merge what one merges, byte for byte") {
   CHECK(one.told.find(" 3 " + paths[1] + ":") != std::string::npos);
   CHECK(one.told.find(paths[2]) < one.told.find(paths[4]));
   if (!is_perfetto) {
-    CHECK(one.bytes.find("\"name\":\"waiting\"") != std::string::npos);
+    CHECK(one.bytes.find("\"name\":\"waiting for ") != std::string::npos);
     CHECK(one.bytes.find("h0: sum of 3 processes") != std::string::npos);
   }
   for (const unsigned threads : {2U, 5U, 16U}) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a slice of a merged file is called. In a trace it has the name of its row.
+#ifndef RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
+#define RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analyzer/merge/line.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::merge {
+
+class SliceNames {
+ public:
+  SliceNames(const model::Traces& traces, const model::TraceFile& file)
+      : traces_(traces), file_(file) {}
+
+  /// Returns "AllReduce 1 MiB #21", "send 512 KiB to 3"; the line's own name where it says no more.
+  std::string name_of(const EventLine& line);
+  /// Returns the name of the row of a line that is no operation.
+  static std::string_view row_of(const EventLine& line);
+
+ private:
+  std::string kernel_name(const EventLine& line);
+
+  const model::Traces& traces_;
+  const model::TraceFile& file_;
+  std::vector<std::pair<std::uint64_t, std::size_t>> operations_;  // id, index; once asked for
+};
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H

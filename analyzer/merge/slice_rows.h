@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The rows of a process in a merged file: threads that no process has. What a trace has as async
+// slices are slices of these, so that a slice can have another name than its row, and the rows have
+// an order. Slices of a thread must nest (docs/trace-format.md, "Merged files"): what overlaps goes
+// to several rows of one name.
+#ifndef RINGSIDE_ANALYZER_MERGE_SLICE_ROWS_H
+#define RINGSIDE_ANALYZER_MERGE_SLICE_ROWS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ringside::merge {
+
+/// Above the greatest tid of Linux (2^22).
+inline constexpr std::uint32_t kFirstRow = 10'000'000;
+
+/// Viewers round times to a nanosecond or two: slices that shall not overlap are further apart.
+inline constexpr std::int64_t kRounding_ns = 3;
+
+class SliceRows {
+ public:
+  struct Row {
+    std::uint32_t tid = 0;
+    bool is_new = false;
+  };
+  /// Finds the row of this category and name that has room, or makes one. Categories are in the
+  /// order in which they are shown: operations, then the GPU's, then the network's.
+  Row place(std::string_view category, std::string_view name, std::int64_t begin_ns,
+            std::int64_t end_ns);
+
+ private:
+  struct Lane {
+    std::uint32_t tid = 0;
+    std::map<std::int64_t, std::int64_t> taken;  // the last ones: begin to end
+    std::int64_t forgotten_ns = INT64_MIN;       // all before it counts as taken
+  };
+  static bool take(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns);
+
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<Lane>> lanes_;  // order, name
+  std::map<std::uint32_t, std::uint32_t> used_;                               // tids, by order
+};
+
+}  // namespace ringside::merge
+
+#endif  // RINGSIDE_ANALYZER_MERGE_SLICE_ROWS_H
