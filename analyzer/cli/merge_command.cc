@@ -23,6 +23,7 @@ struct MergeOptions : AnalysisOptions {
   bool force = false;
   bool no_steps = false;
   bool no_arrows = false;
+  bool overview = false;
   std::optional<std::size_t> top_slowest;
   std::string around;
   std::vector<std::string> kineto;
@@ -35,6 +36,7 @@ constexpr char kMergeExample[] =
     "\n"
     "Examples:\n"
     "  ringside merge traces/ -o all.json\tall ranks on one clock\n"
+    "  ringside merge traces/ -o job.json --overview\tthe whole job, small\n"
     "  ringside merge traces/ -o slow.json --top-slowest 20\twhere the time went\n"
     "  ringside merge traces/ -o one.json --around world:AllReduce:1234 --margin 0.005\n"
     "  ringside merge traces/ -o part.json --from 60 --to 65 --no-steps\n"
@@ -103,6 +105,7 @@ merge::WriteOptions write_options(const MergeOptions& options) {
   merge::WriteOptions result;
   result.has_steps = !options.no_steps;
   result.is_perfetto = options.format == "perfetto";
+  result.is_overview = options.overview;
   return result;
 }
 
@@ -135,7 +138,7 @@ ExitStatus finish_output(merge::OutputFile& output) {
 // Options that leave operations out, or add to them, would have to rewrite the traces.
 bool fits_bundle(const MergeOptions& options) {
   return !options.top_slowest && options.around.empty() && !options.no_steps &&
-         !options.no_arrows && !match::chooses_operations(options.selection);
+         !options.no_arrows && !options.overview && !match::chooses_operations(options.selection);
 }
 
 ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
@@ -214,8 +217,8 @@ ExitStatus run_merge(const MergeOptions& options) {
                  "--host only\n");
     return kExitUsage;
   }
-  if (!options.kineto.empty() && options.format != "json") {
-    std::fprintf(stderr, "ringside merge: --kineto needs --format json\n");
+  if (!options.kineto.empty() && (options.format != "json" || options.overview)) {
+    std::fprintf(stderr, "ringside merge: --kineto needs --format json, and no --overview\n");
     return kExitUsage;
   }
   merge::OutputFile output(options.output, options.force);
@@ -244,7 +247,7 @@ ExitStatus run_merge(const MergeOptions& options) {
   merge::PlanOptions plan_options;
   plan_options.is_part = options.top_slowest || !options.around.empty() ||
                          match::chooses_operations(options.selection);
-  plan_options.has_arrows = !options.no_arrows;
+  plan_options.has_arrows = !options.no_arrows && !options.overview;
   merge::Plan plan =
       merge::make_plan(analysis->traces, analysis->matches, analysis->alignment, plan_options);
   if (!take_kineto(options, *analysis, plan)) {
@@ -308,6 +311,8 @@ void add_merge(CLI::App& app, Chosen& chosen) {
                    "With these traces of PyTorch's profiler: files, or directories of them")
       ->type_name("PATH");
   command->add_flag("--no-arrows", options->no_arrows, "Without arrows between ranks");
+  command->add_flag("--overview", options->overview,
+                    "Small: one row for each rank and communicator, of the whole job");
   constexpr const char* kGroup = "Choose a part";
   command
       ->add_option("--top-slowest", options->top_slowest,

@@ -12,6 +12,7 @@
 #include "analyzer/merge/in_order.h"
 #include "analyzer/merge/kineto_lines.h"
 #include "analyzer/merge/line.h"
+#include "analyzer/merge/overview.h"
 #include "analyzer/merge/perfetto_trace.h"
 #include "analyzer/merge/process_lines.h"
 #include "analyzer/model/parallel.h"
@@ -40,6 +41,9 @@ class Writer {
   }
 
   MergedLines write() {
+    if (options_.is_overview) {
+      overview_.emplace(traces_, alignment_, plan_);
+    }
     write_head();
     copy_processes();
     write_counters_of_hosts();
@@ -76,8 +80,8 @@ class Writer {
     arguments += ",\"base_time_s\":" + std::to_string(plan_.base_time_s) +
                  ",\"processes\":" + std::to_string(plan_.processes.size()) +
                  ",\"hosts\":" + std::to_string(alignment_.hosts().size()) +
-                 ",\"aligned\":" + (alignment_.is_aligned() ? "true" : "false") +
-                 ",\"part\":" + (plan_.is_part || !options_.has_steps ? "true" : "false");
+                 ",\"aligned\":" + (alignment_.is_aligned() ? "true" : "false") + ",\"part\":" +
+                 (plan_.is_part || overview_ || !options_.has_steps ? "true" : "false");
     put("[" + metadata(schema::kLineMerged, arguments) + ",\n");
     for (const align::HostOffset& host : alignment_.hosts()) {
       write_host(host);
@@ -212,13 +216,18 @@ class Writer {
       }
       report_progress(reader.bytes_read() - bytes);
     };
-    const model::TraceFile& file = traces_.files[plan_.processes[number].file];
-    copy_file(file.path);
-    std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
+    if (!overview_) {
+      const model::TraceFile& file = traces_.files[plan_.processes[number].file];
+      copy_file(file.path);
+      std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
+    }
     process.finish(copy.text);
+    if (overview_) {
+      copy.lines.written = overview_->append(number, copy.text);
+    }
     in_order.add(number, copy.text);
     copy.text.shrink_to_fit();
-    copy.lines.written = process.written();
+    copy.lines.written += process.written();
   }
 
   static void copy_line(const std::string& path, const load::Line& line, ProcessLines& process,
@@ -247,6 +256,7 @@ class Writer {
   OutputFile& output_;
   model::Problems& problems_;
   std::optional<PerfettoTrace> perfetto_;
+  std::optional<Overview> overview_;
   HostCounters counters_;
   MergedLines lines_;
   std::string text_;

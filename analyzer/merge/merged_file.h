@@ -29,6 +29,7 @@ struct MergedLines {
 struct WriteOptions {
   bool has_steps = true;
   bool is_perfetto = false;
+  bool is_overview = false;                          ///< instead of the traces' lines
   unsigned threads = 0;                              ///< at most; 0: one a core
   std::atomic<std::uint64_t>* bytes_read = nullptr;  ///< grows, if there
 };

@@ -313,6 +313,31 @@ def check_parts(ringside, directory, whole):
                                                        for event in events), "arrows are left")
 
 
+def check_overview(ringside, directory):
+    """A row for each rank and communicator, with all operations, and with what the ranks wait for."""
+    path = directory / "part.json"
+    run(ringside, "merge", directory / "traces", "-o", path, "--force", "--overview")
+    run(ringside, "lint", "--closed", path)
+    check_perfetto(ringside, directory, path, "--overview")
+    rows = collections.defaultdict(list)
+    for event in read(path):
+        if event["ph"] == "X":
+            rows[event["pid"], event["tid"]].append(event)
+    expect(len(rows) == 4, "other rows than of four ranks:", rows.keys())
+    for row, slices in rows.items():
+        ends = 0
+        for event in slices:
+            expect(ns(event) >= ends, row, "overlaps", event)
+            ends = ns(event) + ns({"ts": event["dur"]})
+        count = sum(event["args"]["operations"] for event in slices)
+        of_rank = [operations(read(trace)) for trace in (directory / "traces").glob("*.json")]
+        expect(count in {len(found) for found in of_rank}, count, "operations in", row)
+    # Rank 3 is late by much more than what the others are: each of them waits for it, and it for nobody.
+    waits = [{event["name"] for event in slices} - {"communication"} for slices in rows.values()]
+    expect(sorted(map(len, waits)) == [0, 1, 1, 1] and
+           set().union(*waits) == {"waiting, mostly for rank 3"}, waits)
+
+
 def check_bundle(ringside, directory, truth):
     """The traces are untouched, and the offsets are those of the true clocks."""
     path = directory / "all.tar"
@@ -398,6 +423,7 @@ def main():
             if number == 0:
                 check_parts(ringside, directory, merged)
                 truth = json.loads((directory / "traces/truth.txt").read_text(encoding="utf-8"))
+                check_overview(ringside, directory)
                 check_bundle(ringside, directory, truth)
                 check_errors(ringside, directory, merged)
         print(f"{options}: ok")
