@@ -16,6 +16,7 @@ namespace {
 struct ReportOptions : AnalysisOptions {
   std::string output;
   bool force = false;
+  const CLI::App* command = nullptr;  // as it was given
 };
 
 constexpr char kReportExample[] =
@@ -33,6 +34,9 @@ std::string make_json(const ReportOptions& options, Analysis& analysis) {
       report::make_page_data(analysis.facts(), analysis.problems, analysis.duplicates);
   data.hang = std::move(before.stuck);
   data.network.not_chosen = before.not_chosen;
+  data.add_commands = [&](report::Health& health) {
+    add_commands(*options.command, options, health);
+  };
   return report::page_json(data);
 }
 
@@ -80,6 +84,7 @@ void add_report(CLI::App& app, Chosen& chosen) {
   CLI::App* const command =
       app.add_subcommand("report", "Write a page that shows all of this, to open in a browser");
   options->format = "html";
+  options->command = command;
   add_analysis_options(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));

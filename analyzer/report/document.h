@@ -73,6 +73,9 @@ struct Finding {
   Severity severity = Severity::kWarning;
   std::string kind;
   std::string text;  // a sentence
+  std::string around =
+      {};  // an operation, as `ringside merge --around` takes it; empty: no single one
+  std::string cause = {};  // findings that share one have one cause; empty: its own
 };
 
 struct Document {

@@ -79,9 +79,21 @@ class HealthJudge {
  private:
   void take(const Document& document, const char* section) {
     std::map<std::string, std::size_t> of_kind;
+    std::map<std::string, std::size_t> of_cause;
     for (const Finding& finding : document.findings) {
-      if (of_kind[finding.kind]++ < most_of(finding.severity)) {
+      if ((finding.cause.empty() || of_cause[finding.cause]++ == 0) &&
+          of_kind[finding.kind]++ < most_of(finding.severity)) {
         health_.findings.push_back({finding, section});
+      }
+    }
+    for (HealthFinding& one : health_.findings) {
+      if (const auto same = of_cause.find(one.finding.cause);
+          same != of_cause.end() && same->second > 1) {
+        const bool is_cut = document.findings.size() >= kMostJudged;
+        one.finding.text += std::string(is_cut ? " (at least " : " (") +
+                            counted(same->second - 1, "more pair of this exchange does",
+                                    "more pairs of this exchange do") +
+                            " not match)";
       }
     }
     for (const auto& entry : of_kind) {
@@ -296,6 +308,17 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs, Hea
       one.command = "ringside recover";
     }
   }
+  const std::string merge = "ringside merge -o part.json ";
+  for (HealthFinding& one : health.findings) {
+    if (!one.finding.around.empty()) {
+      one.timeline = merge + "--around " + one.finding.around + ' ' + inputs;
+    } else if (one.finding.kind == "straggler") {
+      one.timeline = merge + "--top-slowest 20 " + inputs;
+    } else if (one.section == "stuck" || one.section == "network") {
+      one.timeline = merge + hang_inputs;
+    }
+  }
+  health.merge_command = {merge, ' ' + inputs};
   health.report_command = "ringside report -o report.html " + inputs;
 }
 
@@ -310,7 +333,7 @@ std::vector<std::string> health_lines(const Health& health) {
   }
   std::vector<std::string> lines = {headline};
   for (std::size_t i = 0; i < shown; ++i) {
-    const auto& [finding, section, command] = findings[i];
+    const auto& [finding, section, command, timeline] = findings[i];
     if (finding.text != health.headline) {
       lines.push_back(std::string(severity_name(finding.severity)) + ": " + finding.text);
     }
@@ -330,7 +353,7 @@ void write_health(JsonWriter& json, const Health& health) {
   json.text("status", health.status);
   json.text("headline", health.headline);
   json.begin_array("findings");
-  for (const auto& [finding, section, command] : health.findings) {
+  for (const auto& [finding, section, command, timeline] : health.findings) {
     json.begin_object();
     json.text("severity", severity_name(finding.severity));
     json.text("kind", finding.kind);
@@ -338,6 +361,9 @@ void write_health(JsonWriter& json, const Health& health) {
     json.text("section", section);
     if (!command.empty()) {
       json.text("command", command);
+    }
+    if (!timeline.empty()) {
+      json.text("timeline", timeline);
     }
     json.end_object();
   }

@@ -22,8 +22,9 @@ inline constexpr std::size_t kMostJudged = 20;
 
 struct HealthFinding {
   Finding finding;
-  std::string section;       // the id of the section of the page that has its evidence
-  std::string command = {};  // a command line that shows more; empty: there is none
+  std::string section;        // the id of the section of the page that has its evidence
+  std::string command = {};   // a command line that shows more; empty: there is none
+  std::string timeline = {};  // one that makes a timeline of this part, likewise
 };
 
 /// The troubles of a job, the gravest first.
@@ -33,6 +34,8 @@ struct Health {
   std::string headline;  // a sentence without its full stop
   std::vector<HealthFinding> findings;
   std::string report_command = {};  // that writes the page with all of it
+  /// What is before and behind the options of a command that makes a timeline of a part.
+  std::vector<std::string> merge_command = {};
 };
 
 /// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network` and

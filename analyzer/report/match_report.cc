@@ -116,8 +116,19 @@ class MatchDocument {
     verdicts_.rows.push_back(std::move(row));
     for (const std::size_t i : findings.described) {
       const match::Judgement& judgement = judgements_[i];
-      document_.findings.push_back({severity_of(judgement.verdict), kind_of(judgement.verdict),
-                                    match_sentence(traces_, matches_, judgements_, i)});
+      const match::MatchedOperation& operation = matches_.operations[i];
+      const std::string number = ':' + std::to_string(operation.number);
+      Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
+                         match_sentence(traces_, matches_, judgements_, i)};
+      if (!communicator.hash.empty()) {
+        finding.around = communicator.hash + ':' +
+                         std::string(match::function_name(traces_, operation)) + number;
+      }
+      if (operation.way == match::Way::kPair) {
+        // One rank's exchange with many others is as many pairs of one number.
+        finding.cause = label + number + finding.kind;
+      }
+      document_.findings.push_back(std::move(finding));
       add_sides(label, run, i);
     }
     if (findings.not_described > 0) {

@@ -127,6 +127,83 @@ def check_table(page):
     assert sorted(page.column("stragglers_ranks", 0)) == ["rank 1", "rank 10", "rank 11"]
 
 
+CONTRAST = """
+const channel = (value) => (value /= 255) <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+const parts = (colour) => colour.match(/[0-9.]+/g).map(Number);
+const luminance = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+function behind(one) {
+  for (; one; one = one.parentElement) {
+    const colour = parts(getComputedStyle(one).backgroundColor);
+    if (colour.length === 3 || colour[3] > 0) return colour;
+  }
+  return [255, 255, 255];
+}
+const found = new Map();
+for (const one of document.querySelectorAll('body *')) {
+  const text = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  if (!text || !one.getClientRects().length || one.matches('script, style, option')) continue;
+  const style = getComputedStyle(one);
+  const [ink, paper] = [parts(one.closest('svg') ? style.fill : style.color), behind(one)].map(luminance);
+  const ratio = (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05);
+  if (ratio < 4.5) found.set(`${one.tagName}.${one.getAttribute('class')}`, ratio);
+}
+return [...found];
+"""
+
+
+def check_contrast(page):
+    for scheme in ("light", "dark"):
+        page.set_media(scheme=scheme)
+        assert page.run(CONTRAST) == [], scheme
+    page.set_media()
+
+
+def check_address(page, path):
+    """What is chosen is in the address, and an address brings it back; all has an id to link to."""
+    page.driver.get(f"{path.as_uri()}#time&shares.sort=-waiting_ns&shares.filter=%22rank%201%22")
+    page.driver.refresh()  # another hash alone loads nothing anew in all browsers
+    assert page.column("shares", 0) == ["rank 1"], "in quotes, a whole cell"
+    assert page.run("return document.querySelector('#time input[type=search]').value") == '"rank 1"'
+    assert page.count("table[data-table='shares'] th[aria-sort='descending']") == 1
+    page.run("const input = document.querySelector('#time input[type=search]'); input.value = '';"
+             "input.dispatchEvent(new Event('input'))")
+    page.click("table[data-table='shares'] th:nth-child(2) button")
+    assert page.run("return location.hash") == "#time&shares.sort=host"
+    hosts = page.column("shares", 1)
+    assert len(hosts) == 12 and hosts == sorted(hosts)
+    top = page.run("return document.getElementById('time').getBoundingClientRect().top")
+    assert abs(top) < 40, top
+    without = page.run("return [...document.querySelectorAll('table')].filter((table) => "
+                       "!document.getElementById(`table-${table.dataset.table}`)).length")
+    assert without == 0 and page.count("#findings li") == page.count("#findings li[id^='finding-']") > 0
+
+
+def check_commands(page, ringside, directory):
+    """The commands of the page run, and show just that part."""
+    page.run("const cell = document.querySelectorAll('#late rect.mark')[20];"
+             "cell.dispatchEvent(new MouseEvent('click', {bubbles: true}))")
+    commands = page.run("return [...document.querySelectorAll('.command code')].map((code) => code.textContent)")
+    assert len(commands) == 3 and all(one.startswith("ringside ") for one in commands), commands
+    for number, command in enumerate(commands):
+        words = [ringside, *command.split()[1:]]
+        done = subprocess.run([word.replace("part.json", str(directory / f"part{number}.json")) for word in words],
+                              check=False, capture_output=True, text=True, timeout=60)
+        assert done.returncode in (0, 1), done.stderr
+    assert "20 operations" in done.stderr or "--top-slowest" not in command
+    assert "--from" in commands[-1], commands
+    assert " 3 operations" in done.stderr, done.stderr  # of one iteration
+    assert "who was last is sure in" in page.run(
+        "document.querySelector('#late rect.mark').dispatchEvent(new PointerEvent('pointerenter'));"
+        "return document.getElementById('tip').textContent")
+
+
+def check_charts(page):
+    assert page.count("#iterations svg.chart .mark") == 39, "the last iteration has no known end"
+    assert page.count("table[data-table='critical-path_ranks'] tbody tr") > 0
+    assert page.count("#bandwidth svg.chart .axis:nth-of-type(1) .tick") >= 2
+    assert page.count("#bandwidth svg.chart .axis:nth-of-type(2) .tick") >= 2
+
+
 def check_download(page, directory):
     page.driver.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(directory)})
     buttons = page.run("return [...document.querySelectorAll('button.csv')].map((button) => button.dataset.csv)")
@@ -206,7 +283,7 @@ def check_quiet(driver, path):
         assert message["method"] != "Page.javascriptDialogOpening", message
         if message["method"] == "Network.requestWillBeSent":
             address = message["params"]["request"]["url"]
-            assert address == path.as_uri() or address.startswith(("blob:", "data:", "about:", "chrome:")), address
+            assert address.split("#")[0] == path.as_uri() or address.startswith(("blob:", "data:", "about:", "chrome:")), address
 
 
 def report(ringside, traces, page):
@@ -229,7 +306,11 @@ def main():
             page = Page(driver, late)
             for check in (check_drawn, check_table, check_keyboard, check_media):
                 check(page)
+            check_charts(page)
+            check_contrast(page)
+            check_commands(page, ringside, directory)
             check_download(page, directory)
+            check_address(page, late)
             check_quiet(driver, late)
             spoilt = directory / "spoilt.html"
             text = late.read_text(encoding="utf-8")

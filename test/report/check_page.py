@@ -105,10 +105,22 @@ def check_large(generate, ringside, directory):
     assert min(waiting, key=waiting.get) == "rank 77", "the late rank waits least"
 
 
+def check_one_cause(generate, ringside, directory):
+    """One rank's exchange of another size differs from each of its peers, in both directions."""
+    subprocess.run([generate, directory / "exchange", "--hosts", "1", "--ranks-per-host", "4", "--iterations", "3", "--pattern",
+                    "AlltoAll:65536", "--mismatch", "size:2:1"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+    data = json.loads(report(ringside, directory / "exchange", "--format", "json"))
+    errors = [one for one in data["health"]["findings"] if one["severity"] == "error"]
+    assert len(errors) == 1 and "(5 more pairs of this exchange do not match)" in errors[0]["text"], errors
+    assert "--around 0x" in errors[0]["timeline"], errors
+    assert len(data["tables"]["match_sides"]["rows"]) == 12, "the table has all"
+
+
 def main():
     generate, ringside = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
         check_hostile(ringside, pathlib.Path(directory) / "hostile")
+        check_one_cause(generate, ringside, pathlib.Path(directory))
         check_large(generate, ringside, pathlib.Path(directory))
     print("the page is as it should be")
 

@@ -9,6 +9,7 @@ import {bytesText, durationText, gbsText, integerText} from 'page/format';
 function powerTicks([least, most], count) {
   const first = Math.ceil(Math.log2(least));
   const last = Math.floor(Math.log2(most));
+  if (last <= first) return [least, most];
   const step = Math.max(1, Math.ceil((last - first + 1) / count));
   return d3.range(first, last + 1, step).map((power) => 2 ** power);
 }
@@ -17,6 +18,7 @@ function powerTicks([least, most], count) {
 function bandwidthTicks(scale) {
   const leads = (value) => Number(value.toExponential(0)[0]);
   const ticks = scale.ticks(20).filter((value) => [1, 2, 5].includes(leads(value)));
+  if (ticks.length < 2) return d3.ticks(...scale.domain(), 5);
   return ticks.length > 12 ? ticks.filter((value) => leads(value) === 1) : ticks;
 }
 
@@ -31,6 +33,13 @@ export function drawBandwidth(place, points, functions) {
         d3.min(points, (p) => Math.max(1, p.bytes)), d3.max(points, (p) => Math.max(1, p.bytes)),
         2);
     const x = d3.scaleLog(sizes, [left + 14, width - right - 14]).base(2);
+    // Functions of one size stand side by side.
+    const bySize = d3.nest().key((p) => p.bytes).rollup(
+        (of) => [...new Set(of.map((p) => p.function))].sort()).object(points);
+    const beside = (p) => {
+      const all = bySize[p.bytes];
+      return x(Math.max(1, p.bytes)) + (all.indexOf(p.function) - (all.length - 1) / 2) * 8;
+    };
     const y = d3.scaleLog(
         wide(
             d3.min(points, (p) => Math.min(p.busbw_gb_s, p.busbw_p90_gb_s || Infinity)),
@@ -41,7 +50,7 @@ export function drawBandwidth(place, points, functions) {
         .attr('transform', `translate(${left},0)`)
         .call(d3.axisLeft(y)
                   .tickValues(bandwidthTicks(y))
-                  .tickFormat((v) => String(Number(v.toPrecision(1))))
+                  .tickFormat((v) => String(Number(v.toPrecision(3))))
                   .tickSize(-(width - left - right)));
     svg.append('g')
         .attr('class', 'axis')
@@ -58,28 +67,28 @@ export function drawBandwidth(place, points, functions) {
         .attr('text-anchor', 'end')
         .text('message per rank');
     const lines = d3.nest().key((p) => `${p.communicator}\n${p.function}`).entries(points);
-    const line = d3.line().x((p) => x(Math.max(1, p.bytes))).y((p) => y(p.busbw_gb_s));
+    const line = d3.line().x(beside).y((p) => y(p.busbw_gb_s));
     lines.forEach(({values}) => {
       // If several rows have one size, the line takes the row of the most operations.
-      const bySize = d3.nest()
+      const oneEach = d3.nest()
                          .key((p) => p.bytes)
                          .entries(values)
                          .map((one) => one.values.reduce((a, b) => (b.count > a.count ? b : a)));
-      bySize.sort((a, b) => a.bytes - b.bytes);
+      oneEach.sort((a, b) => a.bytes - b.bytes);
       svg.append('path')
           .attr('fill', 'none')
           .style('stroke', seriesColour(functions.indexOf(values[0].function)))
           .attr('stroke-width', 1.5)
           .attr('stroke-opacity', lines.length > 12 ? 0.35 : 0.9)
-          .attr('d', line(bySize));
+          .attr('d', line(oneEach));
     });
     const spread = points.filter((p) => p.busbw_p90_gb_s > 0 && p.busbw_best_gb_s > 0);
     svg.selectAll('.spread')
         .data(spread)
         .enter()
         .append('line')
-        .attr('x1', (p) => x(Math.max(1, p.bytes)))
-        .attr('x2', (p) => x(Math.max(1, p.bytes)))
+        .attr('x1', beside)
+        .attr('x2', beside)
         .attr('y1', (p) => y(p.busbw_p90_gb_s))
         .attr('y2', (p) => y(p.busbw_best_gb_s))
         .style('stroke', (p) => seriesColour(functions.indexOf(p.function)))
@@ -94,7 +103,7 @@ export function drawBandwidth(place, points, functions) {
             .enter()
             .append('path')
             .attr('class', 'point')
-            .attr('transform', (p) => `translate(${x(Math.max(1, p.bytes))},${y(p.busbw_gb_s)})`)
+            .attr('transform', (p) => `translate(${beside(p)},${y(p.busbw_gb_s)})`)
             .attr('d', (p) => d3.symbol().type(seriesShape(p.row)).size(46)())
             .style('fill', (p) => seriesColour(p.row));
     makeRoving(

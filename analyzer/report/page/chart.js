@@ -77,8 +77,8 @@ export function addChart(place, label, draw) {
 }
 
 // One stop of the tab key for all marks; arrows go from one to the next. `marks`: selection whose
-// data have row and column; describe(datum) is the text.
-export function makeRoving(svg, marks, describe, label) {
+// data have row and column; describe(datum) is the text; take(datum) gets one that is clicked.
+export function makeRoving(svg, marks, describe, label, take) {
   const nodes = marks.nodes();
   const data = marks.data();
   let at = -1;
@@ -117,6 +117,7 @@ export function makeRoving(svg, marks, describe, label) {
           () => {
             const key = d3.event.key;
             if (key === 'Escape') return choose(-1);
+            if (key === 'Enter' && take && at >= 0) return take(data[at]);
             if (!(key in steps) || nodes.length === 0) return undefined;
             d3.event.preventDefault();
             return choose(at < 0 ? 0 : next(...steps[key]), true);
@@ -128,6 +129,7 @@ export function makeRoving(svg, marks, describe, label) {
             showTip(describe(datum), d3.event.clientX, d3.event.clientY);
           })
       .on('pointerleave', hideTip);
+  if (take) marks.on('click', take);
 }
 
 // Cuts a text to what fits a width, at about seven pixels a character.

@@ -15,6 +15,11 @@ export function element(name, attributes, ...children) {
   return made;
 }
 
+// A command for a shell, which a click selects.
+export function commandLine(title, command) {
+  return element('span', {class: 'command'}, `${title}: `, element('code', {}, command));
+}
+
 export function csvText(columns, rows) {
   const quoted = (value) => {
     if (value === null || value === undefined) return '';

@@ -9,9 +9,9 @@ const kLeastOpacity = 0.06;
 
 // rows: [{label, short, after, strong}]; columns: [{label}]; cells: [{row, column, part}] with part
 // from 0 to 1, or null where nothing is there; describe(cell): the hint; kind: the class that has
-// the colour; under: {label, parts}, a line of bars below the columns.
+// the colour; under: {label, parts}, a line of bars below the columns; take(cell): on a click.
 export function addHeatMap(
-    place, {rows, columns, cells, describe, label, axis, square, under, kind = 'cell'}) {
+    place, {rows, columns, cells, describe, label, axis, square, under, take, kind = 'cell'}) {
   return addChart(place, label, (svg, width) => {
     const narrow = width < 520;
     const nameOf = (row) => (narrow && row.short) || row.label;
@@ -73,7 +73,7 @@ export function addHeatMap(
                 'fill-opacity',
                 (cell) =>
                     cell.part > 0 ? kLeastOpacity + (1 - kLeastOpacity) * Math.sqrt(cell.part) : 0);
-    makeRoving(svg, marks, describe, label);
+    makeRoving(svg, marks, describe, label, take);
     if (!under) return top + cellHeight * rows.length + 8;
     const base = cellHeight * rows.length + 22;
     group.append('text')

@@ -2,7 +2,7 @@
 
 // A map of who was late: ranks by iterations or time.
 
-import {csvButton, csvText, element} from 'page/element';
+import {commandLine, csvButton, csvText, element} from 'page/element';
 import {durationText, integerText, percentText} from 'page/format';
 import {addHeatMap, heatLegend} from 'page/heat_map';
 import {lateRanks} from 'page/rows';
@@ -46,6 +46,7 @@ export function drawLateMap(place, data, given) {
                              part: isShare ? Math.min(1, row.cells_percent[c] / kFull_percent) :
                                              ns / most,
                            })));
+  const command = element('p', {'aria-live': 'polite'});
   addHeatMap(place, {
     rows: map.rows.map((row) => ({
                          label: name(row),
@@ -73,10 +74,19 @@ export function drawLateMap(place, data, given) {
         (isShare && map.columns[cell.column][3] > 0 ?
              `, ${percentText(cell.percent)} of the ranks’ time` :
              '') +
-        `\nsurely last in ${integerText(map.columns[cell.column][5])} of ${
+        `\nwho was last is sure in ${integerText(map.columns[cell.column][5])} of ${
             integerText(map.columns[cell.column][4])} operations`,
+    take: (cell) => {
+      const [from, to] = map.columns[cell.column].slice(7);
+      if (to > from && data.merge_command.length > 1) {
+        const [before, after] = data.merge_command;
+        command.replaceChildren(commandLine(
+            `Timeline of iteration ${columnText(map, map.columns[cell.column])}`,
+            `${before}--from ${from} --to ${to}${after}`));
+      }
+    },
   });
-  place.append(element(
+  place.append(command, element(
       'div', {class: 'bar'},
       heatLegend(
           isShare ?

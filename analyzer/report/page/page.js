@@ -2,6 +2,7 @@
 
 // Puts the page together from its data.
 
+import {readAddress, showPlace} from 'page/address';
 import {element} from 'page/element';
 import {kSections, kTitles, sectionOf} from 'page/sections';
 
@@ -53,8 +54,10 @@ function main() {
   document.title = `${data.jobs.filter((job) => job).join(', ') || 'Ringside'} – report`;
   sectionOf('made').textContent = `Made by ${data.tool.name} ${data.tool.version}.`;
   addTheme();
+  readAddress();
   addSection('sections', (place, all) => orderSections(all), data);
   for (const [id, add] of kSections) addSection(id, add, data);
+  showPlace();
 }
 
 main();

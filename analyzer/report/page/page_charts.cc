@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -89,7 +90,19 @@ void write_cells(JsonWriter& json, const metrics::Network& network, const Matrix
   json.end_array();
 }
 
-void write_map(JsonWriter& json, const metrics::LateMap& map) {
+// As --from and --to take it: seconds since the first call of all.
+void write_moment(JsonWriter& json, std::int64_t at_ns, std::int64_t zero_ns) {
+  json.number({}, static_cast<double>(at_ns - zero_ns) / 1e9, 6);
+}
+
+void write_map(JsonWriter& json, const PageData& data, const metrics::LateMap& map,
+               std::int64_t zero_ns) {
+  const std::vector<metrics::Iteration>* iterations = nullptr;
+  for (const metrics::RunIterations& run : data.iterations) {
+    if (run.run == map.run && map.has_iterations && !data.matches.is_part) {
+      iterations = &run.iterations;
+    }
+  }
   json.begin_object();
   json.integer("run", map.run + 1);
   json.text("columns_are", map.has_iterations ? "iterations" : "time");
@@ -113,6 +126,12 @@ void write_map(JsonWriter& json, const metrics::LateMap& map) {
     json.integer({}, column.operations);
     json.integer({}, column.decided);
     json.number({}, percent(column.decided, column.operations).value_or(0), 1);
+    if (iterations != nullptr) {
+      const metrics::Iteration& last = (*iterations)[column.last - 1];
+      write_moment(json, (*iterations)[column.first - 1].start_ns, zero_ns);
+      // A call at the end is of the next iteration, and --to would take it.
+      write_moment(json, last.start_ns + last.duration_ns.value_or(0) - 1000, zero_ns);
+    }
     json.end_row();
   }
   json.end_array();
@@ -240,9 +259,16 @@ void write_share_bars(JsonWriter& json, const PageData& data) {
 }
 
 void write_late_maps(JsonWriter& json, const PageData& data) {
+  std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
+  for (const match::MatchedOperation& operation : data.matches.operations) {
+    for (const match::Part& part : match::parts_of(data.matches, operation)) {
+      const std::int64_t call_ns = data.traces.files[part.file].operations.call_ns(part.operation);
+      zero_ns = std::min(zero_ns, data.alignment.to_common_ns(part.file, call_ns));
+    }
+  }
   json.begin_array("late_maps");
   for (std::size_t i = 0; i < std::min(data.late_maps.size(), kMaps); ++i) {
-    write_map(json, data.late_maps[i]);
+    write_map(json, data, data.late_maps[i], zero_ns);
   }
   json.end_array();
   json.integer("late_maps_left_out",

@@ -6,6 +6,7 @@
 #ifndef RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
 #define RINGSIDE_ANALYZER_REPORT_PAGE_PAGE_DATA_H
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/late_map.h"
 #include "analyzer/metrics/network.h"
@@ -20,6 +22,7 @@
 #include "analyzer/metrics/time_shares.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/health.h"
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/summary.h"
 
@@ -36,7 +39,10 @@ struct PageData {
   std::vector<metrics::RankShares> shares;
   std::vector<metrics::LateMap> late_maps;
   metrics::Network network;
+  metrics::CriticalPath critical_path;
   std::optional<Document> hang;  // nothing where no operation is in flight
+  /// Gives the findings their commands; nothing: they have none.
+  std::function<void(Health&)> add_commands;
 };
 
 /// Measures all but `hang`, on all cores.

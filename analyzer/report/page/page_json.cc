@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "analyzer/report/align_report.h"
-#include "analyzer/report/health.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
 #include "analyzer/report/page/page_data.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary_text.h"
+#include "analyzer/report/time_report.h"
 
 namespace ringside::report {
 namespace {
@@ -183,21 +183,30 @@ std::string page_json(const PageData& data) {
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document completeness = completeness_of(data);
-  std::vector<const Document*> documents = {&stragglers, &network, &match, &communicators,
-                                            &iterations};
-  std::vector<Section> sections = {{"late", &stragglers},       {"network", &network},
-                                   {"mismatches", &match},      {"communicators", &communicators},
-                                   {"iterations", &iterations}, {"completeness", &completeness}};
+  Document path = critical_path_document(data.critical_path, data.traces, data.matches);
+  std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
+  std::vector<const Document*> documents = {&stragglers,    &network,    &match,
+                                            &communicators, &iterations, &path};
+  std::vector<Section> sections = {
+      {"late", &stragglers},          {"network", &network},
+      {"mismatches", &match},         {"communicators", &communicators},
+      {"iterations", &iterations},    {"critical-path", &path},
+      {"completeness", &completeness}};
   if (data.hang) {
     documents.push_back(&*data.hang);
     sections.push_back({"stuck", &*data.hang});
   }
   JsonWriter json;
   json.begin_output(kPageVersion, "report");
+  Health health =
+      judge_health(data.summary, data.stragglers, data.matches, data.hang, network, match);
+  if (data.add_commands) {
+    data.add_commands(health);
+  }
   json.begin_object("health");
-  write_health(
-      json, judge_health(data.summary, data.stragglers, data.matches, data.hang, network, match));
+  write_health(json, health);
   json.end_object();
+  json.texts("merge_command", health.merge_command);
   write_figures(json, data);
   write_sections(json, sections);
   write_share_bars(json, data);

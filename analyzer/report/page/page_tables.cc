@@ -65,13 +65,14 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const align::Alignment& alignment = facts.alignment();
-  PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}};
+  PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   // The longest ones come first. None needs another's result.
-  const std::array<std::function<void()>, 5> sections = {
+  const std::array<std::function<void()>, 6> sections = {
       [&] {
         data.iterations = metrics::find_iterations(facts, 0);
         data.late_maps = metrics::find_late_maps(facts, data.iterations);
       },
+      [&] { data.critical_path = metrics::find_critical_path(facts); },
       [&] { data.shares = metrics::find_time_shares(facts); },
       [&] { data.stragglers = metrics::find_stragglers(facts); },
       [&] { data.summary = make_summary(facts, problems, std::move(duplicates)); },

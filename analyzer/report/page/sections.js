@@ -3,8 +3,9 @@
 // Each section of the page shows a part of the data.
 
 import {drawBandwidth, seriesLegend} from 'page/bandwidth_chart';
-import {chooser, csvButton, csvText, element} from 'page/element';
+import {chooser, commandLine, csvButton, csvText, element} from 'page/element';
 import {durationText, gbsText, integerText, kNone, percentText, prose, severityMark} from 'page/format';
+import {drawIterations} from 'page/iterations_chart';
 import {drawLateMap} from 'page/late_map';
 import {drawMatrix} from 'page/network_chart';
 import {objects} from 'page/rows';
@@ -17,6 +18,7 @@ export const kTitles = {
   bandwidth: 'Bandwidth',
   network: 'Network',
   iterations: 'Iterations',
+  'critical-path': 'Critical path',
   stuck: 'What is stuck',
   mismatches: 'What does not match',
   communicators: 'Communicators',
@@ -37,6 +39,25 @@ function addNotes(place, texts, beginWithNames) {
       ...texts.map((text) => element('li', {}, prose(text, beginWithNames)))));
 }
 
+function addIterations(place, data) {
+  const table = data.tables.iterations_iterations;
+  const rows = table ? objects(table) : [];
+  const runs = [...new Set(rows.map((one) => one.run))];
+  const chart = element('div');
+  const show = (i) => {
+    chart.replaceChildren();
+    drawIterations(chart, rows.filter((one) => one.run === runs[i]));
+  };
+  addDocument(
+      place, data, 'iterations', [],
+      'No iterations were looked for: there are no operations.');
+  if (runs.length > 1) place.append(chooser('Run', runs.map(String), show));
+  place.append(chart);
+  if (runs.length > 0) show(0);
+  for (const key of ['distribution', 'iterations', 'period'])
+    addTable(place, `iterations_${key}`, data.tables[`iterations_${key}`]);
+}
+
 function addHealth(data) {
   const {status, headline, findings} = data.health;
   const words = {
@@ -52,13 +73,21 @@ function addHealth(data) {
   sectionOf('origin').textContent = `${data.origin.join('. ')}.`;
   sectionOf('findings')
       .replaceChildren(...findings.map(
-          (finding) => element(
-              'li', {},
+          (finding, i) => element(
+              'li', {id: `finding-${i + 1}`},
               element(
                   'span', {class: `severity ${finding.severity}`}, severityMark(finding.severity)),
               element(
                   'p', {}, `${prose(finding.text, finding.section === 'mismatches')} `,
-                  element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]} →`)))));
+                  element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]} →`),
+                  ' ', element('a', {
+                    class: 'def',
+                    href: `#finding-${i + 1}`,
+                    'aria-label': 'Link to this finding'
+                  }, '#'),
+                  ...[['See', finding.command], ['Timeline', finding.timeline]]
+                      .filter(([, command]) => command)
+                      .map(([title, command]) => commandLine(title, command))))));
   const figures = [
     ['ranks', 'ranks', 'ranks', integerText], ['hosts', 'hosts', 'ranks', integerText],
     ['operations', 'operations recorded', 'operations', integerText],
@@ -228,11 +257,10 @@ const documentOf = (id, tables, otherwise) => (place, data) =>
 export const kSections = [
   ['health', (place, data) => addHealth(data)], ['late', addLate], ['time', addTime],
   ['bandwidth', addBandwidth], ['network', addNetwork],
+  ['iterations', addIterations],
   [
-    'iterations',
-    documentOf(
-        'iterations', ['iterations_distribution', 'iterations_iterations', 'iterations_period'],
-        'No iterations were looked for: there are no operations.')
+    'critical-path',
+    documentOf('critical-path', ['critical-path_ranks', 'critical-path_operations'], '')
   ],
   [
     'stuck',

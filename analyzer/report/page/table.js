@@ -2,6 +2,7 @@
 
 // Tables that sort by a click on a title and filter by a word.
 
+import {choiceOf, setChoice} from 'page/address';
 import {csvButton, csvText, element} from 'page/element';
 import {cellText, integerText, kNone} from 'page/format';
 
@@ -130,7 +131,14 @@ export function addTable(place, key, given, title) {
       given.columns.map((column, i) => given.rows.some((row) => row[i] !== null && row[i] !== ''));
   const pick = (row) => row.filter((value, i) => seen[i]);
   const table = {columns: pick(given.columns), rows: given.rows.map(pick)};
-  const state = {sort: -1, direction: 1, all: false, word: '', heads: []};
+  const sort = choiceOf(`${key}.sort`);
+  const state = {
+    sort: table.columns.findIndex((column) => column[0] === sort.replace(/^-/, '')),
+    direction: sort.startsWith('-') ? -1 : 1,
+    all: false,
+    word: choiceOf(`${key}.filter`),
+    heads: []
+  };
   const body = element('tbody');
   const count = element('span', {class: 'note', 'aria-live': 'polite'});
   const more = element('button', {
@@ -144,9 +152,11 @@ export function addTable(place, key, given, title) {
   function draw() {
     let rows = table.rows;
     if (state.word) {
+      const [, whole] = /^"(.*)"$/.exec(state.word) || [];
+      const fits = (text) => (whole === undefined ? text.includes(state.word) : text === whole);
       rows = rows.filter(
-          (row) => row.some(
-              (value, i) => cellText(value, table.columns[i]).toLowerCase().includes(state.word)));
+          (row) =>
+              row.some((value, i) => fits(cellText(value, table.columns[i]).toLowerCase())));
     }
     if (state.sort >= 0) {
       rows = [...rows].sort((a, b) => compareCells(a[state.sort], b[state.sort], state.direction));
@@ -171,21 +181,32 @@ export function addTable(place, key, given, title) {
     const first = isNumeric(table.columns[index]) ? -1 : 1;
     state.direction = state.sort === index ? -state.direction : first;
     state.sort = index;
+    setChoice(`${key}.sort`, (state.direction < 0 ? '-' : '') + table.columns[index][0]);
     draw();
   }
 
   const filter = table.rows.length > 8 ? element('input', {
     type: 'search',
-    placeholder: 'Filter',
-    'aria-label': `Filter ${title || given.title}`,
+    placeholder: 'Filter; "rank 1" alone',
+    'aria-label': `Filter ${title || given.title}; in quotes, a whole cell`,
+    value: state.word,
     oninput: (event) => {
       state.word = event.target.value.trim().toLowerCase();
+      setChoice(`${key}.filter`, state.word);
       draw();
     },
   }) :
                                          null;
   place.append(
-      element('h3', {}, title || given.title),
+      element(
+          'h3', {id: `table-${key}`}, title || given.title,
+          element(
+              'a', {
+                class: 'def',
+                href: `#table-${key}`,
+                'aria-label': `Link to ${title || given.title}`
+              },
+              '#')),
       element(
           'div', {class: 'scroll', tabindex: 0, role: 'region', 'aria-label': title || given.title},
           element('table', {'data-table': key}, tableHead(key, table, state, sortBy), body)),
