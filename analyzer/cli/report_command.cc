@@ -6,9 +6,15 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/health.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/inputs.h"
 #include "analyzer/merge/output_file.h"
+#include "analyzer/metrics/compare.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/page/comparison.h"
 #include "analyzer/report/page/page_data.h"
+#include "analyzer/report/summary_text.h"
+#include "launch/text.h"
 
 namespace ringside::cli {
 namespace {
@@ -25,6 +31,7 @@ constexpr char kReportExample[] =
     "\n"
     "Examples:\n"
     "  ringside report traces/\treport.html in this directory\n"
+    "  ringside report monday/ tuesday/ wednesday/\truns side by side\n"
     "  ringside report -o minute.html --from 60 --to 120 traces/\tthe second minute\n"
     "  ringside report -o - --format json traces/\tits data alone, for a script\n";
 
@@ -38,6 +45,56 @@ std::string make_json(const ReportOptions& options, Analysis& analysis) {
     add_commands(*options.command, options, health);
   };
   return report::page_json(data);
+}
+
+// One run after the other: the traces of all need not fit into memory together. Nothing, after a
+// message on stderr, if one of them has no trace.
+std::optional<std::string> compare_runs(const ReportOptions& options) {
+  std::vector<report::ComparedRun> runs;
+  for (const std::string& input : options.inputs) {
+    ReportOptions one = options;
+    one.inputs = {input};
+    const auto analysis = analyse(one);
+    if (analysis == nullptr) {
+      return std::nullopt;
+    }
+    if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
+      tell("ringside report: " + options.output + " is one of the traces");
+      return std::nullopt;
+    }
+    const BeforeFacts before = look_before_facts(one, *analysis);
+    const report::Summary summary =
+        report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates);
+    report::ComparedRun run;
+    run.input = launch::shell_word(input);
+    run.origin = report::origin_lines(summary);
+    run.ranks = summary.inputs.ranks;
+    run.hosts = summary.inputs.hosts.size();
+    run.operations = summary.inputs.operations;
+    run.health = find_health(before, *analysis, summary);
+    run.times = metrics::times_of_kinds(analysis->facts());
+    run.notes = report::limits(analysis->traces, analysis->alignment);
+    runs.push_back(std::move(run));
+  }
+  return report::comparison_json(runs);
+}
+
+// The data of the page. Nothing, after a message on stderr, if there is none.
+std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& status) {
+  status = kExitNoInput;
+  if (load::are_several_runs(options.inputs)) {
+    return compare_runs(options);
+  }
+  const auto analysis = analyse(options);
+  if (analysis == nullptr) {
+    return std::nullopt;
+  }
+  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
+    tell("ringside report: " + options.output + " is one of the traces");
+    status = kExitUsage;
+    return std::nullopt;
+  }
+  return make_json(options, *analysis);
 }
 
 ExitStatus run_report(const ReportOptions& given) {
@@ -57,16 +114,12 @@ ExitStatus run_report(const ReportOptions& given) {
     tell("ringside report: " + output.error());
     return kExitUsage;
   }
-  const auto analysis = analyse(options);
-  if (analysis == nullptr) {
-    return kExitNoInput;
+  ExitStatus status = kExitOk;
+  const auto json = find_data(options, status);
+  if (!json) {
+    return status;
   }
-  if (is_one_of(options.output, analysis->inputs, analysis->traces)) {
-    tell("ringside report: " + options.output + " is one of the traces");
-    return kExitUsage;
-  }
-  const std::string json = make_json(options, *analysis);
-  output.write(is_page ? *report::page_html(json) : json);
+  output.write(is_page ? *report::page_html(*json) : *json);
   if (!output.finish()) {
     tell("ringside report: " + output.error());
     return kExitInternal;

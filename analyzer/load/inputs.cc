@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <simdjson.h>
 #include <system_error>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/dom_value.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/line_reader.h"
 #include "analyzer/load/partial_sections.h"
 #include "ringside/trace_schema.h"
 
@@ -159,6 +164,38 @@ Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& p
 bool is_flight_recorder_dump(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error) && begins_as_dump(first_bytes(path));
+}
+
+bool are_several_runs(const std::vector<std::string>& arguments) {
+  using Runs = std::map<std::int64_t, std::set<std::string>>;  // by rank
+  std::vector<Runs> all;
+  for (const std::string& argument : arguments) {
+    model::Problems ignored;
+    Runs& runs = all.emplace_back();
+    for (const std::string& path : find_inputs({argument}, ignored).paths) {
+      LineReader reader;
+      Line line;
+      simdjson::dom::parser parser;
+      simdjson::dom::object facts;
+      if (reader.open(path) || !reader.next(line) ||
+          parser.parse(simdjson::padded_string(event_of_line(line)))["args"].get(facts) !=
+              simdjson::SUCCESS) {
+        continue;
+      }
+      if (const auto rank = integer_at(facts, "launcher_rank")) {
+        runs[*rank].insert(std::string(text_at(facts, "run_id")));
+      }
+    }
+  }
+  return all.size() > 1 && std::all_of(all.begin() + 1, all.end(), [&](const Runs& runs) {
+           return std::any_of(runs.begin(), runs.end(), [&](const auto& one) {
+             const auto first = all.front().find(one.first);
+             return first != all.front().end() &&
+                    std::none_of(one.second.begin(), one.second.end(), [&](const std::string& run) {
+                      return first->second.contains(run);
+                    });
+           });
+         });
 }
 
 std::string first_partial(const std::vector<std::string>& paths) {

@@ -35,6 +35,10 @@ struct DumpChoice {
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                    const DumpChoice& dumps = {});
 
+/// Whether each of these arguments has traces of another run than the first one: some rank of it is
+/// there, and is another process. Directories of one job's hosts have different ranks.
+bool are_several_runs(const std::vector<std::string>& arguments);
+
 /// Whether a file is a dump of PyTorch's Flight Recorder.
 bool is_flight_recorder_dump(const std::string& path);
 

@@ -286,8 +286,8 @@ def check_quiet(driver, path):
             assert address.split("#")[0] == path.as_uri() or address.startswith(("blob:", "data:", "about:", "chrome:")), address
 
 
-def report(ringside, traces, page):
-    subprocess.run([ringside, "report", "-o", page, traces], check=True, stderr=subprocess.DEVNULL, timeout=60)
+def report(ringside, page, *traces):
+    subprocess.run([ringside, "report", "-o", page, *traces], check=True, stderr=subprocess.DEVNULL, timeout=60)
     return page
 
 
@@ -302,7 +302,7 @@ def main():
                             "--iterations", "40", "--straggler", "5:600:12", "--pattern",
                             "AllReduce:4096,AllGather:65536,AllReduce:1048576"],
                            check=True, stdout=subprocess.DEVNULL, timeout=60)
-            late = report(ringside, directory / "job", directory / "late.html")
+            late = report(ringside, directory / "late.html", directory / "job")
             page = Page(driver, late)
             for check in (check_drawn, check_table, check_keyboard, check_media):
                 check(page)
@@ -312,6 +312,12 @@ def main():
             check_download(page, directory)
             check_address(page, late)
             check_quiet(driver, late)
+            subprocess.run([generate, directory / "other", "--seed", "2", "--ranks-per-host", "4", "--iterations", "40",
+                            "--pattern", "AllReduce:4096"], check=True, stdout=subprocess.DEVNULL, timeout=60)
+            runs = Page(driver, report(ringside, directory / "runs.html", directory / "job", directory / "other"))
+            assert runs.count("#sections section") == 1 and runs.count("#runs table") == 3
+            assert runs.column("runs", 0) == ["1", "2"] and runs.count(".failed") == 0
+            check_contrast(runs)
             spoilt = directory / "spoilt.html"
             text = late.read_text(encoding="utf-8")
             assert text.count('"late_maps": ') == 1
@@ -322,7 +328,7 @@ def main():
             for path, text in report_inputs.hostile(operations=30).items():
                 (directory / "traces").mkdir(exist_ok=True)
                 (directory / path).write_text(text, encoding="utf-8")
-            hostile = report(ringside, directory / "traces", directory / "hostile.html")
+            hostile = report(ringside, directory / "hostile.html", directory / "traces")
             check_hostile(Page(driver, hostile))
             check_quiet(driver, hostile)
         finally:

@@ -105,6 +105,38 @@ def check_large(generate, ringside, directory):
     assert min(waiting, key=waiting.get) == "rank 77", "the late rank waits least"
 
 
+def check_runs(generate, ringside, directory):
+    """Several runs are side by side, each against the one before it; the hosts of one are one job."""
+    for number, bandwidth in enumerate((40, 40, 25), 1):
+        subprocess.run([generate, directory / f"night-{number}", "--seed", str(number), "--hosts", "2",
+                        "--ranks-per-host", "2", "--iterations", "200", "--bandwidth", str(bandwidth),
+                        "--pattern", "AllReduce:1048576,AllGather:65536"],
+                       check=True, stdout=subprocess.DEVNULL, timeout=60)
+    nights = [directory / f"night-{number}" for number in (1, 2, 3)]
+    data = json.loads(subprocess.run([ringside, "report", "--format", "json", "-o", "-", *nights], check=True,
+                                     capture_output=True, timeout=60).stdout)
+    assert [row[:2] for row in data["tables"]["runs"]["rows"]] == \
+        [[number, str(night)] for number, night in enumerate(nights, 1)]
+    assert data["health"]["status"] == "warning" and data["health"]["headline"].startswith("Run 3 "), data["health"]
+    slower = [one for one in data["health"]["findings"] if one["kind"] == "slower"]
+    assert len(slower) == 2 and all(one["text"].startswith("run 3: ") and one["command"] ==
+                                    f"ringside compare {nights[1]} {nights[2]}" for one in slower), slower
+    kinds = {row[2]: row[6:] for row in data["tables"]["kinds"]["rows"]}
+    assert set(kinds) == {"AllReduce", "AllGather"}
+    told = json.loads(subprocess.run([ringside, "compare", "--format", "json", nights[0], nights[2]], check=False,
+                                     capture_output=True, timeout=60).stdout)
+    for row in told["tables"]["changes"]["rows"]:
+        assert [round(row["median_a_ns"]), round(row["median_b_ns"])] == \
+            [round(kinds[row["function"]][run]) for run in (0, 2)], (row, kinds)
+    hosts = [sorted(map(str, nights[0].glob(f"*.host{host}.*"))) for host in (0, 1)]
+    for number, files in enumerate(hosts):
+        (directory / f"host{number}").mkdir()
+        for path in files:
+            pathlib.Path(path).rename(directory / f"host{number}" / pathlib.Path(path).name)
+    one = json.loads(report(ringside, directory / "host0", str(directory / "host1"), "--format", "json"))
+    assert one["figures"]["ranks"] == 4, "the hosts of one job are taken for runs"
+
+
 def check_one_cause(generate, ringside, directory):
     """One rank's exchange of another size differs from each of its peers, in both directions."""
     subprocess.run([generate, directory / "exchange", "--hosts", "1", "--ranks-per-host", "4", "--iterations", "3", "--pattern",
@@ -120,6 +152,7 @@ def main():
     generate, ringside = sys.argv[1:]
     with tempfile.TemporaryDirectory() as directory:
         check_hostile(ringside, pathlib.Path(directory) / "hostile")
+        check_runs(generate, ringside, pathlib.Path(directory))
         check_one_cause(generate, ringside, pathlib.Path(directory))
         check_large(generate, ringside, pathlib.Path(directory))
     print("the page is as it should be")

@@ -4,12 +4,15 @@
 
 import {readAddress, showPlace} from 'page/address';
 import {element} from 'page/element';
-import {kSections, kTitles, sectionOf} from 'page/sections';
+import {kTitles, sectionOf, sectionsOf} from 'page/sections';
 
 // Evidence of the gravest finding comes first.
 function orderSections(data) {
   const first = data.health.findings.find((finding) => finding.severity !== 'note');
   const place = sectionOf('sections');
+  const ids = sectionsOf(data).map(([id]) => id);
+  for (const section of [...place.children])
+    if (!ids.includes(section.id)) section.remove();
   if (first && sectionOf(first.section) && sectionOf(first.section).parentNode === place)
     place.prepend(sectionOf(first.section));
   sectionOf('contents')
@@ -56,7 +59,7 @@ function main() {
   addTheme();
   readAddress();
   addSection('sections', (place, all) => orderSections(all), data);
-  for (const [id, add] of kSections) addSection(id, add, data);
+  for (const [id, add] of sectionsOf(data)) addSection(id, add, data);
   showPlace();
 }
 

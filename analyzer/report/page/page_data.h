@@ -69,6 +69,12 @@ void write_share_bars(JsonWriter& json, const PageData& data);
 void write_late_maps(JsonWriter& json, const PageData& data);
 void write_matrices(JsonWriter& json, const metrics::Network& network);
 
+/// Raised when the page of an older version would misread the data; docs/report.md lists the keys.
+inline constexpr std::uint64_t kPageVersion = 1;
+
+/// Writes a table, of its rows those that a page has.
+void write_table(JsonWriter& json, const std::string& key, const Table& table);
+
 /// Integers that JavaScript's numbers cannot hold are written as text.
 void write_integer(JsonWriter& json, std::int64_t value, std::string_view key = {});
 

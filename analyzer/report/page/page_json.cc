@@ -16,8 +16,6 @@
 namespace ringside::report {
 namespace {
 
-// Raised when the page of an older version would misread the data; docs/report.md lists the keys.
-constexpr std::uint64_t kPageVersion = 1;
 // The most rows of one table; the rest is counted. `ringside export` has all.
 constexpr std::size_t kRows = 2048;
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
@@ -44,39 +42,6 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
   } else {
     json.null({});
   }
-}
-
-void write_table(JsonWriter& json, const std::string& key, const Table& table) {
-  json.begin_object(key);
-  json.text("title", table.title);
-  json.begin_array("columns");
-  for (const CellColumn& column : table.columns) {
-    if (column.shown == Shown::kNot) {
-      continue;
-    }
-    json.begin_row();
-    json.text({}, column.key);
-    json.text({}, column.title);
-    json.text({}, shown_name(column.shown));
-    json.text({}, column.unit);
-    json.integer({}, column.decimals);
-    json.end_row();
-  }
-  json.end_array();
-  const std::size_t count = std::min(table.rows.size(), kRows);
-  json.begin_array("rows");
-  for (std::size_t i = 0; i < count; ++i) {
-    json.begin_row();
-    for (std::size_t column = 0; column < table.rows[i].size(); ++column) {
-      if (table.columns[column].shown != Shown::kNot) {
-        write_cell(json, table.columns[column], table.rows[i][column]);
-      }
-    }
-    json.end_row();
-  }
-  json.end_array();
-  json.integer("left_out", table.left_out + table.rows.size() - count);
-  json.end_object();
 }
 
 // Writes the figures that the page shows in large type.
@@ -158,6 +123,39 @@ void write_tables(JsonWriter& json, const std::vector<const Document*>& document
 }
 
 }  // namespace
+
+void write_table(JsonWriter& json, const std::string& key, const Table& table) {
+  json.begin_object(key);
+  json.text("title", table.title);
+  json.begin_array("columns");
+  for (const CellColumn& column : table.columns) {
+    if (column.shown == Shown::kNot) {
+      continue;
+    }
+    json.begin_row();
+    json.text({}, column.key);
+    json.text({}, column.title);
+    json.text({}, shown_name(column.shown));
+    json.text({}, column.unit);
+    json.integer({}, column.decimals);
+    json.end_row();
+  }
+  json.end_array();
+  const std::size_t count = std::min(table.rows.size(), kRows);
+  json.begin_array("rows");
+  for (std::size_t i = 0; i < count; ++i) {
+    json.begin_row();
+    for (std::size_t column = 0; column < table.rows[i].size(); ++column) {
+      if (table.columns[column].shown != Shown::kNot) {
+        write_cell(json, table.columns[column], table.rows[i][column]);
+      }
+    }
+    json.end_row();
+  }
+  json.end_array();
+  json.integer("left_out", table.left_out + table.rows.size() - count);
+  json.end_object();
+}
 
 void write_integer(JsonWriter& json, std::int64_t value, std::string_view key) {
   if (value > kMostExact || value < -kMostExact) {

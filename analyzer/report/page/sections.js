@@ -13,6 +13,7 @@ import {drawShares} from 'page/shares_chart';
 import {addTable} from 'page/table';
 
 export const kTitles = {
+  runs: 'Runs side by side',
   late: 'Who was late',
   time: 'Where the time went',
   bandwidth: 'Bandwidth',
@@ -95,7 +96,8 @@ function addHealth(data) {
     ['waiting_percent', 'of the ranks’ time is waiting', 'shares', percentText],
     ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText]
   ];
-  sectionOf('figures').replaceChildren(...figures.map(([key, text, definition, write]) => {
+  const known = figures.filter(([key]) => key in data.figures);
+  sectionOf('figures').replaceChildren(...known.map(([key, text, definition, write]) => {
     const value = data.figures[key];
     const title = value === 1 ? text.replace(/s$/, '') : text;
     return element(
@@ -253,9 +255,20 @@ function addDocument(place, data, id, tables, otherwise) {
 const documentOf = (id, tables, otherwise) => (place, data) =>
     addDocument(place, data, id, tables, otherwise);
 
+function addRuns(place, data) {
+  const changes = Object.keys(data.tables).filter((key) => key.startsWith('changes_'));
+  addDocument(place, data, 'runs', ['runs', 'kinds', ...changes], '');
+}
+
+// Of a page of several runs there is only what they have in common.
+export function sectionsOf(data) {
+  const isOfRuns = 'runs' in data.tables;
+  return kSections.filter(([id]) => id === 'health' || (id === 'runs') === isOfRuns);
+}
+
 // By id, in the order in which they are drawn.
-export const kSections = [
-  ['health', (place, data) => addHealth(data)], ['late', addLate], ['time', addTime],
+const kSections = [
+  ['health', (place, data) => addHealth(data)], ['runs', addRuns], ['late', addLate], ['time', addTime],
   ['bandwidth', addBandwidth], ['network', addNetwork],
   ['iterations', addIterations],
   [

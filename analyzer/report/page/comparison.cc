@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/page/comparison.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "analyzer/match/describe.h"
+#include "analyzer/report/compare_report.h"
+#include "analyzer/report/page/page_data.h"
+
+namespace ringside::report {
+namespace {
+
+constexpr double kThreshold_percent = 5;  // that of `ringside compare`
+
+std::string run_text(std::size_t index) {
+  return "run " + std::to_string(index + 1);
+}
+
+std::string without_stop(std::string sentence) {
+  if (sentence.ends_with('.')) {
+    sentence.pop_back();
+  }
+  return sentence;
+}
+
+Table runs_table(const std::vector<ComparedRun>& runs) {
+  Table table{"runs",
+              "Runs",
+              {{"run", "run", Shown::kInteger},
+               {"input", "traces"},
+               {"ranks", "ranks", Shown::kInteger},
+               {"hosts", "hosts", Shown::kInteger},
+               {"operations", "operations", Shown::kInteger},
+               {"status", "status"},
+               {"headline", "of this run alone"}},
+              {}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const ComparedRun& run = runs[i];
+    table.rows.push_back({std::uint64_t{i} + 1, run.input, run.ranks, run.hosts, run.operations,
+                          run.health.status, run.health.headline});
+  }
+  return table;
+}
+
+// A kind may have a row for each of the two definitions of its time.
+using RowKey = std::pair<metrics::OperationKind, metrics::TimeIs>;
+
+Table kinds_table(const std::vector<ComparedRun>& runs) {
+  std::map<RowKey, std::vector<std::optional<double>>> medians_ns;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    for (const metrics::Change& change : metrics::compare(runs[0].times, runs[i].times)) {
+      auto& row = medians_ns[{change.kind, change.time_is}];
+      row.resize(runs.size());
+      row[0] = change.median_a_ns;
+      row[i] = change.median_b_ns;
+    }
+  }
+  Table table{"kinds",
+              "Median time of each kind of operations",
+              {{"communicator", "communicator"},
+               {"nranks", "ranks", Shown::kInteger},
+               {"function", "function"},
+               {"bytes", "message", Shown::kBytes},
+               {"datatype", "datatype"},
+               {"time_is", "time is"}},
+              {}};
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    table.columns.push_back({run_text(i) + "_ns", run_text(i), Shown::kDuration, "", 1});
+  }
+  for (const auto& [key, row] : medians_ns) {
+    const metrics::OperationKind& kind = key.first;
+    std::vector<Cell> cells = {kind.communicator,
+                               std::uint64_t{kind.nranks},
+                               kind.function,
+                               cell_of(kind.bytes),
+                               match::datatype_name(kind.datatype),
+                               key.second == metrics::TimeIs::kBusy ? "busy" : "least"};
+    for (const std::optional<double>& median_ns : row) {
+      cells.push_back(cell_of(median_ns));
+    }
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+}  // namespace
+
+std::string comparison_json(const std::vector<ComparedRun>& runs) {
+  Health health;
+  health.status = "unknown";
+  health.headline = "Nothing can be judged: too few operations of known time are of one kind";
+  std::vector<std::string> sentences;
+  std::vector<std::string> notes;
+  std::vector<Table> tables = {runs_table(runs), kinds_table(runs)};
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    const auto changes = metrics::compare(runs[i - 1].times, runs[i].times);
+    Document document = compare_document(changes, kThreshold_percent);
+    const std::string pair =
+        "Run " + std::to_string(i + 1) + " (B) against " + run_text(i - 1) + " (A): ";
+    sentences.push_back(pair + document.sentences.front());
+    for (Finding& finding : document.findings) {
+      const bool is_slower = finding.severity == Severity::kWarning;
+      if (is_slower && health.status != "warning") {
+        health.status = "warning";
+        health.headline = without_stop(sentences.back());
+      }
+      finding.text = run_text(i) + ": " + finding.text;
+      health.findings.push_back({std::move(finding), "runs",
+                                 "ringside compare " + runs[i - 1].input + ' ' + runs[i].input});
+    }
+    if (health.status == "unknown" &&
+        std::any_of(changes.begin(), changes.end(),
+                    [](const metrics::Change& change) { return change.chance.has_value(); })) {
+      health.status = "ok";
+      health.headline = runs.size() == 2 ? without_stop(sentences.back())
+                                         : "No run got slower than the one before it";
+    }
+    for (std::string& note : document.notes) {
+      notes.push_back(pair + note);
+    }
+    document.tables.front().key = "changes_" + std::to_string(i);
+    document.tables.front().title = pair + "kinds of operations, by change of the time";
+    tables.push_back(std::move(document.tables.front()));
+  }
+  std::vector<std::string> origin;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    origin.push_back("Run " + std::to_string(i + 1) + ": " + runs[i].origin.front());
+    for (const std::string& note : runs[i].notes) {
+      notes.push_back(run_text(i) + ": " + note);
+    }
+  }
+  std::stable_sort(health.findings.begin(), health.findings.end(),
+                   [](const HealthFinding& a, const HealthFinding& b) {
+                     return a.finding.severity > b.finding.severity;
+                   });
+  JsonWriter json;
+  json.begin_output(kPageVersion, "report");
+  json.begin_object("health");
+  write_health(json, health);
+  json.end_object();
+  json.begin_object("figures");
+  json.end_object();
+  json.texts("jobs", std::vector<std::string>());
+  json.texts("origin", origin);
+  json.begin_object("sections");
+  json.begin_object("runs");
+  json.texts("sentences", sentences);
+  json.texts("notes", notes);
+  json.end_object();
+  json.end_object();
+  json.begin_object("tables");
+  for (const Table& table : tables) {
+    write_table(json, table.key, table);
+  }
+  json.end_object();
+  json.end_object();
+  return json.finish();
+}
+
+}  // namespace ringside::report
