@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/model/natural_order.h"
+
 namespace ringside::match {
 namespace {
 
@@ -112,7 +114,7 @@ std::vector<Membership> find_memberships(const model::Traces& traces, const Matc
   std::vector<Membership> memberships(matches.communicators.size());
   for (std::size_t c = 0; c < memberships.size(); ++c) {
     const Communicator& communicator = matches.communicators[c];
-    std::set<std::string> hosts;
+    std::set<std::string, model::NaturalLess> hosts;
     for (const Member& member : communicator.members) {
       hosts.insert(traces.files[member.file].process.host);
       memberships[c].global_ranks.push_back(

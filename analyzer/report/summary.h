@@ -13,6 +13,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/rows.h"
+#include "analyzer/model/natural_order.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 
@@ -27,7 +28,7 @@ struct InputFacts {
   std::uint64_t size_bytes = 0;
   std::uint64_t windows = 0;  // the most of one file
   std::set<std::string> jobs;
-  std::set<std::string> hosts;
+  std::set<std::string, model::NaturalLess> hosts;
   std::set<std::string> nccl_versions;  // "unknown" where the trace has none
   std::set<std::int64_t> interfaces;
   std::vector<const model::TraceFile*> files;
