@@ -318,7 +318,7 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs, Hea
       one.timeline = merge + hang_inputs;
     }
   }
-  health.merge_command = {merge, ' ' + inputs};
+  health.merge_command = merge + "--from {from} --to {to} " + inputs;
   health.report_command = "ringside report -o report.html " + inputs;
 }
 

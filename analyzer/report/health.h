@@ -34,8 +34,8 @@ struct Health {
   std::string headline;  // a sentence without its full stop
   std::vector<HealthFinding> findings;
   std::string report_command = {};  // that writes the page with all of it
-  /// What is before and behind the options of a command that makes a timeline of a part.
-  std::vector<std::string> merge_command = {};
+  /// That makes a timeline from {from} to {to}, in seconds.
+  std::string merge_command = {};
 };
 
 /// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network` and

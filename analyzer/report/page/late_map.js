@@ -78,11 +78,10 @@ export function drawLateMap(place, data, given) {
             integerText(map.columns[cell.column][4])} operations`,
     take: (cell) => {
       const [from, to] = map.columns[cell.column].slice(7);
-      if (to > from && data.merge_command.length > 1) {
-        const [before, after] = data.merge_command;
+      if (to > from && data.merge_command) {
         command.replaceChildren(commandLine(
             `Timeline of iteration ${columnText(map, map.columns[cell.column])}`,
-            `${before}--from ${from} --to ${to}${after}`));
+            data.merge_command.replace('{from}', from).replace('{to}', to)));
       }
     },
   });

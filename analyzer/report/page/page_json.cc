@@ -204,7 +204,7 @@ std::string page_json(const PageData& data) {
   json.begin_object("health");
   write_health(json, health);
   json.end_object();
-  json.texts("merge_command", health.merge_command);
+  json.text("merge_command", health.merge_command);
   write_figures(json, data);
   write_sections(json, sections);
   write_share_bars(json, data);
