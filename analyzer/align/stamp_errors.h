@@ -7,6 +7,7 @@
 #define RINGSIDE_ANALYZER_ALIGN_STAMP_ERRORS_H
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -29,6 +30,9 @@ inline constexpr StampError kProxyError{0, 20'000};
 inline constexpr std::int64_t kGpuStep_ns = 1'000;
 /// Lateness of GPU stamps where no call bounds it: of a clock's fit with few callbacks behind it.
 inline constexpr std::int64_t kUnknownFit_ns = 100'000;
+/// The error where nothing is known of the moment.
+inline constexpr StampError kUnknownError{std::numeric_limits<std::int64_t>::max(),
+                                          std::numeric_limits<std::int64_t>::max()};
 
 /// Thread-safe once made.
 class StampErrors {

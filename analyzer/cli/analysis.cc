@@ -16,6 +16,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/cli/selection_check.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/report/align_report.h"
@@ -104,16 +105,21 @@ void add_selection(CLI::App& command, match::Selection& selection) {
              selection.to_mark);
 }
 
-// A dump does not know most of what these commands say.
-void leave_out_dumps(Analysis& analysis) {
+// Dumps and durations do not know most of what these commands say.
+void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
   std::erase_if(analysis.traces.files, [&](const model::TraceFile& file) {
-    if (!file.process.tells_begin) {
-      analysis.problems.add_file(
-          file.path,
+    std::string trouble;
+    if (!file.process.tells_begin && !options.dumps.takes_dumps) {
+      trouble =
           "a dump of PyTorch's Flight Recorder, which does not tell what this command says: " +
-              std::string(load::kDumpCommands) + " read it");
+          std::string(load::kDumpCommands) + " read it";
+    } else if (!file.process.tells_start && !options.takes_durations) {
+      trouble = load::durations_refused();
     }
-    return !file.process.tells_begin;
+    if (!trouble.empty()) {
+      analysis.problems.add_file(file.path, trouble);
+    }
+    return !trouble.empty();
   });
 }
 
@@ -182,9 +188,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
                                         &progress, options.dumps.prefix);
   }
-  if (!options.dumps.takes_dumps) {
-    leave_out_dumps(analysis);
-  }
+  leave_out_unfit(options, analysis);
   print_problems(analysis.problems, inputs.notes);
   analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {

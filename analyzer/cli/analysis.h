@@ -36,7 +36,8 @@ struct AnalysisOptions {
   std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
-  bool has_stacks = false;  // all frames are wanted; JSON has them always
+  bool takes_durations = false;  // records that tell no starts
+  bool has_stacks = false;       // all frames are wanted; JSON has them always
 
   bool wants_frames() const { return has_stacks || format == "json"; }
   bool is_for_people() const { return format == "table" || format == "markdown"; }

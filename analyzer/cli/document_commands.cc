@@ -114,6 +114,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
             chosen_options.wants_frames());
       });
+  options->takes_durations = true;
   add_dump_options(command, *options);
   add_stacks_option(command, *options);
   command
@@ -145,6 +146,7 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
       kCommunicatorsExample, options, chosen, [](const Analysis& analysis, const auto&) {
         return report::communicators_document(analysis.traces, analysis.matches);
       });
+  options->takes_durations = true;
   add_dump_options(command, *options);
 }
 

@@ -60,9 +60,10 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
   const model::Traces& traces = analysis.traces;
   metrics::Network network = metrics::find_network(traces, analysis.alignment);
   network.not_chosen = before.not_chosen;
+  static const metrics::Stragglers nobody;
   return report::judge_health(
-      summary, analysis.stragglers(), analysis.matches, before.stuck,
-      report::make_network_report(traces, network, 0, false),
+      summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
+      before.stuck, report::make_network_report(traces, network, 0, false),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
                              report::kMostJudged));
 }

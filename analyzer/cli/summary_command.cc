@@ -115,7 +115,8 @@ ExitStatus run_summary(const SummaryOptions& options) {
   }
   report::Summary summary = report::make_summary(analysis->facts(), analysis->problems,
                                                  analysis->duplicates, options.group_by == "range");
-  summary.with_intervals = options.with_intervals;
+  // Durations without starts leave so much open that one figure would say nothing.
+  summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
   report::Health health;
   if (has_findings) {
     health = find_health(before, *analysis, summary);
@@ -152,6 +153,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "summary", "Say what is wrong; then how many operations there are, how long and how fast");
   add_analysis_options(*command, *options);
+  options->takes_durations = true;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
   command

@@ -125,6 +125,13 @@ void Facts::take_ranks(const match::MatchedOperation& operation,
     rank.end_ns = add_saturating(
         rank.arrival_ns,
         std::max<std::int64_t>(subtract_saturating(end_ns.value_or(*start_ns), *start_ns), 0));
+    if (!traces_.files[part.file].process.tells_start) {
+      // Only how long it ran is known. The ranks of most operations end nearly together, so the
+      // best guess is that they do, and nothing bounds when they came.
+      rank.arrival_ns = -rank.wall_ns();
+      rank.end_ns = 0;
+      rank.error = align::kUnknownError;
+    }
     if (is_next) {
       join(rows.back(), rank);
     } else {

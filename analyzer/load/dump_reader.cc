@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dumps of PyTorch's Flight Recorder, as pickles and as JSON: a file is a process.
+// Files that are read as a whole, each of a process: dumps of PyTorch's Flight Recorder, as pickles
+// and as JSON, and records of durations.
 #include <algorithm>
+#include <functional>
 #include <simdjson.h>
 #include <span>
 #include <utility>
 
 #include "analyzer/load/byte_source.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/pickle.h"
 #include "analyzer/load/reader.h"
@@ -91,18 +94,17 @@ std::string read_text(const std::string& path, std::uint64_t file_size, TextBuff
   return source.error() ? "cannot be read: " + *source.error() : std::string();
 }
 
+// Returns why the text cannot be read; empty if it can.
+using ReadText = std::function<std::string(std::string_view text, Dump& dump)>;
+
 class FileReader final : public Reader {
  public:
-  FileReader(std::string path, const FileStart& start, const std::string& prefix)
+  /// `trouble`: why the file cannot be read; empty if that is to be found out.
+  FileReader(std::string path, const FileStart& start, ReadText read_it, std::string trouble)
       : path_(std::move(path)),
         size_(static_cast<std::uint64_t>(start.status.st_size)),
-        rank_(rank_of_dump(path_, prefix)) {
-    if (!rank_) {
-      trouble_ = prefix.empty()
-                     ? "its name does not end with a rank: name it so, as nccl_trace_rank_7"
-                     : "its name is not that of --prefix and a rank";
-    }
-  }
+        read_it_(std::move(read_it)),
+        trouble_(std::move(trouble)) {}
 
   std::size_t pieces() const override { return 1; }
   std::uint64_t bytes() const override { return size_; }
@@ -114,7 +116,7 @@ class FileReader final : public Reader {
     std::string_view text;
     trouble_ = read_text(path_, size_, buffer, text);
     if (trouble_.empty()) {
-      trouble_ = read_dump(text, *rank_, dump_);
+      trouble_ = read_it_(text, dump_);
     }
     return size_;
   }
@@ -146,10 +148,14 @@ class FileReader final : public Reader {
  private:
   std::string path_;
   std::uint64_t size_;
-  std::optional<std::int64_t> rank_;
+  ReadText read_it_;
   std::string trouble_;
   Dump dump_;
 };
+
+std::string start_of_text(const std::string& path, const FileStart& start) {
+  return start.bytes.starts_with("\x1f\x8b") ? first_bytes(path) : start.bytes;
+}
 
 }  // namespace
 
@@ -188,11 +194,25 @@ std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump) {
 
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
                                          const std::string& prefix) {
-  constexpr std::string_view kGzip = "\x1f\x8b";
-  if (!begins_as_dump(start.bytes.starts_with(kGzip) ? first_bytes(path) : start.bytes)) {
+  if (!begins_as_dump(start_of_text(path, start))) {
     return nullptr;
   }
-  return std::make_unique<FileReader>(path, start, prefix);
+  const auto rank = rank_of_dump(path, prefix);
+  std::string trouble = rank             ? ""
+                        : prefix.empty() ? "its name does not end with a rank: name it so, as "
+                                           "nccl_trace_rank_7"
+                                         : "its name is not that of --prefix and a rank";
+  return std::make_unique<FileReader>(
+      path, start,
+      [rank](std::string_view text, Dump& dump) { return read_dump(text, *rank, dump); },
+      std::move(trouble));
+}
+
+std::unique_ptr<Reader> make_durations_reader(const std::string& path, const FileStart& start) {
+  if (!begins_as_durations(start_of_text(path, start))) {
+    return nullptr;
+  }
+  return std::make_unique<FileReader>(path, start, read_durations, "");
 }
 
 }  // namespace ringside::load

@@ -10,6 +10,7 @@
 
 #include "analyzer/load/byte_source.h"
 #include "analyzer/load/dom_value.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/line_reader.h"
 #include "analyzer/load/partial_sections.h"
@@ -34,6 +35,14 @@ bool begins_as_partial(const fs::path& path) {
 bool is_dump(const fs::path& path, const DumpChoice& dumps) {
   return dumps.takes_dumps && rank_of_dump(path.string(), dumps.prefix) &&
          is_flight_recorder_dump(path.string());
+}
+
+// As Inspector names its files: HOST-pidPID.log.
+bool is_durations(const fs::path& path) {
+  const std::string name = path.filename().string();
+  std::error_code error;
+  return (name.ends_with(".log") || name.ends_with(".log.gz")) &&
+         fs::is_regular_file(path, error) && begins_as_durations(first_bytes(path.string()));
 }
 
 bool is_named_as_trace(const std::string& name) {
@@ -87,6 +96,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::size_t traces = 0;
   std::vector<std::string> partials;
   std::vector<std::string> dumps;
+  std::vector<std::string> durations;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
@@ -96,6 +106,10 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     }
     if (is_dump(path, dump_choice)) {
       dumps.push_back(path.string());
+      continue;
+    }
+    if (is_durations(path)) {
+      durations.push_back(path.string());
       continue;
     }
     if (dump_choice.takes_dumps && dump_choice.prefix.empty() && !rank_of_dump(path.string(), {}) &&
@@ -113,25 +127,23 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       inputs.notes.push_back(path.string() + ": not a Ringside trace, left out");
     }
   }
-  for (const std::string& partial : partials) {
-    if (traces == 0) {
-      inputs.paths.push_back(partial);
-    } else {
-      inputs.notes.push_back(partial + ": a partial beside traces, left out; name it to use it");
+  bool has_better = traces > 0;
+  const auto take = [&](const std::vector<std::string>& paths, const char* what) {
+    for (const std::string& path : paths) {
+      if (has_better) {
+        inputs.notes.push_back(path + ": " + what + " beside traces, left out; name it to use it");
+      } else {
+        inputs.paths.push_back(path);
+      }
     }
-  }
-  for (const std::string& dump : dumps) {
-    if (traces == 0 && partials.empty()) {
-      inputs.paths.push_back(dump);
-    } else {
-      inputs.notes.push_back(
-          dump +
-          ": a dump of PyTorch's Flight Recorder beside traces, left out; name it to use it");
-    }
-  }
+    has_better = has_better || !paths.empty();
+  };
+  take(partials, "a partial");
+  take(dumps, "a dump of PyTorch's Flight Recorder");
+  take(durations, "records of durations");
   if (error) {
     problems.add_file(directory.string(), "cannot be listed: " + error.message());
-  } else if (traces == 0 && partials.empty() && dumps.empty()) {
+  } else if (!has_better) {
     problems.add_file(directory.string(), nothing_there(directory, dump_choice));
   }
 }

@@ -20,10 +20,10 @@ using Of = typename Archive::template Of<T>;
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Process> process) {
-  // Partials are made of traces alone, which tell both.
+  // Partials are made of traces alone, which tell all three.
   auto& [run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
          base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load, has_events,
-         tells_begin, tells_moment] = process;
+         tells_begin, tells_moment, tells_start] = process;
   archive(run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
           base_time_s, start_ns, nccl_version, abi, starts_at_load, has_events);
   auto& [coll_of, p2p_of, window_ns, period_ns, min_bytes] = sampling;

@@ -58,6 +58,8 @@ std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileS
 /// No reader if the file does not begin as a dump of PyTorch's Flight Recorder.
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
                                          const std::string& prefix);
+/// No reader if the file does not begin as records of durations (durations.h).
+std::unique_ptr<Reader> make_durations_reader(const std::string& path, const FileStart& start);
 
 }  // namespace ringside::load
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/load/descriptor.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/reader.h"
 #include "analyzer/load/segments.h"
@@ -114,6 +115,9 @@ std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range
   if (auto reader = make_dump_reader(path, start, dump_prefix)) {
     return reader;
   }
+  if (auto reader = make_durations_reader(path, start)) {
+    return reader;
+  }
   return make_trace_reader(path, start, range_bytes);
 }
 
@@ -154,8 +158,10 @@ std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsign
     std::erase_if(trace.traces.files, [&](const model::TraceFile& file) {
       if (!file.process.tells_begin) {
         trace.problems.add_file(file.path, "a dump of PyTorch's Flight Recorder, and not a trace");
+      } else if (!file.process.tells_start) {
+        trace.problems.add_file(file.path, durations_refused());
       }
-      return !file.process.tells_begin;
+      return !file.process.tells_begin || !file.process.tells_start;
     });
   }
   return loaded;

@@ -51,6 +51,9 @@ struct Process {
   /// operation in flight has begun, nor when the dump was made.
   bool tells_begin = true;
   bool tells_moment = true;
+  /// False of records that tell how long an operation ran, but not when: start_ns is 0 then, and
+  /// end_ns is the duration.
+  bool tells_start = true;
 };
 
 struct Context {

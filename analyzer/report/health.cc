@@ -174,7 +174,15 @@ class HealthJudge {
           return hosts.size() > 1 &&
                  !(summary_.alignment->is_aligned() && (host.is_reference || host.is_bounded));
         });
-    if (unbounded > 0) {
+    if (inputs.without_starts > 0) {
+      add(Severity::kNote, "no-starts",
+          "the records have durations and no starts: who came late cannot be told", "completeness");
+      if (inputs.not_recorded > 0) {
+        add(Severity::kNote, "not-recorded",
+            counted(inputs.not_recorded, "operation") + " not in the records, by their numbers",
+            "completeness");
+      }
+    } else if (unbounded > 0) {
       add(Severity::kNote, "clocks",
           "the clocks of " + counted(static_cast<std::uint64_t>(unbounded), "host") +
               " are not known: who was late cannot be told there",

@@ -117,8 +117,10 @@ void add_file(const model::TraceFile& file, InputFacts& facts) {
     facts.samplings.insert(words);
   }
   add_segments(file, facts);
+  facts.without_starts += file.process.tells_start ? 0 : 1;
   if (file.operations_written && *file.operations_written > file.operations.size()) {
-    facts.lines_lost += *file.operations_written - file.operations.size();
+    auto& lost = file.process.tells_start ? facts.lines_lost : facts.not_recorded;
+    lost += *file.operations_written - file.operations.size();
   }
 }
 

@@ -46,6 +46,8 @@ struct InputFacts {
   std::int64_t rotated_kept_from_s = 0;          // since the epoch: from then on all have all
   std::vector<std::string> segments_missing;     // sentences
   std::uint64_t lines_lost = 0;         // operations that ringside_end counts beyond those read
+  std::uint64_t not_recorded = 0;       // likewise, by the numbers of records that have no starts
+  std::uint64_t without_starts = 0;     // traces that are such records
   std::uint64_t marks_lost = 0;         // of the application
   std::uint64_t ranges_lost = 0;        // likewise
   std::uint64_t given_up = 0;           // events, in the traces as in flight

@@ -68,6 +68,17 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
     lines.push_back("Lost: " + counted(inputs.lines_lost, "operation") +
                     " that the files' last lines count and that could not be read");
   }
+  if (inputs.without_starts > 0) {
+    lines.push_back("Durations: " + counted(inputs.without_starts, "file") +
+                    " of NCCL Inspector, whose records have no starts: who came late is not told. "
+                    "Calls smaller than its least size and calls after the last one that it wrote "
+                    "are not in them");
+  }
+  if (inputs.not_recorded > 0) {
+    lines.push_back("Not recorded: " + counted(inputs.not_recorded, "operation") +
+                    " whose numbers are absent there: too small for it, without times of the GPU, "
+                    "or replaced by later ones before it wrote them");
+  }
   if (inputs.marks_lost + inputs.ranges_lost > 0) {
     lines.push_back(
         "Lost: " + counted(inputs.marks_lost, "mark") + " and " +
@@ -252,8 +263,14 @@ std::vector<std::string> footer_lines(const Summary& summary) {
       has_no_bandwidth = has_no_bandwidth || row.times_from >= model::TimesFrom::kProxyQueue;
     }
   }
-  for (const std::string& note : clock_notes(*summary.alignment)) {
-    lines.push_back("Clocks: " + note + '.');
+  if (summary.inputs.without_starts > 0) {
+    lines.emplace_back(
+        "The time is between the shortest and the longest duration of the ranks, since a rank's "
+        "duration also has its waiting for ranks that came later.");
+  } else {
+    for (const std::string& note : clock_notes(*summary.alignment)) {
+      lines.push_back("Clocks: " + note + '.');
+    }
   }
   if (is_vague) {
     lines.emplace_back(

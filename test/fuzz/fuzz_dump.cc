@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes as a dump of PyTorch's Flight Recorder: through the reader, and where that takes them
-// through the matching and what is stuck. The first byte says whether a second rank has them, too.
+// Bytes as a dump of PyTorch's Flight Recorder, or as another profiler's records of durations:
+// through the reader, and where that takes them through the matching and what is stuck, or the
+// summary. The first byte says whether a second rank has them, too.
 #include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "analyzer/align/alignment.h"
+#include "analyzer/facts/facts.h"
+#include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
+#include "analyzer/report/summary.h"
 
 namespace {
 
@@ -20,7 +24,9 @@ using namespace ringside;
 
 void add(std::string_view bytes, std::int64_t rank, model::Traces& traces) {
   load::Dump dump;
-  if (!load::read_dump(bytes, rank, dump).empty()) {
+  const bool is_durations = load::begins_as_durations(bytes);
+  if (!(is_durations ? load::read_durations(bytes, dump) : load::read_dump(bytes, rank, dump))
+           .empty()) {
     return;
   }
   std::vector<model::NameId> ids;
@@ -47,6 +53,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     add(bytes, 1, traces);
   }
   if (traces.files.empty()) {
+    return 0;
+  }
+  if (!traces.files.front().process.tells_start) {
+    const auto alignment = align::Alignment::none(traces);
+    const match::Matches matches = match::match_operations(traces);
+    const facts::Facts facts(traces, matches, alignment);
+    const model::Problems problems;
+    report::summary_as_table(report::make_summary(facts, problems, {}), false);
     return 0;
   }
   const auto alignment = align::Alignment::estimate(traces);
