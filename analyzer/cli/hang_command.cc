@@ -5,16 +5,19 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/selection_check.h"
+#include "analyzer/load/ras.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/hang_selection.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_report.h"
+#include "analyzer/report/ras_report.h"
 
 namespace ringside::cli {
 namespace {
 
 struct HangOptions : AnalysisOptions {
   double min_age_s = 1;
+  std::vector<std::string> ras_files;
 };
 
 constexpr char kHangExample[] =
@@ -27,6 +30,27 @@ constexpr char kHangExample[] =
     "  ringside hang --comm world traces/\twhat is stuck there, and what that waits for\n"
     "  ringside hang dumps/\tfrom dumps of PyTorch's Flight Recorder\n"
     "  ringside hang --format json traces/ | jq '.sentences[]'\n";
+
+// Evidence of its own: it changes neither the verdict nor the exit status.
+bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
+                     report::Document& document) {
+  std::vector<std::string> files = load::find_ras(options.inputs);
+  const std::size_t found = files.size();
+  files.insert(files.end(), options.ras_files.begin(), options.ras_files.end());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    model::Ras ras;
+    const std::string trouble = load::load_ras(files[i], ras);
+    if (trouble.empty()) {
+      report::add_ras(ras, files[i], traces, document);
+      continue;
+    }
+    tell("ringside hang: " + files[i] + ": " + trouble);
+    if (i >= found) {
+      return false;
+    }
+  }
+  return true;
+}
 
 ExitStatus run_hang(const HangOptions& options) {
   Analysis analysis;
@@ -53,6 +77,9 @@ ExitStatus run_hang(const HangOptions& options) {
   report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
                                                        options.most_rows(), options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  if (!add_ras_answers(options, analysis.traces, document)) {
+    return kExitNoInput;
+  }
   const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_whole) {
     document.sentences.emplace_back(
@@ -83,6 +110,11 @@ void add_hang(CLI::App& app, Chosen& chosen) {
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
+  command
+      ->add_option("--ras", options->ras_files,
+                   "Also show this answer of NCCL's RAS service, as those in the directories")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
   set_command(*command, kHangExample,
               {{0, "nothing is seen to be stuck"},
                {1, "something is stuck"},

@@ -14,6 +14,7 @@
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/line_reader.h"
 #include "analyzer/load/partial_sections.h"
+#include "analyzer/load/ras.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -101,6 +102,9 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code ignored;
+    if (entry->is_regular_file(ignored) && begins_as_ras(first_bytes(path.string()))) {
+      continue;  // `ringside hang` shows it beside its verdict
+    }
     if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
       partials.push_back(path.string());
     }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes as a dump of PyTorch's Flight Recorder, or as another profiler's records of durations:
-// through the reader, and where that takes them through the matching and what is stuck, or the
-// summary. The first byte says whether a second rank has them, too.
+// Bytes as an answer of NCCL's RAS, as a dump of PyTorch's Flight Recorder, or as another
+// profiler's records of durations: through the reader, and where that takes them through the
+// matching and what is stuck, or the summary. The first byte says whether a second rank has them,
+// too.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -11,11 +12,13 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/ras.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
+#include "analyzer/report/ras_report.h"
 #include "analyzer/report/summary.h"
 
 namespace {
@@ -47,6 +50,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  if (load::begins_as_ras(bytes)) {
+    model::Ras ras;
+    if (load::read_ras(bytes, ras).empty()) {
+      report::render(report::ras_document(ras), "table");
+    }
+    return 0;
+  }
   model::Traces traces;
   add(bytes, 0, traces);
   if (data[0] % 2 == 1) {

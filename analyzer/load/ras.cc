@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Written from NCCL 2.29.7's src/ras/client_support.cc, which 2.28.9 and 2.30.7 agree with.
+// Recordings: test/data/ras.
+#include "analyzer/load/ras.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <simdjson.h>
+#include <system_error>
+#include <utility>
+
+#include "analyzer/load/byte_source.h"
+#include "analyzer/load/dom_value.h"
+
+namespace ringside::load {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::object;
+
+constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::string_view kTextBegin = "NCCL version ";
+
+bool is_true(const object& from, std::string_view key) {
+  bool value = false;
+  return from[key].get(value) == simdjson::SUCCESS && value;
+}
+
+bool read_rank(const object& from, model::RasRank& rank) {
+  const auto number = integer_at(from, "rank");
+  if (!number || !std::in_range<std::uint32_t>(*number)) {
+    return false;
+  }
+  rank.rank = static_cast<std::uint32_t>(*number);
+  rank.host = text_at(from, "host");
+  rank.pid = integer_at(from, "pid").value_or(-1);
+  object part;
+  if (from["status"].get(part) == simdjson::SUCCESS) {
+    rank.init_error = integer_at(part, "init_state").value_or(0);
+    rank.async_error = integer_at(part, "async_error").value_or(0);
+    rank.is_aborted = is_true(part, "abort_flag");
+    rank.is_unresponsive = is_true(part, "unresponsive");
+    rank.is_dead = is_true(part, "considered_dead");
+  }
+  if (from["collective_counts"].get(part) == simdjson::SUCCESS) {
+    for (const simdjson::dom::key_value_pair count : part) {
+      std::uint64_t launched = 0;
+      if (count.value.get(launched) == simdjson::SUCCESS) {
+        rank.launched[std::string(count.key)] = launched;
+      }
+    }
+  }
+  return true;
+}
+
+bool read_ranks(const object& communicator, std::string_view key,
+                std::vector<model::RasRank>& ranks) {
+  array list;
+  if (communicator[key].get(list) != simdjson::SUCCESS) {
+    return false;
+  }
+  for (const simdjson::dom::element element : list) {
+    object rank;
+    if (element.get(rank) != simdjson::SUCCESS || !read_rank(rank, ranks.emplace_back())) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::string read_json(std::string_view text, model::Ras& ras) {
+  simdjson::dom::parser parser;
+  object top;
+  array communicators;
+  if (const auto error = parser.parse(text.data(), text.size()).get(top)) {
+    return std::string("no JSON that can be read: ") + simdjson::error_message(error);
+  }
+  if (top["communicators"].get(communicators) != simdjson::SUCCESS) {
+    return "no answer of RAS: it has no list of communicators";
+  }
+  ras.nccl_version = text_at(top, "nccl_version");
+  ras.time = text_at(top, "timestamp");
+  object service;
+  if (top["ras"].get(service) == simdjson::SUCCESS) {
+    ras.timeouts = static_cast<std::uint64_t>(
+        std::max<std::int64_t>(integer_at(service, "timeouts_count").value_or(0), 0));
+  }
+  for (const simdjson::dom::element element : communicators) {
+    object from;
+    model::RasCommunicator& communicator = ras.communicators.emplace_back();
+    if (element.get(from) != simdjson::SUCCESS || !read_ranks(from, "ranks", communicator.ranks) ||
+        !read_ranks(from, "missing_ranks", communicator.absent)) {
+      return "no answer of RAS: a communicator without its ranks";
+    }
+    communicator.hash = text_at(from, "hash");
+    const auto size = integer_at(from, "size");
+    communicator.nranks =
+        size && std::in_range<std::uint32_t>(*size) ? static_cast<std::uint32_t>(*size) : 0;
+  }
+  return {};
+}
+
+// Its tables are for people; what is wrong is below two headings.
+std::string read_text(std::string_view text, model::Ras& ras) {
+  ras.is_text = true;
+  bool is_wanted = false;
+  bool has_headings = false;
+  std::string_view version = text.substr(kTextBegin.size());
+  ras.nccl_version = version.substr(0, version.find_first_of(" \n"));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    if (line == "Errors" || line == "Warnings") {
+      is_wanted = true;
+      has_headings = true;
+    } else if (is_wanted && !line.empty() && line.find_first_not_of('=') != line.npos) {
+      ras.lines.emplace_back(line);
+    }
+  }
+  return has_headings ? "" : "no whole answer of RAS: it ends before what is wrong is told";
+}
+
+}  // namespace
+
+bool begins_as_ras(std::string_view bytes) {
+  return bytes.starts_with(kTextBegin) || (bytes.starts_with("{\n  \"nccl_version\"") &&
+                                           bytes.find("\"cuda_runtime_version\"") != bytes.npos);
+}
+
+std::string read_ras(std::string_view text, model::Ras& ras) {
+  if (text.starts_with('{')) {
+    return read_json(text, ras);
+  }
+  return text.starts_with(kTextBegin) ? read_text(text, ras)
+                                      : "no answer of RAS, neither its text nor its JSON";
+}
+
+std::string load_ras(const std::string& path, model::Ras& ras) {
+  ByteSource source;
+  if (const auto error = source.open(path)) {
+    return "cannot be read: " + *error;
+  }
+  std::string text;
+  std::string part(std::size_t{1} << 16, '\0');
+  while (const std::size_t got = source.read(part.data(), part.size())) {
+    text.append(part, 0, got);
+    if (text.size() > kMostBytes) {
+      return "larger than 256 MiB: no answer of RAS is";
+    }
+  }
+  return source.error() ? "cannot be read: " + *source.error() : read_ras(text, ras);
+}
+
+std::vector<std::string> find_ras(const std::vector<std::string>& paths) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> found;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    fs::directory_iterator entry(path, error);
+    for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+      std::error_code ignored;
+      if (entry->is_regular_file(ignored) && begins_as_ras(first_bytes(entry->path().string()))) {
+        found.push_back(entry->path().string());
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+}  // namespace ringside::load

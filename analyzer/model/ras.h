@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What NCCL's own RAS service said of a running job, at one moment.
+#ifndef RINGSIDE_ANALYZER_MODEL_RAS_H
+#define RINGSIDE_ANALYZER_MODEL_RAS_H
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ringside::model {
+
+/// A rank of a communicator, whose process answered or not.
+struct RasRank {
+  std::uint32_t rank = 0;
+  std::string host;  // an address
+  std::int64_t pid = 0;
+  std::map<std::string, std::uint64_t> launched;  // collectives, by function; of one that answered
+  std::int64_t init_error = 0;                    // ncclResult_t
+  std::int64_t async_error = 0;
+  bool is_aborted = false;
+  bool is_unresponsive = false;
+  bool is_dead = false;  // RAS considers it dead
+};
+
+struct RasCommunicator {
+  std::string hash;  // "0x...", as in traces
+  std::uint32_t nranks = 0;
+  std::vector<RasRank> ranks;   // those that answered
+  std::vector<RasRank> absent;  // no data came from them
+};
+
+struct Ras {
+  std::string nccl_version;
+  std::string time;  // as RAS writes it, of the host that answered; empty in a text
+  std::vector<RasCommunicator> communicators;
+  std::uint64_t timeouts = 0;
+  /// Of the text form: its lines below "Errors" and "Warnings". The communicators are empty then.
+  bool is_text = false;
+  std::vector<std::string> lines;
+};
+
+}  // namespace ringside::model
+
+#endif  // RINGSIDE_ANALYZER_MODEL_RAS_H

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/ras_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "analyzer/match/describe.h"
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+using RasNames = std::map<std::string, std::string>;  // of communicators, by hash
+
+std::string ras_name_of(const model::RasCommunicator& communicator, const RasNames& names) {
+  const auto found = names.find(communicator.hash);
+  return found == names.end() ? communicator.hash : found->second;
+}
+
+std::string ras_process_of(const model::RasRank& rank) {
+  return "pid " + std::to_string(rank.pid) + " on " + rank.host;
+}
+
+void add(Document& document, Severity severity, const char* kind, std::string text) {
+  document.findings.push_back({severity, kind, std::move(text)});
+}
+
+// "... of communicator world: 3 on ranks 0, 2; 1 on rank 1".
+void add_counts(const model::RasCommunicator& communicator, const std::string& name,
+                Document& document) {
+  std::set<std::string> functions;
+  for (const model::RasRank& rank : communicator.ranks) {
+    for (const auto& [function, launched] : rank.launched) {
+      functions.insert(function);
+    }
+  }
+  for (const std::string& function : functions) {
+    std::map<std::uint64_t, std::vector<std::uint32_t>, std::greater<>> by_count;
+    for (const model::RasRank& rank : communicator.ranks) {
+      const auto found = rank.launched.find(function);
+      by_count[found == rank.launched.end() ? 0 : found->second].push_back(rank.rank);
+    }
+    if (by_count.size() < 2) {
+      continue;
+    }
+    std::string text;
+    for (auto& [launched, ranks] : by_count) {
+      std::sort(ranks.begin(), ranks.end());
+      text +=
+          (text.empty() ? "" : "; ") + std::to_string(launched) + " on " + match::rank_list(ranks);
+    }
+    add(document, Severity::kWarning, "ras-counts",
+        "NCCL's RAS counts different numbers of launched " + function + " of communicator " + name +
+            ": " + text);
+  }
+}
+
+void add_communicator(const model::RasCommunicator& communicator, const std::string& name,
+                      Document& document) {
+  for (const model::RasRank& rank : communicator.absent) {
+    const std::string what = rank.is_dead           ? "considers dead"
+                             : rank.is_unresponsive ? "gets no answer from"
+                                                    : "has no data of";
+    add(document, Severity::kError, "ras-absent",
+        "NCCL's RAS " + what + " rank " + std::to_string(rank.rank) + " of communicator " + name +
+            " (" + ras_process_of(rank) + ")");
+  }
+  for (const model::RasRank& rank : communicator.ranks) {
+    if (rank.init_error != 0 || rank.async_error != 0 || rank.is_aborted) {
+      const std::int64_t error = rank.async_error != 0 ? rank.async_error : rank.init_error;
+      add(document, Severity::kError, "ras-error",
+          "NCCL's RAS reports that rank " + std::to_string(rank.rank) + " of communicator " + name +
+              " (" + ras_process_of(rank) + ") " +
+              (error != 0 ? "has the error ncclResult_t " + std::to_string(error)
+                          : "has aborted it"));
+    }
+  }
+  add_counts(communicator, name, document);
+}
+
+Table ranks_table(const model::Ras& ras, const RasNames& names) {
+  Table table{"ras",
+              "NCCL's RAS: the collectives that each rank has launched",
+              {{"communicator", "communicator"},
+               {"rank", "rank", Shown::kInteger},
+               {"host", "host"},
+               {"pid", "pid", Shown::kInteger},
+               {"state", "state"}},
+              {}};
+  std::set<std::string> functions;
+  for (const model::RasCommunicator& communicator : ras.communicators) {
+    for (const model::RasRank& rank : communicator.ranks) {
+      for (const auto& [function, launched] : rank.launched) {
+        if (launched > 0) {
+          functions.insert(function);
+        }
+      }
+    }
+  }
+  for (const std::string& function : functions) {
+    table.columns.push_back({function, function, Shown::kInteger});
+  }
+  for (const model::RasCommunicator& communicator : ras.communicators) {
+    for (const auto* const ranks : {&communicator.ranks, &communicator.absent}) {
+      for (const model::RasRank& rank : *ranks) {
+        const bool is_absent = ranks == &communicator.absent;
+        auto& row = table.rows.emplace_back();
+        row = {ras_name_of(communicator, names), cell_of(rank.rank), rank.host, cell_of(rank.pid),
+               rank.is_dead                                    ? "dead"
+               : rank.is_unresponsive                          ? "no answer"
+               : is_absent                                     ? "no data"
+               : rank.is_aborted                               ? "aborted"
+               : rank.async_error != 0 || rank.init_error != 0 ? "error"
+                                                               : "answers"};
+        for (const std::string& function : functions) {
+          const auto found = rank.launched.find(function);
+          row.push_back(found == rank.launched.end() ? Cell() : cell_of(found->second));
+        }
+      }
+    }
+  }
+  return table;
+}
+
+Document make_document(const model::Ras& ras, const RasNames& names) {
+  Document document{"ras", {}, {}, {}, {}};
+  for (const model::RasCommunicator& communicator : ras.communicators) {
+    add_communicator(communicator, ras_name_of(communicator, names), document);
+  }
+  for (const std::string& line : ras.lines) {
+    // Lines that go on are indented.
+    if (!line.starts_with(' ') || document.findings.empty()) {
+      add(document, Severity::kWarning, "ras-text", "NCCL's RAS: " + line);
+    } else {
+      document.findings.back().text += "; " + line.substr(line.find_first_not_of(' '));
+    }
+  }
+  const std::string of_when =
+      "NCCL " + ras.nccl_version + (ras.time.empty() ? "" : ", " + ras.time + " of its host");
+  document.sentences.push_back(
+      document.findings.empty()
+          ? "NCCL's RAS reports nothing wrong" +
+                (ras.is_text ? std::string()
+                             : " in " + counted(ras.communicators.size(), "communicator")) +
+                " (" + of_when + ")."
+          : "NCCL's RAS reports " + counted(document.findings.size(), "trouble") + " (" + of_when +
+                ").");
+  if (ras.timeouts > 0) {
+    document.notes.push_back("RAS waited in vain for " +
+                             counted(ras.timeouts, "process", "processes") + " or connections.");
+  }
+  document.notes.emplace_back(
+      "RAS counts collectives when they are launched, at one moment of a job that runs: counts may "
+      "differ for a moment, and equal counts do not mean that anything has ended.");
+  if (!ras.is_text) {
+    document.tables.push_back(ranks_table(ras, names));
+  }
+  return document;
+}
+
+}  // namespace
+
+Document ras_document(const model::Ras& ras) {
+  return make_document(ras, {});
+}
+
+void add_ras(const model::Ras& ras, const std::string& source, const model::Traces& traces,
+             Document& hang) {
+  RasNames names;
+  for (const model::TraceFile& file : traces.files) {
+    for (const auto& [number, context] : file.contexts) {
+      if (context.comm && !context.name.empty()) {
+        names[*context.comm] = context.name;
+      }
+    }
+  }
+  Document own = make_document(ras, names);
+  hang.sentences.push_back(source + ": " + own.sentences.front());
+  const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(hang.findings, own.findings);
+  append(hang.tables, own.tables);
+  append(hang.notes, own.notes);
+}
+
+}  // namespace ringside::report
