@@ -115,7 +115,7 @@ std::string read_text(std::string_view text, model::Ras& ras) {
     if (line == "Errors" || line == "Warnings") {
       is_wanted = true;
       has_headings = true;
-    } else if (is_wanted && !line.empty() && line.find_first_not_of('=') != line.npos) {
+    } else if (is_wanted && line.find_first_not_of(" =") != line.npos) {
       ras.lines.emplace_back(line);
     }
   }

@@ -70,6 +70,7 @@ add_nccl_test(nccl-hang-watch-stopped 120)
 
 add_nccl_test(nccl-run 120)
 add_nccl_test(nccl-ctl 180)
+add_nccl_test(nccl-ras 240)
 add_nccl_test(nccl-top 240)
 add_nccl_test(nccl-exporter 240)
 add_nccl_test(nccl-run-killed 120)

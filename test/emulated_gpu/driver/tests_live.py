@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`ringside ctl`, `ringside top` and `ringside exporter` with a job that runs."""
+"""`ringside ctl`, `ringside top`, `ringside exporter` and `ringside ras` with a job that runs."""
 
 import json
+import os
 import pathlib
 import shutil
+import signal
+import socket
 import sys
 import time
 
@@ -183,4 +186,42 @@ def exported(setup):
     print_facts(called=called, bytes_of_a_scrape=len(text))
 
 
-TESTS = {"nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported}
+def ras(setup):
+    """NCCL's RAS, asked while a rank never joins: it has launched fewer; stopped, it does not answer."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    job = Job(setup, "--scenario", "train", "--stuck-rank", "1", "--stuck-at", "3", ranks=3,
+              timeout=120, NCCL_RAS_ENABLE="1", NCCL_RAS_ADDR=address)
+
+    def asked(is_it):
+        """Asks until `is_it` holds of the rows of ranks and the kinds of findings."""
+        while True:
+            out = setup.run_analyzer("ras", "--address", address, "--timeout", "20", "--format", "json",
+                                     "--save", setup.directory / "ras.json", expected=(0, 1, 3))
+            answer = json.loads(out) if out else None
+            if answer and is_it({row["rank"]: row for row in answer["tables"]["ras"]["rows"]},
+                                [one["kind"] for one in answer["findings"]]):
+                return answer
+            check(job.process.poll() is None and time.monotonic() < job.deadline,
+                  f"not so: {out}\n{job.log()[-2000:]}")
+            time.sleep(0.2)
+
+    behind = asked(lambda rows, kinds: len(rows) == 3 and kinds == ["ras-counts"] and
+                   rows[1].get("AllReduce", 0) < rows[0].get("AllReduce", 0) ==
+                   rows[2].get("AllReduce", 0))
+    check(json.loads(setup.run_analyzer("ras", setup.directory / "ras.json", "--format", "json",
+                                        expected=(1,))) == behind, "the saved answer says another thing")
+    pid = next(row["pid"] for row in behind["tables"]["ras"]["rows"] if row["rank"] == 1)
+    check(pid in job.processes(), f"{pid} is no rank: {job.processes()}")
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        stopped = asked(lambda rows, kinds: 1 in rows and rows[1]["state"] == "no answer" and
+                        "ras-absent" in kinds)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    job.kill()
+    print_facts(counts=behind["findings"][0]["text"], stopped=stopped["findings"][0]["text"])
+
+
+TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported}

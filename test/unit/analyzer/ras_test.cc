@@ -63,7 +63,7 @@ TEST_CASE("processes that RAS cannot reach, calls dead or with errors are told")
 TEST_CASE("the text of RAS gives what stands below its headings") {
   const std::string text =
       "NCCL version 2.27.7 compiled with CUDA 12.9\n\nJob summary\n===========\n\nErrors\n======\n"
-      "\nWarnings\n========\n\n#0-0 (ab) MISMATCH\n  one thing\n  another\n\n";
+      "\nWarnings\n========\n\n#0-0 (ab) MISMATCH\n  one thing\n  \n  another\n\n";
   const auto findings = document_of(text).findings;
   REQUIRE(findings.size() == 1);
   CHECK(findings[0].text == "NCCL's RAS: #0-0 (ab) MISMATCH; one thing; another");
