@@ -19,8 +19,10 @@ std::string ras_name_of(const model::RasCommunicator& communicator, const RasNam
   return found == names.end() ? communicator.hash : found->second;
 }
 
-std::string ras_process_of(const model::RasRank& rank) {
-  return "pid " + std::to_string(rank.pid) + " on " + rank.host;
+// " rank 2 of communicator world (pid 7 on 10.0.0.1)".
+std::string ras_rank_text(const model::RasRank& rank, const std::string& communicator) {
+  return " rank " + std::to_string(rank.rank) + " of communicator " + communicator + " (pid " +
+         std::to_string(rank.pid) + " on " + rank.host + ")";
 }
 
 void add(Document& document, Severity severity, const char* kind, std::string text) {
@@ -51,9 +53,9 @@ void add_counts(const model::RasCommunicator& communicator, const std::string& n
       text +=
           (text.empty() ? "" : "; ") + std::to_string(launched) + " on " + match::rank_list(ranks);
     }
+    text.insert(0, ": ").insert(0, name).insert(0, " of communicator ").insert(0, function);
     add(document, Severity::kWarning, "ras-counts",
-        "NCCL's RAS counts different numbers of launched " + function + " of communicator " + name +
-            ": " + text);
+        text.insert(0, "NCCL's RAS counts different numbers of launched "));
   }
 }
 
@@ -63,18 +65,15 @@ void add_communicator(const model::RasCommunicator& communicator, const std::str
     const std::string what = rank.is_dead           ? "considers dead"
                              : rank.is_unresponsive ? "gets no answer from"
                                                     : "has no data of";
-    add(document, Severity::kError, "ras-absent",
-        "NCCL's RAS " + what + " rank " + std::to_string(rank.rank) + " of communicator " + name +
-            " (" + ras_process_of(rank) + ")");
+    add(document, Severity::kError, "ras-absent", "NCCL's RAS " + what + ras_rank_text(rank, name));
   }
   for (const model::RasRank& rank : communicator.ranks) {
     if (rank.init_error != 0 || rank.async_error != 0 || rank.is_aborted) {
       const std::int64_t error = rank.async_error != 0 ? rank.async_error : rank.init_error;
       add(document, Severity::kError, "ras-error",
-          "NCCL's RAS reports that rank " + std::to_string(rank.rank) + " of communicator " + name +
-              " (" + ras_process_of(rank) + ") " +
-              (error != 0 ? "has the error ncclResult_t " + std::to_string(error)
-                          : "has aborted it"));
+          "NCCL's RAS reports that" + ras_rank_text(rank, name) +
+              (error != 0 ? " has the error ncclResult_t " + std::to_string(error)
+                          : " has aborted it"));
     }
   }
   add_counts(communicator, name, document);
