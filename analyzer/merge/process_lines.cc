@@ -120,7 +120,8 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
   }
   if (!slice.members.empty()) {
     append_slice(slice, last_ns_, output);  // its end is lost
-    slice = {};
+    slice.members.clear();
+    slice.operation.reset();
   }
   const bool is_kept = !plan_.is_part || keeps(line_);
   auto failure = is_kept ? begin_async(slice) : std::nullopt;

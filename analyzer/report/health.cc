@@ -318,13 +318,15 @@ void add_commands(const std::string& inputs, const std::string& hang_inputs, Hea
   }
   const std::string merge = "ringside merge -o part.json ";
   for (HealthFinding& one : health.findings) {
+    std::string part;
     if (!one.finding.around.empty()) {
-      one.timeline = merge + "--around " + one.finding.around + ' ' + inputs;
+      part.append("--around ").append(one.finding.around).append(1, ' ').append(inputs);
     } else if (one.finding.kind == "straggler") {
-      one.timeline = merge + "--top-slowest 20 " + inputs;
+      part.append("--top-slowest 20 ").append(inputs);
     } else if (one.section == "stuck" || one.section == "network") {
-      one.timeline = merge + hang_inputs;
+      part = hang_inputs;
     }
+    one.timeline = part.empty() ? "" : merge + part;
   }
   health.merge_command = merge + "--from {from} --to {to} " + inputs;
   health.report_command = "ringside report -o report.html " + inputs;

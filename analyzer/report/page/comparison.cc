@@ -13,7 +13,7 @@
 namespace ringside::report {
 namespace {
 
-constexpr double kThreshold_percent = 5;  // that of `ringside compare`
+constexpr double kThreshold = 5;  // percent; that of `ringside compare`
 
 std::string run_text(std::size_t index) {
   return "run " + std::to_string(index + 1);
@@ -97,7 +97,7 @@ std::string comparison_json(const std::vector<ComparedRun>& runs) {
   std::vector<Table> tables = {runs_table(runs), kinds_table(runs)};
   for (std::size_t i = 1; i < runs.size(); ++i) {
     const auto changes = metrics::compare(runs[i - 1].times, runs[i].times);
-    Document document = compare_document(changes, kThreshold_percent);
+    Document document = compare_document(changes, kThreshold);
     const std::string pair =
         "Run " + std::to_string(i + 1) + " (B) against " + run_text(i - 1) + " (A): ";
     sentences.push_back(pair + document.sentences.front());
