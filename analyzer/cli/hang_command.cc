@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 
 #include "analyzer/cli/analysis.h"
@@ -86,9 +87,13 @@ ExitStatus run_hang(const HangOptions& options) {
         "Some lines, files or segments could not be read or are missing: what they hold may be "
         "stuck.");
   }
-  const ExitStatus nothing_stuck = is_whole ? kExitOk : kExitIncomplete;
+  const bool is_known = is_whole && hang.operations.empty();
+  const bool is_stuck = std::any_of(hang.operations.begin(), hang.operations.end(),
+                                    [](const auto& operation) { return !operation.is_unknown; });
   return print_document(std::move(document), analysis, options,
-                        hang.operations.empty() ? nothing_stuck : kExitFindings);
+                        is_stuck   ? kExitFindings
+                        : is_known ? kExitOk
+                                   : kExitIncomplete);
 }
 
 }  // namespace
@@ -115,12 +120,15 @@ void add_hang(CLI::App& app, Chosen& chosen) {
                    "Also show this answer of NCCL's RAS service, as those in the directories")
       ->type_name("FILE")
       ->allow_extra_args(false);
-  set_command(*command, kHangExample,
-              {{0, "nothing is seen to be stuck"},
-               {1, "something is stuck"},
-               {3, kNothingFits},
-               {4, "nothing is seen to be stuck, but something could not be read or is missing"}},
-              options, chosen, run_hang);
+  set_command(
+      *command, kHangExample,
+      {{0, "nothing is seen to be stuck"},
+       {1, "something is stuck"},
+       {3, kNothingFits},
+       {4,
+        "nothing is seen to be stuck, but something could not be read or is missing, or whether "
+        "ranks that left no dump have joined cannot be known"}},
+      options, chosen, run_hang);
 }
 
 }  // namespace ringside::cli

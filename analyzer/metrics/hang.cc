@@ -55,6 +55,7 @@ class Finder {
       }
     }
     hang_.cycle = find_cycle(next);
+    note_unknown();
     return std::move(hang_);
   }
 
@@ -381,6 +382,43 @@ class Finder {
     } else if (!hang_.without_trace.contains(matched.communicator)) {
       hang_.without_trace[matched.communicator] =
           match::ranks_without_trace(hang_.matches.communicators[matched.communicator]);
+    }
+  }
+
+  bool has_unknown_rank(const StuckOperation& node) const {
+    const auto& matched = hang_.matches.operations[node.matched];
+    return std::any_of(node.unknown.begin(), node.unknown.end(),
+                       [](const auto& ranks) { return !ranks.empty(); }) ||
+           (matched.way != Way::kPair && !hang_.without_trace.at(matched.communicator).empty());
+  }
+
+  // An operation that waits for one of which nothing is known is not known either.
+  void note_unknown() {
+    std::vector<std::uint32_t> known;
+    for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+      StuckOperation& node = hang_.operations[i];
+      const bool waits_for_one = std::any_of(
+          node.blockers.begin(), node.blockers.end(),
+          [](const Blocker& b) { return b.why == Blocker::Why::kNotJoined || !b.stuck_in; });
+      const auto cycle = std::find(hang_.cycle.begin(), hang_.cycle.end(), i);
+      node.is_unknown = !node.waited_ns && node.differs.empty() && !waits_for_one &&
+                        cycle == hang_.cycle.end() && has_unknown_rank(node);
+      if (!node.is_unknown) {
+        known.push_back(i);
+      }
+    }
+    while (!known.empty()) {
+      const std::uint32_t target = known.back();
+      known.pop_back();
+      for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
+        StuckOperation& node = hang_.operations[i];
+        if (node.is_unknown &&
+            std::any_of(node.blockers.begin(), node.blockers.end(),
+                        [&](const Blocker& b) { return b.stuck_in == target; })) {
+          node.is_unknown = false;
+          known.push_back(i);
+        }
+      }
     }
   }
 

@@ -60,6 +60,9 @@ struct StuckOperation {
   /// called another function in its place.
   std::string differs;
   bool is_doubtful = false;  // records of all that wait were lost: it may have finished
+  /// Nothing shows that it is stuck: how long a rank waits is not told, and whether the ranks that
+  /// it may wait for have joined is not known.
+  bool is_unknown = false;
 };
 
 struct Hang {

@@ -122,7 +122,10 @@ class HangReport {
     }
     const auto weight = [&](std::uint32_t i) {
       const Cause cause = text_.cause_of(i);
-      return cause <= Cause::kDeadlock ? 0 : cause == Cause::kWaits ? 2 : 1;
+      return cause <= Cause::kDeadlock        ? 0
+             : cause == Cause::kWaits         ? 3
+             : hang_.operations[i].is_unknown ? 2
+                                              : 1;
     };
     std::stable_sort(order.begin(), order.end(),
                      [&](auto a, auto b) { return weight(a) < weight(b); });
@@ -154,8 +157,7 @@ class HangReport {
     constexpr std::size_t kMostDescribed = 20;
     for (std::uint32_t i = 0; i < std::min(hang_.operations.size(), kMostDescribed); ++i) {
       const auto& stuck = hang_.operations[i];
-      const bool is_weak =
-          stuck.is_doubtful || (!stuck.waited_ns && text_.cause_of(i) == Cause::kUndecided);
+      const bool is_weak = stuck.is_doubtful || stuck.is_unknown;
       document_.findings.push_back(
           {is_weak ? Severity::kWarning : Severity::kError, cause_name(text_.cause_of(i)),
            text_.name_of(i) + (stuck.waited_ns ? " is stuck on " : " is not seen to finish on ") +

@@ -252,6 +252,16 @@ std::string HangSentences::sentence(std::uint32_t operation) const {
   return answer(operation) + called_at(operation);
 }
 
+std::string HangSentences::not_known(std::uint32_t operation) const {
+  const auto unread = text_.unread_ranks(operation);
+  const bool is_one = unread.size() == 1;
+  return (unread.empty()
+              ? std::string("Records are not complete, so whether all ranks have joined ")
+              : "No dump of " + counted(unread.size(), "rank") + " was read, so whether " +
+                    (is_one ? "it has" : "they have") + " joined ") +
+         text_.name_of(operation) + " cannot be known; " + text_.waited(operation) + '.';
+}
+
 std::string HangSentences::answer(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
   const std::string name = text_.name_of(operation);
@@ -285,6 +295,9 @@ std::string HangSentences::answer(std::uint32_t operation) const {
       }
       return {};
     case Cause::kUndecided:
+      if (stuck.is_unknown) {
+        return not_known(operation) + nothing_known;
+      }
       return counted(stuck.waiting.size(), "rank") + (stuck.waiting.size() == 1 ? " is" : " are") +
              (stuck.waited_ns ? " stuck in " + name + ", for " + human_duration(*stuck.waited_ns)
                               : " not seen to finish " + name) +

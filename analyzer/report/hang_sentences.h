@@ -32,6 +32,7 @@ class HangSentences {
 
  private:
   std::string answer(std::uint32_t operation) const;
+  std::string not_known(std::uint32_t operation) const;
   std::string called_at(std::uint32_t operation) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
   std::string first_ended(std::uint32_t operation) const;

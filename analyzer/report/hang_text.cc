@@ -104,6 +104,9 @@ bool HangText::is_cycle_of_one_communicator() const {
 
 Cause HangText::cause_of(std::uint32_t operation) const {
   const StuckOperation& stuck = hang_.operations[operation];
+  if (stuck.is_unknown) {
+    return Cause::kUndecided;
+  }
   if (!stuck.differs.empty()) {
     return Cause::kMismatch;
   }
@@ -156,18 +159,22 @@ std::string HangText::not_joined_ranks(std::uint32_t operation) const {
   return rank_ranges(ranks, false);
 }
 
+std::vector<std::uint32_t> HangText::unread_ranks(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const auto& matched = hang_.matches.operations[stuck.matched];
+  return matched.way == match::Way::kPair
+             ? stuck.unknown[static_cast<std::size_t>(metrics::Unknown::kNoTrace)]
+             : hang_.without_trace.at(matched.communicator);
+}
+
 std::string HangText::unknown_ranks(std::uint32_t operation) const {
   constexpr std::array<const char*, metrics::kUnknownCount> kWhy = {
       "no trace", "its trace is not closed, and holds nothing that is in flight",
       "its dump is older than the hang", "its records are not complete"};
   const StuckOperation& stuck = hang_.operations[operation];
-  const auto& matched = hang_.matches.operations[stuck.matched];
   std::string text;
   for (std::size_t i = 0; i < metrics::kUnknownCount; ++i) {
-    std::vector<std::uint32_t> ranks = stuck.unknown[i];
-    if (i == 0 && matched.way != match::Way::kPair) {
-      ranks = hang_.without_trace.at(matched.communicator);
-    }
+    const std::vector<std::uint32_t> ranks = i == 0 ? unread_ranks(operation) : stuck.unknown[i];
     if (!ranks.empty()) {
       text += (text.empty() ? "" : "; ") + rank_ranges(ranks) + ": " + kWhy[i];
     }

@@ -39,6 +39,8 @@ class HangText {
   std::vector<match::Caller> callers(std::uint32_t operation) const;
   std::string waiting_ranks(std::uint32_t operation) const;
   std::string not_joined_ranks(std::uint32_t operation) const;
+  /// Ranks that may have part in it, and of which no trace was read.
+  std::vector<std::uint32_t> unread_ranks(std::uint32_t operation) const;
   /// Ranks of which nothing can be said, with the reasons; empty if there are none.
   std::string unknown_ranks(std::uint32_t operation) const;
   std::string label(std::uint32_t communicator) const;
