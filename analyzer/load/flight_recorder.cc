@@ -92,25 +92,34 @@ enum class Alike : std::uint8_t { kNone, kInput, kOutput };
 // other tensors than the rest. Ranks may give all_gather tensors of different sizes, and each gets
 // the same size from it.
 Alike alike_in(std::string_view func) {
-  constexpr std::array<std::pair<std::string_view, Alike>, 15> kAlike = {
+  constexpr std::array<std::pair<std::string_view, Alike>, 19> kAlike = {
       {{"all_reduce", Alike::kInput},
        {"all_reduce_barrier", Alike::kInput},
        {"allreduce_coalesced", Alike::kInput},
        {"broadcast", Alike::kInput},
+       {"_broadcast_oop", Alike::kOutput},
        {"reduce", Alike::kInput},
+       {"_reduce_oop", Alike::kInput},
        {"gather", Alike::kInput},
        {"scatter", Alike::kOutput},
        {"_all_gather_base", Alike::kOutput},
        {"all_gather", Alike::kOutput},
+       {"all_gather_single", Alike::kOutput},
        {"all_gather_into_tensor_coalesced", Alike::kOutput},
        {"_reduce_scatter_base", Alike::kInput},
        {"reduce_scatter", Alike::kInput},
+       {"reduce_scatter_single", Alike::kInput},
        {"reduce_scatter_tensor_coalesced", Alike::kInput},
        {"Send", Alike::kInput},
        {"Recv", Alike::kOutput}}};
   const auto found = std::find_if(kAlike.begin(), kAlike.end(),
                                   [&](const auto& one) { return one.first == func; });
   return found == kAlike.end() ? Alike::kNone : found->second;
+}
+
+// From version 2.7 on also the end of collectives that are called together.
+bool is_end_of_group(std::string_view call) {
+  return call == "coalesced" || call == "ALLGATHER_coalesced" || call == "REDUCE_SCATTER_coalesced";
 }
 
 // An entry of the dump.
@@ -401,7 +410,7 @@ class DumpReader {
     entry.point_to_point = integer_of(tree_.at(value, "p2p_seq_id"));
     if (entry.call.starts_with("send ") || entry.call.starts_with("recv ")) {
       take_peer(entry);
-    } else if (entry.call == "coalesced" && end_group(entry)) {
+    } else if (is_end_of_group(entry.call) && end_group(entry)) {
       return "";
     } else if (entry.collective && *entry.collective >= 0) {
       operation.seq = static_cast<std::uint64_t>(*entry.collective);

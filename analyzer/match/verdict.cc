@@ -44,14 +44,14 @@ std::vector<const Member*> absent_members(const Matches& matches,
   return absent;
 }
 
-// True if a record of the operation may be lost. A pair needs the records of its two ends, other
-// operations those of all members.
+// True if a record of the operation, or of one before it, may be lost. A pair needs the records of
+// its two ends, other operations those of all members.
 bool records_may_be_lost(const Matches& matches, const MatchedOperation& operation) {
   const auto& members = matches.communicators[operation.communicator].members;
   return std::any_of(members.begin(), members.end(), [&](const Member& member) {
     const bool takes_part = operation.way != Way::kPair || member.rank == operation.source ||
                             member.rank == operation.destination;
-    return takes_part && !member.is_complete;
+    return takes_part && !member.is_complete_so_far;
   });
 }
 

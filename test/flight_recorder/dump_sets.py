@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Sets of Flight Recorder dumps of jobs whose truth is known, since they are made here: a job is a list of
+calls, as its ranks made them. Their fields are those of genuine dumps (test/data/flight_recorder)."""
+
+import dataclasses
+import json
+import pickle
+
+BEGIN_NS = 1_795_375_256_000_000_000
+FRAMES = [{"name": "step", "filename": "/srv/job/train.py", "line": 17}]
+
+
+@dataclasses.dataclass
+class Truth:
+    kind: str  # clean, type, different, size, dtype, state, missing, order, unknown
+    at: str = ""  # the operation, as "all_reduce seq 4"
+    ranks: str = ""  # who did not join
+    number: int = 0  # PyTorch's number of the operation; 0: it has none that tells it
+
+    def __str__(self):
+        words = {"type": "ranks called different functions", "different": "ranks wait in different calls",
+                 "size": "sizes disagree",
+                 "dtype": "datatypes disagree", "state": "finished on one rank only",
+                 "missing": "not joined", "order": "two groups in opposite order",
+                 "unknown": "cannot be known", "clean": "clean"}
+        return ": ".join(filter(None, [words[self.kind], self.at])) + (f", rank {self.ranks}" if self.ranks else "")
+
+
+def after_three(function, kind):
+    """The truth of jobs whose fourth call of the world goes wrong."""
+    return Truth(kind, f"{function} seq 4", number=4)
+
+
+class Job:
+    def __init__(self, ranks=2, groups=None, backend="nccl", version="2.10"):
+        self.ranks, self.backend = range(ranks), backend
+        self.versions = {rank: version for rank in self.ranks}
+        self.groups = {"0": ("default_pg", list(range(ranks))), **(groups or {})}
+        self.entries = {rank: [] for rank in self.ranks}
+        self.numbers = {}
+        self.records = {rank: 0 for rank in self.ranks}
+        self.now = 0
+
+    def _number(self, rank, group, kind, step):
+        key = (rank, group, kind)
+        self.numbers[key] = self.numbers.get(key, 0) + step
+        return self.numbers[key]
+
+    def add(self, rank, group, name, ins, outs, state, types, step, is_p2p=False):
+        self.now += 1
+        created = BEGIN_NS + self.now * 1_000_000
+        done = created + 700_000 if state == "completed" else None
+        self.entries[rank].append({
+            "frames": list(FRAMES), "record_id": self.records[rank],
+            "pg_id": sorted(self.groups).index(group), "process_group": (group, self.groups[group][0]),
+            "thread_name": "python", "thread_id": "1",
+            "collective_seq_id": self._number(rank, group, "collective", 0 if is_p2p else step),
+            "p2p_seq_id": self._number(rank, group, "p2p", step if is_p2p else 0), "op_id": self.now,
+            "profiling_name": f"{self.backend}:{name}", "time_created_ns": created, "input_sizes": ins,
+            "input_dtypes": [types] * len(ins), "output_sizes": outs, "output_dtypes": [types] * len(outs),
+            "state": state, "time_discovered_started_ns": None, "time_discovered_completed_ns": done,
+            "retired": state == "completed", "timeout_ms": 600_000, "is_p2p": is_p2p})
+        self.records[rank] += 1
+
+    def call(self, name="all_reduce", ins=((4,),), outs=None, group="0", ranks=None, state="completed",
+             types="Float", step=1):
+        """One collective, called alike by these ranks (else by all of the group)."""
+        for rank in self.groups[group][1] if ranks is None else ranks:
+            self.add(rank, group, name, [list(i) for i in ins],
+                     [list(o) for o in (ins if outs is None else outs)], state, types, step)
+        return self
+
+    def done(self, count=3):
+        for _ in range(count):
+            self.call()
+        return self
+
+    def send(self, source, target, size=8, got=None, ends="sr", state="completed", step=1, group="0"):
+        """A send and its receive; `ends` has r or s only where the other one was not called."""
+        members = self.groups[group][1]
+        if "s" in ends:
+            self.add(members[source], group, f"send {source}->{target}", [[size]], [], state, "Float", step, True)
+        if "r" in ends:
+            self.add(members[target], group, f"recv {target}<-{source}", [], [[size if got is None else got]], state,
+                     "Float", step, True)
+        return self
+
+    def coalesced(self, of_rank, state="completed", group="0"):
+        """Sends and receives of one group, as ProcessGroupNCCL lists them: (kind, peer, size) by rank."""
+        for rank, ops in of_rank.items():
+            for i, (kind, peer, size) in enumerate(ops):
+                arrow = "->" if kind == "send" else "<-"
+                self.add(rank, group, f"{kind} {rank}{arrow}{peer}", [[size]], [[size]], "scheduled", "Float",
+                         0 if i else 1, True)
+            self.add(rank, group, "coalesced", [], [], state, "Float", 0)
+        return self
+
+    def together(self, calls, of_rank=None, end="coalesced", state="completed"):
+        """Collectives of one group, as versions from 2.7 on list them: (name, sizes)."""
+        for rank in self.ranks:
+            for i, (name, sizes) in enumerate((of_rank or {}).get(rank, calls)):
+                self.add(rank, "0", name, sizes, sizes, "scheduled", "Float", 0 if i else 1)
+            self.add(rank, "0", end, [], [], state, "Float", 0)
+        return self
+
+    def cut(self, **first):
+        """The ring has lost what was before these places: rank_0=3."""
+        for key, count in first.items():
+            rank = int(key[5:])
+            self.entries[rank] = self.entries[rank][count:]
+        return self
+
+    def dump(self, rank):
+        config = {name: {"name": name, "desc": desc, "ranks": str(members)}
+                  for name, (desc, members) in self.groups.items() if rank in members}
+        return {"version": self.versions[rank], "pg_config": config, "comm_lib_version": "2.29.7",
+                "pg_status": {}, "entries": self.entries[rank]}
+
+    def write(self, directory, form="pickle", without=()):
+        for rank in self.ranks:
+            if rank not in without:
+                path = directory / f"nccl_trace_rank_{rank}"
+                path.write_bytes(pickle.dumps(self.dump(rank), 2) if form == "pickle"
+                                 else json.dumps(self.dump(rank)).encode())
+
+
+def versions(job, *of_ranks):
+    job.versions = dict(enumerate(of_ranks))
+    return job
+
+
+PAIRS = {"1": ("evens", [0, 2]), "2": ("odds", [1, 3])}
+TWO = {"1": ("data", [0, 1]), "2": ("tensor", [0, 1])}
+CLEAN = Truth("clean")
+WAIT = "scheduled"
+
+
+def sums(*sizes):
+    """An all_to_all_single in which rank i gives sizes[i][0] elements and takes sizes[i][1]."""
+    job = Job(len(sizes)).done()
+    for rank, (given, taken) in enumerate(sizes):
+        job.call("all_to_all", [[given]], [[taken]], ranks=[rank], state=WAIT)
+    return job
+
+
+def cut_unlike():
+    """Rank 0 has a group of its own beside, so that its ring turns earlier."""
+    job = Job(2, {"1": ("alone", [0])})
+    for _ in range(8):
+        job.call(group="1").call()
+    return job.cut(rank_0=10, rank_1=2)
+
+
+def many(wrong):
+    job = Job(2).done()
+    for number in range(wrong):
+        job.call(ins=[[4]], ranks=[0]).call(ins=[[8 + number]], ranks=[1])
+    return job
+
+
+def opposite():
+    return (Job(2, TWO).call(group="1").call(group="2")
+            .call(group="1", ranks=[0], state=WAIT).call(group="2", ranks=[1], state=WAIT))
+
+
+def chain():
+    """Rank 3 does not join the second call of its pair, so that rank 1 does not come to the world's."""
+    return (Job(4, PAIRS).done().call(group="2").call(group="1").call(group="2", ranks=[1], state=WAIT)
+            .call(ranks=[0, 2], state=WAIT))
+
+
+def gathered():
+    """gather and scatter: only the root has the list."""
+    return (Job(2).call("gather", [[4]], [[4], [4]], ranks=[0]).call("gather", [[4]], [[]], ranks=[1])
+            .call("scatter", [[4], [4]], [[4]], ranks=[0]).call("scatter", [[]], [[4]], ranks=[1]))
+
+
+def sets():
+    """Name, truth, job, how it is written."""
+    mixed = [("send", 1, 8), ("send", 1, 1024), ("recv", 1, 8)]
+    answer = [("recv", 0, 8), ("recv", 0, 1024), ("send", 0, 8)]
+    broadcasts = [("_broadcast_oop", [[4]]), ("_broadcast_oop", [[16]])]
+    return [
+        ("matched", CLEAN, Job(4).done(20), {}),
+        ("matched by 64 ranks", CLEAN, Job(64).done(5), {}),
+        ("another function on one rank of two", after_three("all_reduce", "type"),
+         Job(2).done().call(ranks=[0], state=WAIT).call("broadcast", ranks=[1], state=WAIT), {}),
+        ("another function on one rank of four", after_three("all_reduce", "type"),
+         Job(4).done().call(ranks=[0, 1, 3], state=WAIT).call("broadcast", ranks=[2], state=WAIT), {}),
+        ("input sizes of all_reduce", after_three("all_reduce", "size"),
+         Job(4).done().call(ranks=[0, 2, 3], state=WAIT).call(ins=[[5]], ranks=[1], state=WAIT), {}),
+        ("input sizes of all_reduce that has finished", after_three("all_reduce", "size"),
+         Job(4).done().call(ranks=[0, 2, 3]).call(ins=[[5]], ranks=[1]).done(), {}),
+        ("input sizes of broadcast", after_three("broadcast", "size"),
+         Job(2).done().call("broadcast", [[77]], ranks=[0]).call("broadcast", [[76]], ranks=[1]), {}),
+        ("output sizes of all-gather", after_three("_all_gather_base", "size"),
+         Job(2).done().call("_all_gather_base", [[4]], [[8]], ranks=[0])
+         .call("_all_gather_base", [[2]], [[4]], ranks=[1]), {}),
+        ("sizes of reduce-scatter", after_three("_reduce_scatter_base", "size"),
+         Job(2).done().call("_reduce_scatter_base", [[8]], [[4]], ranks=[0])
+         .call("_reduce_scatter_base", [[12]], [[6]], ranks=[1]), {}),
+        ("datatypes of the same size", after_three("all_reduce", "dtype"),
+         Job(4).done().call(ranks=[0, 1, 3], types="Half").call(ranks=[2], types="BFloat16"), {}),
+        ("datatypes of different sizes", after_three("all_reduce", "dtype"),
+         Job(4).done().call(ranks=[0, 1, 3]).call(ranks=[2], types="Half"), {}),
+        ("state", after_three("all_reduce", "state"),
+         Job(2).done().call(ranks=[0]).call(ranks=[1], state=WAIT), {}),
+        ("uneven all-to-all whose totals agree", CLEAN, sums((10, 6), (4, 8)), {}),
+        ("uneven all-to-all whose totals disagree", after_three("all_to_all", "size"),
+         sums((10, 6), (4, 9)), {}),
+        ("all-to-all of version 2.3, without sizes", CLEAN,
+         versions(sums((10, 6), (4, 9)), "2.3", "2.3"), {}),
+        ("uneven all-gather", CLEAN, Job(2).done().call("all_gather", [[4]], [[4], [2]], ranks=[0])
+         .call("all_gather", [[2]], [[4], [2]], ranks=[1]).done(), {}),
+        ("gather and scatter", CLEAN, gathered(), {}),
+        ("coalesced sends and receives, rule 1", CLEAN, Job(2).done().coalesced({0: mixed, 1: answer}), {}),
+        ("coalesced, rule 1 broken: a receive too few",
+         Truth("missing", "the send from rank 0 to rank 1", "1"),
+         Job(2).done().coalesced({0: [("send", 1, 8), ("send", 1, 1024)]}, WAIT)
+         .coalesced({1: [("recv", 0, 8)]}), {}),
+        ("coalesced, rule 2: sends and receives in any order", CLEAN,
+         Job(2).done().coalesced({0: mixed, 1: answer[2:] + answer[:2]}), {}),
+        ("coalesced, rule 3 broken: the order to one rank", Truth("size", "SendRecv from rank 0 to rank 1, pair 0"),
+         Job(2).done().coalesced({0: mixed, 1: [answer[1], answer[0], answer[2]]}, WAIT), {}),
+        ("coalesced of version 2.6", CLEAN,
+         versions(Job(2).done().coalesced({0: mixed, 1: answer}), "2.6", "2.6"), {}),
+        ("coalesced of three ranks in a row", CLEAN, Job(3).done().coalesced(
+            {0: [("send", 1, 8)], 1: [("recv", 0, 8), ("send", 2, 8)], 2: [("recv", 1, 8)]}), {}),
+        ("coalesced collectives (2.7)", CLEAN, Job(2).done().together(broadcasts).done(), {}),
+        ("coalesced all-gather of uneven tensors (2.7)", CLEAN,
+         Job(2).done().together(broadcasts, end="ALLGATHER_coalesced").done(), {}),
+        ("coalesced collectives, sizes", Truth("size", "_broadcast_oop seq 4", number=4), Job(2).done().together(
+            broadcasts, {1: [broadcasts[0], ("_broadcast_oop", [[15]])]}, state=WAIT), {}),
+        ("one rank of four has not joined", Truth("missing", "all_reduce seq 4", "2", 4),
+         Job(4).done().call(ranks=[0, 1, 3], state=WAIT), {}),
+        ("two ranks of four have not joined", Truth("missing", "all_reduce seq 4", "2-3", 4),
+         Job(4).done().call(ranks=[0, 1], state=WAIT), {}),
+        ("one rank has not joined what others run", Truth("missing", "all_reduce seq 4", "2", 4),
+         Job(4).done().call(ranks=[0, 1, 3], state="started"), {}),
+        ("one rank has left a call out and went on", after_three("all_reduce", "type"),
+         Job(3).done().call("broadcast", ranks=[0, 2]).done(4), {}),
+        ("a chain of two groups", Truth("missing", "all_reduce seq 2", "1", 2), chain(), {}),
+        ("two groups in opposite order", Truth("order", "all_reduce seq 2"), opposite(), {}),
+        ("no dump of the rank that may not have joined", Truth("unknown", "all_reduce seq 4", number=4),
+         Job(4).done().call(ranks=[0, 1, 3], state=WAIT), {"without": (2,)}),
+        ("no dump of one rank, and others disagree", after_three("all_reduce", "size"),
+         Job(4).done().call(ranks=[0, 1], state=WAIT).call(ins=[[5]], ranks=[3], state=WAIT),
+         {"without": (2,)}),
+        ("no dump of one rank, and all has finished", CLEAN, Job(4).done(5), {"without": (2,)}),
+        ("no dump of one rank, last call not seen to finish", Truth("unknown", "all_reduce seq 4", number=4),
+         Job(4).done().call(state=WAIT), {"without": (2,)}),
+        ("rings that have turned alike", CLEAN, Job(2).done(12).cut(rank_0=5, rank_1=5), {}),
+        ("rings that have turned by different numbers", CLEAN, Job(2).done(12).cut(rank_0=5, rank_1=3), {}),
+        ("rings that have turned, a group on one rank only", CLEAN, cut_unlike(), {}),
+        ("rings that have turned, sizes", Truth("size", "all_reduce seq 13", number=13), Job(2).done(12)
+         .call(ranks=[0]).call(ins=[[5]], ranks=[1]).cut(rank_0=5, rank_1=5), {}),
+        ("versions 2.9 and 2.10", CLEAN, versions(Job(2).done(), "2.9", "2.10"), {}),
+        ("versions 2.9 and 2.10, sizes", after_three("all_reduce", "size"), versions(
+            Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), "2.9", "2.10"), {}),
+        ("sends and receives (nccl2)", CLEAN, Job(3, backend="nccl2").done().send(0, 1).send(1, 2).send(0, 1, 16)
+         .send(1, 2, 16).done(), {}),
+        ("a send larger than its receive", Truth("size", "SendRecv from rank 0 to rank 1, pair 0", number=3),
+         Job(2, backend="nccl2").done().send(0, 1, 16, got=8, state=WAIT), {}),
+        ("a send without receive", Truth("missing", "the send from rank 0 to rank 1", "1", 3),
+         Job(2, backend="nccl2").done().send(0, 1, ends="s", state=WAIT), {}),
+        ("a send on one rank, a collective on the other", Truth("different", "send from rank 0 to rank 1"),
+         Job(2, backend="nccl2").done().send(0, 1, ends="s", state=WAIT).call(ranks=[1], state=WAIT), {}),
+        ("backends with a colon, and unknown ones", CLEAN, Job(2, backend="my:own").done().send(0, 1), {}),
+        ("one of two groups disagrees", Truth("size", "all_reduce seq 2", number=2),
+         Job(4, PAIRS).done().call(group="1").call(group="2").call(group="1")
+         .call(group="2", ranks=[1]).call(ins=[[5]], group="2", ranks=[3]), {}),
+        ("15 calls that disagree", Truth("size", "all_reduce seq 4", number=4), many(15), {}),
+        ("a group of one rank", CLEAN, Job(2, {"1": ("alone", [1])}).done().call(group="1"), {}),
+        ("JSON, sizes", after_three("all_reduce", "size"),
+         Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), {"form": "json"}),
+    ]
