@@ -28,7 +28,6 @@ tabulate.tabulate = lambda rows, headers=(): "\\n".join(str(row) for row in rows
 from torch.distributed.flight_recorder.fr_trace import main
 main(sys.argv[2:])
 """
-SKIPPED = 77
 KINDS = {"COLLECTIVE_TYPE_MISMATCH": "type", "SIZE_OR_SYNTAX_MISMATCH": "size",
          "COLLECTIVE_DTYPE_MISMATCH": "dtype", "COLLECTIVE_STATE_MISMATCH": "state"}
 GENUINE = {"swapped": Truth("type", "all_reduce seq 2", number=2),
@@ -155,13 +154,13 @@ def main():
     parser.add_argument("torch", type=pathlib.Path, help="where PyTorch is unpacked")
     parser.add_argument("--write", type=pathlib.Path, metavar="FILE")
     arguments = parser.parse_args()
-    if not (arguments.torch / "torch/distributed/flight_recorder").is_dir():
-        print(f"skipped: PyTorch is not in {arguments.torch} (RINGSIDE_TORCH=on scripts/test.sh fetches it)")
-        return SKIPPED
+    has_torch = (arguments.torch / "torch/distributed/flight_recorder").is_dir()
+    if not has_torch:
+        print(f"PyTorch's is not asked: it is not in {arguments.torch} (RINGSIDE_TORCH=on scripts/test.sh fetches it)")
     rows, right, failed = [], [0, 0], 0
     with tempfile.TemporaryDirectory() as name:
         for label, truth, path in all_sets(pathlib.Path(name)):
-            said = theirs(arguments.torch, path)
+            said = theirs(arguments.torch, path) if has_torch else ("", 0, "", "not asked")
             kinds, text, places = ours(arguments.ringside, path)
             are = (is_theirs_right(said, truth), is_ours_right(kinds, places, truth))
             failed += are[1] == (label in GAPS)
@@ -172,7 +171,7 @@ def main():
             print(rows[-1] + ("" if are[1] else f"  not right: {kinds} {places}"), flush=True)
     summary = f"PyTorch's is right of {right[0]} of {len(rows)} sets, ours of {right[1]}."
     print(summary)
-    if arguments.write:
+    if arguments.write and has_torch:
         version = (arguments.torch / "torch/version.py").read_text(encoding="utf-8")
         arguments.write.write_text(PAGE.format(gaps=", ".join(sorted(GAPS)),
             version=re.search(r"__version__ = '([^'+]*)", version)[1], summary=summary, rows="\n".join(rows),
