@@ -4,7 +4,8 @@
 2.10: pickles of protocol 2, in which texts and frames are shared, as PyTorch makes them. Their fields and
 stacks have the sizes of the genuine ones in test/data/flight_recorder. --skip RANK NUMBER: that rank has not
 called the collective of that number, nor any behind it. With --measure PROGRAM it then runs `PROGRAM match`
-and `PROGRAM hang` on them, and prints how long each took."""
+and `PROGRAM hang` on them, and prints how long each took; with --torch DIRECTORY, where PyTorch is unpacked, its
+own analyzer, too."""
 
 import argparse
 import pathlib
@@ -14,10 +15,13 @@ import subprocess
 import sys
 import time
 
+import check_verdicts
+
 BEGIN_NS = 1_795_375_256_000_000_000
 TORCH = "/srv/job001/venv/lib/python3.11/site-packages/torch/"
-CALLS = [("all_reduce", [[1024, 1024]], [[1024, 1024]]), ("_all_gather_base", [[512]], [[4096]]),
-         ("_reduce_scatter_base", [[4096]], [[512]]), ("broadcast", [[77]], [[77]])]
+# -1: what all ranks have together.
+CALLS = [("all_reduce", [[1024, 1024]], [[1024, 1024]]), ("_all_gather_base", [[512]], [[-1]]),
+         ("_reduce_scatter_base", [[-1]], [[512]]), ("broadcast", [[77]], [[77]])]
 
 
 def stacks():
@@ -34,8 +38,10 @@ def stacks():
                frame("step", "/srv/job001/train/train.py", 17 + i)] + main for i in range(20)]
 
 
-def entry(number, record, rank, calls_of_stack, first):
+def entry(number, record, rank, ranks, calls_of_stack, first):
     call, inputs, outputs = CALLS[number % len(CALLS)]
+    inputs, outputs = ([[size if size != -1 else 512 * ranks for size in sizes] for sizes in side]
+                       for side in (inputs, outputs))
     created = BEGIN_NS + number * 1_000_000 + rank * 137
     return {"frames": list(calls_of_stack[number % len(calls_of_stack)]), "record_id": first + record,
             "pg_id": 0, "process_group": ("0", "default_pg"), "thread_name": "python",
@@ -53,7 +59,7 @@ def dump(rank, ranks, entries, skip):
     numbers = range(1, entries + 1)
     if skip is not None and skip[0] == rank:
         numbers = range(1, skip[1])
-    listed = [entry(number, i, rank, made, 0) for i, number in enumerate(numbers)]
+    listed = [entry(number, i, rank, ranks, made, 0) for i, number in enumerate(numbers)]
     if skip is not None:
         for late in listed[skip[1] - 1:]:
             late.update(state="scheduled", time_discovered_completed_ns=None, retired=False)
@@ -71,21 +77,25 @@ def main():
     parser.add_argument("--entries", type=int, default=2000)
     parser.add_argument("--skip", type=int, nargs=2)
     parser.add_argument("--measure", metavar="PROGRAM")
+    parser.add_argument("--torch", type=pathlib.Path)
     arguments = parser.parse_args()
     if not arguments.directory.exists():
         arguments.directory.mkdir(parents=True)
         for rank in range(arguments.ranks):
             made = dump(rank, arguments.ranks, arguments.entries, arguments.skip)
             (arguments.directory / f"nccl_trace_rank_{rank}").write_bytes(pickle.dumps(made, 2))
-    for command in ("match", "hang") if arguments.measure else ():
+    commands = {name: [arguments.measure, name, arguments.directory] for name in ("match", "hang") if arguments.measure}
+    if arguments.torch:
+        commands["PyTorch's"] = [sys.executable, "-c", check_verdicts.THEIRS, arguments.torch, arguments.directory,
+                                 "--prefix", "nccl_trace_rank_"]
+    for name, command in commands.items():
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begin = time.monotonic()
-        result = subprocess.run([arguments.measure, command, arguments.directory], capture_output=True,
-                                text=True, check=False)
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
         taken = time.monotonic() - begin
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        print(f"{command}: {taken:.2f} s, {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f} "
-              f"s of processors, {after.ru_maxrss / 1024:.0f} MiB at most: {result.stdout.splitlines()[:1]}")
+        print(f"{name}: {taken:.2f} s, {after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime:.2f} "
+              f"s of processors, {after.ru_maxrss / 1024:.0f} MiB at most: {(result.stdout + result.stderr).splitlines()[:2]}")
     return 0
 
 
