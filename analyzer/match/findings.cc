@@ -11,12 +11,18 @@
 namespace ringside::match {
 namespace {
 
-std::int64_t first_time(const model::Traces& traces, const Matches& matches, std::size_t index) {
+// Of different calls in one place the earliest counts, so that a place comes before the next one.
+std::int64_t first_time(const model::Traces& traces, const Matches& matches,
+                        const std::vector<Judgement>& judgements, std::size_t index) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
-  for (const Part& part : parts_of(matches, matches.operations[index])) {
-    first_ns = std::min(first_ns, since_epoch(traces.files[part.file].process,
-                                              time_of(operation_of(traces, part))));
-  }
+  std::size_t i = index;
+  do {
+    for (const Part& part : parts_of(matches, matches.operations[i])) {
+      first_ns = std::min(first_ns, since_epoch(traces.files[part.file].process,
+                                                time_of(operation_of(traces, part))));
+    }
+    i = judgements[i].other;
+  } while (judgements[index].difference == Difference::kFunction && i != index);
   return first_ns;
 }
 
@@ -62,7 +68,8 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
     std::vector<std::tuple<int, std::int64_t, std::size_t>> order;
     order.reserve(described.size());
     for (const std::size_t i : described) {
-      order.emplace_back(-gravity(judgements[i].verdict), first_time(traces, matches, i), i);
+      order.emplace_back(-gravity(judgements[i].verdict),
+                         first_time(traces, matches, judgements, i), i);
     }
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(kept),
                       order.end());

@@ -39,6 +39,9 @@ def ours(program, directory):
     hang, status = run(program, "hang", directory)
     kinds = sorted({row["verdict"] for row in match["tables"]["sides"]["rows"]
                     if row["verdict"].endswith("mismatch")})
+    told = [finding["text"] for finding in match["findings"] if " in its place" in finding["text"]]
+    if told and "#2" not in told[0]:
+        kinds.append("the consequence before its cause: " + told[0])
     return kinds, hang["sentences"][0], status
 
 
