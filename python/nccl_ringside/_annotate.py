@@ -19,6 +19,7 @@ from typing import Any, Optional
 from . import _library
 from ._call_site import CallSites
 from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
+from ._checked import OPTIONAL_TEXT, require
 from ._groups import Group, Groups
 from ._hooks import GroupHooks
 from ._printed import Printer, leads
@@ -387,6 +388,16 @@ def annotate(
     The result's remove(), or the end of its `with` block, undoes it.
     """
     global _current
+    require("level", level, OPTIONAL_TEXT, f"one of {', '.join(LEVELS)}, or None")
+    require("print", print, (bool, type(None)), "True, False or None")
+    require("source", source, bool, "True or False")
+    require("hooks", hooks, bool, "True or False")
+    # The letters of a text would be taken as names.
+    if isinstance(skip, str) or not isinstance(skip, Iterable):
+        raise TypeError(f"skip is a list of names of modules, not {skip!r}")
+    skip = list(skip)
+    for module in skip:
+        require("a name in skip", module, str, "text")
     chosen = (level or os.environ.get("TORCH_DISTRIBUTED_TRACING") or "CROSSNODE").upper()
     if chosen not in LEVELS:
         raise ValueError(f"level is {chosen!r} instead of one of {', '.join(LEVELS)}")

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Optional, Union
 
 from . import _library
+from ._checked import OPTIONAL_TEXT, require
 from ._library import StartOptions, StatusInfo, search
 
 _ERRORS = {
@@ -96,6 +97,7 @@ def start(events: Optional[str] = None) -> bool:
 
     False: nothing is recorded, and status() says why. RingsideError: an event that does not exist.
     """
+    require("events", events, OPTIONAL_TEXT, "text or None")
     library = search.library()
     if library is None:
         return False
@@ -114,6 +116,7 @@ def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
 
     False: the plugin is not loaded. RingsideError: there is no file.
     """
+    require("path", path, (str, os.PathLike, type(None)), "a path or None")
     library = search.library()
     if library is None:
         return False
@@ -125,12 +128,15 @@ def dump(path: Union[str, "os.PathLike[str]", None] = None) -> bool:
 
 def mark(text: str) -> bool:
     """Puts a mark into the trace; False if it is not there."""
+    require("text", text, str, "text")
     library = search.library()
     return library is not None and _quiet("ringside_mark", library.ringside_mark(_text(text)))
 
 
 def push(text: str, source: Optional[str] = None) -> bool:
     """Begins a range of the calling thread; `source` is a line of the program."""
+    require("text", text, str, "text")
+    require("source", source, OPTIONAL_TEXT, "text or None")
     library = search.library()
     if library is None:
         return False

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any, Optional, Union
 
 from . import _api
+from ._checked import OPTIONAL_TEXT, require, require_callable
 
 
 @contextlib.contextmanager
@@ -92,6 +93,14 @@ def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0
 ) -> Schedule:
     """torch.profiler.schedule for programs without torch, with the same meaning."""
+    for name, value in (
+        ("wait", wait),
+        ("warmup", warmup),
+        ("active", active),
+        ("repeat", repeat),
+        ("skip_first", skip_first),
+    ):
+        require(name, value, int, "a number of steps")
     if min(wait, warmup, repeat, skip_first) < 0 or active < 1:
         raise ValueError("the numbers of a schedule are not negative, and active is positive")
     cycle = wait + warmup + active
@@ -136,7 +145,11 @@ class Profiler(contextlib.ContextDecorator):
             getattr(schedule, "schedule", schedule) or always
         )
         if not callable(self._schedule):
-            raise TypeError("schedule is a function of the step's number, or torch's profiler")
+            raise TypeError(
+                f"schedule is a function of the step's number, or torch's profiler, not {schedule!r}"
+            )
+        require_callable("on_trace_ready", on_trace_ready)
+        require("events", events, OPTIONAL_TEXT, "text or None")
         self.on_trace_ready = on_trace_ready
         self.step_num = 0
         self._windows = StepWindows(events)

@@ -24,6 +24,7 @@ from typing import Any, Optional, TypeVar, Union
 
 from . import _api
 from ._annotate import Annotation, annotate
+from ._checked import OPTIONAL_TEXT, require
 from ._profile import StepWindows, always
 
 __all__ = ["Annotation", "annotate", "attach", "trace_handler"]
@@ -41,6 +42,8 @@ def trace_handler(
     WORKER is HOST_PID unless it is named; it must not be the same for two processes. `ringside merge
     DIRECTORY --kineto DIRECTORY` puts them together.
     """
+    require("directory", directory, (str, os.PathLike), "a path")
+    require("worker_name", worker_name, OPTIONAL_TEXT, "text or None")
     target = os.fspath(directory)
 
     def write(profiler: Any) -> None:
@@ -71,6 +74,9 @@ def attach(profiler: _P, events: Optional[str] = None) -> _P:
     it is started.
     """
     torch_profiler: Any = profiler
+    if not all(hasattr(profiler, name) for name in ("start", "step", "stop", "step_num")):
+        raise TypeError(f"profiler is a torch.profiler.profile, not {profiler!r}")
+    require("events", events, OPTIONAL_TEXT, "text or None")
     start, step, stop = torch_profiler.start, torch_profiler.step, torch_profiler.stop
     schedule = getattr(torch_profiler, "schedule", None) or always
     windows = StepWindows(events)
