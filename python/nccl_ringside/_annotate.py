@@ -13,7 +13,7 @@ import os
 import threading
 import time
 import types
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Optional
 
 from . import _library
@@ -22,7 +22,8 @@ from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
 from ._checked import OPTIONAL_TEXT, require
 from ._groups import Group, Groups
 from ._hooks import GroupHooks
-from ._printed import Printer, leads
+from ._printed import Printer, leads, nvtx_mark
+from ._where import ModuleHooks, Where, module_path
 
 LEVELS = ("ALL", "CROSSNODE", "NONE")
 _TRUE = ("true", "1", "t", "y", "yes")
@@ -65,19 +66,23 @@ class _Around:
         own = f"_ringside_{self._function.__name__}"
         positional, keywords = self._code.co_argcount, self._code.co_kwonlyargcount
         names = self._code.co_varnames[: positional + keywords]
-        stars = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
-        if self._code.co_freevars or self._code.co_flags & stars or own in self._code.co_names:
+        flags = self._code.co_flags
+        is_other = flags & inspect.CO_VARKEYWORDS or (keywords and flags & inspect.CO_VARARGS)
+        if self._code.co_freevars or is_other or own in self._code.co_names:
             raise ValueError(f"{self._function.__name__} is not a plain function, or known already")
         self.library, self.is_compiling, self.begin, self.end = library, is_compiling, begin, end
         self.original = types.FunctionType(
             self._code, self._function.__globals__, self._function.__name__
         )
         keyword = [f"{name}={name}" for name in names[positional:]]
+        star = ["*"] if keyword else []
+        if flags & inspect.CO_VARARGS:
+            star = [f"*{self._code.co_varnames[positional]}"]
         text = _AROUND.format(
             name=self._function.__name__,
             own=own,
-            parameters=", ".join([*names[:positional], *(["*"] if keyword else []), *names[positional:]]),
-            arguments=", ".join([*names[:positional], *keyword]),
+            parameters=", ".join([*names[:positional], *star, *names[positional:]]),
+            arguments=", ".join([*names[:positional], *(keyword or star)]),
             given=", ".join(f"{name!r}: {name}" for name in names),
             give="yield from " if inspect.isgeneratorfunction(self._function) else "return ",
         )
@@ -151,6 +156,9 @@ class _State:
     within: Any = None  # a batch, or _CALL
     token: Any = None  # of a call that a hook has marked
 
+    def __init__(self) -> None:
+        self.where: list[Where] = []  # parts of the model, the innermost last
+
 
 class _Thread(threading.local):
     def __init__(self) -> None:
@@ -170,24 +178,35 @@ class Annotation:
         source: bool = True,
         skip: Iterable[str] = (),
         hooks: bool = False,
+        nvtx: Optional[bool] = None,
+        modules: Any = None,
     ) -> None:
         self.level, self.prints = level, prints
+        self.shows_nvtx = False
         self._is_crossnode = level == "CROSSNODE"
         self._around: list[_Around] = []
         self._thread = _Thread()
-        self._library = _Library(prints)
         if level == "NONE":
             return
         torch: Any = importlib.import_module("torch")
+        self._nvtx = nvtx_mark(torch, nvtx)
+        self.shows_nvtx = self._nvtx is not None
+        self._describes = prints or self.shows_nvtx  # as JSON
+        self._library = _Library(self._describes)
         importlib.import_module("torch.distributed._functional_collectives")
         self._torch = torch
         self._compiler: Any = torch.compiler
         self._groups = Groups(torch)
         self._printer = Printer(torch)
-        self._sites = CallSites("torch", *skip) if source or prints else None
+        self._sites = CallSites("torch", *skip) if source or self._describes else None
         self._backwards: list[tuple[Optional[str], Optional[bytes]]] = []  # lines that run it now
         self._hooks = GroupHooks(
             lambda: self._thread.state, lambda: self._library.is_wanted(), self._begin, self._end
+        )
+        self._modules = (
+            None
+            if modules is None
+            else ModuleHooks(modules, lambda: self._thread.state, torch.compiler.is_compiling)
         )
         self._install(hooks)
 
@@ -208,6 +227,7 @@ class Annotation:
             self._put_around(
                 self._torch.autograd, "backward", self._begin_backward, self._end_backward
             )
+        self._add_fsdp()
         if hooks:
             self._add_hooks(None)
             module = distributed.distributed_c10d
@@ -238,6 +258,38 @@ class Annotation:
     def _add_hooks(self, _: Any) -> None:
         for group in list(self._torch.distributed.distributed_c10d._world.pg_map):
             self._hooks.add(group)
+
+    def _add_fsdp(self) -> None:
+        """The calls of a unit of fully_shard have the name of its module."""
+        with contextlib.suppress(ImportError, AttributeError):
+            unit = importlib.import_module(
+                "torch.distributed.fsdp._fully_shard._fsdp_param_group"
+            ).FSDPParamGroup
+            for name in ("unshard", "post_backward"):
+                self._put_around(unit, name, self._enter_fsdp, self._leave)
+
+    def _enter_fsdp(self, given: Arguments) -> Any:
+        # The root's own unit has no name.
+        name = module_path(getattr(given["self"], "_module_fqn", None) or "")
+        return self._enter(Where(module=name)) if name else None
+
+    def _enter(self, where: Where) -> Any:
+        stack = self._thread.state.where
+        stack.append(where)
+        return stack
+
+    def _leave(self, stack: Any) -> None:
+        if stack is not None:
+            stack.pop()
+
+    @contextlib.contextmanager
+    def within(self, where: Where) -> Iterator[None]:
+        """What this thread calls in the block is called by this part of the model."""
+        stack = self._enter(where)
+        try:
+            yield
+        finally:
+            self._leave(stack)
 
     def _begin_backward(self, _: Arguments) -> Any:
         line = self._sites.find(2) if self._sites is not None else (None, None)
@@ -300,12 +352,26 @@ class Annotation:
                     text += within.text
                 elif outer is not None:
                     text += outer.next_part()
-                if self.prints and leads(call, group, end):
-                    name = text.partition(" ")[0].removeprefix("torch.")
-                    self._printer.line(name, call, given, group, end, line, outer or within)
+                number = group.next_number() if call.is_one_collective and outer is None else None
+                if number is not None:
+                    text += f" seq={number}"
+                where = state.where[-1] if state.where else None
+                if where is not None:
+                    text += where.text
+                if self._describes:
+                    is_printed = self.prints and leads(call, group, end)
+                    if is_printed or self._nvtx is not None:
+                        name = text.partition(" ")[0].removeprefix("torch.")
+                        said = self._printer.line(
+                            name, call, given, group, end, line, outer or within, number, where
+                        )
+                        if is_printed:
+                            self._printer.write(said)
+                        if self._nvtx is not None:
+                            self._nvtx(said)
         except Exception as error:  # the program's call matters more than its description
             text += f" error={type(error).__name__}"
-        if is_wanted and (not self.prints or self._library.is_recording()):
+        if is_wanted and (not self._describes or self._library.is_recording()):
             self._library.push(text.encode(), source)
         else:
             is_wanted = False
@@ -343,9 +409,10 @@ class Annotation:
             print("Ringside: calls of torch.distributed are not marked.", flush=True)
             return
         which = "across nodes " if self.level == "CROSSNODE" else ""
+        shown = ", shown to NVTX" if self.shows_nvtx else ""
         printed = "and printed" if self.prints else "and not printed"
         print(
-            f"Ringside: calls of torch.distributed {which}are marked {printed} "
+            f"Ringside: calls of torch.distributed {which}are marked{shown} {printed} "
             f"(GPU_SERIAL {self._printer.gpu_serial()}, VM_ID {self._printer.vm_id}).",
             flush=True,
         )
@@ -357,6 +424,8 @@ class Annotation:
         self._around.clear()
         if self.level != "NONE":
             self._hooks.remove()
+            if self._modules is not None:
+                self._modules.remove()
 
     def __enter__(self) -> "Annotation":
         return self
@@ -375,6 +444,8 @@ def annotate(
     source: bool = True,
     skip: Iterable[str] = (),
     hooks: bool = False,
+    nvtx: Optional[bool] = None,
+    modules: Any = None,
 ) -> Annotation:
     """Puts a range around each call of torch.distributed, and takes away what it did before.
 
@@ -385,6 +456,9 @@ def annotate(
     the program, and costs less. The line is the innermost one outside PyTorch, and outside the
     modules and packages that `skip` names ("lightning"). With `hooks` the calls of process groups
     in C++ are marked, too (DDP, compiled code; from PyTorch 2.15 on); each call costs more then.
+    With `nvtx` each call is also a mark in NVTX, with the JSON of a printed line, before it; without
+    this argument it is where a tool is attached (NVTX_INJECTION64_PATH). `modules` is a model: what
+    its modules call in forward() has the name of the innermost one.
     The result's remove(), or the end of its `with` block, undoes it.
     """
     global _current
@@ -392,6 +466,9 @@ def annotate(
     require("print", print, (bool, type(None)), "True, False or None")
     require("source", source, bool, "True or False")
     require("hooks", hooks, bool, "True or False")
+    require("nvtx", nvtx, (bool, type(None)), "True, False or None")
+    if modules is not None and not hasattr(modules, "named_modules"):
+        raise TypeError(f"modules is a torch.nn.Module or None, not {modules!r}")
     # The letters of a text would be taken as names.
     if isinstance(skip, str) or not isinstance(skip, Iterable):
         raise TypeError(f"skip is a list of names of modules, not {skip!r}")
@@ -405,6 +482,6 @@ def annotate(
         print = os.environ.get("TORCH_DISTRIBUTED_TRACING_PRINT", "").lower() in _TRUE
     if _current is not None:
         _current.remove()
-    _current = Annotation(chosen, print, source, skip, hooks)
+    _current = Annotation(chosen, print, source, skip, hooks, nvtx, modules)
     _current.announce()
     return _current

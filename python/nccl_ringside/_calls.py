@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import io
 import pickle
 from collections.abc import Callable
@@ -73,6 +74,13 @@ class Call:
     is_async: bool = False  # always
     asynchronous: str = "async_op"  # the parameter that says so
     holds_parts: bool = False  # what is called within is marked, too
+
+    @functools.cached_property
+    def is_one_collective(self) -> bool:
+        """Whether PyTorch gives it the group's next number, and it alone."""
+        several = self.holds_parts or "object" in self.name or "coalesced" in self.name
+        between_two = self.end == "peer" or self.name in ("send", "recv", "recv_any_source")
+        return not several and not between_two and self.name != "monitored_barrier"
 
 
 CALLS = (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import socket
@@ -64,6 +65,18 @@ class Group:
         if self.description not in ("", "undefined", self.name):
             self.text += f" description={quoted(self.description)[:200]}"
         self.crosses_nodes: Optional[bool] = None
+        self._number_before: Any = None
+        # Some backends count nothing. A bound method would keep the group alive.
+        with contextlib.suppress(AttributeError, RuntimeError):
+            group._get_sequence_number_for_group()
+            self._number_before = type(group)._get_sequence_number_for_group
+
+    def next_number(self) -> Optional[int]:
+        """The number that PyTorch gives the group's next collective, if it tells."""
+        group = self.group()
+        if self._number_before is None or group is None:
+            return None
+        return int(self._number_before(group)) + 1
 
 
 class Groups:

@@ -8,10 +8,12 @@ import os
 import socket
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Optional
 
 from ._calls import Arguments, Call, size_of
 from ._groups import Group
+from ._where import Where
 
 
 def leads(call: Call, group: Group, end: Optional[int]) -> bool:
@@ -19,6 +21,18 @@ def leads(call: Call, group: Group, end: Optional[int]) -> bool:
     if call.end == "peer":
         return True
     return group.rank == (end if call.end == "root" and end is not None else group.ranks[0])
+
+
+def nvtx_mark(torch: Any, wanted: Optional[bool]) -> Optional[Callable[[str], Any]]:
+    """The function that makes a mark in NVTX; None if that is not wanted, or nobody listens."""
+    if wanted is None:
+        wanted = bool(os.environ.get("NVTX_INJECTION64_PATH")) and hasattr(torch._C, "_nvtx")
+    if not wanted:
+        return None
+    if not hasattr(torch._C, "_nvtx"):
+        raise ValueError("nvtx is True, and this PyTorch is built without NVTX")
+    mark: Callable[[str], Any] = torch.cuda.nvtx.mark
+    return mark
 
 
 class Printer:
@@ -53,8 +67,10 @@ class Printer:
         end: Optional[int],
         source: Optional[str],
         batch: Any,
-    ) -> None:
-        """Prints before the call: if that hangs, its line is there."""
+        number: Optional[int],
+        where: Optional[Where],
+    ) -> str:
+        """What is known of a call, as JSON."""
         knows_message = not call.at_root or end == group.rank
         said = {
             "name": name,
@@ -78,8 +94,13 @@ class Printer:
             "async": call.is_async or bool(given.get(call.asynchronous)),
             "correlation_id": getattr(batch, "number", None),
             "batch_size": getattr(batch, "size", None),
+            "sequence_number": number,
+            **(where.fields if where is not None else {}),
         }
-        known = {key: value for key, value in said.items() if value is not None}
+        return json.dumps({key: value for key, value in said.items() if value is not None})
+
+    def write(self, line: str) -> None:
+        """Prints before the call: if that hangs, its line is there."""
         # In one write: the ranks of a host share their output.
-        sys.stdout.write(json.dumps(known) + "\n")
+        sys.stdout.write(line + "\n")
         sys.stdout.flush()

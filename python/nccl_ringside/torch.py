@@ -16,18 +16,20 @@ This module itself does not import torch.
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import socket
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar, Union
 
-from . import _api
+from . import _annotate, _api
 from ._annotate import Annotation, annotate
-from ._checked import OPTIONAL_TEXT, require
+from ._checked import OPTIONAL_TEXT, require, require_callable
 from ._profile import StepWindows, always
+from ._where import bucket_hook
 
-__all__ = ["Annotation", "annotate", "attach", "trace_handler"]
+__all__ = ["Annotation", "annotate", "attach", "name_buckets", "trace_handler"]
 
 _P = TypeVar("_P")
 
@@ -102,3 +104,22 @@ def attach(profiler: _P, events: Optional[str] = None) -> _P:
         stop_both,
     )
     return profiler
+
+
+def name_buckets(ddp: _P, hook: Optional[Callable[[Any, Any], Any]] = None, state: Any = None) -> _P:
+    """Has annotate() say which of DDP's buckets a call reduces, and which parameters are in it.
+
+    PyTorch tells this to communication hooks only, of which a model has one: `hook` and `state` are
+    those that it shall have, as for `register_comm_hook`; without them it is PyTorch's own
+    `allreduce_hook`, which does what DDP does without a hook. Returns the model.
+    """
+    model: Any = ddp
+    if not hasattr(model, "register_comm_hook"):
+        raise TypeError(f"ddp is a DistributedDataParallel, not {ddp!r}")
+    require_callable("hook", hook)
+    if hook is None:
+        hooks = importlib.import_module("torch.distributed.algorithms.ddp_comm_hooks.default_hooks")
+        hook, state = hooks.allreduce_hook, model.process_group
+    named = bucket_hook(model, hook, lambda: _annotate._current)
+    model.register_comm_hook(state, named)
+    return ddp

@@ -10,11 +10,15 @@ from typing import Any
 
 import pytest
 
-from nccl_ringside import _annotate, _call_site, _calls, _groups
+from nccl_ringside import _annotate, _call_site, _calls, _groups, _printed, _where
 
 
 def plain(a: int, b: int = 2, *, c: int = 3) -> tuple[int, int, int]:
     return a, b, c
+
+
+def many(a: int, *rest: int) -> tuple[int, ...]:
+    return (a, *rest)
 
 
 @contextlib.contextmanager
@@ -28,8 +32,11 @@ def test_a_function_has_other_code_and_stays_itself() -> None:
     library = _annotate._Library(True)
     around = [
         _annotate._Around(each, library, lambda: False, calls.append, calls.append)
-        for each in (plain, managed)
+        for each in (plain, managed, many)
     ]
+    assert many(1) == (1,) and many(1, 2, 3) == (1, 2, 3)
+    assert calls == [{"a": 1}, None, {"a": 1}, None]
+    calls.clear()
     assert plain(1) == (1, 2, 3) and plain(1, 5, c=6) == (1, 5, 6)
     with managed(7) as value:
         assert value == 8
@@ -56,7 +63,7 @@ def test_what_throws_ends_its_mark() -> None:
 
 def test_a_function_of_another_form_is_refused() -> None:
     library, calls = _annotate._Library(True), list[Any]()
-    for other in (lambda *arguments: arguments, lambda: library):
+    for other in (lambda **arguments: arguments, lambda: library):
         with pytest.raises(ValueError):
             _annotate._Around(other, library, lambda: False, calls.append, calls.append)
 
@@ -110,6 +117,38 @@ def test_the_line_is_the_innermost_outside() -> None:
     assert outside is not None and not outside.startswith(__file__)
     with pytest.raises(ValueError):
         _call_site.CallSites("no_such_module")
+
+
+def test_parts_of_a_model_are_named_without_wrappers() -> None:
+    assert _where.module_path("module.layers.3._fsdp_wrapped_module.attn") == "layers.3.attn"
+    assert _where.module_path("module") == ""
+    where = _where.Where(bucket=2, parameters=_where.names_text(["a.weight", "a.bias"]))
+    assert where.text == " bucket=2 parameters=a.weight,a.bias"
+    long = _where.names_text([f"layers.{layer}.weight" for layer in range(100)])
+    assert len(long) < 210 and long.startswith("layers.0.weight,")
+    kept, _, more = long.rpartition(",")
+    assert more == f"+{100 - len(kept.split(','))}"
+
+
+def test_a_mark_in_nvtx_is_made_where_a_tool_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Torch:
+        """As torch is, as far as this needs it."""
+
+        class _C:
+            _nvtx = None
+
+        class cuda:
+            class nvtx:
+                mark = print
+
+    monkeypatch.delenv("NVTX_INJECTION64_PATH", raising=False)
+    assert _printed.nvtx_mark(Torch, None) is None and _printed.nvtx_mark(Torch, True) is print
+    monkeypatch.setenv("NVTX_INJECTION64_PATH", "a tool")
+    assert _printed.nvtx_mark(Torch, None) is print and _printed.nvtx_mark(Torch, False) is None
+    del Torch._C._nvtx
+    assert _printed.nvtx_mark(Torch, None) is None
+    with pytest.raises(ValueError, match="without NVTX"):
+        _printed.nvtx_mark(Torch, True)
 
 
 def test_without_torch_and_level_nothing_is_imported() -> None:

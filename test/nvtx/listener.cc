@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A tool that takes NVTX, for tests: NVTX loads it where NVTX_INJECTION64_PATH names it. It writes
-// what arrives in the domain Ringside, one JSON object a line, to nvtx.<pid>.jsonl in the directory
-// NVTX_LISTENER_DIR. Without that variable it only hands out numbers, and does neither call the
-// system, nor allocate, nor lock. With NVTX_LISTENER_SCHEMAS=0 it is a tool that knows nothing of
-// payload schemas.
+// what arrives in the domain Ringside, and marks in none, one JSON object a line, to
+// nvtx.<pid>.jsonl in the directory NVTX_LISTENER_DIR. Without that variable it only hands out
+// numbers, and does neither call the system, nor allocate, nor lock. With
+// NVTX_LISTENER_SCHEMAS=0 it is a tool that knows nothing of payload schemas.
 #include <atomic>
 #include <cinttypes>
 #include <cstddef>
@@ -133,6 +133,13 @@ void NVTX_API name_category(nvtxDomainHandle_t domain, std::uint32_t category, c
   }
 }
 
+void NVTX_API mark(const char* message) {
+  if (g_out != nullptr) {
+    const std::lock_guard lock(g_mutex);
+    write_line("{\"what\":\"mark\"" + thread_member() + ",\"message\":" + quoted(message) + "}");
+  }
+}
+
 nvtxRangeId_t NVTX_API start_range(nvtxDomainHandle_t domain, const nvtxEventAttributes_t* event) {
   const std::uint64_t range = g_ranges.fetch_add(1, std::memory_order_relaxed) + 1;
   if (is_written(domain)) {
@@ -208,6 +215,9 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(  // NOLINT
   replace(table, size, NVTX_CBID_CORE2_DomainNameCategoryA, name_category);
   replace(table, size, NVTX_CBID_CORE2_DomainRangeStartEx, start_range);
   replace(table, size, NVTX_CBID_CORE2_DomainRangeEnd, end_range);
+  if (callbacks->GetModuleFunctionTable(NVTX_CB_MODULE_CORE, &table, &size) != 0) {
+    replace(table, size, NVTX_CBID_CORE_MarkA, mark);
+  }
   return 1;
 }
 

@@ -12,9 +12,14 @@ import urllib.parse
 
 import tests_torch
 from harness import check, print_facts
-from tests_torch import DDP_BYTES, OF_OBJECTS, flat, run, torch_variables
+from tests_torch import (DDP_BYTES, OF_OBJECTS, flat, flight_recorder, run,
+                         torch_variables)
 
 SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
+# As the scenarios have them.
+PARAMETERS = {f"{layer}.{kind}": count for layer, columns, rows in ((0, 16, 64), (2, 64, 64), (4, 64, 4))
+              for kind, count in (("weight", columns * rows), ("bias", rows))}
+TALKING_BYTES = 4 * 4321
 PER_HOST = 2  # of four ranks
 NOT_ANNOTATED_BYTES = 4 * 1234
 
@@ -129,9 +134,49 @@ def compare(trace, calls):
     for said, asked in zip(of_calls, calls):
         wanted = expected(asked)
         got = {key: value for key, value in said.items()
-               if key not in ("mark", "description", "batch", "part", "parts")}
+               if key not in ("mark", "description", "batch", "part", "parts", "seq")}
         check(got == wanted, f"rank {trace.rank}: {asked} is {got} in the trace instead of {wanted}")
     return ranges
+
+
+# The Flight Recorder has its entries by the names that PyTorch has in C++.
+IN_CPP = {"all_gather_into_tensor": "_all_gather_base", "barrier": "all_reduce_barrier",
+          "reduce_scatter_tensor": "_reduce_scatter_base", "functional.all_reduce": "all_reduce"}
+
+
+def check_numbers(rank, ranges, dump):
+    """A range has the number that the Flight Recorder gives the call, which has the line, too."""
+    entries = {(entry["process_group"][0], entry["collective_seq_id"]): entry
+               for entry in dump["entries"]
+               # legacy gives a batch of sends the number of the collective before it
+               if not entry["is_p2p"] and entry["profiling_name"] != "nccl:coalesced"}
+    numbered = [each for each in ranges if "seq" in each]
+    for each in numbered:
+        entry = entries.get((each["group"], int(each["seq"])))
+        check(entry, f"rank {rank}: the Flight Recorder has no number of {each}")
+        name = entry["profiling_name"].partition(":")[2].replace("_", "").lower()
+        names = {call.replace("_", "") for call in (each["call"], IN_CPP.get(each["call"], ""))}
+        # legacy has all_to_all for both of that name, and ALLGATHER_coalesced
+        check(any(call and (name.startswith(call) or call.startswith(name)) for call in names),
+              f"rank {rank}: {each} is {entry}")
+        lines = [f"{frame['filename']}:{frame['line']}" for frame in entry["frames"]]
+        check(each["source"] in lines, f"rank {rank}: {each} is called by {lines}")
+    return len(numbered)
+
+
+def check_nvtx(setup, trace, rank, calls):
+    """Every call is one mark before it; the leaders' have what they print."""
+    lines = (setup.directory / f"nvtx.{trace.process['pid']}.jsonl").read_text(encoding="utf-8")
+    marks = [json.loads(line)["message"] for line in lines.splitlines()
+             if json.loads(line)["what"] == "mark"]
+    said = [json.loads(mark) for mark in marks if mark.startswith('{"name"')]
+    of_calls = [mark for mark in said if mark["name"] != "coalescing_manager"
+                and "functional" not in mark["name"]]
+    check([(mark["name"], mark["source_line"]) for mark in of_calls]
+          == [(asked["call"], asked["line"]) for asked in calls], f"rank {rank}: NVTX has {said}")
+    missing = [line for line in printed_by(setup, rank) if line not in said]
+    check(not missing, f"rank {rank}: printed, and not in NVTX: {missing}")
+    return len(said)
 
 
 def printed_by(setup, rank):
@@ -171,7 +216,11 @@ def check_printed(setup, rank, calls):
 
 def annotated(setup, implementation):
     """Every call has its range with the line that called it, and its operations are in that."""
-    job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm")
+    nvtx = {"NVTX_INJECTION64_PATH": setup.nvtx_listener,
+            "NVTX_LISTENER_DIR": str(setup.directory)} if setup.nvtx_listener else {}
+    job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm", RINGSIDE_MARKERS="off",
+              **nvtx)
+    dumps = flight_recorder(setup, "fr_asked")
     of_collectives, of_others = set(), {""}
     for trace in job.traces():
         calls = called_by_the_program(job.calls(trace.rank))
@@ -214,10 +263,12 @@ def annotated(setup, implementation):
         descriptions = {each["group"]: each.get("description") for each in ranges}
         check(list(descriptions.values()) == ["default_pg", ("my evens", "my odds")[trace.rank % 2]],
               f"{descriptions}")
-        lines = [asked for asked in calls[:-1]]
-        count = check_printed(setup, trace.rank, lines)
+        count = check_printed(setup, trace.rank, calls[:-1])
+        numbered = check_numbers(trace.rank, ranges, dumps[trace.rank])
+        check(numbered > 20, f"only {numbered} ranges have PyTorch's number")
+        in_nvtx = check_nvtx(setup, trace, trace.rank, calls[:-1]) if nvtx else "not built"
         print_facts(rank=trace.rank, ranges=len(ranges), operations=len(trace.operations),
-                    printed=count)
+                    printed=count, numbered=numbered, nvtx=in_nvtx)
     summary = json.loads(setup.run_analyzer("summary", "--group-by", "range", "--format", "json",
                                             setup.directory / "traces"))
     # The part of a batch is within the batch.
@@ -226,7 +277,8 @@ def annotated(setup, implementation):
     check(of_collectives <= said <= of_collectives | of_others and len(of_collectives) > 15,
           f"summary says {said} instead of {of_collectives} and some of {of_others}")
     first = (setup.directory / "rank0.log").read_text(encoding="utf-8")
-    check("Ringside: calls of torch.distributed are marked and printed (GPU_SERIAL " in first,
+    shown = ", shown to NVTX" if nvtx else ""
+    check(f"Ringside: calls of torch.distributed are marked{shown} and printed (GPU_SERIAL " in first,
           "rank 0 does not say what is on")
 
 
@@ -269,7 +321,39 @@ def training(setup, implementation):
         check(sum(o["bytes"] for o in reduced) == DDP_BYTES, f"rank {trace.rank}: DDP's are {reduced}")
         lines = {range_around(ranges, o)["source"] for o in reduced}
         check(lines == {line_of("# of each step")}, f"rank {trace.rank}: DDP is called at {lines}")
-        print_facts(rank=trace.rank, operations=len(trace.operations), of_ddp=len(reduced))
+        facts = check_parts(trace, ranges)
+        print_facts(rank=trace.rank, operations=len(trace.operations), of_ddp=len(reduced), **facts)
+
+
+def check_parts(trace, ranges):
+    """The parts of the model that call: a module in forward(), DDP's buckets, FSDP's units."""
+    layers = {f"{layer}.{kind}" for layer in (0, 2, 4) for kind in ("weight", "bias")}
+    buckets = [each for each in ranges if "bucket" in each]
+    steps = []  # DDP knows one bucket in the first step, and two later
+    for each in buckets:
+        check(each["source"] == line_of("# of each step"), f"{each}")
+        names = {name.removeprefix("body.") for name in each["parameters"].split(",")}
+        size = sum(4 * PARAMETERS[name] for name in names)
+        check(each["call"] == "all_reduce" and int(each["in"]) == size, f"{each} is not of {size} bytes")
+        if each["bucket"] == "0":
+            steps.append(set())
+        check(not steps[-1] & names, f"{names} are in two buckets of {buckets}")
+        steps[-1] |= names
+    check(steps == [layers] * 3, f"rank {trace.rank}: the buckets of the steps have {steps}")
+    talking = [each for each in ranges if each.get("module") == "talks"]
+    check([(each["call"], each["in"]) for each in talking] == [("all_reduce", str(TALKING_BYTES))] * 3,
+          f"rank {trace.rank}: the module calls {talking}")
+    units = {}
+    for each in ranges:
+        if each.get("module") in ("0", "2", "4"):
+            units.setdefault(each["module"], set()).add((each["call"], each["in"], each["out"]))
+    expected_units = {}
+    for unit in ("0", "2", "4"):
+        size = 4 * sum(PARAMETERS[f"{unit}.{kind}"] for kind in ("weight", "bias"))
+        expected_units[unit] = {("all_gather_single", str(size // 2), str(size)),
+                                ("reduce_scatter_single", str(size), str(size // 2))}
+    check(units == expected_units, f"rank {trace.rank}: FSDP's units call {units}")
+    return {"buckets": len(buckets), "units": len(units)}
 
 
 def alone(setup):

@@ -53,6 +53,16 @@ def compiled(group):
     return shapes, torch._dynamo.utils.counters["stats"]["unique_graphs"]
 
 
+class Calls(torch.nn.Module):
+    def __init__(self, group):
+        super().__init__()
+        self.group = group
+
+    def forward(self, x):
+        dist.all_reduce(x, group=self.group)
+        return x
+
+
 def main():
     dist.init_process_group("fake", store=None, rank=2, world_size=8)
     group = dist.new_group([0, 2, 4, 6], group_desc="a group = 50%")
@@ -92,9 +102,27 @@ def main():
         annotate("NONE")
     assert codes() == before
 
+    # Printed, in NVTX, in both, or only in the trace; and modules under torch.compile.
+    marks, led = [], dist.new_group([2, 4, 6, 7])
+    model = torch.nn.Sequential(torch.nn.Sequential(Calls(led)))
+    torch.cuda.nvtx.mark = lambda text: marks.append(json.loads(text))
+    for prints in (True, False):
+        for nvtx in (True, False):
+            with annotate("ALL", print=prints, nvtx=nvtx, modules=model) as annotation:
+                marks.clear()
+                lines = printed(lambda: dist.broadcast(x, 2))
+                assert [len(lines), len(marks)] == [prints, nvtx], (lines, marks)
+                lines = printed(lambda: model(x))
+                assert [line["module"] for line in lines] == ["0.0"] * prints, lines
+                assert [mark["module"] for mark in marks[1:]] == ["0.0"] * nvtx, marks
+                whole = torch.compile(model, backend="aot_eager", fullgraph=True)
+                assert whole(x).shape == x.shape
+                assert not annotation._thread.state.where
+    assert not model[0][0]._forward_hooks and not model[0][0]._forward_pre_hooks
+
     # Compiled code calls C++: hooks see these calls, also in groups that are made later.
     with annotate("ALL", print=True, hooks=True):
-        led = dist.new_group([2, 4, 6, 7])
+        led = dist.new_group([2, 4, 6, 7])  # made later than the hooks
         lines = printed(lambda: compiled(led))
         assert {line["name"] for line in lines} == {
             "ProcessGroup.allreduce", "ProcessGroup.allgather_into_tensor_coalesced",

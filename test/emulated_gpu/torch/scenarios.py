@@ -224,6 +224,7 @@ def annotated(rank):
     assert inspect.unwrap(dist.all_reduce).__code__ is before
     dist.all_reduce(rank.mine(NOT_ANNOTATED // 4))
     torch.cuda.synchronize()
+    rank.save_dump()
 
 
 def crossing(rank):
@@ -243,10 +244,22 @@ def crossing(rank):
     coalesced(rank)
 
 
+# Bytes of the call in a module of the model with names.
+TALKING = 4 * 4321
+
+
 def model():
     torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(16, 64), torch.nn.ReLU(), torch.nn.Linear(64, 64),
                                torch.nn.ReLU(), torch.nn.Linear(64, 4))
+
+
+class Talking(torch.nn.Module):
+    """A module that itself calls torch.distributed."""
+
+    def forward(self, x):
+        dist.all_reduce(torch.zeros(TALKING // 4, device=x.device))
+        return x
 
 
 def batch(step, rank):
@@ -287,6 +300,14 @@ def training(rank):
     module = model().to(rank.device)
     wrapped = torch.nn.parallel.DistributedDataParallel(
         module, device_ids=[rank.device.index], bucket_cap_mb=0.01)
+    train(wrapped, wrapped.parameters(), own_batch)
+    compare(module.state_dict())
+    module = model().to(rank.device)
+    named = torch.nn.ModuleDict({"body": module, "talks": Talking()})
+    named.forward = lambda x: named["talks"](named["body"](x))
+    wrapped = nccl_ringside.torch.name_buckets(torch.nn.parallel.DistributedDataParallel(
+        named, device_ids=[rank.device.index], bucket_cap_mb=0.01))
+    nccl_ringside.torch.annotate("ALL", hooks=True, skip=("asked", "cpu_compute"), modules=wrapped)
     train(wrapped, wrapped.parameters(), own_batch)
     compare(module.state_dict())
     module = model().to(rank.device)
