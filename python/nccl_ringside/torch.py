@@ -26,10 +26,19 @@ from typing import Any, Optional, TypeVar, Union
 from . import _annotate, _api
 from ._annotate import Annotation, annotate
 from ._checked import OPTIONAL_TEXT, require, require_callable
+from ._hangs import HangRecords
 from ._profile import StepWindows, always
 from ._where import bucket_hook
 
-__all__ = ["Annotation", "annotate", "attach", "name_buckets", "trace_handler"]
+__all__ = [
+    "Annotation",
+    "HangRecords",
+    "annotate",
+    "attach",
+    "name_buckets",
+    "record_hangs",
+    "trace_handler",
+]
 
 _P = TypeVar("_P")
 
@@ -123,3 +132,21 @@ def name_buckets(ddp: _P, hook: Optional[Callable[[Any, Any], Any]] = None, stat
     named = bucket_hook(model, hook, lambda: _annotate._current)
     model.register_comm_hook(state, named)
     return ddp
+
+
+def record_hangs(interval_s: float = 0.5) -> HangRecords:
+    """Has Ringside and PyTorch both leave a record of a hang, whichever of them notices it.
+
+    If PyTorch's watchdog times out, Ringside writes a dump beside its trace
+    (`TRACE.torchTIME.json`): before PyTorch aborts a group, where its backend has abort hooks (from
+    PyTorch 2.15 on), else when the file of this rank appears that TORCH_FR_DUMP_TEMP_FILE or
+    TORCH_NCCL_DEBUG_INFO_TEMP_FILE names. If Ringside's hang watch (RINGSIDE_HANG_SECONDS) or dump()
+    without a path was first, PyTorch's Flight Recorder is written to that file, else beside the
+    trace as `torch_rank_RANK`. A thread looks every `interval_s` seconds; it needs Python, so a
+    program that waits in C++ and keeps Python's lock leaves the record of the one that noticed.
+    The result's stop(), or the end of its `with` block, ends it.
+    """
+    require("interval_s", interval_s, (int, float), "a number of seconds")
+    if not interval_s > 0:
+        raise ValueError(f"interval_s is more than 0, not {interval_s!r}")
+    return HangRecords(interval_s)

@@ -61,6 +61,13 @@ def test_one_name_is_no_list_of_names() -> None:
         ours.annotate("NONE", skip=5)  # type: ignore[arg-type]
 
 
+def test_the_interval_is_a_number_of_seconds() -> None:
+    with pytest.raises(TypeError, match="interval_s"):
+        ours.record_hangs("1")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="interval_s"):
+        ours.record_hangs(0)
+
+
 def test_numbers_of_a_schedule_are_in_range() -> None:
     with pytest.raises(ValueError, match="active is positive"):
         nccl_ringside.schedule(wait=1, warmup=0, active=0)

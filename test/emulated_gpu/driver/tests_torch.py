@@ -252,10 +252,31 @@ def skip(setup, implementation):
           f"dumps of ranks {sorted(dumps)}")
     for rank, dump in dumps.items():
         check(len(dump["entries"]) == len(asked[rank]), f"rank {rank}: {dump['entries']}")
+    # One hang, both records: record_hangs() has dumped where PyTorch has.
+    records = {Trace(path).rank: path for path in (setup.directory / "traces").glob("*.torch*.json")}
+    check(sorted(records) == sorted(dumps), f"Ringside's dumps are {records}")
+    setup.run_analyzer("lint", "--closed", *records.values())
+    in_flight = [o["seq"] for o in Trace(records[0]).operations if o.get("in_flight")]
+    check(in_flight == [len(asked[1])], f"rank 0's dump has {in_flight} in flight")
+
+
+def stalled(setup, implementation):
+    """Ringside's hang watch is first, and asks PyTorch for its record: both are there."""
+    job = run(setup, implementation, "stalled", RINGSIDE_HANG_SECONDS="2")
+    asked = [job.calls(rank) for rank in range(2)]
+    ours = [path for path in (setup.directory / "traces").glob("*.dump1.json") if Trace(path).rank == 0]
+    check(len(ours) == 1 and not list((setup.directory / "traces").glob("*.torch*.json")),
+          f"Ringside's dumps: {sorted((setup.directory / 'traces').iterdir())}")
+    dumps = flight_recorder(setup, "fr_rank")
+    last = dumps[0]["entries"][-1]
+    check(len(dumps[0]["entries"]) == len(asked[0]) and last["state"] != "completed",
+          f"PyTorch's record is {dumps[0]['entries']}")
+    said = setup.run_analyzer("hang", ours[0], setup.directory / "fr_rank_0", expected=(0, 1))
+    check("AllReduce" in said, f"of both records hang says {said}")
 
 
 TESTS = {f"torch-{name}-{implementation}":
          functools.partial(scenario, implementation=implementation)
          for name, scenario in (("calls", all_calls), ("training", training), ("profiled", profiled),
-                                ("mismatch", mismatch), ("skip", skip))
+                                ("mismatch", mismatch), ("skip", skip), ("stalled", stalled))
          for implementation in ("nccl2", "legacy")}

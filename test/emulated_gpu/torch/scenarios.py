@@ -2,6 +2,7 @@
 """The scenarios of a rank. The CPU makes and checks values: no operator runs without GPUs."""
 
 import datetime
+import glob
 import inspect
 import os
 import pickle
@@ -366,7 +367,9 @@ def is_whole(dump):
 
 def skip(rank):
     """Rank 1 leaves out the fourth all_reduce, and stays until the watchdogs have written dumps."""
+    import nccl_ringside.torch
     rank.start(timeout=5)
+    nccl_ringside.torch.record_hangs(0.1)
     for _ in range(3):
         dist.all_reduce(rank.mine())
     torch.cuda.synchronize()
@@ -375,13 +378,39 @@ def skip(rank):
         torch.cuda.synchronize()
     # With nccl2, the rank whose watchdog sees nothing leaves no dump.
     dumps = [f"{rank.directory}/fr_rank_{r}" for r in rank.everyone if LEGACY or r != 1]
+    log(f"abort hooks: {dist.group.WORLD.supports_abort_hooks}")
+
+    def are_there():
+        # Ringside's, as record_hangs() writes them, get their names when they are whole.
+        ours = glob.glob(f"{os.environ['RINGSIDE_DIR']}/*.torch*.json")
+        return all(map(is_whole, dumps)) and len(ours) >= len(dumps)
     until = time.monotonic() + 60
-    while not all(map(is_whole, dumps)) and time.monotonic() < until:
+    while not are_there() and time.monotonic() < until:
         time.sleep(0.1)
 
 
+def stalled(rank):
+    """As skip, and Ringside's hang watch notices it long before PyTorch's."""
+    import nccl_ringside.torch
+    rank.start(timeout=600)
+    records = nccl_ringside.torch.record_hangs(0.1)
+    for _ in range(3):
+        dist.all_reduce(rank.mine())
+    torch.cuda.synchronize()
+    if rank.rank != 1:
+        dist.all_reduce(rank.mine(100))
+    until = time.monotonic() + 60
+    while not is_whole(f"{rank.directory}/fr_rank_0") and time.monotonic() < until:
+        time.sleep(0.1)
+    # The call that was left out, so that the job ends as it should.
+    if rank.rank == 1:
+        dist.all_reduce(rank.mine(100))
+    torch.cuda.synchronize()
+    records.stop()
+
+
 SCENARIOS = {function.__name__: function for function in (
-    calls, training, profiled, annotated, crossing, mismatch, skip)}
+    calls, training, profiled, annotated, crossing, mismatch, skip, stalled)}
 
 
 def run(name, directory):
