@@ -58,6 +58,23 @@ fetch() {
     unavailable "what was fetched cannot be kept in $directory"
 }
 
+# Trainers whose callbacks are tested with it, 0.1 GB unpacked; without them that test is skipped.
+# Without their dependencies, since torch is one of them.
+trainers=$cache/trainers-$python
+fetch_trainers() (
+  state=$(mktemp -d "$cache/fetch.XXXXXX") || return 1
+  trap 'rm -rf "$state"' EXIT
+  timeout 100 python3 -m pip install --quiet --no-deps --no-compile --no-cache-dir \
+    --only-binary=:all: --target "$state/package" lightning==2.6.6 pytorch-lightning==2.6.6 \
+    lightning-utilities==0.15.3 torchmetrics==1.9.0 transformers==5.23.0 accelerate==1.15.0 \
+    huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 httpx2==2.16.2 httpcore2==2.16.2 \
+    anyio certifi click h11 idna packaging psutil pyyaml regex tqdm truststore typer \
+    > "$state/log" 2>&1 || return 1
+  mv -T "$state/package" "$trainers" 2> /dev/null || [ -d "$trainers" ]
+)
+
 [ -d "$directory" ] || fetch
+[ -d "$trainers" ] || fetch_trainers ||
+  echo "Lightning and transformers cannot be fetched: torch-trainers is skipped" >&2
 ln -sfn "$directory" "$link"
 echo "$version"

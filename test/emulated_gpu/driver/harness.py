@@ -20,6 +20,10 @@ class Failure(Exception):
     """A check that does not hold; the text says which."""
 
 
+class Skipped(Exception):
+    """The test cannot run here; the text says why."""
+
+
 def check(condition, text):
     if not condition:
         raise Failure(text)

@@ -54,6 +54,9 @@ def main():
     setup = harness.Setup(arguments)
     try:
         TESTS[arguments.test](setup)
+    except harness.Skipped as reason:
+        print(f"skipped: {reason}")
+        return 77
     except harness.Failure as failure:
         print(f"FAILED: {failure}\neverything is in {setup.directory}")
         return 1

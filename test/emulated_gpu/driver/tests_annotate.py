@@ -11,9 +11,10 @@ import sys
 import urllib.parse
 
 import tests_torch
-from harness import check, print_facts
+from harness import Skipped, check, print_facts
 from tests_torch import (DDP_BYTES, OF_OBJECTS, flat, flight_recorder, run,
                          torch_variables)
+from traces import Trace
 
 SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
 # As the scenarios have them.
@@ -365,7 +366,33 @@ def alone(setup):
     check("are not marked." in done.stdout, f"it does not say that nothing is on: {done.stdout}")
 
 
-TESTS = {"torch-alone": alone}
+def trainers(setup):
+    """torch/trainers.py: the callbacks record the steps of the schedule, of trainings with the real
+    packages."""
+    packages = pathlib.Path(setup.torch).resolve().parent / f"trainers-{sys.implementation.cache_tag}"
+    if not packages.is_dir():
+        raise Skipped("no Lightning and transformers: test/emulated_gpu/get_torch.sh fetches them")
+    for name in ("lightning", "transformers"):
+        setup.start_anew(name)
+        variables = torch_variables(setup)
+        variables["PYTHONPATH"] += f":{packages}"
+        variables.update(NCCL_PROFILER_PLUGIN=setup.plugin, HF_HUB_OFFLINE="1",
+                         CUDA_VISIBLE_DEVICES="")
+        done = subprocess.run([sys.executable, str(SCENARIOS.with_name("trainers.py")), name],
+                              env=setup.environment(variables), cwd=setup.directory, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=250,
+                              check=False)
+        check(done.returncode == 0 and done.stdout.endswith("ok\n"), f"{name}: {done.stdout[-5000:]}")
+        (path,) = (setup.directory / "traces").glob("*.json")
+        trace = Trace(path)
+        # A step calls for as many floats as its number, from 1.
+        sizes = [operation["bytes"] for operation in trace.operations]
+        check(sizes == [4 * 3, 4 * 4], f"{name}: recorded {sizes} instead of steps 2 and 3, from 0")
+        marks = [mark["name"] for _, mark in sorted(trace.marks.items()) if "range" not in mark]
+        check(marks == ["ProfilerStep#2", "ProfilerStep#3"], f"{name}: marks {marks}")
+
+
+TESTS = {"torch-alone": alone, "torch-trainers": trainers}
 TESTS |= {f"torch-{name}-{implementation}":
          functools.partial(scenario, implementation=implementation)
          for name, scenario in (("annotated", annotated), ("crossing", crossing),
