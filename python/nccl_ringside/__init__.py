@@ -26,6 +26,7 @@ from ._api import (
     status,
     stop,
 )
+from ._load import Traces, load
 from ._place import plugin_path
 from ._profile import Profiler, profile, schedule
 
@@ -33,9 +34,11 @@ __all__ = [
     "Profiler",
     "RingsideError",
     "Status",
+    "Traces",
     "available",
     "dump",
     "library_version",
+    "load",
     "mark",
     "named_range",
     "plugin_path",

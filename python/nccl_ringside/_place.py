@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the plugin that is installed with this package."""
+"""Finds the plugin and the tool that are installed with this package."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import sysconfig
 
 PLUGIN_NAME = "libnccl-profiler-ringside.so"
 
@@ -22,3 +24,16 @@ def plugin_path() -> str:
     raise FileNotFoundError(
         f"{PLUGIN_NAME} is not in the package nccl_ringside; install it with pip, or build Ringside"
     )
+
+
+def tool_path() -> str:
+    """The tool `ringside`. FileNotFoundError if there is none."""
+    import nccl_ringside
+
+    # After `pip install --target DIRECTORY` it is in DIRECTORY/bin.
+    beside = [os.path.join(os.path.dirname(place), "bin") for place in nccl_ringside.__path__]
+    places = [sysconfig.get_path("scripts"), *beside]
+    found = shutil.which("ringside", path=os.pathsep.join(places)) or shutil.which("ringside")
+    if found is None:
+        raise FileNotFoundError("the tool ringside is neither beside this Python nor in PATH")
+    return found

@@ -58,7 +58,8 @@ fetch() {
     unavailable "what was fetched cannot be kept in $directory"
 }
 
-# Trainers whose callbacks are tested with it, 0.1 GB unpacked; without them that test is skipped.
+# Trainers whose callbacks are tested with it, and pyarrow, 0.3 GB unpacked; without them those
+# tests are skipped.
 # Without their dependencies, since torch is one of them.
 trainers=$cache/trainers-$python
 fetch_trainers() (
@@ -68,7 +69,7 @@ fetch_trainers() (
     --only-binary=:all: --target "$state/package" lightning==2.6.6 pytorch-lightning==2.6.6 \
     lightning-utilities==0.15.3 torchmetrics==1.9.0 transformers==5.23.0 accelerate==1.15.0 \
     huggingface-hub==2.4.0 tokenizers==0.23.3 safetensors==0.8.0 httpx2==2.16.2 httpcore2==2.16.2 \
-    anyio certifi click h11 idna packaging psutil pyyaml regex tqdm truststore typer \
+    anyio certifi click h11 idna packaging psutil pyarrow pyyaml regex tqdm truststore typer \
     > "$state/log" 2>&1 || return 1
   mv -T "$state/package" "$trainers" 2> /dev/null || [ -d "$trainers" ]
 )
