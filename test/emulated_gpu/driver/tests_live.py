@@ -16,6 +16,8 @@ from harness import Failure, Job, check, print_facts
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "host"))
 import exporter as http  # noqa: E402
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[3] / "examples" / "python"
+
 RANKS = 4
 
 
@@ -131,6 +133,35 @@ def top(setup):
     print_facts(rates=[row["operations_per_s"] for row in moving], oldest=oldest)
 
 
+def scalars(setup):
+    """examples/python/scalars.py: the rank that is late is the worst, and the others wait for it."""
+    job = Job(setup, "--scenario", "train", "--iterations", "100000", "--late-rank", "2", "--late-us",
+              "100000", ranks=RANKS, timeout=200)
+    Operator(setup, job).wait_for(
+        lambda processes: [p["rank"] for p in processes] == list(range(RANKS)) and
+        all(p["operations"] > 20 for p in processes), "operations")
+    sys.path.insert(0, str(EXAMPLES))
+    import scalars as example
+    before = os.environ["PATH"]
+    os.environ["PATH"] = f"{pathlib.Path(setup.analyzer).parent}:{before}"
+    options = ["--ring-dir", str(setup.rings)]
+    found = example.scalars(*options)
+    check(found["ringside/worst_rank"] == 2 and found["ringside/busbw_gb_s"] > 0
+          # it waits for nobody, and the three others all the time
+          and found["ringside/waiting_share"] > 0.25, f"rank 2 is late: {found}")
+    # Logged until each of the four was there, with steps that are as long as they say.
+    logged, begin_s = {}, time.monotonic()
+    example.log_scalars(lambda name, value, step: logged.setdefault(name, (value, step)),
+                        lambda: int((time.monotonic() - begin_s) * 100), *options, every_s=0.1)
+    while len(logged) < 4:
+        check(job.process.poll() is None and time.monotonic() < job.deadline, f"logged: {logged}")
+        time.sleep(0.1)
+    os.environ["PATH"] = before
+    job.kill()
+    check(0.005 < logged["ringside/step_time_s"][0] < 0.02, f"a step takes 0.01 s: {logged}")
+    print_facts(**{name.rpartition("/")[2]: value for name, value in found.items()})
+
+
 def by_pid(metrics):
     """Operations of each process, finished and in flight, by Prometheus or in the exporter's text."""
     found = {}
@@ -224,4 +255,5 @@ def ras(setup):
     print_facts(counts=behind["findings"][0]["text"], stopped=stopped["findings"][0]["text"])
 
 
-TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported}
+TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported,
+         "nccl-scalars": scalars}
