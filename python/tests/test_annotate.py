@@ -109,6 +109,38 @@ def test_a_message_is_what_leaves_a_rank_or_comes_to_it() -> None:
     assert message("broadcast_object_list", object_list=["x" * 1000]) > 1000
 
 
+def test_nominal_bandwidth_is_busbw_but_where_it_is_said() -> None:
+    # monitor_collectives.py has an expression for each kind: (factor, message). busbw is that of
+    # nccl-tests, doc/PERFORMANCE.md: factor times size, whose size of all_gather and reduce_scatter
+    # is that of all ranks together. docs/metrics.md has both, and where they differ.
+    ranks, own = 4, 96
+    calls = {call.name: call for call in _calls.CALLS}
+    small, large = Tensor(own // 4), Tensor(ranks * own // 4)
+    ring = (ranks - 1) / ranks
+    for name, given, nominal_factor, size, factor, times in (
+        ("all_reduce", {"tensor": small}, 2 * ring, own, 2 * ring, 1),
+        ("broadcast", {"tensor": small}, 1, own, 1, 1),
+        ("reduce", {"tensor": small}, 1, own, 1, 1),
+        ("all_gather", {"tensor": small, "tensor_list": [small] * ranks}, ring, ranks * own, ring, 1),
+        ("all_gather_into_tensor", {"input_tensor": small, "output_tensor": large}, ring,
+         ranks * own, ring, 1),
+        ("reduce_scatter", {"input_list": [small] * ranks, "output": small}, ring, ranks * own, ring,
+         1 / ranks),
+        ("reduce_scatter_tensor", {"input": large, "output": small}, ring, ranks * own, ring,
+         1 / ranks),
+        ("gather", {"tensor": small, "gather_list": [small] * ranks}, 1, ranks * own, ring, 1),
+        ("scatter", {"tensor": small, "scatter_list": [small] * ranks}, 1, ranks * own, ring, 1),
+        # Its sum over all ranks, as its T is of all.
+        ("all_to_all", {"input_tensor_list": [small] * ranks}, ranks, ranks * own, ring, ranks),
+        ("all_to_all_single", {"input": large}, ranks, ranks * own, ring, ranks),
+        ("send", {"tensor": small}, 1, own, 1, 1),
+        ("recv", {"tensor": small}, 1, own, 1, 1),
+    ):
+        message = calls[name].message(given, calls[name], 1, ranks)
+        assert message is not None
+        assert nominal_factor * message == pytest.approx(times * factor * size), name
+
+
 def test_the_line_is_the_innermost_outside() -> None:
     text, encoded = _call_site.CallSites("json").find(1)
     assert text is not None and encoded == text.encode()

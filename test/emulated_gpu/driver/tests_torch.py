@@ -252,6 +252,10 @@ def skip(setup, implementation):
           f"dumps of ranks {sorted(dumps)}")
     for rank, dump in dumps.items():
         check(len(dump["entries"]) == len(asked[rank]), f"rank {rank}: {dump['entries']}")
+    printed = [line for line in (setup.directory / "rank0.log").read_text().splitlines()
+               if line.startswith('{"name"')]
+    check(len(printed) == len(asked[0]) and json.loads(printed[-1])["message_size"] == 400,
+          f"the call that hangs is not printed: {printed}")
     # One hang, both records: record_hangs() has dumped where PyTorch has.
     records = {Trace(path).rank: path for path in (setup.directory / "traces").glob("*.torch*.json")}
     check(sorted(records) == sorted(dumps), f"Ringside's dumps are {records}")
