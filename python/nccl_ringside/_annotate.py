@@ -4,19 +4,15 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import functools
 import importlib
-import inspect
 import itertools
 import os
 import threading
-import time
-import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Optional
 
-from . import _library
+from ._around import Around, Library
 from ._call_site import CallSites
 from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
 from ._checked import OPTIONAL_TEXT, require
@@ -27,109 +23,6 @@ from ._where import ModuleHooks, Where, module_path
 
 LEVELS = ("ALL", "CROSSNODE", "NONE")
 _TRUE = ("true", "1", "t", "y", "yes")
-
-
-_AROUND = """
-def {name}({parameters}):
-    if {own}.is_compiling() or not {own}.library.is_wanted():
-        {give}{own}.original({arguments})
-        return
-    token = {own}.begin({{{given}}})
-    try:
-        {give}{own}.original({arguments})
-    finally:
-        {own}.end(token)
-"""
-
-
-class _Around:
-    """A function that has other code for a while, and stays the same object.
-
-    PyTorch compares its functions: a P2POp takes nothing but `isend` and `irecv`, the coalescing
-    manager and torch.compile know the collectives by their identity. And a module that has imported
-    the name before calls the new code all the same. The code has the parameters of the function,
-    since to take and give on *args and **kwargs would cost more than all else while nothing is
-    recorded.
-    """
-
-    def __init__(
-        self,
-        function: Any,
-        library: "_Library",
-        is_compiling: Callable[[], bool],
-        begin: Callable[[Arguments], Any],
-        end: Callable[[Any], None],
-    ) -> None:
-        # PyTorch's decorators stay around it.
-        self._function = inspect.unwrap(function)
-        self._code: types.CodeType = self._function.__code__
-        own = f"_ringside_{self._function.__name__}"
-        positional, keywords = self._code.co_argcount, self._code.co_kwonlyargcount
-        names = self._code.co_varnames[: positional + keywords]
-        flags = self._code.co_flags
-        is_other = flags & inspect.CO_VARKEYWORDS or (keywords and flags & inspect.CO_VARARGS)
-        if self._code.co_freevars or is_other or own in self._code.co_names:
-            raise ValueError(f"{self._function.__name__} is not a plain function, or known already")
-        self.library, self.is_compiling, self.begin, self.end = library, is_compiling, begin, end
-        self.original = types.FunctionType(
-            self._code, self._function.__globals__, self._function.__name__
-        )
-        keyword = [f"{name}={name}" for name in names[positional:]]
-        star = ["*"] if keyword else []
-        if flags & inspect.CO_VARARGS:
-            star = [f"*{self._code.co_varnames[positional]}"]
-        text = _AROUND.format(
-            name=self._function.__name__,
-            own=own,
-            parameters=", ".join([*names[:positional], *star, *names[positional:]]),
-            arguments=", ".join([*names[:positional], *(keyword or star)]),
-            given=", ".join(f"{name!r}: {name}" for name in names),
-            give="yield from " if inspect.isgeneratorfunction(self._function) else "return ",
-        )
-        made: dict[str, Any] = {}
-        exec(compile(text, self._code.co_filename, "exec"), made)
-        self._function.__globals__[own] = self
-        # Its defaults are the function's own, and stay.
-        self._function.__code__ = made[self._function.__name__].__code__.replace(
-            co_firstlineno=self._code.co_firstlineno
-        )
-
-    def restore(self) -> None:
-        self._function.__code__ = self._code  # what it called stays: a thread may be in there
-
-
-class _Library:
-    """The plugin's functions, without giving up the interpreter's lock for a moment each."""
-
-    def __init__(self, is_always_wanted: bool) -> None:
-        self._next_s = 0.0
-        self.push: Callable[[bytes, Optional[bytes]], int]
-        self.pop: Callable[[], int]
-        self._is_always_wanted = is_always_wanted
-        self._use(self._look)
-
-    def _use(self, is_recording: Callable[[], int]) -> None:
-        self.is_recording = is_recording
-        # A call is described if something becomes of it.
-        self.is_wanted = _yes if self._is_always_wanted else is_recording
-
-    def _look(self) -> int:
-        now_s = time.monotonic()
-        if now_s < self._next_s:
-            return 0
-        self._next_s = now_s + 1
-        library = _library.search.library()
-        if library is None:
-            return 0
-        fast = ctypes.PyDLL(library._name, handle=library._handle)
-        if _library._declare(fast):
-            self.push, self.pop = fast.ringside_push, fast.ringside_pop
-            self._use(fast.ringside_is_recording)
-        return self.is_recording()
-
-
-def _yes() -> int:
-    return 1
 
 
 def _nothing(_: Arguments) -> None:
@@ -184,7 +77,7 @@ class Annotation:
         self.level, self.prints = level, prints
         self.shows_nvtx = False
         self._is_crossnode = level == "CROSSNODE"
-        self._around: list[_Around] = []
+        self._around: list[Around] = []
         self._thread = _Thread()
         if level == "NONE":
             return
@@ -192,7 +85,7 @@ class Annotation:
         self._nvtx = nvtx_mark(torch, nvtx)
         self.shows_nvtx = self._nvtx is not None
         self._describes = prints or self.shows_nvtx  # as JSON
-        self._library = _Library(self._describes)
+        self._library = Library(self._describes)
         importlib.import_module("torch.distributed._functional_collectives")
         self._torch = torch
         self._compiler: Any = torch.compiler
@@ -243,9 +136,9 @@ class Annotation:
         is_compiling = self._torch.compiler.is_dynamo_compiling
         # A function that this version of PyTorch lacks, or has in another form, is not marked.
         with contextlib.suppress(ValueError, AttributeError, TypeError):
-            around = _Around(
+            around = Around(
                 getattr(module, name),
-                _Library(True) if end else self._library,
+                Library(True) if end else self._library,
                 is_compiling,
                 begin,
                 end or self._end,
@@ -352,11 +245,13 @@ class Annotation:
                     text += within.text
                 elif outer is not None:
                     text += outer.next_part()
-                number = group.next_number() if call.is_one_collective and outer is None else None
-                if number is not None:
+                number: Optional[int] = None
+                if outer is None and group.counts and call.is_one_collective:
+                    number = group.next_number()
                     text += f" seq={number}"
-                where = state.where[-1] if state.where else None
-                if where is not None:
+                where: Optional[Where] = None
+                if state.where:
+                    where = state.where[-1]
                     text += where.text
                 if self._describes:
                     is_printed = self.prints and leads(call, group, end)

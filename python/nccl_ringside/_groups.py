@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Optional
 
 # A mark has a thousand bytes in all.
-_MOST_RANKS_BYTES = 500
+_MOST_RANKS_BYTES = 350
 _HOSTS_WAIT = datetime.timedelta(seconds=30)
 
 
@@ -63,20 +63,17 @@ class Group:
             ranks = f"{len(self.ranks)}*"
         self.text = f" group={quoted(self.name)[:100]} ranks={ranks}"
         if self.description not in ("", "undefined", self.name):
-            self.text += f" description={quoted(self.description)[:200]}"
+            self.text += f" description={quoted(self.description)[:150]}"
         self.crosses_nodes: Optional[bool] = None
-        self._number_before: Any = None
-        # Some backends count nothing. A bound method would keep the group alive.
+        self.counts = False  # some backends count nothing
         with contextlib.suppress(AttributeError, RuntimeError):
             group._get_sequence_number_for_group()
-            self._number_before = type(group)._get_sequence_number_for_group
+            self.counts = True
 
-    def next_number(self) -> Optional[int]:
-        """The number that PyTorch gives the group's next collective, if it tells."""
-        group = self.group()
-        if self._number_before is None or group is None:
-            return None
-        return int(self._number_before(group)) + 1
+    def next_number(self) -> int:
+        """The number that PyTorch gives the group's next collective."""
+        group: Any = self.group()
+        return int(group._get_sequence_number_for_group()) + 1
 
 
 class Groups:

@@ -20,7 +20,7 @@ class Where:
 
     def __init__(self, **fields: Any) -> None:
         self.fields = fields
-        self.text = "".join(f" {key}={quoted(str(value))}" for key, value in fields.items())
+        self.text = "".join(f" {key}={quoted(str(value))[:250]}" for key, value in fields.items())
 
 
 def module_path(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nccl_ringside import _annotate, _call_site, _calls, _groups, _printed, _where
+from nccl_ringside import _annotate, _around, _call_site, _calls, _groups, _printed, _where
 
 
 def plain(a: int, b: int = 2, *, c: int = 3) -> tuple[int, int, int]:
@@ -29,9 +29,9 @@ def managed(a: int, b: int = 1) -> Iterator[int]:
 def test_a_function_has_other_code_and_stays_itself() -> None:
     calls: list[Any] = []
     before, signature, same = plain.__code__, inspect.signature(plain), plain
-    library = _annotate._Library(True)
+    library = _around.Library(True)
     around = [
-        _annotate._Around(each, library, lambda: False, calls.append, calls.append)
+        _around.Around(each, library, lambda: False, calls.append, calls.append)
         for each in (plain, managed, many)
     ]
     assert many(1) == (1,) and many(1, 2, 3) == (1, 2, 3)
@@ -44,7 +44,7 @@ def test_a_function_has_other_code_and_stays_itself() -> None:
                      {"a": 7, "b": 1}, None]
     assert same is plain and inspect.signature(plain) == signature
     with pytest.raises(ValueError):  # it is known already
-        _annotate._Around(plain, library, lambda: False, calls.append, calls.append)
+        _around.Around(plain, library, lambda: False, calls.append, calls.append)
     for each in around:
         each.restore()
     assert plain.__code__ is before and plain(1) == (1, 2, 3) and len(calls) == 6
@@ -55,17 +55,17 @@ def test_what_throws_ends_its_mark() -> None:
         raise KeyError("its own")
 
     ended: list[Any] = []
-    _annotate._Around(throws, _annotate._Library(True), lambda: False, lambda _: "t", ended.append)
+    _around.Around(throws, _around.Library(True), lambda: False, lambda _: "t", ended.append)
     with pytest.raises(KeyError, match="its own"):
         throws()
     assert ended == ["t"]
 
 
 def test_a_function_of_another_form_is_refused() -> None:
-    library, calls = _annotate._Library(True), list[Any]()
+    library, calls = _around.Library(True), list[Any]()
     for other in (lambda **arguments: arguments, lambda: library):
         with pytest.raises(ValueError):
-            _annotate._Around(other, library, lambda: False, calls.append, calls.append)
+            _around.Around(other, library, lambda: False, calls.append, calls.append)
 
 
 def test_ranks_are_runs_or_have_a_stride() -> None:

@@ -17,7 +17,7 @@ import time
 import torch
 import torch.distributed as dist
 
-from nccl_ringside import _annotate, _api, _calls
+from nccl_ringside import _annotate, _api, _around, _calls
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python" / "tests"))
 import caller  # noqa: E402
@@ -54,7 +54,7 @@ def main():
                                     (True, False, "nothing is recorded")):
         (_api.start if recording else _api.stop)()
         with _annotate.Annotation("ALL", False, source) as annotation:
-            around = _annotate._Around(
+            around = _around.Around(
                 all_reduce, annotation._library, torch.compiler.is_dynamo_compiling,
                 functools.partial(annotation._begin, call, "torch.all_reduce"), annotation._end)
             print(f"{what}: {median_us(calls) - bare_us:.2f} us")

@@ -4,6 +4,7 @@
 import datetime
 import glob
 import inspect
+import json
 import os
 import pickle
 import time
@@ -322,6 +323,32 @@ def training(rank):
     rank.save_dump()
 
 
+def timed(rank):
+    """Times steps of DDP, in blocks: recording stopped, recording, and with annotate() besides."""
+    import nccl_ringside.torch
+    rank.start()
+    cpu_compute.install()
+    module = torch.nn.parallel.DistributedDataParallel(
+        model().to(rank.device), device_ids=[rank.device.index], bucket_cap_mb=0.01)
+    inputs = [[x.to(rank.device) for x in batch(step, rank.rank)] for step in range(10)]
+    modes = ("stopped", "recorded", "annotated", "hooks")
+    times = {mode: [] for mode in (modes if nccl_ringside.available() else ("no plugin",))}
+    train(module, module.parameters(), inputs.__getitem__)  # DDP makes its buckets anew
+    for _ in range(int(os.environ["TIMED_BLOCKS"])):
+        for mode, steps_ns in times.items():
+            (nccl_ringside.stop if mode == "stopped" else nccl_ringside.start)()
+            level = "ALL" if mode in ("annotated", "hooks") else "NONE"
+            with nccl_ringside.torch.annotate(level, hooks=mode == "hooks"):
+                for step in range(10):
+                    begin_ns = time.perf_counter_ns()
+                    train(module, module.parameters(), lambda _, step=step: inputs[step], steps=1)
+                    dist.all_reduce(inputs[0][0].sum())  # as a program logs its loss
+                    torch.cuda.synchronize()
+                    steps_ns.append(time.perf_counter_ns() - begin_ns)
+    with open(f"{rank.directory}/times-{rank.rank}.json", "w", encoding="ascii") as file:
+        json.dump(times, file)
+
+
 # Steps 2, 3, 6 and 7 of eight.
 SCHEDULE = {"wait": 1, "warmup": 1, "active": 2, "repeat": 2}
 
@@ -411,7 +438,7 @@ def stalled(rank):
 
 
 SCENARIOS = {function.__name__: function for function in (
-    calls, training, profiled, annotated, crossing, mismatch, skip, stalled)}
+    calls, training, profiled, annotated, crossing, mismatch, skip, stalled, timed)}
 
 
 def run(name, directory):
