@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@ struct SummaryOptions : AnalysisOptions {
   bool with_intervals = false;
   bool has_plot = false;
   bool no_findings = false;
-  std::string group_by;
+  metrics::RowsBy by = metrics::RowsBy::kKind;
   std::string fail_on;
   std::vector<Condition> conditions;
   const CLI::App* command = nullptr;  // as it was given
@@ -113,8 +114,8 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (has_findings) {
     before = look_before_facts(options, *analysis);
   }
-  report::Summary summary = report::make_summary(analysis->facts(), analysis->problems,
-                                                 analysis->duplicates, options.group_by == "range");
+  report::Summary summary =
+      report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates, options.by);
   // Durations without starts leave so much open that one figure would say nothing.
   summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
   report::Health health;
@@ -157,11 +158,15 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
   command
-      ->add_option("--group-by", options->group_by,
-                   "range: rows also by the application's range (ringside_push) they were called "
-                   "in")
-      ->type_name("range")
-      ->check(CLI::IsMember({"range"}));
+      ->add_option("--by,--group-by", options->by,
+                   "Rows also by the range of the application (range: ringside_push), the line of "
+                   "the program (caller: nccl_ringside.torch.annotate) or NCCL's tag of the call "
+                   "(user-tag); with each row's share of all waiting")
+      ->type_name("WHAT")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, metrics::RowsBy>{{"range", metrics::RowsBy::kRange},
+                                                 {"caller", metrics::RowsBy::kCaller},
+                                                 {"user-tag", metrics::RowsBy::kUserTag}}));
   command->add_flag(
       "--strict", options->is_strict,
       "Exit with 4 if something is not in the traces: a line or file that could not be read or is "

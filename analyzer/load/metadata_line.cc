@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "analyzer/load/callers.h"
 #include "analyzer/load/json_value.h"
 #include "ringside/trace_schema.h"
 
@@ -66,12 +67,6 @@ Failure read_window(EventParser& parser, const Event& event, Part& part) {
   return std::nullopt;
 }
 
-// A range around a call of torch.distributed is named by the caller's line and the function: its
-// other fields differ from call to call.
-std::string name_of_call(const std::string& name, const std::string& source) {
-  return (source.empty() ? "" : source + ' ') + name.substr(0, name.find(' '));
-}
-
 Failure read_mark(EventParser& parser, const Event& event, Part& part) {
   model::Mark mark;
   std::optional<std::uint64_t> number;
@@ -95,10 +90,9 @@ Failure read_mark(EventParser& parser, const Event& event, Part& part) {
   if (!number || !name || !tid || !start_ns) {
     return "one of mark, name, tid and start_ns of a mark is missing";
   }
-  const bool is_call = mark.is_range && name->starts_with("torch.");
-  mark.name = part.names.id(is_call ? name_of_call(*name, source) : *name);
   mark.tid = *tid;
   mark.start_ns = *start_ns;
+  name_mark(*name, source, part.names, mark);
   part.file.marks[*number] = mark;
   return std::nullopt;
 }

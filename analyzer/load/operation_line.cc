@@ -157,6 +157,8 @@ error_code OperationReader::take(std::size_t index, Value& value) {
       return take_name(key, value, operation.proto);
     case OperationKey::kStream:
       return take_name(key, value, operation.stream);
+    case OperationKey::kUserTag:
+      return take_name(key, value, operation.user_tag);
     case OperationKey::kSeq:
       return take_integer(value, operation.seq);
     case OperationKey::kCount:
@@ -204,7 +206,6 @@ error_code OperationReader::take(std::size_t index, Value& value) {
     case OperationKey::kVariant:
     case OperationKey::kWarps:
     case OperationKey::kGpuChannels:
-    case OperationKey::kUserTag:
     case OperationKey::kSymmetric:
     case OperationKey::kNone:
       break;

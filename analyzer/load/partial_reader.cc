@@ -337,7 +337,7 @@ void PartialReader::finish(std::size_t trace, model::Traces& traces, model::Prob
   }
   names.resize(std::max<std::size_t>(names.size(), 1));
   for (auto& [number, mark] : file.marks) {
-    mark.name = names[mark.name];
+    mark.rename(names);
   }
   for (std::size_t i = begin; i < end; ++i) {
     Section section = std::exchange(sections_[i], Section());

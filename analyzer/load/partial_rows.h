@@ -76,9 +76,11 @@ void visit(Archive& archive, Of<Archive, model::Window> window) {
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Mark> mark) {
-  auto& [name, tid, is_range, start_ns, end_ns] = mark;
+  auto& [name, tid, is_range, start_ns, end_ns, called_by, process_group, torch_seq] = mark;
   archive.name(name);
-  archive(tid, is_range, start_ns, end_ns);
+  archive.name(called_by);
+  archive.name(process_group);
+  archive(tid, is_range, start_ns, end_ns, torch_seq);
 }
 
 /// The members that many operations have in common: a row of a dictionary. For members that differ
@@ -87,14 +89,15 @@ template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
          bytes, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected, stream,
-         called_by, sample_of, sampled_out, tid, enqueue_start_ns, enqueue_end_ns, start_ns,
-         end_ns] = operation;
+         user_tag, called_by, process_group, torch_seq, sample_of, sampled_out, tid,
+         enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] = operation;  // marks tell the callers
   archive(context, kind, times_from, state, in_flight);
   archive.name(func);
   archive.name(datatype);
   archive.name(algo);
   archive.name(proto);
   archive.name(stream);
+  archive.name(user_tag);
   archive(count, bytes, root, peer, window, channels, graph, gpu_polled, gpu_rejected, sample_of,
           sampled_out, tid);
   archive.presence(seq);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "analyzer/load/callers.h"
 #include "analyzer/load/descriptor.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
@@ -134,6 +135,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
     entry.reader->finish(entry.index, traces, problems);
   }
   join_segments(traces);
+  find_callers(traces);
   return traces;
 }
 

@@ -137,6 +137,22 @@ std::vector<Caller> callers_of(const model::Traces& traces, const Matches& match
   return callers;
 }
 
+model::NameId name_of_first(const model::Traces& traces, const Matches& matches,
+                            const MatchedOperation& operation,
+                            model::NameId model::Operation::*member) {
+  for (const Part& part : parts_of(matches, operation)) {
+    if (const model::NameId name = operation_of(traces, part).*member; name != model::kNoName) {
+      return name;
+    }
+  }
+  return model::kNoName;
+}
+
+std::string caller_text(const model::Traces& traces, model::NameId called_by) {
+  return called_by == model::kNoName ? "unknown"
+                                     : std::string(model::call_site(traces.names.text(called_by)));
+}
+
 std::string call_sites(const model::Traces& traces, const std::vector<Caller>& callers) {
   constexpr std::size_t kListed = 4;
   std::map<std::string_view, std::vector<std::uint32_t>> ranks_of_site;

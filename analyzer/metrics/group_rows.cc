@@ -35,7 +35,7 @@ std::optional<Figure> over(const std::optional<double>& of_1_ns, const Figure& t
 
 }  // namespace
 
-void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::string& range) {
+void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::string& by) {
   const match::Matches& matches = facts_.matches();
   const model::Traces& traces = facts_.traces();
   const match::MatchedOperation& first = matches.operations[operations.front()];
@@ -70,8 +70,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   if (!ran_by) {
     return;
   }
-  Collected& collected =
-      collected_[{first.communicator, range, text_of(functions), bytes, *ran_by}];
+  Collected& collected = collected_[{first.communicator, by, text_of(functions), bytes, *ran_by}];
   Row& row = collected.row;
   const facts::OperationFacts together = facts_.of_group(operations, rows_);
   const auto seen = static_cast<std::uint32_t>(rows_.size());
@@ -96,7 +95,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
 void GroupRows::finish(std::vector<CommunicatorRows>& communicators) {
   for (auto& [key, collected] : collected_) {
     Row& row = collected.row;
-    row.range = std::get<1>(key);
+    row.by = std::get<1>(key);
     row.function = std::get<2>(key);
     row.bytes = row.bytes_min = row.bytes_max = std::get<3>(key);
     row.times_from = std::get<4>(key);
@@ -104,6 +103,7 @@ void GroupRows::finish(std::vector<CommunicatorRows>& communicators) {
     row.busy = busy;
     row.wall = wall;
     row.wait = wait;
+    row.waited_ns = collected.times.waited_ns();
     if (row.busy) {
       row.algbw_gb_s = over(collected.algbw_of_1_ns, row.busy->median);
       row.busbw_gb_s = over(collected.busbw_of_1_ns, row.busy->median);

@@ -21,14 +21,14 @@ class GroupRows {
  public:
   explicit GroupRows(const facts::Facts& facts) : facts_(facts) {}
 
-  /// Adds a group of finished operations on which the ranks agree. `range`: see Row::range.
-  void add(const std::vector<std::uint32_t>& operations, const std::string& range);
+  /// Adds a group of finished operations on which the ranks agree. `by`: see Row::by.
+  void add(const std::vector<std::uint32_t>& operations, const std::string& by);
 
   /// Appends the rows to those of their communicators.
   void finish(std::vector<CommunicatorRows>& communicators);
 
  private:
-  // Groups with the same key are one row: communicator, range, functions, sum of bytes, source.
+  // Groups with the same key are one row: communicator, Row::by, functions, sum of bytes, source.
   using Key = std::tuple<std::uint32_t, std::string, std::string, std::uint64_t, model::TimesFrom>;
   struct Collected {
     Row row;

@@ -88,6 +88,7 @@ void RowTimes::add(const facts::OperationFacts& operation,
   for (const facts::RankTimes& rank : rows) {
     if (rank.has_execution) {
       wall_.push_back({rank.wall_ns()});
+      waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
       wait_.push_back({rank.best_wait_ns, rank.wait.least_ns, rank.wait.most_ns});
     }
   }
@@ -102,6 +103,7 @@ void RowTimes::take(RowTimes&& other) {
   busy_.take(std::move(other.busy_));
   wall_.take(std::move(other.wall_));
   wait_.take(std::move(other.wait_));
+  waited_ns_ = add_saturating(waited_ns_, other.waited_ns_);
 }
 
 // A quantile does not fall when a duration grows. So those of all the least and of all the most

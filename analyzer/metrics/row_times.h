@@ -54,6 +54,8 @@ class RowTimes {
   /// data took; each rank's own start to its own end; what each rank waited for those that it
   /// needs.
   std::array<std::optional<Spread>, 3> spreads() const;
+  /// The sum of the ranks' sure waits.
+  std::int64_t waited_ns() const { return waited_ns_; }
 
  private:
   // There is one for each rank of each operation, so they are packed.
@@ -68,6 +70,7 @@ class RowTimes {
   Bounds busy_;
   Durations wall_;
   Bounds wait_;
+  std::int64_t waited_ns_ = 0;
 };
 
 }  // namespace ringside::metrics

@@ -34,7 +34,7 @@ constexpr std::size_t kExamples = 5;
 // reader's.
 struct Key {
   std::uint32_t communicator = 0;
-  std::string range;
+  std::string by;
   std::string_view function;
   std::optional<std::uint64_t> bytes;
   std::string_view datatype;
@@ -44,7 +44,7 @@ struct Key {
   bool is_grouped = false;
 
   auto tied() const {
-    return std::tie(communicator, range, function, bytes, datatype, algorithm, protocol, times_from,
+    return std::tie(communicator, by, function, bytes, datatype, algorithm, protocol, times_from,
                     is_grouped);
   }
   bool operator<(const Key& other) const { return tied() < other.tied(); }
@@ -182,13 +182,14 @@ struct Counts {
 
 class Summer {
  public:
-  Summer(const facts::Facts& facts, bool by_range)
+  Summer(const facts::Facts& facts, RowsBy by)
       : facts_(facts),
         traces_(facts.traces()),
         matches_(facts.matches()),
         judgements_(facts.judgements()),
+        by_(by),
         result_(matches_.communicators.size()) {
-    if (by_range) {
+    if (by == RowsBy::kRange) {
       ranges_.emplace(traces_);
     }
   }
@@ -231,13 +232,27 @@ class Summer {
       is_grouped_[i] = true;
     }
     if (is_whole) {
-      group_rows.add(group, range_of(matches_.operations[group.front()]));
+      group_rows.add(group, by_of(matches_.operations[group.front()]));
     }
   }
 
-  std::string range_of(const match::MatchedOperation& operation) {
-    return ranges_ ? std::string(ranges_->text(ranges_->of(traces_, matches_, operation)))
-                   : std::string();
+  model::NameId name_of(const match::MatchedOperation& operation,
+                        model::NameId model::Operation::*member) const {
+    return match::name_of_first(traces_, matches_, operation, member);
+  }
+
+  std::string by_of(const match::MatchedOperation& operation) const {
+    switch (by_) {
+      case RowsBy::kRange:
+        return ranges_->text(ranges_->of(traces_, matches_, operation));
+      case RowsBy::kCaller:
+        return match::caller_text(traces_, name_of(operation, &model::Operation::called_by));
+      case RowsBy::kUserTag:
+        return std::string(traces_.names.text(name_of(operation, &model::Operation::user_tag)));
+      case RowsBy::kKind:
+        break;
+    }
+    return {};
   }
 
   void add(std::size_t index) {
@@ -286,7 +301,7 @@ class Summer {
     const std::string_view function = function_of(traces_, operation);
     const bool has_any_size = operation.pattern == match::Pattern::kAlltoAllv;
     const Key key{operation.communicator,
-                  range_of(operation),
+                  by_of(operation),
                   function,
                   has_any_size ? std::nullopt : joined.bytes,
                   traces_.names.text(first.datatype),
@@ -368,7 +383,7 @@ class Summer {
 
   Row finish(const Key& key, Collected&& collected) const {
     Row row = std::move(collected.row);
-    row.range = key.range;
+    row.by = key.by;
     row.function = key.function;
     row.bytes = row.bytes_min = row.bytes_max = key.bytes;
     sum_up_sizes(collected.sized, row);
@@ -380,6 +395,7 @@ class Summer {
     row.busy = busy;
     row.wall = wall;
     row.wait = wait;
+    row.waited_ns = collected.times.waited_ns();
     const bool may_have_bandwidth =
         key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
     if (may_have_bandwidth && row.bytes && row.busy) {
@@ -404,6 +420,7 @@ class Summer {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const std::vector<match::Judgement>& judgements_;
+  const RowsBy by_;
   std::optional<match::Ranges> ranges_;
   std::vector<bool> is_grouped_;  // by operation
   std::vector<Joined> joined_;    // likewise
@@ -419,8 +436,8 @@ std::string_view function_of(const model::Traces& traces,
                                       : match::function_name(traces, operation);
 }
 
-std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, bool by_range) {
-  return Summer(facts, by_range).sum();
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by) {
+  return Summer(facts, by).sum();
 }
 
 }  // namespace ringside::metrics

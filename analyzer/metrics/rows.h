@@ -20,11 +20,14 @@
 
 namespace ringside::metrics {
 
+/// What the operations of a row have in common beside their kind.
+enum class RowsBy : std::uint8_t { kKind, kRange, kCaller, kUserTag };
+
 /// Matched operations of one communicator that agree in function, bytes (but for AlltoAllv, whose
 /// sizes follow the data), datatype, algorithm, protocol and the source of their times.
 /// docs/metrics.md defines each figure.
 struct Row {
-  std::string range;  // of the application, in which they were called; empty if not asked for
+  std::string by;  // the text of RowsBy; empty if there is none, or if it was not asked for
   std::string function;
   /// The message. AlltoAllv of all sizes are one row: the middle one, of two the lower.
   std::optional<std::uint64_t> bytes;
@@ -53,6 +56,7 @@ struct Row {
   std::optional<Spread> busy;       // these are absent where no execution was seen
   std::optional<Spread> wall;
   std::optional<Spread> wait;
+  std::int64_t waited_ns = 0;  // the sum of the ranks' sure waits
   /// The bandwidth by the median busy time; for AlltoAllv the median of the operations' bandwidths.
   /// Empty for proxy_queue and enqueue.
   std::optional<Figure> algbw_gb_s;
@@ -89,9 +93,9 @@ struct CommunicatorRows {
 std::string_view function_of(const model::Traces& traces, const match::MatchedOperation& operation);
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
-/// disagree, and those not seen to finish, are counted and not in any row. `by_range`: operations
-/// of a row were called in the same range, too, and rows are sorted by it first.
-std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, bool by_range = false);
+/// disagree, and those not seen to finish, are counted and not in any row. Rows are sorted by the
+/// text of `by` first.
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = RowsBy::kKind);
 
 }  // namespace ringside::metrics
 

@@ -45,7 +45,10 @@ struct Operation {
   bool gpu_polled = false;             // its GPU times are those of callbacks
   std::uint32_t gpu_rejected = 0;      // channels whose stamps cannot be true
   NameId stream = kNoName;
+  NameId user_tag = kNoName;                     // as the application gave it to NCCL: "0x2a"
   NameId called_by = kNoName;                    // lines of the program, see call_site.h
+  NameId process_group = kNoName;                // PyTorch's description of it, else its name
+  std::optional<std::uint64_t> torch_seq;        // its number in that group, as PyTorch counts
   std::uint64_t sample_of = 1;                   // it was chosen, by its number, as one of so many
   bool sampled_out = false;                      // it was not, and is there because it is in flight
   std::uint32_t tid = 0;                         // of the thread that called it; 0: not told

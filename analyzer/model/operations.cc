@@ -51,7 +51,9 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .algo = operation.algo,
           .proto = operation.proto,
           .stream = operation.stream,
+          .user_tag = operation.user_tag,
           .called_by = operation.called_by,
+          .process_group = operation.process_group,
           .tid = operation.tid,
           .kind = operation.kind,
           .times_from = operation.times_from,
@@ -81,7 +83,8 @@ std::uint64_t Operations::hash(const Shape& shape) {
   mix(both(shape.gpu_rejected, shape.func));
   mix(both(shape.datatype, shape.algo));
   mix(both(shape.proto, shape.stream));
-  mix(shape.called_by);
+  mix(both(shape.user_tag, shape.called_by));
+  mix(shape.process_group);
   mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 16 |
                           static_cast<std::uint32_t>(shape.times_from) << 8 |
                           static_cast<std::uint32_t>(shape.state) << 4 |
@@ -139,6 +142,7 @@ Operations::Row Operations::row_of(const Operation& operation) {
   row[kId] = to_signed(operation.id);
   row[kSeq] = to_signed(pack(operation.seq));
   row[kGroup] = to_signed(pack(operation.group));
+  row[kTorchSeq] = to_signed(pack(operation.torch_seq));
   return row;
 }
 
@@ -152,8 +156,9 @@ void Operations::set(std::size_t index, const Operation& operation) {
 
 void Operations::append(Operations&& other, std::span<const NameId> names) {
   for (Shape& shape : other.shapes_) {
-    for (NameId* const name : {&shape.func, &shape.datatype, &shape.algo, &shape.proto,
-                               &shape.stream, &shape.called_by}) {
+    for (NameId* const name :
+         {&shape.func, &shape.datatype, &shape.algo, &shape.proto, &shape.stream, &shape.user_tag,
+          &shape.called_by, &shape.process_group}) {
       *name = names[*name];
     }
   }
@@ -268,7 +273,10 @@ Operation Operations::operator[](std::size_t index) const {
           .gpu_polled = shape.gpu_polled,
           .gpu_rejected = shape.gpu_rejected,
           .stream = shape.stream,
+          .user_tag = shape.user_tag,
           .called_by = shape.called_by,
+          .process_group = shape.process_group,
+          .torch_seq = unpack(to_unsigned(row[kTorchSeq])),
           .sample_of = shape.sample_of,
           .sampled_out = shape.sampled_out,
           .tid = shape.tid,

@@ -77,9 +77,19 @@ class Operations {
 
  private:
   // Columns of a row: what is asked for most often comes first.
-  enum Column : std::size_t { kEnqueueStart, kStart, kEnd, kEnqueueEnd, kShape, kId, kSeq, kGroup };
-  using Rows = PackedTable<std::array<std::size_t, 8>{kEnqueueStart, kEnqueueStart, kStart,
-                                                      kEnqueueStart, kShape, kId, kSeq, kGroup}>;
+  enum Column : std::size_t {
+    kEnqueueStart,
+    kStart,
+    kEnd,
+    kEnqueueEnd,
+    kShape,
+    kId,
+    kSeq,
+    kGroup,
+    kTorchSeq
+  };
+  using Rows = PackedTable<std::array<std::size_t, 9>{
+      kEnqueueStart, kEnqueueStart, kStart, kEnqueueStart, kShape, kId, kSeq, kGroup, kTorchSeq}>;
   using Row = Rows::Row;
 
   struct Shape {
@@ -97,7 +107,9 @@ class Operations {
     NameId algo;
     NameId proto;
     NameId stream;
+    NameId user_tag;
     NameId called_by;
+    NameId process_group;
     std::uint32_t tid;
     Kind kind;
     TimesFrom times_from;

@@ -94,6 +94,18 @@ struct Mark {
   bool is_range = false;
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> end_ns;  // of a range that has ended
+  // Of a range around a call of torch.distributed: what Operation has of that.
+  NameId called_by = kNoName;
+  NameId process_group = kNoName;
+  std::optional<std::uint64_t> torch_seq = std::nullopt;
+
+  /// Has the same names in another table: names[id] is the one that its `id` has there.
+  template <typename Names>
+  void rename(const Names& names) {
+    for (NameId* const id : {&name, &called_by, &process_group}) {
+      *id = names[*id];
+    }
+  }
 };
 
 /// The last account of a file, summed over event types where not said otherwise.

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/model/saturating.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 
@@ -131,14 +132,44 @@ std::optional<double> shown_wait_ns(const metrics::Row& row) {
                                                 : std::nullopt;
 }
 
+const char* column_of(metrics::RowsBy by) {
+  switch (by) {
+    case metrics::RowsBy::kRange:
+      return "range";
+    case metrics::RowsBy::kCaller:
+      return "called_by";
+    case metrics::RowsBy::kUserTag:
+      return "user_tag";
+    case metrics::RowsBy::kKind:
+      break;
+  }
+  return nullptr;
+}
+
+std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows) {
+  std::int64_t all_ns = 0;
+  for (const metrics::CommunicatorRows& communicator : rows) {
+    for (const metrics::Row& row : communicator.rows) {
+      all_ns = add_saturating(all_ns, row.waited_ns);
+    }
+  }
+  return all_ns;
+}
+
+std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t all_ns) {
+  return row.wait && all_ns > 0
+             ? std::optional(100 * static_cast<double>(row.waited_ns) / static_cast<double>(all_ns))
+             : std::nullopt;
+}
+
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
-                     std::vector<std::string> duplicates, bool by_range) {
+                     std::vector<std::string> duplicates, metrics::RowsBy by) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   Summary summary;
-  summary.by_range = by_range;
+  summary.by = by;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(facts, by_range);
+  summary.rows = metrics::make_rows(facts, by);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
   summary.alignment = &facts.alignment();

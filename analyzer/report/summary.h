@@ -57,7 +57,7 @@ struct InputFacts {
 
 struct Summary {
   InputFacts inputs;
-  bool by_range = false;           // rows are of one range of the application each
+  metrics::RowsBy by = metrics::RowsBy::kKind;
   bool with_intervals = false;     // tables show how much is left open, in place of one figure
   const Health* health = nullptr;  // what is wrong, if that was judged
   const model::Problems* problems = nullptr;
@@ -69,7 +69,8 @@ struct Summary {
 
 /// Sums up the traces and their matches. The summary refers to all that it is made of.
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
-                     std::vector<std::string> duplicates, bool by_range = false);
+                     std::vector<std::string> duplicates,
+                     metrics::RowsBy by = metrics::RowsBy::kKind);
 
 std::uint64_t dropped_total(const InputFacts& inputs);
 
@@ -91,6 +92,14 @@ std::string label_of(const match::Communicator& communicator);
 
 /// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
 std::optional<double> shown_wait_ns(const metrics::Row& row);
+
+/// The column that Row::by has; nullptr if there is none.
+const char* column_of(metrics::RowsBy by);
+
+/// The sure waiting of all rows, which shares are of.
+std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows);
+/// A row's percentage of it; nothing where nobody waited, or it is not known what they did.
+std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t all_ns);
 
 /// The formats. Each gives the whole output. `with_clocks` adds the facts known about each host's
 /// clock, which JSON always has.

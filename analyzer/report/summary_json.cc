@@ -142,10 +142,11 @@ void write_bandwidth(JsonWriter& json, const std::string& name,
   write("_most_gb_s", is_most_open ? unknown : most);
 }
 
-void write_row(JsonWriter& json, const metrics::Row& row, bool by_range) {
+void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::int64_t waited_ns) {
   json.begin_object();
-  if (by_range) {
-    json.text("range", row.range);
+  if (by != nullptr) {
+    json.text(by, row.by);
+    json.number("wait_share_percent", wait_share_percent(row, waited_ns), 3);
   }
   json.text("function", row.function);
   json.integer("bytes", row.bytes);
@@ -231,8 +232,10 @@ const char* identity_name(match::Identity identity) {
   return "";
 }
 
-void write_communicator(JsonWriter& json, const match::Communicator& communicator,
-                        const metrics::CommunicatorRows& rows, bool by_range) {
+void write_communicator(JsonWriter& json, const Summary& summary, std::size_t index,
+                        std::int64_t waited_ns) {
+  const match::Communicator& communicator = summary.communicators[index];
+  const metrics::CommunicatorRows& rows = summary.rows[index];
   json.begin_object();
   json.text("label", label_of(communicator));
   json.text("hash", communicator.hash);
@@ -268,7 +271,7 @@ void write_communicator(JsonWriter& json, const match::Communicator& communicato
   json.texts("examples", rows.examples);
   json.begin_array("rows");
   for (const metrics::Row& row : rows.rows) {
-    write_row(json, row, by_range);
+    write_row(json, row, column_of(summary.by), waited_ns);
   }
   json.end_array();
   json.end_object();
@@ -286,8 +289,9 @@ std::string summary_as_json(const Summary& summary) {
   write_completeness(json, summary);
   write_clocks(json, *summary.alignment);
   json.begin_array("communicators");
+  const std::int64_t waited_ns = all_waited_ns(summary.rows);
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
-    write_communicator(json, summary.communicators[i], summary.rows[i], summary.by_range);
+    write_communicator(json, summary, i, waited_ns);
   }
   json.end_array();
   json.end_object();

@@ -93,7 +93,10 @@ std::optional<double> shown_of(const std::optional<metrics::Figure>& figure) {
 
 }  // namespace
 
-Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals) {
+Table rows_table(const Summary& summary, std::size_t communicator) {
+  const bool with_intervals = summary.with_intervals;
+  const char* const by = column_of(summary.by);
+  const std::int64_t waited_ns = all_waited_ns(summary.rows);
   // The cells are text: they say what is open, too.
   Table table{"rows",
               "",
@@ -112,18 +115,22 @@ Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with
                {"", "busbw", Shown::kInteger, "GB/s"},
                {"", "times", Shown::kText, "from"}},
               {}};
-  if (by_range) {
-    table.columns.insert(table.columns.begin(), {"", "range"});
+  if (by != nullptr) {
+    const char* const title = summary.by == metrics::RowsBy::kCaller    ? "called at"
+                              : summary.by == metrics::RowsBy::kUserTag ? "user tag"
+                                                                        : by;
+    table.columns.insert(table.columns.begin(), {"", title});
+    table.columns.push_back({"", "waiting", Shown::kInteger, "% of all"});
   }
-  for (const metrics::Row& row : rows.rows) {
+  for (const metrics::Row& row : summary.rows[communicator].rows) {
     const auto time = [&](const std::optional<metrics::Spread>& of,
                           metrics::Figure metrics::Spread::*which) {
       const bool is_least_open = &of == &row.busy && row.is_least_open();
       return of ? time_cell((*of).*which, with_intervals, is_least_open) : "-";
     };
     std::vector<Cell>& cells = table.rows.emplace_back();
-    if (by_range) {
-      cells.emplace_back(word_cell(row.range));
+    if (by != nullptr) {
+      cells.emplace_back(word_cell(row.by));
     }
     cells.insert(
         cells.end(),
@@ -136,6 +143,10 @@ Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with
          bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
          bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
          times_from_name(row.times_from)});
+    if (by != nullptr) {
+      const auto share = wait_share_percent(row, waited_ns);
+      cells.emplace_back(share ? fixed(*share, 1) : "-");
+    }
   }
   return table;
 }
@@ -160,8 +171,11 @@ std::string summary_as_csv(const Summary& summary) {
   if (is_sampled) {
     add({"count_scaled"});
   }
-  if (summary.by_range) {
-    add({"range"});
+  const char* const by = column_of(summary.by);
+  const std::int64_t waited_ns = all_waited_ns(summary.rows);
+  if (by != nullptr) {
+    add({"wait_share_percent"}, 3);
+    add({by});
   }
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     const match::Communicator& communicator = summary.communicators[i];
@@ -208,8 +222,9 @@ std::string summary_as_csv(const Summary& summary) {
       if (is_sampled) {
         cells.emplace_back(row.count_scaled);
       }
-      if (summary.by_range) {
-        cells.emplace_back(row.range);
+      if (by != nullptr) {
+        cells.push_back(cell_of(wait_share_percent(row, waited_ns)));
+        cells.emplace_back(row.by);
       }
     }
   }

@@ -50,8 +50,7 @@ std::string summary_as_table(const Summary& summary, bool with_clocks, std::size
       text += wrapped("  " + line, screen_columns);
     }
     if (!summary.rows[i].rows.empty()) {
-      text += render_table(rows_table(summary.rows[i], summary.by_range, summary.with_intervals),
-                           false, screen_columns);
+      text += render_table(rows_table(summary, i), false, screen_columns);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";
@@ -78,9 +77,7 @@ std::string summary_as_markdown(const Summary& summary, bool with_clocks) {
     const auto lines = communicator_lines(summary.communicators[i], summary.rows[i]);
     text += markdown_list(lines);
     if (!summary.rows[i].rows.empty()) {
-      text +=
-          (lines.empty() ? "" : "\n") +
-          render_table(rows_table(summary.rows[i], summary.by_range, summary.with_intervals), true);
+      text += (lines.empty() ? "" : "\n") + render_table(rows_table(summary, i), true);
     }
   }
   text += summary.communicators.empty() ? "\nNo operations.\n" : "\n";

@@ -27,8 +27,8 @@ std::string communicator_title(const match::Communicator& communicator);
 std::vector<std::string> communicator_lines(const match::Communicator& communicator,
                                             const metrics::CommunicatorRows& rows);
 
-/// `with_intervals`: each figure is shown as its interval, and no figure is left out.
-Table rows_table(const metrics::CommunicatorRows& rows, bool by_range, bool with_intervals);
+/// The rows of a communicator, by its index.
+Table rows_table(const Summary& summary, std::size_t communicator);
 
 /// Says what the figures mean: one line each.
 std::vector<std::string> footer_lines(const Summary& summary);

@@ -57,6 +57,8 @@ def annotated():
         trace = Trace(rank).communicator()
         calls = (("torch.all_reduce group=0 ranks=0-1 in=4 out=4", "train.py:17"),
                  ("torch.all_reduce group=0 ranks=0-1 in=4 out=4 async=1", "train.py:17"),
+                 ("torch.all_reduce group=0 ranks=0-1 description=my%20group in=4 out=4 "
+                  "module=layers.3.attn seq=7", "/home/me/train.py:17"),
                  ("torch.barrier group=0 ranks=0-1", None), ("torch of mine", "train.py:30"), None)
         base = trace.time_ns - 60_000
         for number, call in enumerate(calls, 1):
@@ -104,6 +106,9 @@ def cases():
         "summary-by-range-called": ("summary --group-by range .", annotated()),
         "summary-by-range-called-csv": ("summary --group-by range --format csv .", annotated()),
         "summary-by-range-called-json": ("summary --group-by range --format json .", annotated()),
+        "summary-by-caller": ("summary --by caller .", annotated()),
+        "summary-by-caller-csv": ("summary --by caller --format csv .", annotated()),
+        "summary-by-caller-json": ("summary --by caller --format json .", annotated()),
         "summary-from-range": ("summary --from mark:step#2 --to mark:step#2 .", marked()),
         "summary-from-mark": ("summary --from mark:saved .", marked()),
         "summary-from-no-mark": ("summary --from mark:nowhere .", marked()),
