@@ -97,6 +97,28 @@ void add_selection(CLI::App& command, match::Selection& selection) {
           "", "not negative"))
       ->transform(CLI::AsSizeValue(false))
       ->group(kSelectionGroup);
+  command
+      .add_option("--user-tag", selection.user_tags,
+                  "Only calls with this user tag of NCCL (42 or 0x2a); may be repeated")
+      ->type_name("NUMBER")
+      ->allow_extra_args(false)
+      ->transform(CLI::Validator(
+          [](std::string& text) {
+            const bool is_hex = text.starts_with("0x");
+            const char* const end = text.data() + text.size();
+            std::uint64_t tag = 0;
+            const auto read =
+                std::from_chars(text.data() + (is_hex ? 2 : 0), end, tag, is_hex ? 16 : 10);
+            if (read.ec != std::errc() || read.ptr != end) {
+              return text + " is no number";
+            }
+            std::array<char, 16> digits{};
+            text = "0x" + std::string(digits.begin(),
+                                      std::to_chars(digits.begin(), digits.end(), tag, 16).ptr);
+            return std::string();
+          },
+          "", "user tag"))
+      ->group(kSelectionGroup);
   add_moment(command, "--from",
              "Only operations called so many seconds after the first, or later; or, as mark:TEXT, "
              "since a mark of the application",
@@ -243,7 +265,8 @@ bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
   if (trouble.empty() && has_operations && match::chooses_operations(selection) &&
       analysis.matches.operations.empty()) {
     trouble =
-        "no operation is left of those that --comm, --func, --min-bytes, --from and --to choose";
+        "no operation is left of those that --comm, --func, --min-bytes, --user-tag, --from and "
+        "--to choose";
   }
   if (!trouble.empty()) {
     tell("ringside: " + trouble);

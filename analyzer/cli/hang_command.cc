@@ -106,7 +106,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   add_dump_options(*command, *options);
   add_stacks_option(*command, *options);
   // An operation in flight has no end to be chosen by, and is stuck whatever its function and size.
-  for (const char* const option : {"--func", "--min-bytes", "--from", "--to"}) {
+  for (const char* const option : {"--func", "--min-bytes", "--user-tag", "--from", "--to"}) {
     command->remove_option(command->get_option(option));
   }
   command

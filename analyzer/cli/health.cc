@@ -78,8 +78,8 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, repor
         (option->get_group() != kSelectionGroup && !is_flag && name != "--clock-error")) {
       continue;
     }
-    const bool has_hang =
-        name != "--func" && name != "--min-bytes" && name != "--from" && name != "--to";
+    const bool has_hang = name != "--func" && name != "--min-bytes" && name != "--user-tag" &&
+                          name != "--from" && name != "--to";
     for (const std::string& value : option->results()) {
       const std::string text = name + (is_flag ? "" : ' ' + launch::shell_word(value)) + ' ';
       all += text;

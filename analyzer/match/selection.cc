@@ -57,8 +57,8 @@ bool is_chosen(const Selection& selection, const Communicator& communicator) {
 
 bool chooses_operations(const Selection& selection) {
   return !selection.communicators.empty() || !selection.functions.empty() ||
-         selection.least_bytes > 0 || selection.from_s || selection.to_s ||
-         !selection.from_mark.name.empty() || !selection.to_mark.name.empty();
+         !selection.user_tags.empty() || selection.least_bytes > 0 || selection.from_s ||
+         selection.to_s || !selection.from_mark.name.empty() || !selection.to_mark.name.empty();
 }
 
 std::size_t select_files(const Selection& selection, model::Traces& traces) {
@@ -92,7 +92,11 @@ void select_operations(const Selection& selection, const model::Traces& traces,
         !is_chosen(selection, communicator) || !is_chosen_function(selection, traces, operation)) {
       continue;
     }
-    if (bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
+    const bool has_tag =
+        selection.user_tags.empty() ||
+        has(selection.user_tags, traces.names.text(name_of_first(traces, matches, operation,
+                                                                 &model::Operation::user_tag)));
+    if (has_tag && bytes >= selection.least_bytes && at_s >= selection.from_s.value_or(0) &&
         at_s <= selection.to_s.value_or(at_s) &&
         (!selection.from_ns || called[i] >= *selection.from_ns) &&
         (!selection.to_ns || called[i] <= *selection.to_ns)) {

@@ -29,6 +29,7 @@ struct Selection {
   std::vector<std::string> functions;      // "Send" and "Recv" choose pairs as "SendRecv" does
   std::vector<std::int64_t> ranks;         // the launcher's ranks
   std::vector<std::string> hosts;
+  std::vector<std::string> user_tags;  // "0x2a", as traces have them
   std::uint64_t least_bytes = 0;
   std::optional<double> from_s;  // since the first operation
   std::optional<double> to_s;

@@ -186,13 +186,14 @@ void add_late_marks(const facts::Facts& facts, std::size_t count, Late late,
     const match::MatchedOperation& operation = matches.operations[i];
     facts.ranks_of(i, rows);
     ProcessPlan& process = *processes[rows.back().file];
+    const auto callers = match::callers_of(facts.traces(), matches, operation);
     const char* const did = rows.back().has_execution ? " began " : " called ";
     process.marks.push_back(
         {rows.back().arrival_ns,
          "late: " + process.label + did + match::operation_text(facts.traces(), operation) +
              " of " + communicator_text(matches.communicators[operation.communicator]) + ' ' +
-             report::fixed(static_cast<double>(margin_ns(rows)) / 1e6, 3) +
-             " ms after all others"});
+             report::fixed(static_cast<double>(margin_ns(rows)) / 1e6, 3) + " ms after all others" +
+             (callers.empty() ? "" : ", called at " + match::call_sites(facts.traces(), callers))});
   }
 }
 

@@ -5,7 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/metrics/operation_order.h"
+#include "analyzer/model/call_site.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -157,9 +159,15 @@ void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges)
   const match::MatchedOperation& matched = matches_.operations[operation];
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
+  const model::NameId called_by =
+      match::name_of_first(facts_.traces(), matches_, matched, &model::Operation::called_by);
+  WaitedAt& here = counts.by_caller[{model::call_site(facts_.traces().names.text(called_by)),
+                                     match::function_name(facts_.traces(), matched)}];
+  ++here.operations;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     origins_[i].clear();
     raise(counts.waited_ns, charges.waited_ns[i]);
+    raise(here.waited_ns, charges.waited_ns[i]);
     raise(counts.waited_most_ns, rows_[i].wait.most_ns);
     raise(ranks[rank_of(matched, i)].facts.waited_ns, charges.waited_ns[i]);
   }

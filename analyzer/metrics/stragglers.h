@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
@@ -47,6 +49,12 @@ struct Lateness {
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
 };
 
+/// The waiting in all operations of one function that one line of the program called.
+struct WaitedAt {
+  std::uint64_t operations = 0;
+  std::int64_t waited_ns = 0;  // surely, by all ranks
+};
+
 struct Stragglers {
   std::vector<Lateness> ranks;  // by cost_ns, most first
   std::vector<Lateness> hosts;
@@ -58,6 +66,9 @@ struct Stragglers {
   std::uint64_t by_call = 0;     // judged by the calls: of some ranks no more is known
   std::int64_t waited_ns = 0;    // surely, by all
   std::int64_t waited_most_ns = 0;
+  /// By the line of the program (model::call_site), which is empty if not known, and by function.
+  /// It sums to waited_ns, and refers to the names of the traces.
+  std::map<std::pair<std::string_view, std::string_view>, WaitedAt> by_caller;
   /// All ranks' time, which every share is of: from the first arrival to the last end of a run,
   /// times its ranks.
   std::int64_t all_time_ns = 0;

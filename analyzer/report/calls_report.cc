@@ -54,7 +54,9 @@ class CallsDocument {
     if (rank_columns_ == 0) {
       table_.columns.push_back({"ranks", "ranks"});
     }
-    table_.columns.push_back({"called_by", "called at"});
+    table_.columns.insert(table_.columns.end(), {{"process_group", "process group"},
+                                                 {"torch_seq", "PyTorch's", Shown::kInteger, "seq"},
+                                                 {"called_by", "called at"}});
     const auto order = by_first_call();
     const std::size_t shown = top == 0 ? order.size() : std::min(top, order.size());
     for (std::size_t i = 0; i < shown; ++i) {
@@ -62,7 +64,9 @@ class CallsDocument {
     }
     table_.left_out = order.size() - shown;
     table_.is_whole = true;
-    drop_empty_column(table_, "called_by");
+    for (const char* const key : {"process_group", "torch_seq", "called_by"}) {
+      drop_empty_column(table_, key);
+    }
     std::set<std::uint32_t> communicators;
     for (const MatchedOperation& operation : matches_.operations) {
       communicators.insert(operation.communicator);
@@ -134,11 +138,15 @@ class CallsDocument {
     std::set<std::string> types;
     std::optional<std::uint64_t> least_bytes;
     std::optional<std::uint64_t> most_bytes;
+    model::NameId process_group = model::kNoName;  // of the first rank that tells it
+    std::optional<std::uint64_t> torch_seq;        // likewise
     for (const match::Part& part : match::parts_of(matches_, operation)) {
       const model::Operation one = match::operation_of(traces_, part);
       const std::uint32_t rank = communicator.members[part.member].rank.value_or(part.member);
       const auto known = states.try_emplace(rank, one.state).first;
       known->second = std::max(known->second, one.state);
+      process_group = process_group == model::kNoName ? one.process_group : process_group;
+      torch_seq = torch_seq ? torch_seq : one.torch_seq;
       if (one.datatype != model::kNoName) {
         types.insert(match::datatype_name(traces_.names.text(one.datatype)));
       }
@@ -160,6 +168,10 @@ class CallsDocument {
                              std::string(match::verdict_name(judgements_[index].verdict))};
     add_ranks(index, states, row);
     const auto callers = match::callers_of(traces_, matches_, operation);
+    row.push_back(process_group == model::kNoName
+                      ? Cell()
+                      : Cell(std::string(traces_.names.text(process_group))));
+    row.push_back(cell_of(torch_seq));
     row.push_back(call_site_cell(traces_, callers));
     for (const match::Caller& caller : callers) {
       frames_.add(label, match::call_sites(traces_, {caller}), {caller});

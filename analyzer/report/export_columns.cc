@@ -9,9 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/rows.h"
+#include "analyzer/model/call_site.h"
 #include "analyzer/model/saturating.h"
 #include "analyzer/report/summary.h"
 
@@ -194,6 +196,11 @@ constexpr ColumnOf<OperationRow> kOperations[] = {
        const auto datatype = row.facts.traces().names.text(row.first.datatype);
        return value_if(!match::disagrees(row.judgement), std::string_view(datatype));
      }},
+    {"called_by", "TEXT",
+     [](auto& row) {
+       return model::call_site(row.facts.traces().names.text(match::name_of_first(
+           row.facts.traces(), row.facts.matches(), row.operation, &model::Operation::called_by)));
+     }},
     {"source", "INTEGER",
      [](auto& row) {
        return value_if(row.operation.way == match::Way::kPair, row.operation.source);
@@ -275,7 +282,11 @@ constexpr ColumnOf<CallRow> kCalls[] = {
     {"channels", "INTEGER",
      [](auto& row) { return value_if(row.call.channels != 0, row.call.channels); }},
     {"graph", "INTEGER NOT NULL", [](auto& row) { return row.call.graph; }},
-    {"window", "INTEGER NOT NULL", [](auto& row) { return row.call.window; }}};
+    {"window", "INTEGER NOT NULL", [](auto& row) { return row.call.window; }},
+    {"called_by", "TEXT", [](auto& row) { return text_of_name(row, row.call.called_by); }},
+    {"process_group", "TEXT", [](auto& row) { return text_of_name(row, row.call.process_group); }},
+    {"torch_seq", "INTEGER", [](auto& row) { return row.call.torch_seq; }},
+    {"user_tag", "TEXT", [](auto& row) { return text_of_name(row, row.call.user_tag); }}};
 
 constexpr ColumnOf<StepRow> kSteps[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/report/numbers.h"
@@ -153,6 +155,58 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
   return table;
 }
 
+using Caller = std::pair<std::pair<std::string_view, std::string_view>, metrics::WaitedAt>;
+
+// By waiting, most first. Nothing where no line of the program is known.
+std::vector<Caller> callers_of(const Stragglers& all) {
+  std::vector<Caller> callers(all.by_caller.begin(), all.by_caller.end());
+  if (std::all_of(callers.begin(), callers.end(),
+                  [](const Caller& one) { return one.first.first.empty(); })) {
+    return {};
+  }
+  std::stable_sort(callers.begin(), callers.end(), [](const Caller& a, const Caller& b) {
+    return a.second.waited_ns > b.second.waited_ns;
+  });
+  return callers;
+}
+
+std::string site_of(const Caller& caller) {
+  return caller.first.first.empty() ? "unknown" : std::string(caller.first.first);
+}
+
+std::optional<double> share_percent(const Stragglers& all, const Caller& caller) {
+  return all.waited_ns > 0 ? std::optional(100 * static_cast<double>(caller.second.waited_ns) /
+                                           static_cast<double>(all.waited_ns))
+                           : std::nullopt;
+}
+
+// The line at which most of the waiting is; lines that are not known say nothing.
+std::string caller_sentence(const Stragglers& all, const std::vector<Caller>& callers) {
+  if (all.waited_ns <= 0 || callers.empty() || callers.front().first.first.empty()) {
+    return {};
+  }
+  const Caller& most = callers.front();
+  return std::string(most.first.second) + " from " + site_of(most) + ": " +
+         fixed(share_percent(all, most).value_or(0), 0) + " % of all waiting.";
+}
+
+Table callers_table(const Stragglers& all, const std::vector<Caller>& callers) {
+  Table table{"callers",
+              "Lines of the program, by the waiting in what they called",
+              {{"called_by", "called at"},
+               {"function", "function"},
+               {"operations", "operations", Shown::kInteger},
+               {"waited_ns", "waited", Shown::kDuration},
+               {"wait_share_percent", "waiting", Shown::kNumber, "% of all"}},
+              {}};
+  for (const Caller& caller : callers) {
+    table.rows.push_back({site_of(caller), std::string(caller.first.second),
+                          caller.second.operations, caller.second.waited_ns,
+                          cell_of(share_percent(all, caller))});
+  }
+  return table;
+}
+
 void add_findings(const Stragglers& stragglers, Document& document) {
   for (const auto* const found : {&stragglers.ranks, &stragglers.hosts}) {
     for (const Lateness& one : *found) {
@@ -218,6 +272,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
   Document document;
   document.command = "stragglers";
   add_findings(stragglers, document);
+  const auto callers = callers_of(stragglers);
   const std::uint64_t judged = stragglers.decided + stragglers.undecided;
   if (judged == 0) {
     document.sentences.push_back(
@@ -234,6 +289,9 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
     if (const std::string chain = chain_sentence(stragglers); !chain.empty()) {
       document.sentences.push_back(chain);
     }
+    if (const std::string most = caller_sentence(stragglers, callers); !most.empty()) {
+      document.sentences.push_back(most);
+    }
     if (std::none_of(document.findings.begin(), document.findings.end(),
                      [](const Finding& one) { return one.severity != Severity::kNote; })) {
       document.sentences.push_back(
@@ -245,6 +303,9 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
   document.tables.push_back(table_of(stragglers, stragglers.ranks, matches, false));
   if (stragglers.hosts.size() > 1) {
     document.tables.push_back(table_of(stragglers, stragglers.hosts, matches, true));
+  }
+  if (!callers.empty()) {
+    document.tables.push_back(callers_table(stragglers, callers));
   }
   document.notes.push_back(counted(stragglers.operations, "operation") +
                            " of several ranks: " + std::to_string(stragglers.decided) +
