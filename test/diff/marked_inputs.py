@@ -72,6 +72,17 @@ def annotated():
     return files
 
 
+def tagged():
+    """Operations that the application gave user tags: two have 42, one has 7, and three none."""
+    files = {}
+    for name, text in annotated().items():
+        for seq, tag in ((1, "0x2a"), (2, "0x2a"), (3, "0x7")):
+            before = f'"seq":{seq},'
+            text = text.replace(before, f'{before}"user_tag":"{tag}",')
+        files[name] = text
+    return files
+
+
 def sampled(has_windows=False):
     """1 of 4 collectives of two ranks, or of ten seconds of every minute; one is in flight."""
     files = {}
@@ -109,6 +120,9 @@ def cases():
         "summary-by-caller": ("summary --by caller .", annotated()),
         "summary-by-caller-csv": ("summary --by caller --format csv .", annotated()),
         "summary-by-caller-json": ("summary --by caller --format json .", annotated()),
+        "summary-by-user-tag": ("summary --by user-tag --no-findings .", tagged()),
+        "summary-user-tag": ("summary --user-tag 42 --format csv .", tagged()),
+        "usage-user-tag": ("summary --user-tag mine .", {}),
         "summary-from-range": ("summary --from mark:step#2 --to mark:step#2 .", marked()),
         "summary-from-mark": ("summary --from mark:saved .", marked()),
         "summary-from-no-mark": ("summary --from mark:nowhere .", marked()),
