@@ -66,7 +66,8 @@ model::Operation draw_operation(Random& random, model::TraceFile& file, model::N
   one.times_from = static_cast<model::TimesFrom>(random() % model::kTimesFromCount);
   one.state = model::State::kEnqueued;
   one.func = names.id("func" + std::to_string(random() % 5));
-  for (model::NameId* const name : {&one.datatype, &one.algo, &one.proto, &one.stream}) {
+  for (model::NameId* const name :
+       {&one.datatype, &one.algo, &one.proto, &one.stream, &one.user_tag}) {
     *name = names.id(random() % 2 == 0 ? "" : "name" + std::to_string(random() % 9));
   }
   fill_all(random, one.id, one.in_flight, one.seq, one.count, one.bytes, one.root, one.peer,
@@ -260,7 +261,7 @@ TEST_CASE("partial: a newer version is refused, and what to do is said") {
   CHECK(problems.files()[0].reason == "its first 16 bytes are damaged");
   CHECK(load::check_partial_start(start_of_version(9))
             .value_or("")
-            .starts_with("a partial of version 9, but this ringside reads version 1"));
+            .starts_with("a partial of version 9, but this ringside reads version 2"));
 }
 
 }  // namespace
