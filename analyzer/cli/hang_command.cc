@@ -81,12 +81,28 @@ ExitStatus run_hang(const HangOptions& options) {
   if (!add_ras_answers(options, analysis.traces, document)) {
     return kExitNoInput;
   }
-  const bool is_whole = report::count_unread(analysis.traces, analysis.problems) == 0;
-  if (hang.operations.empty() && !is_whole) {
+  const bool is_read = report::count_unread(analysis.traces, analysis.problems) == 0;
+  if (hang.operations.empty() && !is_read) {
     document.sentences.emplace_back(
         "Some lines, files or segments could not be read or are missing: what they hold may be "
         "stuck.");
   }
+  std::size_t absent = 0;
+  for (const match::Communicator& communicator : hang.matches.communicators) {
+    absent = std::max(absent, match::ranks_without_trace(communicator).size());
+  }
+  // Whoever leaves ranks out by choice asks of the others only.
+  const bool are_all_chosen = options.selection.ranks.empty() && options.selection.hosts.empty();
+  absent = are_all_chosen ? absent : 0;
+  if (hang.operations.empty() && absent > 0) {
+    document.sentences.push_back("No trace or dump of " + report::counted(absent, "rank") +
+                                 " was read: nothing is known of what may be stuck there.");
+  }
+  const auto& files = analysis.traces.files;
+  const bool has_ends = std::all_of(files.begin(), files.end(), [](const model::TraceFile& file) {
+    return file.closed || file.process.dump;
+  });
+  const bool is_whole = is_read && has_ends && absent == 0;
   const bool is_known = is_whole && hang.operations.empty();
   const bool is_stuck = std::any_of(hang.operations.begin(), hang.operations.end(),
                                     [](const auto& operation) { return !operation.is_unknown; });

@@ -66,8 +66,8 @@ class Thread {
 };
 
 std::map<std::uint32_t, Thread> threads_of(const model::TraceFile& file) {
-  // Where ends of ranges are lost, a range that has none may have ended long ago.
-  const bool is_end_lost = file.ranges_lost.value_or(0) > 0;
+  // Where ends of ranges may be lost, a range that has none may have ended long ago.
+  const bool is_end_lost = file.ranges_lost.value_or(0) > 0 || file.bad_lines > 0 || file.torn;
   std::vector<const model::Mark*> calls;
   for (const auto& [number, mark] : file.marks) {
     if (mark.called_by != model::kNoName && (mark.end_ns || !is_end_lost)) {

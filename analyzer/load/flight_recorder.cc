@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -117,6 +118,11 @@ Alike alike_in(std::string_view func) {
   return found == kAlike.end() ? Alike::kNone : found->second;
 }
 
+// Each rank may give and take other sizes, but what all give is what all take.
+bool is_all_to_all(std::string_view call) {
+  return call == "all_to_all" || call == "all_to_all_single" || call == "all_to_all_v_single";
+}
+
 // From version 2.7 on also the end of collectives that are called together.
 bool is_end_of_group(std::string_view call) {
   return call == "coalesced" || call == "ALLGATHER_coalesced" || call == "REDUCE_SCATTER_coalesced";
@@ -167,7 +173,7 @@ class DumpReader {
   }
 
  private:
-  std::string check_version() const {
+  std::string check_version() {
     const std::string_view text = tree_.text(tree_.at(root_, "version"));
     const std::size_t dot = text.find('.');
     const auto major = parse_number<std::uint32_t>(text.substr(0, dot));
@@ -176,6 +182,7 @@ class DumpReader {
     if (!major || !minor) {
       return "no Flight Recorder dump: its version is not told";
     }
+    minor_ = *minor;
     return *major == 2
                ? ""
                : "version " + std::string(text) +
@@ -339,6 +346,14 @@ class DumpReader {
     const Alike alike = alike_in(entry.call);
     const Tensors& told = alike == Alike::kOutput ? output : input;
     entry.operation.datatype = dump_.names.id(told.type);
+    // Before version 2.4 the sizes of an all_to_all are not those of its tensors.
+    constexpr std::uint32_t kTellsAllToAll = 4;
+    constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
+    if (is_all_to_all(entry.call) && minor_ >= kTellsAllToAll &&
+        std::max(input.count.value_or(kMost), output.count.value_or(kMost)) < kMost) {
+      entry.operation.surplus =
+          static_cast<std::int64_t>(*input.count) - static_cast<std::int64_t>(*output.count);
+    }
     if (alike != Alike::kNone) {
       entry.operation.count = told.count;
       entry.operation.bytes = told.bytes;
@@ -461,6 +476,7 @@ class DumpReader {
   const PlainValue& root_;
   const std::int64_t rank_;
   Dump& dump_;
+  std::uint32_t minor_ = 0;  // of the version
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
   std::map<std::string, std::uint32_t> contexts_;              // by the group's name

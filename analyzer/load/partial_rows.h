@@ -88,9 +88,10 @@ void visit(Archive& archive, Of<Archive, model::Mark> mark) {
 template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
-         bytes, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected, stream,
-         user_tag, called_by, process_group, torch_seq, sample_of, sampled_out, tid,
-         enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] = operation;  // marks tell the callers
+         bytes, surplus, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected,
+         stream, user_tag, called_by, process_group, torch_seq, sample_of, sampled_out, tid,
+         enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] = operation;
+  // Marks tell the callers, and only dumps of the Flight Recorder a surplus.
   archive(context, kind, times_from, state, in_flight);
   archive.name(func);
   archive.name(datatype);

@@ -106,6 +106,7 @@ std::string read_text(std::string_view text, model::Ras& ras) {
   ras.is_text = true;
   bool is_wanted = false;
   bool has_headings = false;
+  bool has_trouble = false;  // as the table of communicators has it, whose last column is "OK" else
   std::string_view version = text.substr(kTextBegin.size());
   ras.nccl_version = version.substr(0, version.find_first_of(" \n"));
   for (std::size_t at = 0; at < text.size();) {
@@ -118,6 +119,12 @@ std::string read_text(std::string_view text, model::Ras& ras) {
     } else if (is_wanted && line.find_first_not_of(" =") != line.npos) {
       ras.lines.emplace_back(line);
     }
+    const std::size_t last = line.find_last_of(' ');
+    has_trouble = has_trouble || (last < line.size() && line.substr(last + 1) == "MISMATCH") ||
+                  (last < line.size() && line.substr(last + 1) == "INCOMPLETE");
+  }
+  if (has_trouble && ras.lines.empty()) {
+    return "no whole answer of RAS: it ends before the trouble is told that its table has";
   }
   return has_headings ? "" : "no whole answer of RAS: it ends before what is wrong is told";
 }

@@ -176,6 +176,22 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns) {
 
 namespace {
 
+// A hash, or the number of a communicator without one. A Flight Recorder dump tells the ranks in
+// place of a hash, behind a long number of PyTorch's: "aaa4f203 [0, 1]".
+std::string distinction_of(const Communicator& one, const std::vector<Communicator*>& same_name) {
+  if (one.hash.empty()) {
+    return '#' + std::to_string(one.order);
+  }
+  const auto ranks_of = [](const Communicator& other) {
+    return other.hash.substr(std::min(other.hash.find('['), other.hash.size()));
+  };
+  const std::string ranks = ranks_of(one);
+  const auto with_them =
+      std::count_if(same_name.begin(), same_name.end(),
+                    [&](const Communicator* other) { return ranks_of(*other) == ranks; });
+  return ranks.empty() || with_them > 1 ? one.hash : ranks;
+}
+
 // A framework may give the groups of one kind one name.
 void note_shared_names(std::vector<Communicator>& communicators) {
   std::map<std::tuple<std::string_view, std::uint32_t, std::uint32_t>, std::vector<Communicator*>>
@@ -187,7 +203,7 @@ void note_shared_names(std::vector<Communicator>& communicators) {
   }
   for (const auto& [name, group] : by_name) {
     for (Communicator* const one : group) {
-      one->shares_name = group.size() > 1;
+      one->distinction = group.size() > 1 ? distinction_of(*one, group) : "";
     }
   }
 }
@@ -235,10 +251,12 @@ std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator)
     seen.insert(*member.rank);
   }
   std::vector<std::uint32_t> ranks;
+  // The others of one that was inferred alone are somewhere, but nobody knows where.
+  const bool is_alone = communicator.nranks_inferred && communicator.identity == Identity::kAlone;
   // A damaged line may claim any number of ranks, so the list is bounded.
   constexpr std::uint32_t kListed = 1U << 20;
   for (std::uint32_t rank = 0; rank < std::min(communicator.nranks, kListed); ++rank) {
-    if (!communicator.nranks_inferred && !seen.contains(rank)) {
+    if (!is_alone && !seen.contains(rank)) {
       ranks.push_back(rank);
     }
   }

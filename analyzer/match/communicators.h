@@ -51,7 +51,7 @@ struct Communicator {
   std::uint32_t instance = 0;  // counts communicators of the same hash from 0, by run and creation
   std::uint32_t order = 0;     // order of creation, from 1; 0: no communicator
   std::string name;            // empty if not known
-  bool shares_name = false;    // with another of its run
+  std::string distinction;     // from others of its run that have its name; empty: none has it
   std::string process;         // "host:pid" of the first member
   std::uint32_t nranks = 0;
   bool nranks_inferred = false;  // nranks is a guess from the ranks seen; there may be more
@@ -72,7 +72,8 @@ std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);
 /// twice. This is so where some processes of a job were restarted.
 std::vector<Communicator> find_communicators(const model::Traces& traces, const Runs& runs);
 
-/// Returns the ranks without a trace; none if nranks is inferred or a member's rank is not known.
+/// Returns the ranks without a trace; none if a member's rank is not known. If nranks is inferred,
+/// there may be more.
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);
 
 }  // namespace ringside::match

@@ -26,6 +26,8 @@ std::string value_text(const model::Traces& traces, const Part& part, Difference
       return number(operation.bytes);
     case Difference::kCount:
       return number(operation.count);
+    case Difference::kTotals:
+      return number(operation.surplus);
     case Difference::kState:
       return is_finished(operation) ? "finished"
              : operation.in_flight  ? "in flight"
@@ -45,7 +47,7 @@ void mark_minority(std::vector<Side>& sides, Difference what) {
     largest = std::max(largest, side.ranks.size());
   }
   for (Side& side : sides) {
-    side.is_minority = times == 1 && side.ranks.size() < largest &&
+    side.is_minority = times == 1 && side.ranks.size() < largest && what != Difference::kTotals &&
                        (what != Difference::kState || side.did == "in flight");
   }
 }
@@ -256,7 +258,10 @@ std::string describe(const model::Traces& traces, const Matches& matches,
                                           : "") +
            at_call_sites("; called at ", traces, callers_of(traces, matches, operation));
   }
-  text += difference_name(judgement.difference);
+  text +=
+      judgement.difference == Difference::kTotals
+          ? "the ranks together do not take as many elements as they give; more given than taken:"
+          : difference_name(judgement.difference);
   const auto sides = sides_of(traces, matches, judgements, index);
   constexpr std::size_t kListed = 8;
   for (std::size_t i = 0; i < std::min(sides.size(), kListed); ++i) {
@@ -267,7 +272,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
   if (sides.size() > kListed) {
     text += ", ...";
   }
-  if (judgement.difference != Difference::kState && is_a_tie(sides)) {
+  if (judgement.difference != Difference::kState && judgement.difference != Difference::kTotals &&
+      is_a_tie(sides)) {
     text += " (a tie)";
   }
   if (judgement.is_another_order) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/match/executions.h"
+#include "analyzer/model/saturating.h"
 
 namespace ringside::match {
 namespace {
@@ -82,6 +83,7 @@ Verdict verdict_of(Difference difference) {
       return Verdict::kFunctionMismatch;
     case Difference::kBytes:
     case Difference::kCount:
+    case Difference::kTotals:
       return Verdict::kSizeMismatch;
     case Difference::kDatatype:
       return Verdict::kDatatypeMismatch;
@@ -129,6 +131,8 @@ const char* difference_name(Difference difference) {
       return "bytes";
     case Difference::kCount:
       return "count";
+    case Difference::kTotals:
+      return "totals";
     case Difference::kDatatype:
       return "datatype";
     case Difference::kRoot:
@@ -162,6 +166,9 @@ std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches
     const Part here = matches.parts[matched.first_part + part];
     const model::Terms terms = traces.files[here.file].operations.terms(here.operation);
     const std::int64_t own_abi = traces.files[here.file].process.abi;
+    std::optional<std::int64_t>& surplus = compared[i].surplus;
+    surplus = surplus && terms.surplus ? std::optional(add_saturating(*surplus, *terms.surplus))
+                                       : std::nullopt;
     compared[i].has_in_flight = compared[i].has_in_flight || terms.in_flight;
     if (part == 0) {
       first[i] = terms;
@@ -191,11 +198,15 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
     return is_state_mismatch() ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
                                : Judgement{};
   }
-  if (compared.difference != Difference::kNone) {
+  const bool is_whole = operation.part_count == ranks_expected(matches, operation);
+  const Difference difference =
+      compared.difference == Difference::kNone && is_whole && compared.surplus.value_or(0) != 0
+          ? Difference::kTotals
+          : compared.difference;
+  if (difference != Difference::kNone) {
     const bool is_doubtful = operation.way != Way::kSequence && operation.way != Way::kAligned &&
                              records_may_be_lost(matches, operation);
-    return {is_doubtful ? Verdict::kUndecided : verdict_of(compared.difference),
-            compared.difference, 0};
+    return {is_doubtful ? Verdict::kUndecided : verdict_of(difference), difference, 0};
   }
   const auto absent = absent_members(matches, operation);
   // An operation that is not certainly aligned is never reported as missing.

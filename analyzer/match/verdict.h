@@ -33,7 +33,16 @@ inline constexpr std::size_t kVerdictCount = 9;
 const char* verdict_name(Verdict verdict);
 
 /// The member in which the ranks' records of one operation differ.
-enum class Difference : std::uint8_t { kNone, kFunction, kBytes, kCount, kDatatype, kRoot, kState };
+enum class Difference : std::uint8_t {
+  kNone,
+  kFunction,
+  kBytes,
+  kCount,
+  kTotals,  // of an AlltoAll: all ranks together take more or less than they give
+  kDatatype,
+  kRoot,
+  kState
+};
 
 /// Returns a name such as "bytes"; "" for kNone.
 const char* difference_name(Difference difference);
@@ -73,6 +82,7 @@ bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& 
 struct Comparison {
   Difference difference = Difference::kNone;  // the first rank's from another's; none of a group
   bool has_in_flight = false;
+  std::optional<std::int64_t> surplus = 0;  // of all ranks together; nothing if one does not tell
 };
 
 /// Compares the ranks' records of each of these operations, indices into Matches::operations.

@@ -250,10 +250,38 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
   }
 }
 
+// An operation whose line of the end is lost has told its end when it began, unless it was in
+// flight.
+std::unordered_map<std::uint64_t, std::int64_t> ProcessLines::ends_of_open() const {
+  std::unordered_map<std::uint64_t, std::int64_t> ends_ns;
+  for (const auto& [key, slice] : open_) {
+    if (slice.operation) {
+      ends_ns.try_emplace(*slice.operation, last_ns_);
+    }
+  }
+  for (std::size_t i = 0; i < file_.operations.size() && !ends_ns.empty(); ++i) {
+    const auto end = ends_ns.find(file_.operations.id(i));
+    const model::Execution one = file_.operations.execution(i);
+    if (end != ends_ns.end() && one.end_ns && !one.in_flight) {
+      end->second = place_.time(*one.end_ns).value_or(last_ns_);
+    }
+  }
+  return ends_ns;
+}
+
 void ProcessLines::finish(std::string& output) {
+  const auto ends_ns = ends_of_open();
   // What has not ended is shown up to the end of the trace; in order, so that bytes are the same.
-  for (const auto& [key, slice] : std::map(open_.begin(), open_.end())) {
-    append_slice(slice, last_ns_, output);
+  std::vector<std::pair<std::int64_t, std::string_view>> in_order;
+  in_order.reserve(open_.size());
+  for (const auto& [key, slice] : open_) {
+    in_order.emplace_back(slice.begin_ns, key);
+  }
+  std::sort(in_order.begin(), in_order.end());
+  const std::int64_t last_ns = last_ns_;
+  for (const auto& [begin_ns, key] : in_order) {
+    const AsyncSlice& slice = open_.at(std::string(key));
+    append_slice(slice, slice.operation ? ends_ns.at(*slice.operation) : last_ns, output);
   }
   output += "{\"ph\":\"M\"," + ids_ + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
   append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);

@@ -48,6 +48,7 @@ class ProcessLines {
   };
 
   bool keeps(const EventLine& line) const;
+  std::unordered_map<std::uint64_t, std::int64_t> ends_of_open() const;
   std::optional<std::string> take_async(std::string& output);
   std::optional<std::string> begin_async(AsyncSlice& slice);
   std::optional<std::string> append(std::string& output);

@@ -35,7 +35,8 @@ struct Operation {
   NameId proto = kNoName;
   std::optional<std::uint64_t> seq;
   std::optional<std::uint64_t> count;
-  std::optional<std::uint64_t> bytes;  // the message as one rank gives or gets it
+  std::optional<std::uint64_t> bytes;   // the message as one rank gives or gets it
+  std::optional<std::int64_t> surplus;  // of an AlltoAll: elements given less those taken
   std::optional<std::uint32_t> root;
   std::optional<std::uint32_t> peer;
   std::optional<std::uint64_t> group;  // of calls made together; unique in its file
@@ -81,6 +82,7 @@ struct Terms {
   bool in_flight = false;
   std::optional<std::uint64_t> count;
   std::optional<std::uint64_t> bytes;
+  std::optional<std::int64_t> surplus;
   std::optional<std::uint32_t> root;
 };
 

@@ -39,6 +39,7 @@ std::uint64_t to_unsigned(std::int64_t number) {
 Operations::Shape Operations::shape_of(const Operation& operation) {
   return {.count = pack(operation.count),
           .bytes = pack(operation.bytes),
+          .surplus = pack(operation.surplus),
           .window = operation.window,
           .sample_of = operation.sample_of,
           .context = operation.context,
@@ -77,6 +78,7 @@ std::uint64_t Operations::hash(const Shape& shape) {
   };
   mix(shape.count);
   mix(shape.bytes);
+  mix(static_cast<std::uint64_t>(shape.surplus));
   mix(shape.window);
   mix(both(shape.context, shape.root));
   mix(both(shape.peer, shape.channels));
@@ -227,6 +229,7 @@ Terms Operations::terms(std::size_t index) const {
           .in_flight = shape.in_flight,
           .count = unpack(shape.count),
           .bytes = unpack(shape.bytes),
+          .surplus = unpack(shape.surplus),
           .root = unpack(shape.root)};
 }
 
@@ -264,6 +267,7 @@ Operation Operations::operator[](std::size_t index) const {
           .seq = unpack(to_unsigned(row[kSeq])),
           .count = unpack(shape.count),
           .bytes = unpack(shape.bytes),
+          .surplus = unpack(shape.surplus),
           .root = unpack(shape.root),
           .peer = unpack(shape.peer),
           .group = unpack(to_unsigned(row[kGroup])),

@@ -95,6 +95,7 @@ class Operations {
   struct Shape {
     std::uint64_t count;
     std::uint64_t bytes;
+    std::int64_t surplus;
     std::uint64_t window;
     std::uint64_t sample_of;
     std::uint32_t context;

@@ -104,8 +104,8 @@ bool is_plain(const match::MatchedOperation& operation, const match::Judgement& 
       operation.way == match::Way::kSequence || operation.way == match::Way::kOrder;
   return (is_of_all || (operation.way == match::Way::kPair && sides.size() == 2 &&
                         judgement.verdict == Verdict::kSizeMismatch)) &&
-         judgement.verdict != Verdict::kUndecided && !judgement.is_number_unknown &&
-         !judgement.is_another_order && sides.size() <= kMostSides;
+         judgement.verdict != Verdict::kUndecided && judgement.difference != Difference::kTotals &&
+         !judgement.is_number_unknown && !judgement.is_another_order && sides.size() <= kMostSides;
 }
 
 }  // namespace

@@ -254,9 +254,8 @@ std::string label_of(const match::Communicator& communicator) {
             : communicator.order == 0  ? "not named by NCCL"
                                        : "number " + std::to_string(communicator.order);
   }
-  if (communicator.shares_name) {
-    label += ' ' + (communicator.hash.empty() ? '#' + std::to_string(communicator.order)
-                                              : communicator.hash);
+  if (!communicator.distinction.empty()) {
+    label += ' ' + communicator.distinction;
   }
   if (communicator.run > 0) {
     label += " (run " + std::to_string(communicator.run + 1) + ')';

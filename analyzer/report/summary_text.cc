@@ -156,7 +156,8 @@ std::vector<std::string> input_lines(const Summary& summary) {
 
 std::string communicator_title(const match::Communicator& communicator) {
   std::string title = label_of(communicator);
-  if (!communicator.name.empty() && !communicator.hash.empty() && !communicator.shares_name) {
+  if (!communicator.name.empty() && !communicator.hash.empty() &&
+      communicator.hash != communicator.distinction) {
     title += ' ' + communicator.hash;
   }
   title += ", " + std::to_string(communicator.nranks) +

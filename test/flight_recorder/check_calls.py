@@ -42,7 +42,9 @@ def written(directory):
             key = (name, description, tuple(ranks), entry["collective_seq_id"], function)
             assert ranks.index(rank) not in found[key], key
             found[key][ranks.index(rank)] = entry
-    return [(key[1], key[3], key[4], min(entry["time_created_ns"] for entry in of_ranks.values()),
+    # Groups of one description are told apart by their ranks.
+    groups = collections.Counter(description for _, description, _ in {key[:3] for key in found})
+    return [(key[1] + (f" {list(key[2])}" if groups[key[1]] > 1 else ""), key[3], key[4], min(entry["time_created_ns"] for entry in of_ranks.values()),
              tuple((rank, STATES[entry["state"]]) for rank, entry in sorted(of_ranks.items())),
              tuple(sorted({line_of(entry["frames"]) for entry in of_ranks.values()
                            if entry["frames"]})))

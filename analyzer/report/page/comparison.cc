@@ -88,6 +88,31 @@ Table kinds_table(const std::vector<ComparedRun>& runs) {
 
 }  // namespace
 
+namespace {
+
+int gravity(std::string_view status) {
+  return status == "error" ? 3 : status == "warning" ? 2 : status == "unknown" ? 1 : 0;
+}
+
+// What is wrong with a run alone is wrong with the series.
+void take_health(const std::vector<ComparedRun>& runs, Health& health) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Health& own = runs[i].health;
+    const std::string text = run_text(i) + ": " + own.headline;
+    if (gravity(own.status) >= gravity("warning")) {
+      const Severity severity = own.status == "error" ? Severity::kError : Severity::kWarning;
+      health.findings.push_back(
+          {{severity, "run", text}, "runs", "ringside summary " + runs[i].input});
+    }
+    if (gravity(own.status) > gravity(health.status)) {
+      health.status = own.status;
+      health.headline = text;
+    }
+  }
+}
+
+}  // namespace
+
 std::string comparison_json(const std::vector<ComparedRun>& runs) {
   Health health;
   health.status = "unknown";
@@ -132,6 +157,7 @@ std::string comparison_json(const std::vector<ComparedRun>& runs) {
       notes.push_back(run_text(i) + ": " + note);
     }
   }
+  take_health(runs, health);
   std::stable_sort(health.findings.begin(), health.findings.end(),
                    [](const HealthFinding& a, const HealthFinding& b) {
                      return a.finding.severity > b.finding.severity;
