@@ -183,6 +183,7 @@ CASES = {
     "plugin-one-rank-fail-on": (
         "summary --fail-on mismatch,missing,unfinished,dropped traces/ringside.mix.node0.rank0.json",
         whole, ()),
+    "plugin-one-rank-hang": ("hang traces/ringside.mix.node0.rank0.json", whole, ()),
     "plugin-one-rank-strict": ("summary --strict traces/ringside.mix.node0.rank0.json", whole, ()),
     "plugin-one-rank-chosen": ("summary --strict --rank 0 --fail-on mismatch traces", whole, ()),
     "plugin-called": ("summary --group-by range traces", whole, (
@@ -212,7 +213,7 @@ def main():
         for name, (command, make, arguments) in cases.items():
             if options.cases and name not in options.cases:
                 continue
-            is_hang = command.startswith("hang")
+            is_hang = command == "hang traces"
             files = job(Player(options), make, *arguments, name=recording, dumps=is_hang,
                         events="coll,p2p,kernel" if is_hang else "coll,p2p")
             directory = HERE / "cases" / (name + options.suffix)

@@ -414,6 +414,20 @@ def check_errors(ringside, directory, merged):
     run(ringside, "lint", merged)
 
 
+def check_without_ends(generate, ringside, directory):
+    """Operations whose end lines are not there share a row: each has told when it ended."""
+    run(generate, directory / "traces", "--operations-only", "--hosts", "1", "--ranks-per-host", "2",
+        "--iterations", "300", "--pattern", "AllReduce:1048576")
+    run(ringside, "merge", directory / "traces", "-o", directory / "merged.json")
+    events = Merged(directory / "merged.json").events
+    rows = {(one["pid"], one["tid"]) for one in events if one["name"] == "thread_name" and one["tid"] > 10_000_000}
+    slices = [one for one in events if one["ph"] == "X" and "op" in one.get("args", {})]
+    expect(len(rows) == 2 and len(slices) == 600, f"{len(slices)} operations in {len(rows)} rows")
+    for one in slices:
+        taken_us = (one["args"]["end_ns"] - one["args"]["start_ns"]) / 1000
+        expect(abs(float(one["dur"]) - taken_us) < 0.002, f"{one} takes another time than it tells")
+
+
 def main():
     generate, ringside = (pathlib.Path(name).resolve() for name in sys.argv[1:3])
     for number, options in enumerate(JOBS):
@@ -427,6 +441,8 @@ def main():
                 check_bundle(ringside, directory, truth)
                 check_errors(ringside, directory, merged)
         print(f"{options}: ok")
+    with tempfile.TemporaryDirectory() as name:
+        check_without_ends(generate, ringside, pathlib.Path(name))
     for options in ODD_JOBS:
         with tempfile.TemporaryDirectory() as name:
             check_odd_job(generate, ringside, options, pathlib.Path(name))

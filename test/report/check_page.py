@@ -128,6 +128,13 @@ def check_runs(generate, ringside, directory):
     for row in told["tables"]["changes"]["rows"]:
         assert [round(row["median_a_ns"]), round(row["median_b_ns"])] == \
             [round(kinds[row["function"]][run]) for run in (0, 2)], (row, kinds)
+    subprocess.run([generate, directory / "bad", "--seed", "4", "--hosts", "2", "--ranks-per-host", "2",
+                    "--iterations", "200", "--pattern", "AllReduce:1048576", "--mismatch", "datatype:1:7"],
+                   check=True, stdout=subprocess.DEVNULL, timeout=60)
+    bad = json.loads(subprocess.run([ringside, "report", "--format", "json", "-o", "-", nights[0], directory / "bad"],
+                                    check=True, capture_output=True, timeout=60).stdout)["health"]
+    assert bad["status"] == "error" and bad["headline"].startswith("run 2: Rank 1 "), bad
+    assert any(one["kind"] == "run" and one["severity"] == "error" for one in bad["findings"]), bad
     hosts = [sorted(map(str, nights[0].glob(f"*.host{host}.*"))) for host in (0, 1)]
     for number, files in enumerate(hosts):
         (directory / f"host{number}").mkdir()
