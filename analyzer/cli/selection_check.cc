@@ -69,8 +69,9 @@ std::string unknown_communicator_or_function(const match::Selection& selection,
   Names known;   // names and hashes
   Names listed;  // of each communicator its name, or else its hash
   for (const match::Communicator& communicator : matches.communicators) {
-    known.insert({communicator.name, communicator.hash});
-    listed.insert(communicator.name.empty() ? communicator.hash : communicator.name);
+    const std::string distinct = match::distinct_name(communicator);
+    known.insert({communicator.name, distinct, communicator.hash});
+    listed.insert(communicator.name.empty() ? communicator.hash : distinct);
   }
   known.erase("");
   listed.erase("");

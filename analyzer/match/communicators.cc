@@ -242,6 +242,11 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
   return communicators;
 }
 
+std::string distinct_name(const Communicator& communicator) {
+  return communicator.distinction.empty() ? communicator.name
+                                          : communicator.name + ' ' + communicator.distinction;
+}
+
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator) {
   std::set<std::uint32_t> seen;
   for (const Member& member : communicator.members) {

@@ -63,6 +63,9 @@ struct Communicator {
   std::vector<std::string> notes;  // how operations were matched without sequence numbers
 };
 
+/// Returns the name with what distinguishes it; empty if the communicator has no name.
+std::string distinct_name(const Communicator& communicator);
+
 /// Converts a time of a file to nanoseconds since the epoch, by the file's own clock. Absurd times
 /// are clamped.
 std::int64_t since_epoch(const model::Process& process, std::int64_t time_ns);

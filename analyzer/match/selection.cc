@@ -52,6 +52,7 @@ bool is_chosen_function(const Selection& selection, const model::Traces& traces,
 
 bool is_chosen(const Selection& selection, const Communicator& communicator) {
   return has(selection.communicators, communicator.name) ||
+         has(selection.communicators, distinct_name(communicator)) ||
          has(selection.communicators, communicator.hash);
 }
 

@@ -248,14 +248,11 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {
 }
 
 std::string label_of(const match::Communicator& communicator) {
-  std::string label = communicator.name;
+  std::string label = match::distinct_name(communicator);
   if (label.empty()) {
     label = !communicator.hash.empty() ? communicator.hash
             : communicator.order == 0  ? "not named by NCCL"
                                        : "number " + std::to_string(communicator.order);
-  }
-  if (!communicator.distinction.empty()) {
-    label += ' ' + communicator.distinction;
   }
   if (communicator.run > 0) {
     label += " (run " + std::to_string(communicator.run + 1) + ')';

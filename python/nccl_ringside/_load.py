@@ -8,6 +8,7 @@ import os
 import sqlite3
 import subprocess
 import tempfile
+import warnings
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -83,7 +84,10 @@ class Traces:
 
     def table(self, name: str) -> Any:
         """One table as docs/database.md has it: `calls`, `steps`, `hosts`, ..."""
-        known = [row[0] for row in self._connection.execute("SELECT name FROM main.sqlite_master")]
+        names = self._connection.execute(
+            "SELECT name FROM main.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        )
+        known = [row[0] for row in names]
         if name not in known:
             raise ValueError(f"there is no table {name!r}; the tables are {', '.join(known)}")
         return self._whole(name, "main")
@@ -110,22 +114,31 @@ def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
 
     `options` are those of `ringside export` ("--comm", "world"). Needs pyarrow, and the tool
     `ringside` that is installed with this package, or in PATH. ValueError: the traces cannot be
-    read, and why.
+    read, and why. A warning says what of them could not be read.
     """
     if not paths:
         raise TypeError("load() takes at least one path of traces")
     for path in paths:
         require("path", path, (str, os.PathLike), "a path")
+        if not os.path.exists(path):
+            raise ValueError(f"there is no {os.fspath(path)!r}")
+    require("options", options, (list, tuple), "a list of texts")
+    for option in options:
+        require("option", option, str, "a text")
     importlib.import_module("pyarrow")  # before the work, if it is missing
     directory = tempfile.TemporaryDirectory(prefix="ringside-load-")
     database = os.path.join(directory.name, "traces.sqlite")
     done = subprocess.run(
-        [tool_path(), "export", "--quiet", "--sqlite", database, *options, *(os.fspath(path) for path in paths)],
+        [tool_path(), "export", "--quiet", "--sqlite", database, *options, "--", *map(os.fspath, paths)],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    if done.returncode != 0:
+    told = done.stdout.decode("utf-8", "replace").strip()
+    if done.returncode != 0 or not os.path.exists(database):
         directory.cleanup()
-        raise ValueError(done.stdout.decode("utf-8", "replace").strip())
+        raise ValueError(told)
+    errors = [line for line in told.splitlines() if line.startswith("error: ")]
+    if errors:
+        warnings.warn("not all could be read:\n" + "\n".join(errors), stacklevel=2)
     return Traces(directory, database)

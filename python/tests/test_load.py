@@ -57,6 +57,18 @@ def test_the_tables_have_what_was_called(
         traces.sql("CREATE TEMP TABLE t (x)")
     part = nccl_ringside.load(job.directory / "traces", options=["--min-bytes", "8"])
     assert part.operations.num_rows == 2
+    with pytest.raises(ValueError, match="there is no .*nowhere"):
+        nccl_ringside.load(job.directory / "traces", job.directory / "nowhere")
+    with pytest.raises(TypeError, match="options is a list"):
+        nccl_ringside.load(job.directory / "traces", options="--comm")
+    with pytest.raises(TypeError, match="option is a text"):
+        nccl_ringside.load(job.directory / "traces", options=[5])
+    with pytest.raises(ValueError, match="Usage"):
+        nccl_ringside.load(job.directory / "traces", options=["--help"])
+    (job.directory / "traces" / "ringside.cut.json").write_text("[{\n", encoding="utf-8")
+    with pytest.warns(UserWarning, match="ringside.cut.json"):
+        cut = nccl_ringside.load(job.directory / "traces")
+    assert cut.operations.num_rows == 3
 
 
 def test_what_cannot_be_read_is_said(
