@@ -43,7 +43,7 @@ struct Verdicts {
   std::vector<std::string> unknown;  // for each that cannot be judged
 };
 
-/// `gaps`: as report::find_gaps has them. Where there are any, that none of something is seen does
+/// `gaps`: as report::find_gaps has them. If there are any, that none of something is seen does
 /// not mean that there is none.
 Verdicts judge_conditions(const std::vector<Condition>& conditions, const Analysis& analysis,
                           const report::Summary& summary, const std::vector<std::string>& gaps);

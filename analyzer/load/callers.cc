@@ -66,7 +66,7 @@ class Thread {
 };
 
 std::map<std::uint32_t, Thread> threads_of(const model::TraceFile& file) {
-  // Where ends of ranges may be lost, a range that has none may have ended long ago.
+  // A range without an end may have ended long ago, if ends of ranges may be lost.
   const bool is_end_lost = file.ranges_lost.value_or(0) > 0 || file.bad_lines > 0 || file.torn;
   std::vector<const model::Mark*> calls;
   for (const auto& [number, mark] : file.marks) {

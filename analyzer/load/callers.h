@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who called the operations of a trace: the ranges around the calls of torch.distributed tell it.
+// Finds the callers of a trace's operations: the ranges around calls of torch.distributed.
 #ifndef RINGSIDE_ANALYZER_LOAD_CALLERS_H
 #define RINGSIDE_ANALYZER_LOAD_CALLERS_H
 

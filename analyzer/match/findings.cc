@@ -11,7 +11,7 @@
 namespace ringside::match {
 namespace {
 
-// Of different calls in one place the earliest counts, so that a place comes before the next one.
+// The earliest of different calls in one place counts, so that a place comes before the next one.
 std::int64_t first_time(const model::Traces& traces, const Matches& matches,
                         const std::vector<Judgement>& judgements, std::size_t index) {
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();

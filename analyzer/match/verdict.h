@@ -78,7 +78,7 @@ bool is_finished(const model::Operation& operation);
 
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
 
-/// What the ranks' records of one operation show side by side.
+/// The ranks' records of one operation, side by side.
 struct Comparison {
   Difference difference = Difference::kNone;  // the first rank's from another's; none of a group
   bool has_in_flight = false;

@@ -17,7 +17,7 @@
 
 namespace ringside::merge {
 
-/// What one rank did in one communicator in a stretch of time.
+/// The work of one rank in one communicator in a stretch of time.
 struct OverviewStretch {
   std::uint64_t operations = 0;  // that began in it
   std::int64_t busy_ns = 0;

@@ -271,7 +271,8 @@ std::unordered_map<std::uint64_t, std::int64_t> ProcessLines::ends_of_open() con
 
 void ProcessLines::finish(std::string& output) {
   const auto ends_ns = ends_of_open();
-  // What has not ended is shown up to the end of the trace; in order, so that bytes are the same.
+  // A slice that has not ended is shown up to the end of the trace; in order, so that bytes are the
+  // same.
   std::vector<std::pair<std::int64_t, std::string_view>> in_order;
   in_order.reserve(open_.size());
   for (const auto& [key, slice] : open_) {

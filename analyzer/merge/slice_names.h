@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a slice of a merged file is called. In a trace it has the name of its row.
+// The names of the slices of a merged file. In a trace a slice has the name of its row.
 #ifndef RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
 #define RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The rows of a process in a merged file: threads that no process has. What a trace has as async
-// slices are slices of these, so that a slice can have another name than its row, and the rows have
+// The rows of a process in a merged file: threads that no process has. The async slices of a trace
+// are slices of these, so that a slice can have another name than its row, and the rows have
 // an order. Slices of a thread must nest (docs/trace-format.md, "Merged files"): what overlaps goes
 // to several rows of one name.
 #ifndef RINGSIDE_ANALYZER_MERGE_SLICE_ROWS_H

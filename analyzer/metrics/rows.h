@@ -20,7 +20,7 @@
 
 namespace ringside::metrics {
 
-/// What the operations of a row have in common beside their kind.
+/// The operations of a row have this in common beside their kind.
 enum class RowsBy : std::uint8_t { kKind, kRange, kCaller, kUserTag };
 
 /// Matched operations of one communicator that agree in function, bytes (but for AlltoAllv, whose

@@ -76,7 +76,7 @@ struct Execution {
   std::optional<std::int64_t> end_ns;
 };
 
-/// What ranks must agree on, and whether it ended, likewise.
+/// The members that ranks must agree on, and whether it ended, likewise.
 struct Terms {
   NameId datatype = kNoName;
   bool in_flight = false;

@@ -36,7 +36,7 @@ struct Ras {
   std::string time;  // as RAS writes it, of the host that answered; empty in a text
   std::vector<RasCommunicator> communicators;
   std::uint64_t timeouts = 0;
-  /// Of the text form: its lines below "Errors" and "Warnings". The communicators are empty then.
+  /// The lines below "Errors" and "Warnings" of the text form, which has no communicators.
   bool is_text = false;
   std::vector<std::string> lines;
 };

@@ -94,7 +94,7 @@ struct Mark {
   bool is_range = false;
   std::int64_t start_ns = 0;
   std::optional<std::int64_t> end_ns;  // of a range that has ended
-  // Of a range around a call of torch.distributed: what Operation has of that.
+  // A range around a call of torch.distributed has these; Operation has them from there.
   NameId called_by = kNoName;
   NameId process_group = kNoName;
   std::optional<std::uint64_t> torch_seq = std::nullopt;

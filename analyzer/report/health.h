@@ -34,7 +34,7 @@ struct Health {
   std::string headline;  // a sentence without its full stop
   std::vector<HealthFinding> findings;
   std::string report_command = {};  // that writes the page with all of it
-  /// That makes a timeline from {from} to {to}, in seconds.
+  /// The command that makes a timeline from {from} to {to}, in seconds.
   std::string merge_command = {};
 };
 

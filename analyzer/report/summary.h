@@ -75,8 +75,8 @@ Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
 std::uint64_t dropped_total(const InputFacts& inputs);
 
 /// Says what the traces lack, each such as "2 traces not closed": what it holds is not known. Empty
-/// if they are whole. What the plugin was told to leave out is no gap. `are_all_chosen`: no rank
-/// and no host was left out by choice, so that a rank without a trace is a gap, too.
+/// if they are whole. Sampling and rotation are no gaps. `are_all_chosen`: no rank and no host was
+/// left out by choice, so that a rank without a trace is a gap, too.
 std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& traces,
                                    bool are_all_chosen);
 

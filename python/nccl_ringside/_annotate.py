@@ -177,7 +177,7 @@ class Annotation:
 
     @contextlib.contextmanager
     def within(self, where: Where) -> Iterator[None]:
-        """What this thread calls in the block is called by this part of the model."""
+        """The calls of this thread in the block are those of this part of the model."""
         stack = self._enter(where)
         try:
             yield

@@ -16,7 +16,7 @@ from typing import Any, Optional
 from . import _api
 
 _ID = 0x52494E47  # of our hooks, among others of the same group
-# Of one timeout: PyTorch aborts one group after the other, and writes its file in several steps.
+# At a timeout PyTorch aborts one group after the other, and writes its file in several steps.
 _ONE_TIMEOUT_S = 60.0
 _PREFIXES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 
@@ -28,7 +28,7 @@ def _stem() -> Optional[str]:
 
 
 def _stamp(path: Optional[str]) -> Optional[tuple[int, int]]:
-    """What changes when the file is written."""
+    """The state of the file, which changes when it is written."""
     try:
         found = os.stat(path) if path is not None else None
     except OSError:

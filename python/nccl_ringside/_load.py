@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the analysis of traces found, as Arrow tables."""
+"""The results of the analysis of traces, as Arrow tables."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Printer:
         number: Optional[int],
         where: Optional[Where],
     ) -> str:
-        """What is known of a call, as JSON."""
+        """All that is known of a call, as JSON."""
         knows_message = not call.at_root or end == group.rank
         said = {
             "name": name,

@@ -9,7 +9,7 @@ from typing import Any
 
 from ._groups import quoted
 
-# What wrappers add to the names of modules.
+# Wrappers add these to the names of modules.
 _WRAPPERS = ("module", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", "_orig_mod")
 # A mark has a thousand bytes in all.
 _MOST_NAMES_BYTES = 200

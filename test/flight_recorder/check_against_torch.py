@@ -37,7 +37,7 @@ GENUINE = {"swapped": Truth("type", "all_reduce seq 2", number=2),
 
 
 def theirs(torch, directory):
-    """What it says first of trouble: kind, number, ranks, and the text for the table."""
+    """The first trouble that it tells: kind, number, ranks, and the text for the table."""
     result = subprocess.run([sys.executable, "-c", THEIRS, torch, directory, "--allow-incomplete-ranks", "--prefix",
                              min(path.name for path in directory.iterdir()).rstrip("0123456789")],
                             capture_output=True, text=True, check=False, timeout=120)
@@ -78,7 +78,7 @@ def run(program, command, directory, *more):
     return check_verdicts.run(program, command, directory, *more)
 
 
-# What is known to be wrong of ours; the table says so.
+# Ours is known to be wrong of these; the table says so.
 GAPS = set()
 VERDICTS = {"function mismatch": "type", "size mismatch": "size", "datatype mismatch": "dtype",
             "missing": "missing"}

@@ -29,7 +29,7 @@ def read(path):
 
 
 def operations(events):
-    """Of a trace or of a merged file."""
+    """The operations of a trace or of a merged file."""
     return {event["args"]["op"]: event for event in events
             if event["ph"] in "bX" and event["cat"] == "op" and "op" in event.get("args", {})}
 

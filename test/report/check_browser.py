@@ -159,7 +159,7 @@ def check_contrast(page):
 
 
 def check_address(page, path):
-    """What is chosen is in the address, and an address brings it back; all has an id to link to."""
+    """The address has what is chosen, and an address brings it back; all has an id to link to."""
     page.driver.get(f"{path.as_uri()}#time&shares.sort=-waiting_ns&shares.filter=%22rank%201%22")
     page.driver.refresh()  # another hash alone loads nothing anew in all browsers
     assert page.column("shares", 0) == ["rank 1"], "in quotes, a whole cell"

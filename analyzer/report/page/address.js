@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What is chosen on the page, in its address: #section&TABLE.sort=-COLUMN&TABLE.filter=WORD
+// The address of the page has what is chosen on it: #section&TABLE.sort=-COLUMN&TABLE.filter=WORD
 
 const chosen = new Map();
 let place = '';

@@ -94,7 +94,7 @@ int gravity(std::string_view status) {
   return status == "error" ? 3 : status == "warning" ? 2 : status == "unknown" ? 1 : 0;
 }
 
-// What is wrong with a run alone is wrong with the series.
+// A series is no better than its worst run.
 void take_health(const std::vector<ComparedRun>& runs, Health& health) {
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Health& own = runs[i].health;

@@ -13,7 +13,7 @@
 
 namespace ringside::report {
 
-/// What is kept of a run when its traces are not in memory any more.
+/// This is kept of a run when its traces are not in memory any more.
 struct ComparedRun {
   std::string input;  // the directory or file, as a shell takes it
   std::vector<std::string> origin;

@@ -260,7 +260,7 @@ function addRuns(place, data) {
   addDocument(place, data, 'runs', ['runs', 'kinds', ...changes], '');
 }
 
-// Of a page of several runs there is only what they have in common.
+// A page of several runs has only what they have in common.
 export function sectionsOf(data) {
   const isOfRuns = 'runs' in data.tables;
   return kSections.filter(([id]) => id === 'health' || (id === 'runs') === isOfRuns);
