@@ -87,13 +87,10 @@ ExitStatus run_hang(const HangOptions& options) {
         "Some lines, files or segments could not be read or are missing: what they hold may be "
         "stuck.");
   }
-  std::size_t absent = 0;
-  for (const match::Communicator& communicator : hang.matches.communicators) {
-    absent = std::max(absent, match::ranks_without_trace(communicator).size());
-  }
   // Whoever leaves ranks out by choice asks of the others only.
-  const bool are_all_chosen = options.selection.ranks.empty() && options.selection.hosts.empty();
-  absent = are_all_chosen ? absent : 0;
+  const std::size_t absent = match::chooses_files(options.selection)
+                                 ? 0
+                                 : match::most_ranks_without_trace(hang.matches.communicators);
   if (hang.operations.empty() && absent > 0) {
     document.sentences.push_back("No trace or dump of " + report::counted(absent, "rank") +
                                  " was read: nothing is known of what may be stuck there.");

@@ -134,9 +134,8 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (!show(text, options.format)) {
     return kExitInternal;
   }
-  const bool are_all_chosen = options.selection.ranks.empty() && options.selection.hosts.empty();
   const std::vector<std::string> gaps =
-      report::find_gaps(summary, analysis->traces, are_all_chosen);
+      report::find_gaps(summary, analysis->traces, !match::chooses_files(options.selection));
   if (const ExitStatus status = judge(options, *analysis, summary, gaps); status != kExitOk) {
     return status;
   }

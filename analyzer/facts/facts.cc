@@ -2,7 +2,6 @@
 #include "analyzer/facts/facts.h"
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 
 #include "analyzer/facts/operation_times.h"
@@ -70,8 +69,7 @@ void Facts::compute_operations() const {
   operations_.resize(matches_.operations.size());
   for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
     const std::size_t first = portion * kPortion;
-    std::vector<std::uint32_t> some(std::min(kPortion, operations_.size() - first));
-    std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(first));
+    const auto some = match::portion_of(first, kPortion, operations_.size());
     ranks_of_each(some,
                   [&](std::size_t i, const OperationFacts& facts,
                       const std::vector<RankTimes>& /*rows*/) { operations_[first + i] = facts; });

@@ -268,4 +268,12 @@ std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator)
   return ranks;
 }
 
+std::size_t most_ranks_without_trace(const std::vector<Communicator>& communicators) {
+  std::size_t most = 0;
+  for (const Communicator& communicator : communicators) {
+    most = std::max(most, ranks_without_trace(communicator).size());
+  }
+  return most;
+}
+
 }  // namespace ringside::match

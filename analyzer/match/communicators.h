@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_MATCH_COMMUNICATORS_H
 #define RINGSIDE_ANALYZER_MATCH_COMMUNICATORS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -78,6 +79,8 @@ std::vector<Communicator> find_communicators(const model::Traces& traces, const 
 /// Returns the ranks without a trace; none if a member's rank is not known. If nranks is inferred,
 /// there may be more.
 std::vector<std::uint32_t> ranks_without_trace(const Communicator& communicator);
+/// Returns how many these are in the communicator that has the most.
+std::size_t most_ranks_without_trace(const std::vector<Communicator>& communicators);
 
 }  // namespace ringside::match
 

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The executions of a few matched operations, read together. Those of one rank lie side by side in
-// memory, and those of another rank far away, so that reading them rank by rank takes less time
-// than operation by operation.
+// Reads the executions of a few matched operations together. The operations of a rank lie side by
+// side in memory, and those of another rank lie far away. So it takes less time to read them rank
+// by rank than operation by operation.
 #ifndef RINGSIDE_ANALYZER_MATCH_EXECUTIONS_H
 #define RINGSIDE_ANALYZER_MATCH_EXECUTIONS_H
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -18,8 +19,15 @@
 
 namespace ringside::match {
 
+/// Returns the indices of operations from `first` on, up to `end` or the next `most` of them.
+inline std::vector<std::uint32_t> portion_of(std::size_t first, std::size_t most, std::size_t end) {
+  std::vector<std::uint32_t> indices(std::min(most, end - first));
+  std::iota(indices.begin(), indices.end(), static_cast<std::uint32_t>(first));
+  return indices;
+}
+
 /// Calls visit(i, part) for each part of the i-th of some operations, counted from 0, rank by rank.
-/// Those of one operation come in their order.
+/// The parts of an operation are visited in their order.
 template <typename Visit>
 void visit_rank_by_rank(const Matches& matches, std::span<const std::uint32_t> operations,
                         const Visit& visit) {

@@ -5,11 +5,11 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
 #include "analyzer/match/call_order.h"
+#include "analyzer/match/executions.h"
 #include "analyzer/match/left_out.h"
 #include "analyzer/match/signed_calls.h"
 #include "analyzer/model/parallel.h"
@@ -179,8 +179,7 @@ std::vector<Judgement> judge_each(const model::Traces& traces, const Matches& ma
         auto stretch = std::upper_bound(
             stretches.begin(), stretches.end(), begin,
             [](std::size_t index, const Stretch& one) { return index < one.last; });
-        std::vector<std::uint32_t> some(std::min(kPortion, judgements.size() - begin));
-        std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(begin));
+        const auto some = portion_of(begin, kPortion, judgements.size());
         const std::vector<Comparison> compared = compare_ranks(traces, matches, some);
         for (std::size_t i = 0; i < some.size(); ++i) {
           stretch += begin + i == stretch->last ? 1 : 0;

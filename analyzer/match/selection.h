@@ -54,6 +54,11 @@ bool is_chosen(const Selection& selection, const Communicator& communicator);
 /// True if the selection is among operations, and not among files only.
 bool chooses_operations(const Selection& selection);
 
+/// Whether it leaves out ranks or hosts.
+inline bool chooses_files(const Selection& selection) {
+  return !selection.ranks.empty() || !selection.hosts.empty();
+}
+
 /// Removes the files of ranks and hosts that are not selected. Returns how many were removed.
 std::size_t select_files(const Selection& selection, model::Traces& traces);
 

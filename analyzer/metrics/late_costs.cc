@@ -28,6 +28,9 @@ void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
 LateCosts::LateCosts(const facts::Facts& facts)
     : ranks(),
       facts_(facts),
+      has_callers_(std::any_of(
+          facts.traces().files.begin(), facts.traces().files.end(),
+          [](const model::TraceFile& file) { return file.operations.may_have_callers(); })),
       matches_(facts.matches()),
       who_(facts.traces(), matches_),
       cascade_(facts, who_),
@@ -160,7 +163,9 @@ void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges)
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
   const model::NameId called_by =
-      match::name_of_first(facts_.traces(), matches_, matched, &model::Operation::called_by);
+      has_callers_
+          ? match::name_of_first(facts_.traces(), matches_, matched, &model::Operation::called_by)
+          : model::kNoName;
   WaitedAt& here = counts.by_caller[{model::call_site(facts_.traces().names.text(called_by)),
                                      match::function_name(facts_.traces(), matched)}];
   ++here.operations;

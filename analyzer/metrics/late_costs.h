@@ -74,6 +74,7 @@ class LateCosts {
   }
 
   const facts::Facts& facts_;
+  const bool has_callers_;  // else no operation is looked through for one
   const match::Matches& matches_;
   const GlobalRanks who_;
   Cascade cascade_;

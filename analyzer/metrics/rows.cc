@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -199,8 +198,7 @@ class Summer {
     joined_.resize(judgements_.size());
     for_each_on_cores(joined_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
       const std::size_t first = portion * kPortion;
-      std::vector<std::uint32_t> some(std::min(kPortion, joined_.size() - first));
-      std::iota(some.begin(), some.end(), static_cast<std::uint32_t>(first));
+      const auto some = match::portion_of(first, kPortion, joined_.size());
       match::Executions memory;
       match::read_executions(traces_, matches_, some, memory, [&](std::size_t i, auto executions) {
         joined_[first + i] = join(executions);

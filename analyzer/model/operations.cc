@@ -246,6 +246,11 @@ bool Operations::may_have_sampled_out() const {
                      [](const Shape& shape) { return shape.sampled_out; });
 }
 
+bool Operations::may_have_callers() const {
+  return std::any_of(shapes_.begin(), shapes_.end(),
+                     [](const Shape& shape) { return shape.called_by != kNoName; });
+}
+
 bool Operations::may_have_in_flight() const {
   return std::any_of(shapes_.begin(), shapes_.end(),
                      [](const Shape& shape) { return shape.in_flight; });

@@ -70,6 +70,8 @@ class Operations {
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const { return extent_ns_; }
   /// False only if none was sampled out.
   bool may_have_sampled_out() const;
+  /// False only if nothing tells who called any of them.
+  bool may_have_callers() const;
   /// False only if none is in flight.
   bool may_have_in_flight() const;
   Iterator begin() const { return {*this, 0}; }

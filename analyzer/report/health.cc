@@ -188,10 +188,7 @@ class HealthJudge {
               " are not known: who was late cannot be told there",
           "completeness");
     }
-    std::uint64_t absent = 0;
-    for (const match::Communicator& communicator : matches_.communicators) {
-      absent = std::max<std::uint64_t>(absent, match::ranks_without_trace(communicator).size());
-    }
+    const std::size_t absent = match::most_ranks_without_trace(matches_.communicators);
     if (absent > 0) {
       add(Severity::kNote, "no-trace",
           counted(absent, "rank") + " without a trace: nothing is known of what " +

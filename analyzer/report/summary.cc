@@ -193,10 +193,6 @@ std::uint64_t dropped_total(const InputFacts& inputs) {
 
 std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& traces,
                                    bool are_all_chosen) {
-  std::size_t absent = 0;
-  for (const match::Communicator& communicator : summary.communicators) {
-    absent = std::max(absent, match::ranks_without_trace(communicator).size());
-  }
   std::vector<std::string> gaps;
   const auto add = [&](std::uint64_t count, const char* one, const char* several) {
     if (count > 0) {
@@ -207,7 +203,8 @@ std::vector<std::string> find_gaps(const Summary& summary, const model::Traces& 
       "lines or files not read or missing");
   add(dropped_total(summary.inputs), "callback dropped", "callbacks dropped");
   add(summary.inputs.not_closed.size(), "trace not closed", "traces not closed");
-  add(are_all_chosen ? absent : 0, "rank without a trace", "ranks without a trace");
+  add(are_all_chosen ? match::most_ranks_without_trace(summary.communicators) : 0,
+      "rank without a trace", "ranks without a trace");
   return gaps;
 }
 
