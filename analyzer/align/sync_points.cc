@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "analyzer/align/stamp_errors.h"
 #include "analyzer/align/step_points.h"
 #include "analyzer/align/tightest_points.h"
+#include "analyzer/match/executions.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::align {
@@ -70,19 +72,31 @@ class Collector {
 
   Portion collect(std::size_t begin, std::size_t end) {
     const auto& operations = matches_.operations;
+    std::vector<std::uint32_t> chosen;
+    std::vector<std::uint32_t> series_of_chosen;
+    std::uint32_t series = 0;
     for (std::size_t i = begin; i < end; ++i) {
       const bool is_repeated =
           (i > 0 && is_same_number(operations[i - 1], operations[i])) ||
           (i + 1 < operations.size() && is_same_number(operations[i], operations[i + 1]));
-      begin_series(i);
+      series += begins_series(i) ? 1 : 0;
       if (!is_repeated && !operations[i].is_aligned && spans_hosts(operations[i])) {
-        add(operations[i]);
+        chosen.push_back(static_cast<std::uint32_t>(i));
+        series_of_chosen.push_back(series);
       }
     }
-    return {std::move(made_), series_};
+    match::Executions memory;
+    match::read_executions(traces_, matches_, chosen, memory,
+                           [&](std::size_t i, std::span<const model::Execution> executions) {
+                             series_ = series_of_chosen[i];
+                             add(operations[chosen[i]], executions);
+                           });
+    return {std::move(made_), series};
   }
 
  private:
+  using Executions = std::span<const model::Execution>;  // of an operation's parts, in their order
+
   struct OfHost {
     double called_ns = kNoStart;
     double started_ns = kNoStart;
@@ -95,7 +109,7 @@ class Collector {
     std::uint32_t source = 0;  // ranks
     std::uint32_t destination = 0;
     bool receives = false;
-    match::Part part;
+    std::uint32_t place = 0;  // of its part
 
     auto ranks() const { return std::tie(source, destination); }
   };
@@ -117,12 +131,12 @@ class Collector {
            a.func == b.func && a.number == b.number;
   }
 
-  void begin_series(std::size_t index) {
+  bool begins_series(std::size_t index) const {
     const auto key = [](const match::MatchedOperation& o) {
       return std::tuple(o.communicator, o.way, o.pattern, o.func, o.source, o.destination);
     };
     const auto& operations = matches_.operations;
-    series_ += index > 0 && key(operations[index - 1]) != key(operations[index]) ? 1 : 0;
+    return index > 0 && key(operations[index - 1]) != key(operations[index]);
   }
 
   bool spans_hosts(const match::MatchedOperation& operation) const {
@@ -132,16 +146,16 @@ class Collector {
     });
   }
 
-  void add(const match::MatchedOperation& operation) {
+  void add(const match::MatchedOperation& operation, Executions executions) {
     switch (operation.way) {
       case match::Way::kSequence:
-        add_collective(operation);
+        add_collective(operation, executions);
         break;
       case match::Way::kPair:
-        add_pair(operation);
+        add_pair(operation, executions);
         break;
       case match::Way::kGroup:
-        add_group(operation);
+        add_group(operation, executions);
         break;
       case match::Way::kOrder:
       case match::Way::kAligned:
@@ -154,11 +168,16 @@ class Collector {
     return matches_.communicators[operation.communicator].members[part.member].rank;
   }
 
+  bool is_receive(const match::Part& part) const {
+    const auto call = traces_.files[part.file].operations.call(part.operation);
+    return traces_.names.text(call.func) == "Recv";
+  }
+
   double relative(std::uint32_t file, std::int64_t time_ns) const {
     return host_time_ns(clocks_, made_.zero_ns, file, time_ns);
   }
 
-  Times times_of(std::uint32_t file, const model::Operation& operation) const {
+  Times times_of(std::uint32_t file, const model::Execution& operation) const {
     Times times;
     if (operation.start_ns && operation.end_ns && *operation.end_ns < *operation.start_ns) {
       return times;
@@ -184,18 +203,19 @@ class Collector {
     return times;
   }
 
-  void add_collective(const match::MatchedOperation& matched) {
+  void add_collective(const match::MatchedOperation& matched, Executions executions) {
     const auto rule = rule_of(traces_.names.text(matched.func));
     if (!rule) {
       return;
     }
     const auto parts = match::parts_of(matches_, matched);
-    const model::Operation first = match::operation_of(traces_, parts.front());
+    const model::Execution& first = executions.front();
     bool has_gpu = false;
     bool has_others = false;
     bool is_usable = first.bytes != 0U && (rule->waits == Waits::kAllForAll || first.root);
-    for (const match::Part& part : parts) {
-      const model::Operation operation = match::operation_of(traces_, part);
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+      const match::Part part = parts[i];
+      const model::Execution& operation = executions[i];
       made_.untrusted += operation.graph ? 1 : 0;
       is_usable = is_usable && !operation.graph && operation.bytes == first.bytes &&
                   operation.root == first.root;
@@ -220,27 +240,26 @@ class Collector {
     make_point(rule->kind, is_usable, !(has_gpu && has_others));
   }
 
-  void add_pair(const match::MatchedOperation& matched) {
+  void add_pair(const match::MatchedOperation& matched, Executions executions) {
     const auto parts = match::parts_of(matches_, matched);
     if (parts.size() == 2) {
-      add_transfer(parts[0], parts[1]);
+      add_transfer(parts[0].file, executions[0], parts[1].file, executions[1]);
       make_transfer_points();
     }
   }
 
-  void add_transfer(const match::Part& send, const match::Part& receive) {
-    const std::uint32_t source = clocks_.host_of_file[send.file];
-    const std::uint32_t destination = clocks_.host_of_file[receive.file];
+  void add_transfer(std::uint32_t sender, const model::Execution& sent, std::uint32_t receiver,
+                    const model::Execution& received) {
+    const std::uint32_t source = clocks_.host_of_file[sender];
+    const std::uint32_t destination = clocks_.host_of_file[receiver];
     if (source == destination) {
       return;
     }
-    const model::Operation sent = match::operation_of(traces_, send);
-    const model::Operation received = match::operation_of(traces_, receive);
     if (sent.graph || received.graph || sent.bytes != received.bytes || sent.bytes == 0U) {
       return;
     }
-    const double start_ns = times_of(send.file, sent).started_ns;
-    const double end_ns = times_of(receive.file, received).end_ns;
+    const double start_ns = times_of(sender, sent).started_ns;
+    const double end_ns = times_of(receiver, received).end_ns;
     if (start_ns > kNoStart && end_ns < kNoEnd) {
       transfers_.push_back({source, destination, start_ns, end_ns});
     }
@@ -265,19 +284,20 @@ class Collector {
 
   // If every rank sends to every other, all of them wait for all: one point says nearly as much as
   // the pairs. Else only those wait that get something.
-  void add_group(const match::MatchedOperation& matched) {
+  void add_group(const match::MatchedOperation& matched, Executions executions) {
     const auto parts = match::parts_of(matches_, matched);
     ends_.clear();
-    for (const match::Part& part : parts) {
-      const model::Operation operation = match::operation_of(traces_, part);
+    for (std::size_t i = 0; i < executions.size(); ++i) {
+      const match::Part part = parts[i];
+      const model::Execution& operation = executions[i];
       const auto rank = rank_of(matched, part);
       if (operation.graph || !rank || !operation.peer) {
         return;
       }
-      const bool receives = traces_.names.text(operation.func) == "Recv";
+      const bool receives = is_receive(part);
       if (operation.bytes != 0U && *rank != *operation.peer) {
         ends_.push_back({receives ? *operation.peer : *rank, receives ? *rank : *operation.peer,
-                         receives, part});
+                         receives, static_cast<std::uint32_t>(i)});
       }
     }
     std::stable_sort(ends_.begin(), ends_.end(), [](const TransferEnd& a, const TransferEnd& b) {
@@ -286,29 +306,28 @@ class Collector {
     pairs_.clear();
     for (std::size_t i = 1; i < ends_.size(); ++i) {
       if (ends_[i].receives && !ends_[i - 1].receives && ends_[i].ranks() == ends_[i - 1].ranks()) {
-        pairs_.emplace_back(ends_[i - 1].part, ends_[i].part);
+        pairs_.emplace_back(ends_[i - 1].place, ends_[i].place);
       }
     }
     const std::uint64_t ranks = matches_.communicators[matched.communicator].members.size();
     if (pairs_.size() == ranks * (ranks - 1)) {
-      add_all_to_all(parts);
+      add_all_to_all(parts, executions);
       return;
     }
     for (const auto& [send, receive] : pairs_) {
-      add_transfer(send, receive);
+      add_transfer(parts[send].file, executions[send], parts[receive].file, executions[receive]);
     }
     make_transfer_points();
   }
 
   // A rank has got all when its last receive ends, and that is after the first send of each.
-  void add_all_to_all(const match::Parts::Range& parts) {
+  void add_all_to_all(const match::Parts::Range& parts, Executions executions) {
     for (std::size_t first = 0; first < parts.size();) {
       Times rank{kNoEnd, kNoEnd, kNoStart};
       std::size_t last = first;
       for (; last < parts.size() && parts[last].member == parts[first].member; ++last) {
-        const model::Operation operation = match::operation_of(traces_, parts[last]);
-        const Times times = times_of(parts[last].file, operation);
-        if (traces_.names.text(operation.func) == "Recv") {
+        const Times times = times_of(parts[last].file, executions[last]);
+        if (is_receive(parts[last])) {
           rank.end_ns = std::max(rank.end_ns, times.end_ns);
         } else {
           rank.started_ns = std::min(rank.started_ns, times.started_ns);
@@ -365,9 +384,9 @@ class Collector {
   std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
   // These are of one operation. They are members so that their memory is used again.
   std::vector<TransferEnd> ends_;
-  std::vector<std::pair<match::Part, match::Part>> pairs_;  // a send, its receive
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs_;  // places of a send and its receive
   std::vector<Transfer> transfers_;
-  std::uint32_t series_ = 0;
+  std::uint32_t series_ = 0;  // of the operation that is being added
 };
 
 void append(const Portion& portion, std::uint32_t first_series, SyncPoints& made) {

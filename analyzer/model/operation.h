@@ -66,9 +66,11 @@ struct Execution {
   TimesFrom times_from = TimesFrom::kEnqueue;
   State state = State::kEnqueued;
   bool in_flight = false;
+  bool graph = false;
   bool gpu_polled = false;
   std::uint32_t gpu_rejected = 0;
   std::optional<std::uint64_t> bytes;
+  std::optional<std::uint32_t> root;
   std::optional<std::uint32_t> peer;
   std::optional<std::int64_t> enqueue_start_ns;
   std::optional<std::int64_t> enqueue_end_ns;
