@@ -280,7 +280,10 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!is_quiet()) {
     std::fputs(text.c_str(), stderr);
   }
-  return lines.unread > 0 ? kExitIncomplete : kExitOk;
+  // An overview is made of what analyse() has read.
+  const bool is_whole =
+      lines.unread == 0 && (!options.overview || analysis->problems.files().empty());
+  return is_whole ? kExitOk : kExitIncomplete;
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "analyzer/cli/run.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,9 +58,12 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
     return "\"" + word + "\" is one argument too many";
   }
   const std::vector<std::string_view> views(names.begin(), names.end());
+  const auto nearest = control::nearest_name(word, views, is_option && word.size() > 1 ? 2 : 0);
+  if (nearest == word) {
+    return word + " is an option of this command: put it behind the command's name";
+  }
   std::string text = "there is no " + std::string(is_option ? "option " : "command ") + word;
-  if (const auto nearest = control::nearest_name(word, views, is_option && word.size() > 1 ? 2 : 0);
-      !nearest.empty()) {
+  if (!nearest.empty()) {
     return text.append("; did you mean ").append(nearest).append("?");
   }
   if (!is_option) {
@@ -66,6 +71,24 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
     for (const std::string& name : names) {
       text += (name == names.front() ? " " : ", ") + name;
     }
+  }
+  return text;
+}
+
+// The library's words for what is wrong with an option, as a sentence of ours.
+std::string reworded(std::string text) {
+  static const std::array<std::pair<std::regex, const char*>, 8> kWordings = {{
+      {std::regex(R"(: At least (\d+) required but received (\d+)$)"), ": give $1 or more, not $2"},
+      {std::regex(R"(: At Most (\d+) required but received (\d+)$)"), ": give $1 at most, not $2"},
+      {std::regex(R"(: 1 required (\w+).* missing$)"), ": its $1 is missing"},
+      {std::regex(R"(->)"), ""},
+      {std::regex(R"(Check (.*) value in \{(.*)\} OR \{.* FAILED$)"), "$1 is none of $2"},
+      {std::regex(R"((\S+) not in \{(.*)\}$)"), "$1 is none of $2"},
+      {std::regex(R"(Value (\S+) not in range (\S+) to (\S+)$)"), "$1 is not from $2 to $3"},
+      {std::regex(R"((\.\d*[1-9])0{3,}\b|\.0{6}\b)"), "$1"},
+  }};
+  for (const auto& [library, ours] : kWordings) {
+    text = std::regex_replace(text, library, ours);
   }
   return text;
 }
@@ -83,8 +106,9 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   if (needs_command && !is_unexpected) {
     return app->help() + '\n' + words + ": say which command\n";
   }
-  return words + ": " + (is_unexpected ? unexpected(*command, rest.front()) : error.what()) +
-         "\nTry `" + words + " --help`.\n";
+  return words + ": " +
+         (is_unexpected ? unexpected(*command, rest.front()) : reworded(error.what())) + "\nTry `" +
+         words + " --help`.\n";
 }
 
 // Takes the words behind `--` of `ringside run` off the command line: they are no options of ours.

@@ -93,7 +93,7 @@ Failure read_mark(EventParser& parser, const Event& event, Part& part) {
   mark.tid = *tid;
   mark.start_ns = *start_ns;
   name_mark(*name, source, part.names, mark);
-  part.file.marks[*number] = mark;
+  take_mark(*number, mark, part.file);
   return std::nullopt;
 }
 

@@ -18,7 +18,7 @@ void append_named(model::TraceFile& next, const model::NameTable& next_names,
   file.operations.append(std::move(next.operations), ids);
   for (auto& [number, mark] : next.marks) {
     mark.rename(ids);
-    file.marks[number] = mark;
+    take_mark(number, mark, file);
   }
 }
 

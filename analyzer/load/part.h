@@ -48,6 +48,14 @@ void take_if_known(std::optional<T>& known, const std::optional<T>& newer) {
   }
 }
 
+/// Adds a mark. The second line of a range has its end too; a line without one never takes it away.
+inline void take_mark(std::uint64_t number, const model::Mark& mark, model::TraceFile& file) {
+  model::Mark& known = file.marks[number];
+  if (mark.end_ns || !known.end_ns) {
+    known = mark;
+  }
+}
+
 /// Appends `next` to the file that `whole` begins. `names` are those of `whole`. Operations whose
 /// id is in `whole` already are left out, and each is a problem: lines were doubled then, or a file
 /// was appended to itself.

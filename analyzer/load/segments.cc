@@ -43,7 +43,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
     whole.windows[number] = window;
   }
   for (const auto& [number, mark] : next.marks) {
-    whole.marks[number] = mark;
+    take_mark(number, mark, whole);
   }
   if (next.account.produced > 0) {
     whole.account = std::move(next.account);  // it counts from the start of the process

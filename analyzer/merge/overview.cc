@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analyzer/merge/line.h"
 #include "analyzer/merge/slice_rows.h"
@@ -20,21 +21,14 @@ constexpr std::int64_t kStretches = 512;
 
 using Times = std::pair<std::int64_t, std::int64_t>;
 
-// The execution, or the call where only that is known.
-std::optional<Times> times_of(const model::Operation& one) {
+// The execution, or the call where only that is known. What has not ended lasts until the last time
+// of its file.
+std::optional<Times> times_of(const model::Operation& one, const model::TraceFile& file) {
   const auto begin = one.start_ns ? one.start_ns : one.enqueue_start_ns;
-  const auto end = one.start_ns ? one.end_ns : one.enqueue_end_ns;
+  const auto end = one.in_flight  ? std::optional(file.operations.extent_ns()->second)
+                   : one.start_ns ? one.end_ns
+                                  : one.enqueue_end_ns;
   return begin && end && *end >= *begin ? std::optional(Times(*begin, *end)) : std::nullopt;
-}
-
-std::string name_of(const OverviewStretch& stretch, const Plan& plan) {
-  if (stretch.all_waiting_ns() * 2 < stretch.busy_ns || stretch.waiting_ns.empty()) {
-    return "communication";
-  }
-  const auto most =
-      std::max_element(stretch.waiting_ns.begin(), stretch.waiting_ns.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  return "waiting, mostly for " + plan.processes[most->first].label;
 }
 
 std::string percent_text(std::int64_t part, std::int64_t whole) {
@@ -49,8 +43,9 @@ Overview::Overview(const model::Traces& traces, const align::Alignment& alignmen
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = 0;
   for (const ProcessPlan& process : plan.processes) {
-    for (const model::Operation& one : traces.files[process.file].operations) {
-      if (const auto times = times_of(one)) {
+    const model::TraceFile& file = traces.files[process.file];
+    for (const model::Operation& one : file.operations) {
+      if (const auto times = times_of(one, file)) {
         first_ns = std::min(first_ns, alignment.to_common_ns(process.file, times->first));
         last_ns = std::max(last_ns, alignment.to_common_ns(process.file, times->second));
       }
@@ -60,10 +55,24 @@ Overview::Overview(const model::Traces& traces, const align::Alignment& alignmen
   stretch_ns_ = std::max<std::int64_t>((last_ns - first_ns) / kStretches + 1, 2 * kRounding_ns);
 }
 
+std::string Overview::name_of(const OverviewStretch& stretch) const {
+  if (stretch.in_flight != model::kNoName) {
+    return std::string(traces_.names.text(stretch.in_flight)) + " in flight to the end";
+  }
+  if (stretch.all_waiting_ns() * 2 < stretch.operations_ns || stretch.waiting_ns.empty()) {
+    return "communication";
+  }
+  const auto most =
+      std::max_element(stretch.waiting_ns.begin(), stretch.waiting_ns.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  return "waiting, mostly for " + plan_.processes[most->first].label;
+}
+
 std::map<std::uint32_t, Overview::Stretches> Overview::stretches_of(
     const ProcessPlan& process) const {
   const model::TraceFile& file = traces_.files[process.file];
   std::map<std::uint32_t, Stretches> contexts;
+  std::map<std::uint32_t, std::vector<Times>> times_of_context;
   const auto each = [&](std::int64_t begin_ns, std::int64_t end_ns, const auto& take) {
     for (std::int64_t i = (begin_ns - begin_ns_) / stretch_ns_;
          i <= (end_ns - begin_ns_) / stretch_ns_; ++i) {
@@ -73,7 +82,7 @@ std::map<std::uint32_t, Overview::Stretches> Overview::stretches_of(
     }
   };
   for (const model::Operation& one : file.operations) {
-    const auto times = times_of(one);
+    const auto times = times_of(one, file);
     const bool is_kept = !plan_.is_part || std::binary_search(process.operations.begin(),
                                                               process.operations.end(), one.id);
     if (!times || !is_kept) {
@@ -85,8 +94,15 @@ std::map<std::uint32_t, Overview::Stretches> Overview::stretches_of(
     auto& stretches = contexts[one.context];
     each(begin_ns, end_ns, [&](std::int64_t i, std::int64_t from_ns, std::int64_t to_ns) {
       OverviewStretch& stretch = stretches[i];
-      stretch.add({from_ns == begin_ns ? 1U : 0U, to_ns - from_ns, from_ns, to_ns, {}});
+      stretch.add({.operations = from_ns == begin_ns ? 1U : 0U,
+                   .operations_ns = to_ns - from_ns,
+                   .busy_ns = 0,
+                   .in_flight = one.in_flight ? one.func : model::kNoName,
+                   .first_ns = from_ns,
+                   .last_ns = to_ns,
+                   .waiting_ns = {}});
     });
+    times_of_context[one.context].emplace_back(begin_ns, end_ns);
     const auto wait = std::lower_bound(
         process.waits.begin(), process.waits.end(), one.id,
         [](const Wait& of, std::uint64_t operation) { return of.operation < operation; });
@@ -95,6 +111,20 @@ std::map<std::uint32_t, Overview::Stretches> Overview::stretches_of(
            [&](std::int64_t i, std::int64_t from_ns, std::int64_t to_ns) {
              stretches[i].waiting_ns[wait->last] += to_ns - from_ns;
            });
+    }
+  }
+  for (auto& [context, times] : times_of_context) {
+    std::sort(times.begin(), times.end());
+    std::int64_t until_ns = begin_ns_;
+    for (const auto& [begin_ns, end_ns] : times) {
+      if (end_ns > until_ns) {
+        each(std::max(begin_ns, until_ns), end_ns,
+             [&stretches = contexts[context]](std::int64_t i, std::int64_t from_ns,
+                                              std::int64_t to_ns) {
+               stretches[i].busy_ns += to_ns - from_ns;
+             });
+        until_ns = end_ns;
+      }
     }
   }
   return contexts;
@@ -120,10 +150,10 @@ std::uint64_t Overview::append(std::size_t index, std::string& output) const {
     lines += 2;
     for (auto i = stretches.begin(); i != stretches.end();) {
       OverviewStretch stretch = i->second;
-      const std::string name = name_of(stretch, plan_);
+      const std::string name = name_of(stretch);
       auto next = std::next(i);
       for (std::int64_t at = i->first;
-           next != stretches.end() && next->first == ++at && name_of(next->second, plan_) == name;
+           next != stretches.end() && next->first == ++at && name_of(next->second) == name;
            ++next) {
         stretch.add(next->second);
       }
@@ -141,7 +171,7 @@ std::uint64_t Overview::append(std::size_t index, std::string& output) const {
       output +=
           ",\"args\":{\"operations\":" + std::to_string(stretch.operations) +
           ",\"busy_percent\":" + percent_text(stretch.busy_ns, stretch.last_ns - stretch.first_ns) +
-          ",\"waiting_percent\":" + percent_text(stretch.all_waiting_ns(), stretch.busy_ns) +
+          ",\"waiting_percent\":" + percent_text(stretch.all_waiting_ns(), stretch.operations_ns) +
           "}},\n";
       ++lines;
     }

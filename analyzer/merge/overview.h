@@ -19,8 +19,10 @@ namespace ringside::merge {
 
 /// The work of one rank in one communicator in a stretch of time.
 struct OverviewStretch {
-  std::uint64_t operations = 0;  // that began in it
-  std::int64_t busy_ns = 0;
+  std::uint64_t operations = 0;              // that began in it
+  std::int64_t operations_ns = 0;            // their times, added up
+  std::int64_t busy_ns = 0;                  // in which one or more ran
+  model::NameId in_flight = model::kNoName;  // the function of one that never ended
   std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t last_ns = 0;
   std::map<std::uint32_t, std::int64_t> waiting_ns;  // by whom it waited for
@@ -34,9 +36,11 @@ struct OverviewStretch {
   }
   void add(const OverviewStretch& other) {
     operations += other.operations;
+    operations_ns += other.operations_ns;
     busy_ns += other.busy_ns;
     first_ns = std::min(first_ns, other.first_ns);
     last_ns = std::max(last_ns, other.last_ns);
+    in_flight = in_flight == model::kNoName ? other.in_flight : in_flight;
     for (const auto& [last, ns] : other.waiting_ns) {
       waiting_ns[last] += ns;
     }
@@ -53,6 +57,7 @@ class Overview {
  private:
   using Stretches = std::map<std::int64_t, OverviewStretch>;  // by number, from 0
   std::map<std::uint32_t, Stretches> stretches_of(const ProcessPlan& process) const;  // by context
+  std::string name_of(const OverviewStretch& stretch) const;
 
   const model::Traces& traces_;
   const align::Alignment& alignment_;

@@ -329,6 +329,8 @@ def check_overview(ringside, directory):
         for event in slices:
             expect(ns(event) >= ends, row, "overlaps", event)
             ends = ns(event) + ns({"ts": event["dur"]})
+            expect(0 <= float(event["args"]["busy_percent"]) <= 100, event)
+            expect(0 <= float(event["args"]["waiting_percent"]) <= 100, event)
         count = sum(event["args"]["operations"] for event in slices)
         of_rank = [operations(read(trace)) for trace in (directory / "traces").glob("*.json")]
         expect(count in {len(found) for found in of_rank}, count, "operations in", row)
@@ -336,6 +338,20 @@ def check_overview(ringside, directory):
     waits = [{event["name"] for event in slices} - {"communication"} for slices in rows.values()]
     expect(sorted(map(len, waits)) == [0, 1, 1, 1] and
            set().union(*waits) == {"waiting, mostly for rank 3"}, waits)
+
+
+def check_overview_in_flight(generate, ringside, directory):
+    """An operation that never ends is in the overview to the end, on each rank that called it."""
+    run(generate, *"--seed 9 --hosts 1 --ranks-per-host 4 --iterations 4 --hang 0:1".split(),
+        directory / "traces")
+    run(ringside, "merge", directory / "traces", "-o", directory / "small.json", "--overview")
+    last = {}
+    for event in read(directory / "small.json"):
+        if event["ph"] == "X":
+            last[event["pid"]] = event["name"]
+    in_flight = collections.Counter(name.endswith(" in flight to the end")
+                                    for name in last.values())
+    expect(in_flight[True] == 3, "three ranks wait for one that did not call:", last)
 
 
 def check_bundle(ringside, directory, truth):
@@ -443,6 +459,8 @@ def main():
         print(f"{options}: ok")
     with tempfile.TemporaryDirectory() as name:
         check_without_ends(generate, ringside, pathlib.Path(name))
+    with tempfile.TemporaryDirectory() as name:
+        check_overview_in_flight(generate, ringside, pathlib.Path(name))
     for options in ODD_JOBS:
         with tempfile.TemporaryDirectory() as name:
             check_odd_job(generate, ringside, options, pathlib.Path(name))

@@ -3,6 +3,7 @@
 
 #include <string_view>
 
+#include "analyzer/load/part.h"
 #include "analyzer/model/call_site.h"
 #include "test/unit/catch.h"
 
@@ -91,6 +92,16 @@ TEST_CASE("a range that has not ended holds what hangs in it, unless ends are lo
   traced.file().ranges_lost = 1;
   CHECK(traced.site_at(5000).empty());
   CHECK(traced.site_at(5) == "train.py:17 torch.broadcast");
+}
+
+TEST_CASE("a doubled line that began a range does not open it again") {
+  Traced traced;
+  traced.range("torch.all_reduce", 100, 200);
+  model::Mark begun = traced.file().marks[1];
+  begun.end_ns.reset();
+  take_mark(1, begun, traced.file());
+  CHECK(traced.site_at(5000).empty());
+  CHECK(traced.site_at(150) == "train.py:17 torch.all_reduce");
 }
 
 }  // namespace
