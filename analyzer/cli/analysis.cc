@@ -208,13 +208,14 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     load::Progress progress;
     const ProgressLine line("reading", progress);
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
-                                        &progress, options.dumps.prefix);
+                                        &progress, options.dumps);
   }
   leave_out_unfit(options, analysis);
   print_problems(analysis.problems, inputs.notes);
   analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {
-    std::fprintf(stderr, "ringside: there is no trace to analyse\n");
+    std::fprintf(stderr, "ringside: there is no %s to analyse\n",
+                 options.dumps.takes_others ? "trace" : "dump");
     return false;
   }
   return true;

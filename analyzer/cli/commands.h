@@ -34,6 +34,7 @@ void add_match(CLI::App& app, Chosen& chosen);
 void add_calls(CLI::App& app, Chosen& chosen);
 void add_communicators(CLI::App& app, Chosen& chosen);
 void add_hang(CLI::App& app, Chosen& chosen);
+void add_fr(CLI::App& app, Chosen& chosen);
 void add_stragglers(CLI::App& app, Chosen& chosen);
 void add_network(CLI::App& app, Chosen& chosen);
 void add_overlap(CLI::App& app, Chosen& chosen);

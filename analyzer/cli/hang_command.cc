@@ -4,6 +4,7 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/hang_answer.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/ras.h"
@@ -58,29 +59,36 @@ ExitStatus run_hang(const HangOptions& options) {
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
   }
+  auto answer = answer_hang(options, options.min_age_s, analysis);
+  if (!answer || !add_ras_answers(options, analysis.traces, answer->document)) {
+    return kExitNoInput;
+  }
+  return print_document(std::move(answer->document), analysis, options, answer->status);
+}
+
+}  // namespace
+
+std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min_age_s,
+                                      Analysis& analysis) {
   // Dumps hold the operations in flight, so the last file counts, not the one with most operations.
   auto left_out = metrics::keep_latest_files(analysis.traces);
   if (!choose_traces(options, analysis)) {
-    return kExitNoInput;
+    return std::nullopt;
   }
   align_clocks(options, analysis);
   constexpr double kNsPerSecond = 1e9;
-  metrics::Hang hang =
-      metrics::find_hang(analysis.traces, analysis.alignment,
-                         static_cast<std::int64_t>(options.min_age_s * kNsPerSecond));
+  metrics::Hang hang = metrics::find_hang(analysis.traces, analysis.alignment,
+                                          static_cast<std::int64_t>(min_age_s * kNsPerSecond));
   if (const std::string trouble =
           unknown_communicator_or_function(options.selection, analysis.traces, hang.matches);
       !trouble.empty()) {
     tell("ringside: " + trouble);
-    return kExitNoInput;
+    return std::nullopt;
   }
   metrics::choose_communicators(options.selection, hang);
   report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
                                                        options.most_rows(), options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
-  if (!add_ras_answers(options, analysis.traces, document)) {
-    return kExitNoInput;
-  }
   const bool is_read = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_read) {
     document.sentences.emplace_back(
@@ -103,13 +111,10 @@ ExitStatus run_hang(const HangOptions& options) {
   const bool is_known = is_whole && hang.operations.empty();
   const bool is_stuck = std::any_of(hang.operations.begin(), hang.operations.end(),
                                     [](const auto& operation) { return !operation.is_unknown; });
-  return print_document(std::move(document), analysis, options,
-                        is_stuck   ? kExitFindings
-                        : is_known ? kExitOk
-                                   : kExitIncomplete);
+  return HangAnswer{std::move(document), is_stuck   ? kExitFindings
+                                         : is_known ? kExitOk
+                                                    : kExitIncomplete};
 }
-
-}  // namespace
 
 void add_hang(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HangOptions>();

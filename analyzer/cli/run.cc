@@ -185,6 +185,7 @@ ExitStatus run(int argc, char** argv) {
   add_calls(app, chosen);
   add_communicators(app, chosen);
   add_hang(app, chosen);
+  add_fr(app, chosen);
   add_stragglers(app, chosen);
   add_network(app, chosen);
   add_overlap(app, chosen);

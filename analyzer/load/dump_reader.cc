@@ -178,33 +178,38 @@ bool begins_as_dump(std::string_view bytes) {
   return false;
 }
 
-std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump) {
+std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump,
+                      std::uint32_t replica_ranks) {
   PlainTree tree(bytes.size());
   if (begins_as_pickle(bytes)) {
     const PickleResult pickle = read_pickle(bytes, tree);
-    return pickle.error.empty() ? read_dump(tree, pickle.value, rank, dump) : pickle.error;
+    return pickle.error.empty() ? read_dump(tree, pickle.value, rank, dump, replica_ranks)
+                                : pickle.error;
   }
   simdjson::dom::parser parser;
   simdjson::dom::element root;
   if (const auto error = parser.parse(bytes.data(), bytes.size()).get(root)) {
     return std::string("no JSON that can be read: ") + simdjson::error_message(error);
   }
-  return read_dump(tree, JsonTree(tree).value_of(root), rank, dump);
+  return read_dump(tree, JsonTree(tree).value_of(root), rank, dump, replica_ranks);
 }
 
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
-                                         const std::string& prefix) {
+                                         const DumpChoice& dumps) {
   if (!begins_as_dump(start_of_text(path, start))) {
     return nullptr;
   }
-  const auto rank = rank_of_dump(path, prefix);
-  std::string trouble = rank             ? ""
-                        : prefix.empty() ? "its name does not end with a rank: name it so, as "
-                                           "nccl_trace_rank_7"
-                                         : "its name is not that of --prefix and a rank";
+  const auto rank = rank_of_dump(path, dumps.prefix);
+  std::string trouble = rank ? ""
+                        : dumps.prefix.empty()
+                            ? "its name does not end with a rank: name it so, as "
+                              "nccl_trace_rank_7"
+                            : "its name is not that of --prefix and a rank";
   return std::make_unique<FileReader>(
       path, start,
-      [rank](std::string_view text, Dump& dump) { return read_dump(text, *rank, dump); },
+      [rank, replica_ranks = dumps.replica_ranks](std::string_view text, Dump& dump) {
+        return read_dump(text, *rank, dump, replica_ranks);
+      },
       std::move(trouble));
 }
 

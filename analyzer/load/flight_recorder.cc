@@ -138,8 +138,9 @@ struct DumpEntry {
 
 class DumpReader {
  public:
-  DumpReader(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump)
-      : tree_(tree), root_(root), rank_(rank), dump_(dump) {}
+  DumpReader(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
+             std::uint32_t replica_ranks)
+      : tree_(tree), root_(root), rank_(rank), dump_(dump), replica_ranks_(replica_ranks) {}
 
   std::string read() {
     const PlainValue entries = tree_.at(root_, "entries");
@@ -265,24 +266,38 @@ class DumpReader {
     return number && *number >= 0 ? number : std::nullopt;
   }
 
+  // From ranks within a replica group of torchft.
+  void make_global(std::vector<std::uint32_t>& ranks, std::string& listed) const {
+    const auto first = static_cast<std::uint32_t>(rank_ - rank_ % replica_ranks_);
+    listed.clear();
+    for (std::uint32_t& rank : ranks) {
+      rank += first;
+      listed += (listed.empty() ? "[" : ", ") + std::to_string(rank);
+    }
+    listed += ']';
+  }
+
   // All groups of this rank, also those that it has never called. Names of groups are the same on
   // all their ranks, and so are the lists of these.
   void find_groups() {
     const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
       const std::string name(tree_.text(groups[i]));
-      const std::string_view listed = tree_.text(tree_.at(groups[i + 1], "ranks"));
-      const std::vector<std::uint32_t> ranks = numbers_in(listed);
+      std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
+      std::vector<std::uint32_t> ranks = numbers_in(listed);
+      const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
+      if (replica_ranks_ > 0 && description == "default_pg") {
+        make_global(ranks, listed);
+      }
       const auto own = std::find(ranks.begin(), ranks.end(), rank_);
       if (own == ranks.end() ||
           !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
         continue;
       }
-      const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
       model::Context& context = dump_.file.contexts[contexts_[name]];
       const bool is_described = !description.empty() && description != "undefined";
       context.name = is_described ? description : std::string_view(name);
-      context.comm = name + ' ' + std::string(listed);
+      context.comm = name + ' ' + listed;
       context.created_ns = dump_.file.process.start_ns;
       context.rank = static_cast<std::uint32_t>(own - ranks.begin());
       context.nranks = static_cast<std::uint32_t>(ranks.size());
@@ -476,7 +491,8 @@ class DumpReader {
   const PlainValue& root_;
   const std::int64_t rank_;
   Dump& dump_;
-  std::uint32_t minor_ = 0;  // of the version
+  const std::uint32_t replica_ranks_;  // DumpChoice has it
+  std::uint32_t minor_ = 0;            // of the version
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
   std::map<std::string, std::uint32_t> contexts_;              // by the group's name
@@ -506,9 +522,9 @@ std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view
   return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
-std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank,
-                      Dump& dump) {
-  std::string trouble = DumpReader(tree, root, rank, dump).read();
+std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
+                      std::uint32_t replica_ranks) {
+  std::string trouble = DumpReader(tree, root, rank, dump, replica_ranks).read();
   return tree.is_exhausted()
              ? "no Flight Recorder dump: the same lists and texts are in so many places that it "
                "would take too long to read"

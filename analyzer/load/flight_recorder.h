@@ -33,10 +33,12 @@ struct Dump {
 };
 
 /// Returns why it is no dump that can be read; empty if it is one. The names of `dump` are copies.
-std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump);
+std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
+                      std::uint32_t replica_ranks = 0);
 
 /// The same from the bytes of a file.
-std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump);
+std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump,
+                      std::uint32_t replica_ranks = 0);
 
 }  // namespace ringside::load
 

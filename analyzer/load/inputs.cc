@@ -79,6 +79,10 @@ bool has_dumps(const fs::path& directory) {
 }
 
 std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
+  if (!dumps.takes_others && !has_dumps(directory)) {
+    return "no dump of PyTorch's Flight Recorder in this directory; their names end with the rank, "
+           "as nccl_trace_rank_7, and TORCH_FR_DUMP_TEMP_FILE says where PyTorch writes them";
+  }
   if (!has_dumps(directory)) {
     return "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
            "running the job, or name the directory of the traces";
@@ -105,20 +109,23 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     if (entry->is_regular_file(ignored) && begins_as_ras(first_bytes(path.string()))) {
       continue;  // `ringside hang` shows it beside its verdict
     }
-    if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
-      partials.push_back(path.string());
-    }
     if (is_dump(path, dump_choice)) {
       dumps.push_back(path.string());
-      continue;
-    }
-    if (is_durations(path)) {
-      durations.push_back(path.string());
       continue;
     }
     if (dump_choice.takes_dumps && dump_choice.prefix.empty() && !rank_of_dump(path.string(), {}) &&
         is_flight_recorder_dump(path.string())) {
       inputs.notes.push_back(path.string() + ": its name does not end with a rank, left out");
+      continue;
+    }
+    if (!dump_choice.takes_others) {
+      continue;
+    }
+    if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
+      partials.push_back(path.string());
+    }
+    if (is_durations(path)) {
+      durations.push_back(path.string());
       continue;
     }
     if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/dump_choice.h"
 #include "analyzer/model/problem.h"
 
 namespace ringside::load {
@@ -20,12 +21,6 @@ struct Inputs {
 /// The commands that read dumps, for messages.
 inline constexpr std::string_view kDumpCommands =
     "`ringside match`, `hang`, `calls` and `communicators`";
-
-/// The choice of dumps of PyTorch's Flight Recorder.
-struct DumpChoice {
-  bool takes_dumps = false;
-  std::string prefix;  // of their names; empty: any that ends with a rank
-};
 
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <vector>
 
+#include "analyzer/load/dump_choice.h"
 #include "analyzer/load/range_reader.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
@@ -46,9 +47,9 @@ class Reader {
   virtual void finish(std::size_t trace, model::Traces& traces, model::Problems& problems) = 0;
 };
 
-/// The reader for this file. `dump_prefix`: rank_of_dump() of flight_recorder.h.
+/// The reader for this file.
 std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
-                                    const std::string& dump_prefix = {});
+                                    const DumpChoice& dumps = {});
 
 /// The readers, each in a source file of its own. A file that no other takes is read as a trace.
 std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileStart& start,
@@ -57,7 +58,7 @@ std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileSta
 std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileStart& start);
 /// No reader if the file does not begin as a dump of PyTorch's Flight Recorder.
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
-                                         const std::string& prefix);
+                                         const DumpChoice& dumps);
 /// No reader if the file does not begin as records of durations (durations.h).
 std::unique_ptr<Reader> make_durations_reader(const std::string& path, const FileStart& start);
 

@@ -42,10 +42,10 @@ FileStart start_of(const std::string& path) {
 }
 
 Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_bytes,
-                 const std::string& dump_prefix) {
+                 const DumpChoice& dumps) {
   Readers readers;
   for (const std::string& path : paths) {
-    readers.push_back(open_reader(path, range_bytes, dump_prefix));
+    readers.push_back(open_reader(path, range_bytes, dumps));
   }
   return readers;
 }
@@ -108,12 +108,12 @@ std::vector<Entry> entries_of(const std::vector<std::string>& paths, const Reade
 }  // namespace
 
 std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
-                                    const std::string& dump_prefix) {
+                                    const DumpChoice& dumps) {
   const FileStart start = start_of(path);
   if (auto reader = make_partial_reader(path, start)) {
     return reader;
   }
-  if (auto reader = make_dump_reader(path, start, dump_prefix)) {
+  if (auto reader = make_dump_reader(path, start, dumps)) {
     return reader;
   }
   if (auto reader = make_durations_reader(path, start)) {
@@ -124,8 +124,8 @@ std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range
 
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads, std::uint64_t range_bytes, Progress* progress,
-                          const std::string& dump_prefix) {
-  const Readers readers = open_all(paths, range_bytes, dump_prefix);
+                          const DumpChoice& dumps) {
+  const Readers readers = open_all(paths, range_bytes, dumps);
   if (progress != nullptr) {
     progress->bytes_all.store(bytes_of(readers), std::memory_order_relaxed);
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/load/dump_choice.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 
@@ -29,11 +30,10 @@ struct Progress {
 /// begin as a trace. If there are partials, traces are in the order of their paths. `threads` 0:
 /// as many as there are cores. A plain file is read up to the size that it has when loading begins,
 /// in ranges of range_bytes (above 0; tests make it small); compressed files and pipes are read by
-/// one thread each. `dump_prefix`: what stands before the rank in the names of Flight Recorder
-/// dumps.
+/// one thread each.
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
-                          Progress* progress = nullptr, const std::string& dump_prefix = {});
+                          Progress* progress = nullptr, const DumpChoice& dumps = {});
 
 /// The content of one trace, before its segments are put together.
 struct LoadedTrace {

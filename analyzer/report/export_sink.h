@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tables of `ringside export` go to a sink: a database, or a directory of CSV files. Both are
-// written under a temporary name first: a file that has its own name is whole.
+// The tables of `ringside export` go to a sink: a database, a file of JSON, or a directory of CSV
+// files. All are written under a temporary name first: a file that has its own name is whole.
 #ifndef RINGSIDE_ANALYZER_REPORT_EXPORT_SINK_H
 #define RINGSIDE_ANALYZER_REPORT_EXPORT_SINK_H
 
@@ -45,6 +45,8 @@ class ExportSink {
 /// says so as its error.
 std::unique_ptr<ExportSink> make_sqlite_sink(const std::string& path, bool replaces);
 std::unique_ptr<ExportSink> make_csv_sink(const std::string& directory, bool replaces);
+/// By table: the names of its `columns`, and `rows` of their values.
+std::unique_ptr<ExportSink> make_json_sink(const std::string& path, bool replaces);
 
 }  // namespace ringside::report
 

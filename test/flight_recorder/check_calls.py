@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the collectives that `ringside calls` lists of genuine Flight Recorder dumps against the entries
 that PyTorch wrote, as Python's own pickle module reads them: group, number, function, the time of the
-first call, each rank's state, and the line of the program. Then `calls` and `hang` of made dumps of
+first call, each rank's state, and the line of the program; and the database of `ringside fr -o` likewise. Then `calls` and `hang` of made dumps of
 12 ranks, of which rank 7 stops calling: make_dumps.py knows what they must say."""
 
 import collections
@@ -10,6 +10,7 @@ import json
 import pathlib
 import pickle
 import re
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -67,6 +68,45 @@ def listed(program, directory):
             for row in rows if not re.match("SendRecv|AlltoAll|Gather|Scatter|coalesced$", row["function"])]
 
 
+def entries(directory):
+    """The collectives of the dumps, one by one."""
+    return sorted((entry["process_group"][0] + " " + dump["pg_config"][entry["process_group"][0]]["ranks"], rank,
+                   entry["collective_seq_id"], entry["profiling_name"].split(":")[1], STATES[entry["state"]])
+                  for path in directory.iterdir() for rank in [int(re.search(r"\d+$", path.name).group())]
+                  for dump in [pickle.loads(path.read_bytes())] for entry in dump["entries"]
+                  if not entry["is_p2p"] and not entry["profiling_name"].endswith(":coalesced"))
+
+
+def exported(program, directory, made):
+    """The same, of the database that `ringside fr -o` writes."""
+    subprocess.run([program, "fr", "--quiet", "--allow-incomplete-ranks", "-o", made, directory], stdout=subprocess.DEVNULL,
+                   check=False)
+    if made.suffix == ".json":
+        tables = {name: [dict(zip(table["columns"], row)) for row in table["rows"]]
+                  for name, table in json.loads(made.read_text(encoding="utf-8")).items()}
+    else:
+        database = sqlite3.connect(made)
+        database.row_factory = sqlite3.Row
+        tables = {name: list(map(dict, database.execute(f"SELECT * FROM {name}")))
+                  for name in ("communicators", "memberships", "calls")}
+        database.close()
+    groups = {row["id"]: row["hash"] for row in tables["communicators"]}
+    members = {row["id"]: (groups[row["communicator_id"]], row["global_rank"]) for row in tables["memberships"]}
+    return sorted((*members[row["membership_id"]], row["seq"], row["function"], row["state"])
+                  for row in tables["calls"] if row["function"] not in ("Send", "Recv", "coalesced"))
+
+
+def is_exported_right(program, directory):
+    with tempfile.TemporaryDirectory() as name:
+        made = [pathlib.Path(name) / "made.json"]
+        # A build may have no SQLite.
+        if directory.name == "legacy-4-lazy" and subprocess.run(
+                [program, "export", "--sqlite", pathlib.Path(name) / "made.sqlite", directory],
+                capture_output=True, text=True, check=False).stderr.find("without SQLite") < 0:
+            made.append(pathlib.Path(name) / "made.db")
+        return all(exported(program, directory, path) == entries(directory) for path in made)
+
+
 def is_right_of_made(program):
     ranks, late, number = 12, 7, 250
     with tempfile.TemporaryDirectory() as name:
@@ -96,6 +136,9 @@ def main():
     for directory in sorted(path for path in DATA.iterdir() if path.is_dir()):
         wanted, got = sorted(written(directory)), sorted(listed(sys.argv[1], directory))
         failed += wanted != got
+        if not is_exported_right(sys.argv[1], directory):
+            failed += 1
+            print(f"FAILED {directory.name}: the database has other calls than the dumps")
         print(f"{'ok    ' if wanted == got else 'FAILED'} {directory.name}: {len(wanted)} collectives")
         for row in sorted(set(wanted) ^ set(got)):
             print("      ", "not listed:" if row in wanted else "not written:", row)

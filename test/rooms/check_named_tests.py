@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Each row of the tables in docs/coming-from.md names tests, and each of these exists.
+"""Each row of the tables in docs/coming-from.md names tests, and each of these exists: one of ctest, one of
+pytest, or a golden case of test/diff.
 
 usage: check_named_tests.py SOURCE BUILD CTEST
 """
@@ -30,7 +31,8 @@ def main():
             file = pathlib.Path(source) / path
             # nccl-markers needs headers of NVTX.
             exists = (file.is_file() and f"\ndef {name}(" in file.read_text(encoding="utf-8") if name
-                      else test in known or test == "nccl-markers")
+                      else test in known or test == "nccl-markers"
+                      or (pathlib.Path(source) / "test/diff/cases" / test / "cmd").is_file())
             if not exists:
                 troubles.append(f"there is no test {test}")
     print(*troubles, f"{rows} rows, {len(troubles)} troubles", sep="\n")
