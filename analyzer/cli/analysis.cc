@@ -133,8 +133,7 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
     std::string trouble;
     if (!file.process.tells_begin && !options.dumps.takes_dumps) {
       trouble =
-          "a dump of PyTorch's Flight Recorder, which does not tell what this command says: " +
-          std::string(load::kDumpCommands) + " read it";
+          "one of the dumps of PyTorch's Flight Recorder, " + std::string(load::kDumpsRefused);
     } else if (!file.process.tells_start && !options.takes_durations) {
       trouble = load::durations_refused();
     }

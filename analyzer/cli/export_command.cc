@@ -18,13 +18,15 @@ struct ExportOptions : AnalysisOptions {
 
 constexpr char kExportExample[] =
     "Writes what the analysis found for queries of your own: hosts, processes, communicators, "
-    "memberships, operations, calls, steps and findings. docs/database.md has each column, and "
+    "memberships, operations, frames, calls, steps and findings. docs/database.md has each column, "
+    "and "
     "queries to begin with.\n"
     "\n"
     "Examples:\n"
     "  ringside export --sqlite run.sqlite traces/\ta database\n"
     "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
-    "  ringside export --csv tables/ --func AllReduce traces/\ta file for each table\n";
+    "  ringside export --csv tables/ --func AllReduce traces/\ta file for each table\n"
+    "  ringside export --sqlite dumps.sqlite dumps/\tof dumps of PyTorch's Flight Recorder\n";
 
 // For a person only: a log needs no progress.
 report::ExportProgress progress_on_terminal() {
@@ -101,6 +103,7 @@ void add_export(CLI::App& app, Chosen& chosen) {
   CLI::App* const command =
       app.add_subcommand("export", "Write a database or CSV files for queries of your own");
   add_analysis_options(*command, *options);
+  add_dump_options(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }

@@ -90,9 +90,8 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
   return dumps.takes_dumps
              ? "no Ringside traces in this directory, and of the dumps of PyTorch's Flight "
                "Recorder there none whose name is that of --prefix and a rank"
-             : "no Ringside traces in this directory, but dumps of PyTorch's Flight Recorder, "
-               "which do not tell what this command says: " +
-                   std::string(kDumpCommands) + " read them";
+             : "no Ringside traces in this directory, but dumps of PyTorch's Flight Recorder, " +
+                   std::string(kDumpsRefused);
 }
 
 void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,

@@ -18,9 +18,12 @@ struct Inputs {
   std::vector<std::string> notes;  // files of directories that were left out, and why
 };
 
-/// The commands that read dumps, for messages.
-inline constexpr std::string_view kDumpCommands =
-    "`ringside match`, `hang`, `calls` and `communicators`";
+/// Why the other commands refuse dumps, and which take them: the end of a sentence.
+inline constexpr std::string_view kDumpsRefused =
+    "which tell what each rank called and what was seen to finish, but not when it began or ended, "
+    "so no durations, bandwidths or late ranks: `ringside match`, `hang`, `calls`, "
+    "`communicators`, "
+    "`export` and `fr` read them";
 
 /// Directories stand for the Ringside traces directly in them: *.json and *.json.gz whose first
 /// line is that of a trace, and all of them named ringside.*; or, where there is no trace, for the

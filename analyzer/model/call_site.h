@@ -25,9 +25,8 @@ inline std::vector<std::string_view> frames_of(std::string_view stack) {
 }
 
 /// The line of the program that called: the innermost frame outside the files of PyTorch and of
-/// Python, else the innermost one. Without directories: "train.py:17 in step",
-/// "train.py:17 torch.all_reduce (layers.3.attn)".
-inline std::string_view call_site(std::string_view stack) {
+/// Python, else the innermost one.
+inline std::string_view calling_frame(std::string_view stack) {
   const auto has = [](std::string_view file, std::string_view part) {
     return file.find(part) != std::string_view::npos;
   };
@@ -45,7 +44,14 @@ inline std::string_view call_site(std::string_view stack) {
       break;
     }
   }
-  return found.substr(found.rfind('/', found.rfind(" in ")) + 1);
+  return found;
+}
+
+/// The same without directories: "train.py:17 in step", "train.py:17 torch.all_reduce
+/// (layers.3.attn)".
+inline std::string_view call_site(std::string_view stack) {
+  const std::string_view frame = calling_frame(stack);
+  return frame.substr(frame.rfind('/', frame.rfind(" in ")) + 1);
 }
 
 }  // namespace ringside::model

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/export_columns.h"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <concepts>
 #include <span>
 #include <tuple>
@@ -92,6 +94,24 @@ ExportValue waiting_of(const CallRow& row, std::int64_t facts::Interval::*which)
   return row.rank != nullptr ? value_of(row.rank->wait.*which) : ExportValue();
 }
 
+// Behind "FILE:LINE" of a frame is " in FUNCTION".
+std::string_view place_in(std::string_view frame) {
+  return frame.substr(0, frame.rfind(" in "));
+}
+
+std::optional<std::int64_t> line_in(std::string_view frame) {
+  const std::string_view place = place_in(frame);
+  std::int64_t line = 0;
+  const char* const end = place.data() + place.size();
+  const auto read = std::from_chars(place.data() + place.rfind(':') + 1, end, line);
+  return read.ec == std::errc() && read.ptr == end ? std::optional(line) : std::nullopt;
+}
+
+// A dump tells no host; what stands for one are clocks that are not known to be one.
+std::string_view host_name(std::string_view host) {
+  return host.starts_with(" (") ? std::string_view() : host;
+}
+
 constexpr std::array<std::string_view, 5> kWays = {"sequence", "order", "aligned", "pair", "group"};
 // By facts::Basis.
 constexpr std::array<std::string_view, 4> kBases = {"", "call", "some", "execution"};
@@ -115,7 +135,7 @@ constexpr ColumnOf<MetaRow> kMeta[] = {
 
 constexpr ColumnOf<HostRow> kHosts[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.index); }},
-    {"host", "TEXT NOT NULL", [](auto& row) { return std::string_view(row.host.host); }},
+    {"host", "TEXT NOT NULL", [](auto& row) { return host_name(row.host.host); }},
     {"files", "INTEGER NOT NULL", [](auto& row) { return row.host.files; }},
     {"is_reference", "INTEGER NOT NULL", [](auto& row) { return row.host.is_reference; }},
     {"is_bounded", "INTEGER NOT NULL", [](auto& row) { return row.host.is_bounded; }},
@@ -138,11 +158,13 @@ constexpr ColumnOf<ProcessRow> kProcesses[] = {
     {"path", "TEXT NOT NULL", [](auto& row) { return std::string_view(row.trace().path); }},
     {"run_id", "TEXT", [](auto& row) { return std::string_view(row.process().run_id); }},
     {"job", "TEXT", [](auto& row) { return std::string_view(row.process().job); }},
-    {"pid", "INTEGER NOT NULL", [](auto& row) { return row.process().pid; }},
+    {"pid", "INTEGER",
+     [](auto& row) { return value_if(!row.process().host.empty(), row.process().pid); }},
     {"launcher_rank", "INTEGER", [](auto& row) { return row.process().launcher_rank; }},
     {"nccl_version", "TEXT",
      [](auto& row) { return std::string_view(row.process().nccl_version); }},
-    {"abi", "INTEGER NOT NULL", [](auto& row) { return row.process().abi; }},
+    {"abi", "INTEGER",
+     [](auto& row) { return value_if(row.process().tells_begin, row.process().abi); }},
     {"start_ns", "INTEGER NOT NULL",
      [](auto& row) {
        return row.facts.alignment().to_common_ns(row.file, row.process().start_ns);
@@ -174,7 +196,10 @@ constexpr ColumnOf<MembershipRow> kMemberships[] = {
      [](auto& row) { return row_id(row.member.file); }},
     {"context", "INTEGER NOT NULL", [](auto& row) { return row.member.context; }},
     {"global_rank", "INTEGER", [](auto& row) { return row.global_rank; }},
-    {"is_complete", "INTEGER NOT NULL", [](auto& row) { return row.member.is_complete; }}};
+    {"is_complete", "INTEGER NOT NULL", [](auto& row) { return row.member.is_complete; }},
+    {"watchdog_enqueued", "INTEGER", [](auto& row) { return row.context.last_enqueued; }},
+    {"watchdog_started", "INTEGER", [](auto& row) { return row.context.last_started; }},
+    {"watchdog_completed", "INTEGER", [](auto& row) { return row.context.last_completed; }}};
 
 constexpr ColumnOf<OperationRow> kOperations[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row_id(row.index); }},
@@ -244,6 +269,18 @@ constexpr ColumnOf<OperationRow> kOperations[] = {
        return value_if(row.margin.has_value(), row.margin.value_or(facts::Interval{}).most_ns);
      }}};
 
+constexpr ColumnOf<FrameRow> kFrames[] = {
+    {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
+    {"stack_id", "INTEGER NOT NULL", [](auto& row) { return row.stack_id; }},
+    {"number", "INTEGER NOT NULL", [](auto& row) { return row.number; }},
+    {"file", "TEXT NOT NULL",
+     [](auto& row) { return place_in(row.frame).substr(0, place_in(row.frame).rfind(':')); }},
+    {"line", "INTEGER", [](auto& row) { return line_in(row.frame); }},
+    {"function", "TEXT", [](auto& row) {
+       constexpr std::size_t kWord = std::string_view(" in ").size();
+       return row.frame.substr(std::min(place_in(row.frame).size() + kWord, row.frame.size()));
+     }}};
+
 constexpr ColumnOf<CallRow> kCalls[] = {
     {"id", "INTEGER PRIMARY KEY", [](auto& row) { return row.id; }},
     {"operation_id", "INTEGER NOT NULL REFERENCES operations(id)",
@@ -283,7 +320,9 @@ constexpr ColumnOf<CallRow> kCalls[] = {
      [](auto& row) { return value_if(row.call.channels != 0, row.call.channels); }},
     {"graph", "INTEGER NOT NULL", [](auto& row) { return row.call.graph; }},
     {"window", "INTEGER NOT NULL", [](auto& row) { return row.call.window; }},
-    {"called_by", "TEXT", [](auto& row) { return text_of_name(row, row.call.called_by); }},
+    {"called_by", "TEXT",
+     [](auto& row) { return model::calling_frame(text_of_name(row, row.call.called_by)); }},
+    {"stack_id", "INTEGER", [](auto& row) { return row.stack_id; }},
     {"process_group", "TEXT", [](auto& row) { return text_of_name(row, row.call.process_group); }},
     {"torch_seq", "INTEGER", [](auto& row) { return row.call.torch_seq; }},
     {"user_tag", "TEXT", [](auto& row) { return text_of_name(row, row.call.user_tag); }}};
@@ -319,6 +358,7 @@ constexpr ColumnOf<FindingRow> kFindings[] = {
 constexpr const char* kMembershipIndices[] = {"communicator_id, rank", "process_id"};
 constexpr const char* kOperationIndices[] = {"communicator_id, function, bytes", "verdict",
                                              "last_membership_id"};
+constexpr const char* kFrameIndices[] = {"stack_id, number"};
 constexpr const char* kCallIndices[] = {"operation_id", "membership_id"};
 constexpr const char* kStepIndices[] = {"call_id", "process_id"};
 
@@ -329,10 +369,11 @@ ExportTable table(const char* name, const ColumnOf<Row> (&columns)[kCount],
 }
 
 // In the order of ExportTableId.
-constexpr std::tuple kColumns{
-    std::span{kMeta},          std::span{kHosts},       std::span{kProcesses},
-    std::span{kCommunicators}, std::span{kMemberships}, std::span{kOperations},
-    std::span{kCalls},         std::span{kSteps},       std::span{kFindings}};
+constexpr std::tuple kColumns{std::span{kMeta},        std::span{kHosts},
+                              std::span{kProcesses},   std::span{kCommunicators},
+                              std::span{kMemberships}, std::span{kOperations},
+                              std::span{kFrames},      std::span{kCalls},
+                              std::span{kSteps},       std::span{kFindings}};
 
 }  // namespace
 
@@ -344,6 +385,7 @@ const std::array<ExportTable, kExportTableCount>& export_tables() {
       table("communicators", kCommunicators),
       table("memberships", kMemberships, kMembershipIndices),
       table("operations", kOperations, kOperationIndices),
+      table("frames", kFrames, kFrameIndices),
       table("calls", kCalls, kCallIndices),
       table("steps", kSteps, kStepIndices),
       table("findings", kFindings)};
@@ -370,6 +412,7 @@ template void add_row(ExportSink& sink, const ProcessRow& row);
 template void add_row(ExportSink& sink, const CommunicatorRow& row);
 template void add_row(ExportSink& sink, const MembershipRow& row);
 template void add_row(ExportSink& sink, const OperationRow& row);
+template void add_row(ExportSink& sink, const FrameRow& row);
 template void add_row(ExportSink& sink, const CallRow& row);
 template void add_row(ExportSink& sink, const StepRow& row);
 template void add_row(ExportSink& sink, const FindingRow& row);

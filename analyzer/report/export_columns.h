@@ -56,6 +56,7 @@ struct MembershipRow {
   std::size_t communicator;
   const match::Member& member;
   std::optional<std::uint32_t> global_rank;
+  const model::Context& context;
 };
 
 struct OperationRow {
@@ -75,6 +76,15 @@ struct OperationRow {
   std::optional<facts::Interval> margin;
 };
 
+/// A frame of a stack, the innermost first.
+struct FrameRow {
+  static constexpr ExportTableId kTable = ExportTableId::kFrames;
+  std::int64_t id;
+  std::int64_t stack_id;
+  std::int64_t number;
+  std::string_view frame;  // as call_site.h has it
+};
+
 struct CallRow {
   static constexpr ExportTableId kTable = ExportTableId::kCalls;
   std::int64_t id;
@@ -84,6 +94,7 @@ struct CallRow {
   std::uint32_t file;
   const model::Operation& call;
   const facts::RankTimes* rank;  // nullptr: nothing is known of its waiting
+  std::optional<std::int64_t> stack_id;
 };
 
 struct StepRow {

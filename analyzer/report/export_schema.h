@@ -32,11 +32,12 @@ enum class ExportTableId : std::size_t {
   kCommunicators,
   kMemberships,
   kOperations,
+  kFrames,
   kCalls,
   kSteps,
   kFindings,
 };
-inline constexpr std::size_t kExportTableCount = 9;
+inline constexpr std::size_t kExportTableCount = 10;
 
 /// By ExportTableId: each table comes behind those that it refers to.
 const std::array<ExportTable, kExportTableCount>& export_tables();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/export_tables.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/membership.h"
 #include "analyzer/metrics/stragglers.h"
+#include "analyzer/model/call_site.h"
 #include "analyzer/report/export_columns.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/stragglers_report.h"
@@ -30,6 +32,9 @@ class Exporter {
         traces_(facts_.traces()),
         matches_(facts_.matches()),
         alignment_(facts_.alignment()),
+        tells_moments_(
+            std::all_of(traces_.files.begin(), traces_.files.end(),
+                        [](const model::TraceFile& file) { return file.process.tells_moment; })),
         is_part_(input.is_part),
         progress_(progress),
         call_ids_(traces_.files.size()) {}
@@ -65,6 +70,7 @@ class Exporter {
     entry("tool_version", RINGSIDE_VERSION);
     entry("clock", alignment_.is_aligned() ? "aligned" : "realtime");
     entry("is_part", is_part_ ? "1" : "0");
+    entry("source", tells_moments_ ? "traces" : "flight_recorder");
   }
 
   void add_hosts() {
@@ -89,8 +95,9 @@ class Exporter {
     for (std::size_t c = 0; c < communicators.size(); ++c) {
       first_membership_.push_back(id + 1);
       for (std::size_t m = 0; m < communicators[c].members.size(); ++m) {
-        add_row(sink_, MembershipRow{++id, c, communicators[c].members[m],
-                                     memberships[c].global_ranks[m]});
+        const match::Member& member = communicators[c].members[m];
+        add_row(sink_, MembershipRow{++id, c, member, memberships[c].global_ranks[m],
+                                     traces_.files[member.file].contexts.at(member.context)});
       }
     }
   }
@@ -104,7 +111,8 @@ class Exporter {
     const auto parts = match::parts_of(matches_, operation);
     const model::Operation& first = match::operation_of(traces_, parts.front());
     const facts::OperationFacts known = facts_.ranks_of(index, ranks_);
-    const bool has_times = !ranks_.empty() && !known.is_impossible;
+    // The calls of a dump do not tell who came late: a call is made long before its kernel runs.
+    const bool has_times = !ranks_.empty() && !known.is_impossible && tells_moments_;
     const bool has_ends = has_times && known.ranks_timed > 0;
     waits_.clear();
     std::int64_t waited_ns = 0;
@@ -136,6 +144,22 @@ class Exporter {
     }
   }
 
+  // The number of the stack that a dump has; its frames are written where it comes first.
+  std::optional<std::int64_t> stack_id(model::NameId stack) {
+    const std::string_view text = traces_.names.text(stack);
+    if (tells_moments_ || text.empty()) {
+      return std::nullopt;
+    }
+    const auto [known, is_new] = stacks_.emplace(stack, row_id(stacks_.size()));
+    if (is_new) {
+      std::int64_t number = 0;
+      for (const std::string_view frame : model::frames_of(text)) {
+        add_row(sink_, FrameRow{++frames_, known->second, ++number, frame});
+      }
+    }
+    return known->second;
+  }
+
   void add_call(std::size_t index, std::uint32_t part_index) {
     const match::Part& part = matches_.parts[part_index];
     const model::Operation& call = match::operation_of(traces_, part);
@@ -143,7 +167,8 @@ class Exporter {
     const std::int64_t id = ++calls_;
     add_row(sink_,
             CallRow{id, index, membership_id(matches_.operations[index].communicator, part.member),
-                    facts_, part.file, call, found != waits_.end() ? found->second : nullptr});
+                    facts_, part.file, call, found != waits_.end() ? found->second : nullptr,
+                    stack_id(call.called_by)});
     if (!traces_.files[part.file].steps.empty()) {
       call_ids_[part.file].emplace(call.id, id);
     }
@@ -164,8 +189,11 @@ class Exporter {
   }
 
   void add_findings() {
-    Document documents[] = {match_document(traces_, matches_, alignment_, kFindingsDescribed),
-                            stragglers_document(metrics::find_stragglers(facts_), matches_)};
+    std::vector<Document> documents = {
+        match_document(traces_, matches_, alignment_, kFindingsDescribed)};
+    if (tells_moments_) {
+      documents.push_back(stragglers_document(metrics::find_stragglers(facts_), matches_));
+    }
     std::int64_t id = 0;
     for (const Document& document : documents) {
       for (const Finding& finding : document.findings) {
@@ -179,6 +207,7 @@ class Exporter {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
+  const bool tells_moments_;  // false of Flight Recorder dumps
   const bool is_part_;
   const ExportProgress& progress_;
   std::vector<std::int64_t> first_membership_;                        // by communicator
@@ -186,6 +215,8 @@ class Exporter {
   std::vector<facts::RankTimes> ranks_;                               // of one operation
   /// The calls of files with steps, by the id that the file gives the operation.
   std::vector<std::unordered_map<std::uint64_t, std::int64_t>> call_ids_;
+  std::unordered_map<model::NameId, std::int64_t> stacks_;
+  std::int64_t frames_ = 0;
   std::int64_t calls_ = 0;
   std::int64_t steps_ = 0;
 };

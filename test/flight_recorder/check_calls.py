@@ -71,7 +71,8 @@ def listed(program, directory):
 def entries(directory):
     """The collectives of the dumps, one by one."""
     return sorted((entry["process_group"][0] + " " + dump["pg_config"][entry["process_group"][0]]["ranks"], rank,
-                   entry["collective_seq_id"], entry["profiling_name"].split(":")[1], STATES[entry["state"]])
+                   entry["collective_seq_id"], entry["profiling_name"].split(":")[1], STATES[entry["state"]],
+                   tuple((frame["filename"], frame["line"], frame["name"]) for frame in entry["frames"]))
                   for path in directory.iterdir() for rank in [int(re.search(r"\d+$", path.name).group())]
                   for dump in [pickle.loads(path.read_bytes())] for entry in dump["entries"]
                   if not entry["is_p2p"] and not entry["profiling_name"].endswith(":coalesced"))
@@ -88,11 +89,15 @@ def exported(program, directory, made):
         database = sqlite3.connect(made)
         database.row_factory = sqlite3.Row
         tables = {name: list(map(dict, database.execute(f"SELECT * FROM {name}")))
-                  for name in ("communicators", "memberships", "calls")}
+                  for name in ("communicators", "memberships", "frames", "calls")}
         database.close()
     groups = {row["id"]: row["hash"] for row in tables["communicators"]}
     members = {row["id"]: (groups[row["communicator_id"]], row["global_rank"]) for row in tables["memberships"]}
-    return sorted((*members[row["membership_id"]], row["seq"], row["function"], row["state"])
+    stacks = collections.defaultdict(list)
+    for row in sorted(tables["frames"], key=lambda row: row["number"]):
+        stacks[row["stack_id"]].append((row["file"], row["line"], row["function"]))
+    return sorted((*members[row["membership_id"]], row["seq"], row["function"], row["state"],
+                   tuple(stacks[row["stack_id"]]))
                   for row in tables["calls"] if row["function"] not in ("Send", "Recv", "coalesced"))
 
 
