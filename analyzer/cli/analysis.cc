@@ -18,6 +18,7 @@
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/trace_loader.h"
+#include "analyzer/match/dump_join.h"
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
@@ -202,13 +203,18 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 }
 
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
-  load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, options.dumps);
+  load::DumpChoice dumps = options.dumps;
+  dumps.joins_traces = true;
+  load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
   {
     load::Progress progress;
     const ProgressLine line("reading", progress);
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
                                         &progress, options.dumps);
   }
+  match::JoinedDumps joined = match::join_dumps(analysis.traces);
+  analysis.dumps = std::move(joined.dumps);
+  analysis.notes = std::move(joined.notes);
   leave_out_unfit(options, analysis);
   print_problems(analysis.problems, inputs.notes);
   analysis.inputs = std::move(inputs.paths);
@@ -342,6 +348,7 @@ ExitStatus print_document(report::Document document, const Analysis& analysis,
       std::find(sentences.begin(), sentences.end(), not_closed) == sentences.end()) {
     sentences.insert(sentences.begin(), not_closed);
   }
+  document.notes.insert(document.notes.end(), analysis.notes.begin(), analysis.notes.end());
   for (std::string& note : report::limits(analysis.traces, analysis.alignment)) {
     document.notes.push_back(std::move(note));
   }

@@ -63,6 +63,8 @@ struct Analysis {
   model::Problems problems;
   std::vector<std::string> inputs;  // files that were read
   model::Traces traces;
+  model::Traces dumps;             // of PyTorch's Flight Recorder, beside traces of the same job
+  std::vector<std::string> notes;  // of their join
   std::vector<std::string> duplicates;  // files of a run that is there twice
   align::Alignment alignment;
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
@@ -89,7 +91,8 @@ struct Analysis {
   mutable std::optional<metrics::Stragglers> stragglers_;
 };
 
-/// Loads, and tells what could not be read. False, after a message on stderr, if there is no trace.
+/// Loads, joins traces with the dumps beside them, and tells what could not be read. False, after a
+/// message on stderr, if there is no trace.
 bool load_traces(const AnalysisOptions& options, Analysis& analysis);
 /// Takes out the traces that --rank and --host do not choose. False, after a message on stderr, if
 /// one of them names none, or none is left.

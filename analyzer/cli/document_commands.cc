@@ -5,6 +5,7 @@
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/dump_evidence.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
@@ -107,12 +108,13 @@ void add_match(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<MatchOptions>();
   CLI::App& command = add_document(
       app, "match", "Say which operations do not match between the ranks, and which ranks are odd",
-      kMatchExample, options, chosen,
-      [](const Analysis& analysis, const MatchOptions& chosen_options) {
-        return report::match_document(
+      kMatchExample, options, chosen, [](Analysis& analysis, const MatchOptions& chosen_options) {
+        report::Document document = report::match_document(
             analysis.traces, analysis.matches, analysis.alignment,
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
             chosen_options.wants_frames());
+        add_mismatches_of_dumps(chosen_options, analysis, document);
+        return document;
       });
   options->takes_durations = true;
   add_dump_options(command, *options);

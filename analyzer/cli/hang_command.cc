@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
+#include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/hang_answer.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/selection_check.h"
@@ -38,7 +40,15 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
                      report::Document& document) {
   std::vector<std::string> files = load::find_ras(options.inputs);
   const std::size_t found = files.size();
-  files.insert(files.end(), options.ras_files.begin(), options.ras_files.end());
+  for (const std::string& named : options.ras_files) {
+    const bool is_known = std::any_of(files.begin(), files.end(), [&](const std::string& file) {
+      std::error_code error;
+      return std::filesystem::equivalent(file, named, error);
+    });
+    if (!is_known) {
+      files.push_back(named);
+    }
+  }
   for (std::size_t i = 0; i < files.size(); ++i) {
     model::Ras ras;
     const std::string trouble = load::load_ras(files[i], ras);
@@ -89,6 +99,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   report::Document document = report::make_hang_report(analysis.traces, analysis.alignment, hang,
                                                        options.most_rows(), options.wants_frames());
   document.notes.insert(document.notes.end(), left_out.begin(), left_out.end());
+  const bool is_stuck_by_dumps = add_hang_of_dumps(options, hang, analysis, document);
   const bool is_read = report::count_unread(analysis.traces, analysis.problems) == 0;
   if (hang.operations.empty() && !is_read) {
     document.sentences.emplace_back(
@@ -109,8 +120,7 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
   });
   const bool is_whole = is_read && has_ends && absent == 0;
   const bool is_known = is_whole && hang.operations.empty();
-  const bool is_stuck = std::any_of(hang.operations.begin(), hang.operations.end(),
-                                    [](const auto& operation) { return !operation.is_unknown; });
+  const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   return HangAnswer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk
                                                     : kExitIncomplete};

@@ -10,8 +10,9 @@ namespace ringside::load {
 /// The choice of dumps of PyTorch's Flight Recorder.
 struct DumpChoice {
   bool takes_dumps = false;
-  bool takes_others = true;  // traces and other records beside them
-  std::string prefix;        // of their names; empty: any that ends with a rank
+  bool takes_others = true;   // traces and other records beside them
+  bool joins_traces = false;  // they are taken where there are traces of the same job, too
+  std::string prefix;         // of their names; empty: any that ends with a rank
   /// The ranks of a replica group of torchft: there default_pg lists its ranks within that group,
   /// and the file's name has the rank in the job. 0: no torchft.
   std::uint32_t replica_ranks = 0;

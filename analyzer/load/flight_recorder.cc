@@ -134,6 +134,8 @@ struct DumpEntry {
   model::Operation operation;
   std::optional<std::int64_t> collective;  // numbers of its group
   std::optional<std::int64_t> point_to_point;
+  std::vector<std::uint64_t> input_bytes;  // of each tensor
+  std::vector<std::uint64_t> output_bytes;
 };
 
 class DumpReader {
@@ -166,6 +168,7 @@ class DumpReader {
     for (const DumpEntry& entry : entries_) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
+        add_tensors(entry);
         ++dump_.file.contexts[entry.operation.context].operations;
       }
     }
@@ -174,6 +177,18 @@ class DumpReader {
   }
 
  private:
+  void add_tensors(const DumpEntry& entry) {
+    const bool is_p2p = entry.operation.kind == model::Kind::kPointToPoint;
+    const auto seq = is_p2p ? entry.point_to_point : entry.collective;
+    dump_.file.tensors.push_back(
+        {static_cast<std::uint32_t>(entry.input_bytes.size()),
+         static_cast<std::uint32_t>(entry.output_bytes.size()),
+         seq && *seq >= 0 ? std::optional(static_cast<std::uint64_t>(*seq)) : std::nullopt});
+    for (const auto* const sizes : {&entry.input_bytes, &entry.output_bytes}) {
+      dump_.file.tensor_bytes.insert(dump_.file.tensor_bytes.end(), sizes->begin(), sizes->end());
+    }
+  }
+
   std::string check_version() {
     const std::string_view text = tree_.text(tree_.at(root_, "version"));
     const std::size_t dot = text.find('.');
@@ -304,7 +319,8 @@ class DumpReader {
     }
   }
 
-  Tensors tensors_of(const PlainValue& value, const char* sizes_key, const char* types_key) const {
+  Tensors tensors_of(const PlainValue& value, const char* sizes_key, const char* types_key,
+                     std::vector<std::uint64_t>& each_bytes) const {
     const auto sizes = tree_.list(tree_.at(value, sizes_key));
     const auto types = tree_.list(tree_.at(value, types_key));
     Tensors tensors;
@@ -318,13 +334,15 @@ class DumpReader {
       const std::string_view type =
           types.empty() ? std::string_view() : tree_.text(types[std::min(i, types.size() - 1)]);
       tensors.type = type == tensors.type ? type : std::string_view();
-      add_tensor(sizes[i], bytes_of_type(type), tensors);
+      each_bytes.push_back(add_tensor(sizes[i], bytes_of_type(type), tensors));
     }
     return tensors;
   }
 
-  // Nothing is told of a size that is damaged, or of a type that is not known.
-  void add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element, Tensors& tensors) const {
+  // Nothing is told of a size that is damaged, or of a type that is not known. Returns the bytes of
+  // the tensor, then more than any message has.
+  std::uint64_t add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element,
+                           Tensors& tensors) const {
     std::uint64_t count = 1;
     bool is_known = sizes.kind == PlainValue::Kind::kList;
     for (const PlainValue& size : tree_.list(sizes)) {
@@ -342,6 +360,7 @@ class DumpReader {
                            !__builtin_mul_overflow(count, bytes_of_element, &bytes);
     add(tensors.count, count, is_known);
     add(tensors.bytes, bytes, has_bytes);
+    return has_bytes ? bytes : std::numeric_limits<std::uint64_t>::max();
   }
 
   // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
@@ -356,8 +375,8 @@ class DumpReader {
   }
 
   void fill_tensors(const PlainValue& value, DumpEntry& entry) {
-    const Tensors input = tensors_of(value, "input_sizes", "input_dtypes");
-    const Tensors output = tensors_of(value, "output_sizes", "output_dtypes");
+    const Tensors input = tensors_of(value, "input_sizes", "input_dtypes", entry.input_bytes);
+    const Tensors output = tensors_of(value, "output_sizes", "output_dtypes", entry.output_bytes);
     const Alike alike = alike_in(entry.call);
     const Tensors& told = alike == Alike::kOutput ? output : input;
     entry.operation.datatype = dump_.names.id(told.type);
@@ -449,7 +468,7 @@ class DumpReader {
     operation.func = dump_.names.id(entry.call);
     operation.called_by = stack_of(value);
     last_of_context_[operation.context].push_back(entries_.size());
-    entries_.push_back(entry);
+    entries_.push_back(std::move(entry));
     return "";
   }
 

@@ -34,7 +34,7 @@ bool begins_as_partial(const fs::path& path) {
 
 // One that is named after a rank.
 bool is_dump(const fs::path& path, const DumpChoice& dumps) {
-  return dumps.takes_dumps && rank_of_dump(path.string(), dumps.prefix) &&
+  return (dumps.takes_dumps || dumps.joins_traces) && rank_of_dump(path.string(), dumps.prefix) &&
          is_flight_recorder_dump(path.string());
 }
 
@@ -94,7 +94,9 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
                    std::string(kDumpsRefused);
 }
 
+// `lone_dumps`: those of a directory without traces, by its path, for a command that needs some.
 void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,
+                   std::map<std::string, std::vector<std::string>>& lone_dumps,
                    model::Problems& problems) {
   std::error_code error;
   std::size_t traces = 0;
@@ -148,6 +150,13 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     }
     has_better = has_better || !paths.empty();
   };
+  if (dump_choice.joins_traces && traces > 0) {
+    inputs.paths.insert(inputs.paths.end(), dumps.begin(), dumps.end());
+    dumps.clear();
+  } else if (!dump_choice.takes_dumps && partials.empty() && !dumps.empty()) {
+    lone_dumps[directory.string()] = std::move(dumps);
+    has_better = true;
+  }
   take(partials, "a partial");
   take(dumps, "a dump of PyTorch's Flight Recorder");
   take(durations, "records of durations");
@@ -163,17 +172,26 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                    const DumpChoice& dumps) {
   Inputs inputs;
+  std::map<std::string, std::vector<std::string>> lone_dumps;
   for (const std::string& argument : arguments) {
     std::error_code error;
     const fs::file_status status = fs::status(argument, error);
     if (fs::is_directory(status)) {
-      add_directory(argument, dumps, inputs, problems);
+      add_directory(argument, dumps, inputs, lone_dumps, problems);
     } else if (fs::is_block_file(status) || fs::is_character_file(status)) {
       problems.add_file(argument, "is a device; name a trace, or a directory of traces");
     } else if (fs::exists(status)) {
       inputs.paths.push_back(argument);
     } else {
       problems.add_file(argument, error ? error.message() : "No such file or directory");
+    }
+  }
+  const bool has_traces = !inputs.paths.empty();
+  for (const auto& [directory, paths] : lone_dumps) {
+    if (has_traces) {
+      inputs.paths.insert(inputs.paths.end(), paths.begin(), paths.end());
+    } else {
+      problems.add_file(directory, nothing_there(directory, dumps));
     }
   }
   std::sort(inputs.paths.begin(), inputs.paths.end());

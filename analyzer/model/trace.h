@@ -119,11 +119,20 @@ struct Account {
   std::uint64_t given_up = 0;  // events that were written in flight since too many were open
 };
 
+/// The tensors of a call of torch.distributed.
+struct CallTensors {
+  std::uint32_t inputs = 0;
+  std::uint32_t outputs = 0;
+  std::optional<std::uint64_t> seq;  // as PyTorch counts collectives, or sends and receives
+};
+
 struct TraceFile {
   std::string path;
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
   Operations operations;
+  std::vector<CallTensors> tensors;         // of a Flight Recorder dump: of each operation
+  std::vector<std::uint64_t> tensor_bytes;  // of the inputs and outputs of these, one by one
   std::deque<ProxyOperation> proxies;  // there may be millions: a deque takes no more than they do
   std::deque<Step> steps;
   std::vector<ClockReading> clocks;         // in the order of the file
