@@ -193,6 +193,7 @@ std::optional<std::string> EventLine::take(std::string_view key,
     std::string_view local;
     id = value["local"].get_string().get(local) == simdjson::SUCCESS ? local : std::string_view();
   } else if (key == "args") {
+    field.key = Key::kArguments;
     take_arguments(value);
   }
   return std::nullopt;
@@ -260,6 +261,7 @@ std::optional<std::int64_t> EventLine::append_moved(const Place& place, std::str
 }
 
 std::optional<std::int64_t> EventLine::append_members(const Place& place, std::string_view new_name,
+                                                      std::string_view more,
                                                       std::string& output) const {
   const auto begin_ns = place.time(*ts_ns);
   for (const Field& field : fields_) {
@@ -270,6 +272,8 @@ std::optional<std::int64_t> EventLine::append_members(const Place& place, std::s
     if (field.key == Key::kName) {
       output += "\"name\":";
       append_quoted(new_name, output);
+    } else if (field.key == Key::kArguments && !more.empty()) {
+      output.append(field.text.substr(0, field.text.rfind('}'))).append(more) += '}';
     } else {
       append_field(field, place, *begin_ns, *begin_ns, output);
     }

@@ -51,12 +51,13 @@ class EventLine {
   std::optional<std::int64_t> append_moved(const Place& place, std::string& output) const;
 
   /// Appends the members of an async slice's begin that a slice of a thread has, too, under another
-  /// name, each with a comma before it: all but ph, tid and dur. Returns as append_moved().
+  /// name, each with a comma before it: all but ph, tid and dur. `more` are members for `args`,
+  /// each with a comma before it. Returns as append_moved().
   std::optional<std::int64_t> append_members(const Place& place, std::string_view new_name,
-                                             std::string& output) const;
+                                             std::string_view more, std::string& output) const;
 
  private:
-  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId, kName, kDropped };
+  enum class Key : std::uint8_t { kOther, kPid, kTs, kDur, kBindId, kName, kArguments, kDropped };
   struct Field {
     Key key = Key::kOther;
     std::string_view text;  // raw: "key":value

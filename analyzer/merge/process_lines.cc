@@ -132,7 +132,8 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
 }
 
 std::optional<std::string> ProcessLines::begin_async(AsyncSlice& slice) {
-  const auto begin_ns = line_.append_members(place_, names_.name_of(line_), slice.members);
+  const auto begin_ns =
+      line_.append_members(place_, names_.name_of(line_), names_.caller_of(line_), slice.members);
   if (!begin_ns) {
     return kNoPlace;
   }

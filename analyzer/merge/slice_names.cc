@@ -33,7 +33,7 @@ std::string_view SliceNames::row_of(const EventLine& line) {
                                                   : line.name;
 }
 
-std::string SliceNames::kernel_name(const EventLine& line) {
+std::optional<std::size_t> SliceNames::find(const EventLine& line) {
   if (operations_.empty()) {
     for (std::size_t i = 0; i < file_.operations.size(); ++i) {
       operations_.emplace_back(file_.operations.id(i), i);
@@ -42,11 +42,38 @@ std::string SliceNames::kernel_name(const EventLine& line) {
   }
   const auto found = std::lower_bound(operations_.begin(), operations_.end(),
                                       std::pair(line.operation.value_or(0), std::size_t{0}));
-  if (found == operations_.end() || found->first != line.operation.value_or(0)) {
+  const bool is_there = found != operations_.end() && found->first == line.operation.value_or(0);
+  return is_there ? std::optional(found->second) : std::nullopt;
+}
+
+std::string SliceNames::kernel_name(const EventLine& line) {
+  const auto found = find(line);
+  if (!found) {
     return std::string(line.name);
   }
-  const model::CallIdentity call = file_.operations.call(found->second);
+  const model::CallIdentity call = file_.operations.call(*found);
   return std::string(traces_.names.text(call.func)) + number_text(call.seq);
+}
+
+std::string SliceNames::caller_of(const EventLine& line) {
+  const bool is_operation = line.category == schema::kCategoryOperation && line.operation;
+  const auto found = has_callers_ && is_operation ? find(line) : std::nullopt;
+  std::string members;
+  if (!found) {
+    return members;
+  }
+  const model::Operation operation = file_.operations[*found];
+  const auto append = [&](const char* key, model::NameId name) {
+    if (name != model::kNoName) {
+      append_quoted(traces_.names.text(name), members.append(key));
+    }
+  };
+  append(",\"called_by\":", operation.called_by);
+  append(",\"process_group\":", operation.process_group);
+  if (operation.torch_seq) {
+    members += ",\"torch_seq\":" + std::to_string(*operation.torch_seq);
+  }
+  return members;
 }
 
 std::string SliceNames::name_of(const EventLine& line) {

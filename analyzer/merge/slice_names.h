@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The names of the slices of a merged file. In a trace a slice has the name of its row.
+// The names of the slices of a merged file, and who called their operations. In a trace a slice has
+// the name of its row.
 #ifndef RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
 #define RINGSIDE_ANALYZER_MERGE_SLICE_NAMES_H
 
@@ -19,18 +20,24 @@ namespace ringside::merge {
 class SliceNames {
  public:
   SliceNames(const model::Traces& traces, const model::TraceFile& file)
-      : traces_(traces), file_(file) {}
+      : traces_(traces), file_(file), has_callers_(file.operations.may_have_callers()) {}
 
   /// Returns "AllReduce 1 MiB #21", "send 512 KiB to 3"; the line's own name where it says no more.
   std::string name_of(const EventLine& line);
+  /// Returns who called the line's operation, as members of its arguments, each with a comma before
+  /// it; nothing if that is not known.
+  std::string caller_of(const EventLine& line);
   /// Returns the name of the row of a line that is no operation.
   static std::string_view row_of(const EventLine& line);
 
  private:
+  // The index of the line's operation.
+  std::optional<std::size_t> find(const EventLine& line);
   std::string kernel_name(const EventLine& line);
 
   const model::Traces& traces_;
   const model::TraceFile& file_;
+  const bool has_callers_;
   std::vector<std::pair<std::uint64_t, std::size_t>> operations_;  // id, index; once asked for
 };
 

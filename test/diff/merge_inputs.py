@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Inputs of the cases of `ringside merge`. test/merge tests the contents of merged files."""
 
+from marked_inputs import annotated
 from match_inputs import odd_one, ranks
 from summary_inputs import segments
 
@@ -17,6 +18,7 @@ def cases():
     return {
         "help-merge": ("merge --help", {}),
         "merge": ("merge -o - traces", ranks(2, late)),
+        "merge-annotated": ("merge -o - --rank 0 .", annotated()),
         "merge-segments": ("merge -o - traces", segments(0)),
         "merge-mismatch": ("merge -o - --comm world --func Broadcast traces", ranks(4, odd_one)),
         "merge-nowhere": ("merge traces", ranks(2, late)),
