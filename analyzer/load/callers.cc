@@ -30,6 +30,18 @@ std::string decoded(std::string_view value) {
   return text;
 }
 
+// "layers.2.weight and 7 more", of "layers.2.weight,layers.2.bias,+6".
+std::string first_of(std::string_view names) {
+  const auto commas = std::count(names.begin(), names.end(), ',');
+  std::uint32_t unnamed = 1;  // that the last of them stands for
+  if (const std::size_t plus = names.rfind(",+"); plus != names.npos) {
+    std::from_chars(names.data() + plus + 2, names.data() + names.size(), unnamed);
+  }
+  const std::int64_t more = commas > 0 ? commas - 1 + unnamed : 0;
+  return std::string(names.substr(0, names.find(','))) +
+         (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
 struct Range {
   std::int64_t end_ns = 0;
   const model::Mark* mark = nullptr;
@@ -97,7 +109,7 @@ void name_mark(std::string_view name, std::string_view source, model::NameTable&
   called += name.substr(0, name.find(' '));
   std::string group;
   std::string description;
-  std::string module;
+  std::string part;  // of the model
   for (std::size_t space = name.find(' '); space != name.npos;) {
     const std::size_t next = name.find(' ', space + 1);
     const std::string_view field = name.substr(space + 1, next - space - 1);
@@ -105,7 +117,10 @@ void name_mark(std::string_view name, std::string_view source, model::NameTable&
     const std::string_view value = field.substr(std::min(key.size() + 1, field.size()));
     if (key == "group") group = decoded(value);
     if (key == "description") description = decoded(value);
-    if (key == "module") module = decoded(value);
+    if (key == "module") part = decoded(value);
+    if (key == "unit") part = "FSDP unit " + decoded(value);
+    if (key == "bucket") part = "DDP bucket " + decoded(value);
+    if (key == "parameters") part += ": " + first_of(decoded(value));
     if (std::uint64_t seq = 0;
         key == "seq" && std::from_chars(value.data(), value.data() + value.size(), seq).ptr ==
                             value.data() + value.size()) {
@@ -114,7 +129,7 @@ void name_mark(std::string_view name, std::string_view source, model::NameTable&
     space = next;
   }
   mark.name = names.id(called);
-  mark.called_by = names.id(module.empty() ? called : called + " (" + module + ')');
+  mark.called_by = names.id(part.empty() ? called : called + " (" + part + ')');
   mark.process_group = names.id(description.empty() ? group : description);
 }
 

@@ -2,8 +2,9 @@
 //
 // The place at which the program called an operation. Operation::called_by is a name. A dump gives
 // it a line for each frame of the stack, "FILE:LINE in FUNCTION", the innermost first. A trace with
-// ranges around the calls of torch.distributed gives it "FILE:LINE FUNCTION (MODULE)", and leaves
-// out what is not known: FUNCTION is that of torch.distributed.
+// ranges around the calls of torch.distributed gives it "FILE:LINE FUNCTION (PART)", and leaves out
+// what is not known: FUNCTION is that of torch.distributed, PART a module, DDP's bucket or FSDP's
+// unit.
 #ifndef RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
 #define RINGSIDE_ANALYZER_MODEL_CALL_SITE_H
 

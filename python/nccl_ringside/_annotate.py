@@ -153,7 +153,7 @@ class Annotation:
             self._hooks.add(group)
 
     def _add_fsdp(self) -> None:
-        """The calls of a unit of fully_shard have the name of its module."""
+        """The calls of a unit of fully_shard have the name of its module as the unit's."""
         with contextlib.suppress(ImportError, AttributeError):
             unit = importlib.import_module(
                 "torch.distributed.fsdp._fully_shard._fsdp_param_group"
@@ -162,9 +162,9 @@ class Annotation:
                 self._put_around(unit, name, self._enter_fsdp, self._leave)
 
     def _enter_fsdp(self, given: Arguments) -> Any:
-        # The root's own unit has no name.
-        name = module_path(getattr(given["self"], "_module_fqn", None) or "")
-        return self._enter(Where(module=name)) if name else None
+        name = getattr(given["self"], "_module_fqn", None)
+        # PyTorch, too, calls the root so; units have no names before the first forward().
+        return None if name is None else self._enter(Where(unit=module_path(name) or "<root>"))
 
     def _enter(self, where: Where) -> Any:
         stack = self._thread.state.where

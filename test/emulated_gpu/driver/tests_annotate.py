@@ -324,6 +324,24 @@ def training(setup, implementation):
         check(lines == {line_of("# of each step")}, f"rank {trace.rank}: DDP is called at {lines}")
         facts = check_parts(trace, ranges)
         print_facts(rank=trace.rank, operations=len(trace.operations), of_ddp=len(reduced), **facts)
+    summary = json.loads(setup.run_analyzer("summary", "--by", "caller", "--format", "json",
+                                            setup.directory / "traces"))
+    said = {row["called_by"].partition(" (")[2].rstrip(")")
+            for each in summary["communicators"] for row in each["rows"] if row["called_by"]}
+    wanted = {part_of(range_around(ranges, operation)) for operation in trace.operations}
+    check(said == wanted and {"talks", "FSDP unit 0"} < wanted,
+          f"summary tells of {said} instead of {wanted}")
+
+
+def part_of(said):
+    """The part of the model, as the analyzer has it."""
+    if "unit" in said:
+        return f"FSDP unit {said['unit']}"
+    if "bucket" not in said:
+        return said.get("module", "")
+    first, *others = said["parameters"].split(",")
+    more = f" and {len(others)} more" if others else ""
+    return f"DDP bucket {said['bucket']}: {first}{more}"
 
 
 def check_parts(trace, ranges):
@@ -346,8 +364,8 @@ def check_parts(trace, ranges):
           f"rank {trace.rank}: the module calls {talking}")
     units = {}
     for each in ranges:
-        if each.get("module") in ("0", "2", "4"):
-            units.setdefault(each["module"], set()).add((each["call"], each["in"], each["out"]))
+        if "unit" in each:
+            units.setdefault(each["unit"], set()).add((each["call"], each["in"], each["out"]))
     expected_units = {}
     for unit in ("0", "2", "4"):
         size = 4 * sum(PARAMETERS[f"{unit}.{kind}"] for kind in ("weight", "bias"))

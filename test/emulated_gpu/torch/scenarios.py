@@ -136,7 +136,7 @@ def coalesced(rank):
     tensors = [rank.mine(n) for n in sizes]
     with dist._coalescing_manager(device=rank.device, async_ops=True) as manager:
         for tensor in tensors:
-            dist.all_reduce(tensor)
+            dist.all_reduce(tensor)  # coalesced
     manager.wait()
     for n, tensor in zip(sizes, tensors):
         rank.check(tensor, sum(rank.values(n, r) for r in rank.everyone), "coalesced all_reduce")
@@ -154,8 +154,10 @@ def point_to_point(rank):
 
 
 def calls(rank):
-    """Every kind of call, in the default group and in new ones, under the profiler."""
+    """Every kind of call, in the default group and in new ones, annotated and under the profiler."""
+    import nccl_ringside.torch
     rank.start()
+    nccl_ringside.torch.annotate("ALL", skip=("asked",))
     cpu_compute.install()  # calls of Python objects compute with their sizes
     halves = [dist.new_group(rank.everyone[half::2], group_desc=name)
               for half, name in enumerate(("evens", "odds"))]

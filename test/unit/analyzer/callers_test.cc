@@ -63,6 +63,20 @@ TEST_CASE("a range of torch.distributed says who called, and PyTorch's number an
   CHECK(traced.site_at(std::nullopt).empty());
 }
 
+TEST_CASE("DDP's bucket and FSDP's unit are parts of the model that call") {
+  Traced traced;
+  traced.range("torch.all_reduce in=4 bucket=3 parameters=layers.2.weight,layers.2.bias,+6", 0, 10);
+  traced.range("torch.all_reduce in=4 bucket=1 parameters=layers.0.weight,layers.0.bias", 10, 20);
+  traced.range("torch.all_reduce in=4 bucket=0 parameters=layers.4.bias", 20, 30);
+  traced.range("torch.all_gather_single in=4 unit=%3Croot%3E", 30, 40);
+  CHECK(traced.site_at(5) ==
+        "train.py:17 torch.all_reduce (DDP bucket 3: layers.2.weight and 7 more)");
+  CHECK(traced.site_at(15) ==
+        "train.py:17 torch.all_reduce (DDP bucket 1: layers.0.weight and 1 more)");
+  CHECK(traced.site_at(25) == "train.py:17 torch.all_reduce (DDP bucket 0: layers.4.bias)");
+  CHECK(traced.site_at(35) == "train.py:17 torch.all_gather_single (FSDP unit <root>)");
+}
+
 TEST_CASE("fields that cannot be read are left out") {
   Traced traced;
   traced.range("torch.barrier group=a%2fb%zz seq=many module", 0, 10);
