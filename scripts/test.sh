@@ -5,7 +5,8 @@
 #   test.sh [PRESET [CTEST_OPTION...]]     PRESET: dev (default), release, asan-ubsan, tsan
 #
 # RINGSIDE_TORCH=on also runs the tests with PyTorch's wheel, which is fetched (0.5 GB) into
-# ~/.cache/ringside the first time; RINGSIDE_WHEEL=on also those of the Python package.
+# ~/.cache/ringside the first time; RINGSIDE_WHEEL=on all those of the Python package, of which
+# otherwise some run, and none with RINGSIDE_WHEEL=off.
 # CMAKE_ARGUMENTS (separated by blanks) are passed on to CMake.
 set -euo pipefail
 

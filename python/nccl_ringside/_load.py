@@ -129,7 +129,8 @@ def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
     directory = tempfile.TemporaryDirectory(prefix="ringside-load-")
     database = os.path.join(directory.name, "traces.sqlite")
     done = subprocess.run(
-        [tool_path(), "export", "--quiet", "--sqlite", database, *options, "--", *map(os.fspath, paths)],
+        [tool_path(), "export", "--quiet", "--sqlite", database, *options, "--"]
+        + [os.fspath(path) for path in paths],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

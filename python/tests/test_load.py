@@ -62,7 +62,7 @@ def test_the_tables_have_what_was_called(
     with pytest.raises(TypeError, match="options is a list"):
         nccl_ringside.load(job.directory / "traces", options="--comm")
     with pytest.raises(TypeError, match="option is a text"):
-        nccl_ringside.load(job.directory / "traces", options=[5])
+        nccl_ringside.load(job.directory / "traces", options=[5])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="Usage"):
         nccl_ringside.load(job.directory / "traces", options=["--help"])
     (job.directory / "traces" / "ringside.cut.json").write_text("[{\n", encoding="utf-8")

@@ -6,6 +6,10 @@ editable, and from the source distribution; and python/tests on every Python fro
 usage: check_wheel.py SOURCE BUILD      the plugin and the tool of a build directory, in a wheel made here
        check_wheel.py SOURCE WHEEL      a wheel of scripts/build_wheel.sh, not editable
 
+RINGSIDE_WHEEL=on does all of it, which takes minutes; RINGSIDE_WHEEL=off nothing. Otherwise it is
+the wheel, a fresh environment, --target, mypy, and on this Python alone the tests and the notebook
+of examples/: of pip's index they need what is fetched at the beginning, and nothing later.
+
 Nothing is compiled here. The source distribution is compared with git's files: it must have all
 that the compiler reads. Exit status 77: pip's index cannot be reached.
 """
@@ -24,8 +28,11 @@ import urllib.request
 import zipfile
 
 OLDEST = (3, 9)
-BUILD_TOOLS = ["scikit-build-core>=0.11", "build", "uv", "mypy", "pytest"]
-
+# Another mypy finds other things.
+BUILD_TOOLS = ["scikit-build-core>=0.11", "build", "mypy==2.4.1", "pytest"]
+NOTEBOOK_TOOLS = ["pyarrow", "nbclient", "ipykernel"]
+# An index that does not answer is one that cannot be reached.
+PIP_VARIABLES = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "30"}
 
 # scripts/build_wheel.sh links these into the programs, or compiles them into these.
 LINKED = [f"{name}.txt" for name in (
@@ -77,8 +84,8 @@ def pythons():
 class Package:
     """The files that are built once, and the ways to install them."""
 
-    def __init__(self, source, build, place):
-        self.source, self.build, self.place = source, build, place
+    def __init__(self, source, build, place, is_whole):
+        self.source, self.build, self.place, self.is_whole = source, build, place, is_whole
         self.tools = place / "tools" / "bin"
         self.wheel = None
 
@@ -88,9 +95,14 @@ class Package:
             print("skipped: this Python has no venv")
             return False
         run(sys.executable, "-m", "venv", self.place / "tools")
-        done = subprocess.run([self.tools / "pip", "-q", "install", *BUILD_TOOLS],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              universal_newlines=True)
+        needed = BUILD_TOOLS + (["uv"] if self.is_whole else NOTEBOOK_TOOLS)
+        try:
+            done = subprocess.run([self.tools / "pip", "-q", "install", *needed],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  universal_newlines=True, timeout=240)
+        except subprocess.TimeoutExpired:
+            print("skipped: pip has not fetched what the test needs in four minutes")
+            return False
         if done.returncode != 0:
             print("skipped: pip cannot install what the test needs:", done.stdout[-300:])
         return done.returncode == 0
@@ -235,6 +247,37 @@ def editable(package):
     require(str(package.source / "python") in where, f"the module is {where}")
 
 
+def older_glibc(package):
+    """It records and reads a trace on Debian 11, the oldest that Debian's mirrors have: glibc 2.31."""
+    root = package.place / "debian11"
+    made = subprocess.run(["mmdebstrap", "--mode=root", "--variant=extract", "--include=python3,libc6",
+                           "bullseye", str(root), "http://deb.debian.org/debian"],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True,
+                          timeout=300) if os.geteuid() == 0 and shutil.which("mmdebstrap") else None
+    if made is None or made.returncode != 0:
+        print("not run on Debian 11:",
+              made.stdout[-200:] if made else "this needs root, and mmdebstrap")
+        return
+    run(package.tools / "pip", "-q", "install", "--no-deps", "--no-index", "--target", root / "opt",
+        package.wheel)
+    shutil.copy(package.source / "python/tests/caller.py", root / "opt")
+    for name in ("proc", "tmp"):
+        (root / name).mkdir(exist_ok=True)
+
+    def inside(*command):
+        # The mount is gone with the command.
+        return run("unshare", "--mount", "/bin/sh", "-c",
+                   'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"', root, *command, PATH="/opt/bin:/usr/bin:/usr/sbin:/bin", PYTHONPATH="/opt",
+                   TMPDIR="/tmp", NCCL_ALLGATHERV_ENABLE="1", RINGSIDE_RING_DIR="/tmp")
+    version = inside("python3", "-c", "import platform; print(platform.libc_ver()[1])").strip()
+    require(version == "2.31", f"Debian 11 has glibc {version}")
+    inside("ringside", "run", "--dir", "/tmp/traces", "--", "python3", "-c", RECORDS)
+    require("AllReduce" in inside("ringside", "summary", "/tmp/traces"), "the summary")
+    inside("ringside", "report", "/tmp/traces", "-o", "/tmp/report.html")
+    inside("ringside", "export", "--sqlite", "/tmp/all.db", "/tmp/traces")
+    print(f"it runs with glibc {version}")
+
+
 def typed(package):
     print(run(package.tools / "mypy", "--strict", "--cache-dir", package.place / "mypy",
               package.source / "python" / "nccl_ringside", package.source / "python" / "tests"),
@@ -248,6 +291,18 @@ def tests_on(package, version, python):
     # Without it the tests of load() are skipped; the newest Pythons have none yet.
     subprocess.call([str(binaries / "pip"), "-q", "install", "--only-binary=:all:", "pyarrow"],
                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    run_tests(package, name, binaries)
+
+
+def tests_and_notebook(package):
+    """In the environment of the tools, since another one would fetch them again."""
+    run(package.tools / "pip", "-q", "install", "--no-index", package.wheel)
+    run_tests(package, "python%d.%d" % sys.version_info[:2], package.tools)
+    run(package.tools / "python", package.source / "examples" / "check_notebook.py",
+        JUPYTER_RUNTIME_DIR=package.place / "jupyter", IPYTHONDIR=package.place / "ipython")
+
+
+def run_tests(package, name, binaries):
     out = run(binaries / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--basetemp",
               package.place / f"{name}-tests", package.source / "python" / "tests")
     passed = re.search(r"(\d+) passed", out)
@@ -256,13 +311,15 @@ def tests_on(package, version, python):
 
 
 def main():
-    if os.environ.get("RINGSIDE_WHEEL") != "on":
-        print("The Python package is tested where RINGSIDE_WHEEL=on: it takes minutes, and pip.")
+    if os.environ.get("RINGSIDE_WHEEL") == "off":
+        print("skipped: RINGSIDE_WHEEL=off")
         return 77
+    is_whole = os.environ.get("RINGSIDE_WHEEL") == "on"
+    os.environ.update(PIP_VARIABLES)
     source, given = (pathlib.Path(name).resolve() for name in sys.argv[1:])
     failed = 0
     with tempfile.TemporaryDirectory(prefix="ringside-wheel-") as name:
-        package = Package(source, given, pathlib.Path(name).resolve())
+        package = Package(source, given, pathlib.Path(name).resolve(), is_whole)
         os.environ["TMPDIR"] = name
         tempfile.tempdir = name
         if not package.make_tools():
@@ -272,11 +329,15 @@ def main():
             package.check_wheel()
         else:
             package.make_wheel()
-        checks = {check.__name__: (check, package)
-                  for check in (fresh, target, with_uv, read_only, editable, typed)
-                  if check is not editable or given.is_dir()}
-        for version, python in sorted(pythons().items()):
-            checks["python%d.%d" % version] = (tests_on, package, version, python)
+        if is_whole:
+            checks = {check.__name__: (check, package)
+                      for check in (fresh, target, with_uv, read_only, typed,
+                                    editable if given.is_dir() else older_glibc)}
+            for version, python in sorted(pythons().items()):
+                checks["python%d.%d" % version] = (tests_on, package, version, python)
+        else:
+            checks = {check.__name__: (check, package)
+                      for check in (tests_and_notebook, fresh, target, typed)}
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             begun = {check: pool.submit(*call) for check, call in checks.items()}
         for check, future in begun.items():
