@@ -87,6 +87,8 @@ def test_what_cannot_be_read_is_said(
 def test_the_tool_is_looked_for_beside_python_and_in_path(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # Wherever the package itself is: its own tool is not asked for here.
+    monkeypatch.setattr(_place, "__file__", str(tmp_path / "a" / "b" / "c" / "d" / "e" / "f.py"))
     monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path / "scripts"))
     monkeypatch.setenv("PATH", str(tmp_path / "path"))
     monkeypatch.setattr(nccl_ringside, "__path__", [str(tmp_path / "target" / "nccl_ringside")])

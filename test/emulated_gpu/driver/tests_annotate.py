@@ -12,11 +12,10 @@ import urllib.parse
 
 import tests_torch
 from harness import Skipped, check, print_facts
-from tests_torch import (DDP_BYTES, OF_OBJECTS, flat, flight_recorder, run,
+from tests_torch import (DDP_BYTES, OF_OBJECTS, SCENARIOS, flat, flight_recorder, line_of, run,
                          torch_variables)
 from traces import Trace
 
-SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
 # As the scenarios have them.
 PARAMETERS = {f"{layer}.{kind}": count for layer, columns, rows in ((0, 16, 64), (2, 64, 64), (4, 64, 4))
               for kind, count in (("weight", columns * rows), ("bias", rows))}
@@ -302,12 +301,6 @@ def crossing(setup, implementation):
         left_out = [o for o in trace.operations if range_around(ranges, o) is None]
         check(left_out, "all operations are in ranges")
         print_facts(rank=trace.rank, calls=len(calls), crossing=len(wanted))
-
-
-def line_of(comment):
-    """The line of the scenarios that ends so."""
-    text = SCENARIOS.read_text(encoding="utf-8").splitlines()
-    return f"{SCENARIOS}:{next(n for n, line in enumerate(text, 1) if line.endswith(comment))}"
 
 
 def training(setup, implementation):

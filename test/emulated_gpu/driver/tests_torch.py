@@ -14,8 +14,10 @@ import sys
 
 from expectations import check_account
 from harness import Job, check, print_facts
+from told import OF_OBJECTS, check_told
 from traces import Trace
 
+SCENARIOS = pathlib.Path(__file__).parent.parent / "torch" / "scenarios.py"
 PACKAGE = pathlib.Path(__file__).resolve().parents[3] / "python"
 LAUNCHER = pathlib.Path(__file__).parent.parent / "torch" / "launch.py"
 
@@ -95,12 +97,17 @@ def nccl_calls(asked, implementation):
     return [(name.capitalize(), asked["tensor"], member("dst" if name == "send" else "src"))]
 
 
-# They call others of torch.distributed, which are in the log themselves.
-OF_OBJECTS = ("all_gather_object", "broadcast_object_list")
+def line_of(comment):
+    """The line of the scenarios that ends so."""
+    text = SCENARIOS.read_text(encoding="utf-8").splitlines()
+    return f"{SCENARIOS}:{next(n for n, line in enumerate(text, 1) if line.endswith(comment))}"
 
 
 def calls_to_nccl(calls):
-    """The calls that go to NCCL as they are. It tells profilers nothing of groups of one rank."""
+    """The calls that go to NCCL as they are: what those of objects call is in the log itself.
+
+    NCCL tells profilers nothing of groups of one rank.
+    """
     return [call for call in calls if len(call["ranks"]) > 1 and call["call"] not in OF_OBJECTS
             and call["within"] in (None, *OF_OBJECTS)]
 
@@ -114,8 +121,11 @@ def recorded_by_group(trace):
 
 
 def compare(trace, calls, implementation):
-    """Each call is in the trace, in the order of the calls of its group, and nothing else is."""
-    recorded, compared = recorded_by_group(trace), collections.Counter()
+    """Each call is in the trace, in the order of the calls of its group, and nothing else is.
+
+    Returns the calls, each with its operations.
+    """
+    recorded, compared = recorded_by_group(trace), []
     for call in calls_to_nccl(calls):
         wanted = nccl_calls(call, implementation)
         parts, rest = (recorded[call["group"]][:len(wanted)], recorded[call["group"]][len(wanted):])
@@ -126,10 +136,10 @@ def compare(trace, calls, implementation):
         # Broadcasts may be there as calls only, and then have no group.
         groups = {part["group"] for part in parts if part["kind"] != "api"}
         check(len(groups) <= 1, f"rank {trace.rank}: {call} is in NCCL's groups {groups}")
-        compared[call["call"]] += 1
+        compared.append((call, parts))
     left = {group: parts for group, parts in recorded.items() if parts}
     check(not left, f"rank {trace.rank}: in the trace but not called: {left}")
-    print_facts(rank=trace.rank, **compared)
+    print_facts(rank=trace.rank, **collections.Counter(call["call"] for call, _ in compared))
     return compared
 
 
@@ -140,17 +150,27 @@ def flight_recorder(setup, prefix):
 
 
 def all_calls(setup, implementation):
-    """Every kind of call, in groups of four and of two ranks."""
+    """Every kind of call, in groups of four and of two ranks.
+
+    compare() has every collective of groups of more than one rank with its bytes and its group, a
+    broadcast from NCCL's API call where there is no more of it, batches of sends as one group of
+    NCCL's, and all_gather of several sizes, all_to_all_single with splits, objects and barriers by
+    what NCCL gets. check_told() has what the analyzer says that the user called: function and line,
+    the process group's description and PyTorch's sequence number, all_to_all_single as one
+    operation, and coalesced calls as one with parts.
+    """
     job = run(setup, implementation, "calls", ranks=4)
-    dumps = flight_recorder(setup, "fr_asked")
+    dumps, compared = flight_recorder(setup, "fr_asked"), {}
     for trace in job.traces():
         check_account(trace)
-        compared = compare(trace, job.calls(trace.rank), implementation)
-        check(len(compared) >= 12 and sum(compared.values()) > 30, f"only {dict(compared)}")
+        calls = compared[trace.rank] = compare(trace, job.calls(trace.rank), implementation)
+        kinds = {call["call"] for call, _ in calls}
+        check(len(kinds) >= 12 and len(calls) > 30, f"only {len(calls)} calls of {kinds}")
         check({name for name, group in dumps[trace.rank]["pg_config"].items()
                if len(group["ranks"].split(",")) > 1} == set(recorded_by_group(trace)),
               f"rank {trace.rank}: groups {list(recorded_by_group(trace))}")
     setup.run_analyzer("summary", "--fail-on", "mismatch,missing", setup.directory / "traces")
+    check_told(setup, compared, dumps, line_of("# coalesced"), implementation)
 
 
 # The gradients of all parameters of the scenario's model, in three steps.
