@@ -192,11 +192,9 @@ class Annotation:
     def _end_backward(self, line: Any) -> None:
         self._backwards.remove(line)
 
-    def _line(self) -> tuple[Optional[str], Optional[bytes]]:
+    def _line(self, sites: CallSites) -> tuple[Optional[str], Optional[bytes]]:
         """The line of the program that this thread is at, or whose backward() it runs."""
-        if self._sites is None:
-            return None, None
-        line = self._sites.find(3)
+        line = sites.find(3)
         if line[0] is None and len(self._backwards) == 1:
             line = self._backwards[0]
         return line
@@ -211,6 +209,7 @@ class Annotation:
         if outer is not None and call.holds_parts:
             return None
         within: Any = _CALL
+        line: Optional[str] = None
         source: Optional[bytes] = None
         is_wanted = True
         try:
@@ -222,7 +221,8 @@ class Annotation:
             if self._is_crossnode:
                 is_wanted = self._crosses(call, group, end, parts)
             if is_wanted:
-                line, source = self._line()
+                if self._sites is not None:
+                    line, source = self._line(self._sites)
                 sent = given[call.input] if call.input else None
                 received = given[call.output] if call.output else None
                 if sent is None:

@@ -16,7 +16,8 @@ Arguments = dict[str, Any]  # by the name of the parameter
 def size_of(value: Any) -> Optional[int]:
     """The bytes of a tensor, or of all tensors of a list; None is not known."""
     try:
-        return int(value.nbytes)
+        size: int = value.nbytes
+        return size
     except AttributeError:
         return None if value is None else sum([size_of(each) or 0 for each in value])
 
