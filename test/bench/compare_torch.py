@@ -8,7 +8,8 @@ Each round runs the job without the plugin and with it. With it, blocks of ten s
 other: recording stopped, recording, annotate() besides, and annotate() with hooks. The job has two
 ranks; its operators are computed by the CPU, so a step is far longer than on a GPU, and the share
 that is added says nothing of one. The figures are of rank 0: median, quartiles, and what is added to
-the job without the plugin of the same round.
+the job without the plugin of the same round; of the time that passed, and of the processor time of
+the program's thread, which other work on the machine disturbs less.
 """
 
 import argparse
@@ -23,6 +24,7 @@ import harness  # noqa: E402
 import tests_torch  # noqa: E402
 
 WITHOUT = "no plugin"
+KINDS = ("time", "the thread's processor time")
 
 
 def main():
@@ -45,15 +47,17 @@ def main():
             setup.start_anew(f"{number}-{'without' if plugin else 'with'}")
             tests_torch.run(setup, "nccl2", "timed", TIMED_BLOCKS=str(arguments.blocks),
                             plugin=plugin)
-            of_round.update(json.loads((setup.directory / "times-0.json").read_text()))
+            for mode, times_ns in json.loads((setup.directory / "times-0.json").read_text()).items():
+                for kind, of_kind_ns in zip(KINDS, zip(*times_ns)):
+                    of_round[mode, kind] = of_kind_ns
         for mode, times_ns in of_round.items():
             steps_us.setdefault(mode, []).extend(time_ns / 1000 for time_ns in times_ns)
             added_us.setdefault(mode, []).append(
-                (statistics.median(times_ns) - statistics.median(of_round[WITHOUT])) / 1000)
-    for mode, times_us in steps_us.items():
+                (statistics.median(times_ns) - statistics.median(of_round[WITHOUT, mode[1]])) / 1000)
+    for (mode, kind), times_us in steps_us.items():
         low, median, high = statistics.quantiles(times_us, n=4)
-        added = "" if mode == WITHOUT else f", added {statistics.median(added_us[mode]):.0f} us"
-        print(f"{mode}: {median:.0f} us a step, quartiles {low:.0f} to {high:.0f}{added}")
+        added = "" if mode == WITHOUT else f", added {statistics.median(added_us[mode, kind]):.0f} us"
+        print(f"{mode}, {kind}: {median:.0f} us a step, quartiles {low:.0f} to {high:.0f}{added}")
     setup.end()
 
 

@@ -326,7 +326,10 @@ def training(rank):
 
 
 def timed(rank):
-    """Times steps of DDP, in blocks: recording stopped, recording, and with annotate() besides."""
+    """Times steps of DDP, in blocks: recording stopped, recording, and with annotate() besides.
+
+    A step's time is the clock's and the thread's own.
+    """
     import nccl_ringside.torch
     rank.start()
     cpu_compute.install()
@@ -342,11 +345,12 @@ def timed(rank):
             level = "ALL" if mode in ("annotated", "hooks") else "NONE"
             with nccl_ringside.torch.annotate(level, hooks=mode == "hooks"):
                 for step in range(10):
-                    begin_ns = time.perf_counter_ns()
+                    begin_ns = time.perf_counter_ns(), time.thread_time_ns()
                     train(module, module.parameters(), lambda _, step=step: inputs[step], steps=1)
                     dist.all_reduce(inputs[0][0].sum())  # as a program logs its loss
                     torch.cuda.synchronize()
-                    steps_ns.append(time.perf_counter_ns() - begin_ns)
+                    steps_ns.append((time.perf_counter_ns() - begin_ns[0],
+                                     time.thread_time_ns() - begin_ns[1]))
     with open(f"{rank.directory}/times-{rank.rank}.json", "w", encoding="ascii") as file:
         json.dump(times, file)
 
