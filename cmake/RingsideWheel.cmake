@@ -3,12 +3,12 @@
 # since `pip install --target` drops a wheel's own lib/; the tool is among the scripts.
 set(plugin_directory nccl_ringside/lib)
 set(tool_directory "${SKBUILD_SCRIPTS_DIR}")
-if(RINGSIDE_WHEEL_BUILT)
+if(RINGSIDE_BUILT)
   add_custom_target(ringside)
   add_custom_target(ringside_plugin)
-  install(PROGRAMS "${RINGSIDE_WHEEL_BUILT}/lib/libnccl-profiler-ringside.so"
+  install(PROGRAMS "${RINGSIDE_BUILT}/lib/libnccl-profiler-ringside.so"
           DESTINATION ${plugin_directory} COMPONENT wheel)
-  install(PROGRAMS "${RINGSIDE_WHEEL_BUILT}/analyzer/ringside"
+  install(PROGRAMS "${RINGSIDE_BUILT}/analyzer/ringside"
           DESTINATION "${tool_directory}" COMPONENT wheel)
 else()
   install(TARGETS ringside_plugin LIBRARY DESTINATION ${plugin_directory} COMPONENT wheel)

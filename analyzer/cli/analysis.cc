@@ -204,7 +204,7 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
 
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::DumpChoice dumps = options.dumps;
-  dumps.joins_traces = true;
+  dumps.joins_traces = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
   {
     load::Progress progress;

@@ -3,12 +3,21 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import sys
 import sysconfig
 
 PLUGIN_NAME = "libnccl-profiler-ringside.so"
+
+
+def _prefix() -> str:
+    """Where `cmake --install` has put all of Ringside: this file is in share/ringside/python there."""
+    place = os.path.realpath(__file__)
+    for _ in range(5):
+        place = os.path.dirname(place)
+    return place
 
 
 def plugin_path() -> str:
@@ -21,6 +30,10 @@ def plugin_path() -> str:
         path = os.path.join(os.path.realpath(directory), "lib", PLUGIN_NAME)
         if os.path.isfile(path):
             return path
+    if os.path.isdir(os.path.join(_prefix(), "share", "ringside", "python", "nccl_ringside")):
+        for pattern in ("lib*", os.path.join("lib", "*")):
+            for path in sorted(glob.glob(os.path.join(_prefix(), pattern, PLUGIN_NAME))):
+                return path
     raise FileNotFoundError(
         f"{PLUGIN_NAME} is not in the package nccl_ringside; install it with pip, or build Ringside"
     )
@@ -32,7 +45,7 @@ def tool_path() -> str:
 
     # After `pip install --target DIRECTORY` it is in DIRECTORY/bin.
     beside = [os.path.join(os.path.dirname(place), "bin") for place in nccl_ringside.__path__]
-    places = [sysconfig.get_path("scripts"), *beside]
+    places = [sysconfig.get_path("scripts"), *beside, os.path.join(_prefix(), "bin")]
     found = shutil.which("ringside", path=os.pathsep.join(places)) or shutil.which("ringside")
     if found is None:
         raise FileNotFoundError("the tool ringside is neither beside this Python nor in PATH")

@@ -114,10 +114,11 @@ def check_with_promtool(text):
                               capture_output=True, timeout=60, check=False)
         require(done.returncode == 0 and not done.stderr.strip(),
                 f"promtool: {done.stdout}{done.stderr}")
-        config = ROOT / "examples" / "exporter" / "prometheus.yml"
-        done = subprocess.run(["promtool", "check", "config", str(config)], text=True,
-                              capture_output=True, timeout=60, check=False)
-        require(done.returncode == 0, f"promtool: {done.stdout}{done.stderr}")
+        for command in (["check", "config", "examples/exporter/prometheus.yml"],
+                        ["test", "rules", "test/host/alerts.yml"]):
+            done = subprocess.run(["promtool", *command], text=True, cwd=ROOT,
+                                  capture_output=True, timeout=60, check=False)
+            require(done.returncode == 0, f"promtool: {done.stdout}{done.stderr}")
 
 
 def check_prometheus(jobs, place, address):
@@ -144,12 +145,14 @@ def check_prometheus(jobs, place, address):
 
 
 def check_dashboard(prometheus, text_of_metrics):
-    """Prometheus understands all queries of the dashboard, and they name metrics that there are."""
+    """Prometheus understands all queries of the dashboard, and they name metrics that there are, as
+    do the alert rules."""
+    alerts = (ROOT / "docs" / "monitoring" / "ringside-alerts.yml").read_text(encoding="utf-8")
     text = (ROOT / "docs" / "monitoring" / "grafana-dashboard.json").read_text(encoding="utf-8")
     panels = json.loads(text)["panels"]
     queries = [target["expr"] for panel in panels for target in panel.get("targets", [])]
     require(len(queries) >= 10, "no queries in the dashboard")
-    for query in queries:
+    for query in queries + re.findall(r"expr: (.*ringside_.*)", alerts):
         for name in set(re.findall(r"ringside_\w+", query)):
             family = name.removesuffix("_bucket")
             require(f"# TYPE {family} " in text_of_metrics, f"there is no {name}")

@@ -108,7 +108,7 @@ class Package:
         return done.returncode == 0
 
     def built(self):
-        return f"--config-settings=cmake.define.RINGSIDE_WHEEL_BUILT={self.build}"
+        return f"--config-settings=cmake.define.RINGSIDE_BUILT={self.build}"
 
     def make_wheel(self):
         """The source distribution is whole, and gives the wheel."""
