@@ -35,6 +35,7 @@ class Parts {
     Part operator*() const { return (*parts_)[index_]; }
     Iterator& operator++() { return *this += 1; }
     Iterator& operator--() { return *this += -1; }
+    Iterator operator+(difference_type by) const { return Iterator(*this) += by; }
     Iterator& operator+=(difference_type by) {
       index_ += static_cast<std::size_t>(by);
       return *this;
