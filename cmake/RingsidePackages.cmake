@@ -26,7 +26,8 @@ endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 
-# What it needs of the C library is found in the programs by rpmbuild.
+# What it needs of the C library is found in the programs by rpmbuild; nothing is needed for recipes
+# and the pkg-config file.
 set(CPACK_RPM_PACKAGE_ARCHITECTURE "${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
 set(CPACK_RPM_PACKAGE_AUTOPROV no)
@@ -35,5 +36,6 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION
     /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions
     /usr/share/zsh/vendor-completions /usr/share/fish /usr/share/fish/vendor_completions.d)
 # The programs stay as they were built: this machine's strip does not know every other machine's.
-set(CPACK_RPM_SPEC_MORE_DEFINE "%define __os_install_post %{nil}\n%define debug_package %{nil}")
+set(CPACK_RPM_SPEC_MORE_DEFINE "%define __os_install_post %{nil}\n%define debug_package %{nil}
+%define __requires_exclude_from ^/usr/share/")
 include(CPack)
