@@ -102,7 +102,7 @@ built() {
 plugin=$(built libnccl-profiler-ringside.so)
 analyzer=$(find "$build" -name ringside -type f -perm -u+x -print -quit)
 export NCCL_PROFILER_PLUGIN=$plugin RINGSIDE_DIR=$traces RINGSIDE_JOB=quickstart
-# With this, NCCL 2.29.2 and newer report the execution of broadcasts: see README.md.
+# With this, NCCL 2.29.2 and newer report the execution of broadcasts: see docs/nccl-releases.md.
 export NCCL_ALLGATHERV_ENABLE=0
 # No AlltoAll: with GPU times and NCCL as it is, that needs care (docs/troubleshooting.md).
 bench_options=(--ranks "$ranks" --min-bytes 65536 --max-bytes 4194304 --factor 8 --iterations 10
