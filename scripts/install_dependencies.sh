@@ -13,8 +13,8 @@ packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev lib
   libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev node-d3 python3
   zlib1g-dev)
 development_packages=(abigail-tools chromium chromium-driver clang-14 clang-format-14 clang-tidy-14
-  g++-aarch64-linux-gnu libclang-rt-14-dev mmdebstrap prometheus
-  python3-selenium qemu-user-static rpm shellcheck)
+  g++-aarch64-linux-gnu libclang-rt-14-dev mmdebstrap prometheus python3-selenium python3-venv
+  qemu-user-static rpm shellcheck)
 dry_run=false
 
 for argument in "$@"; do
