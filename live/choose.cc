@@ -2,6 +2,7 @@
 #include "live/choose.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <map>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/report/numbers.h"
+#include "launch/files.h"
 #include "launch/text.h"
 #include "live/request.h"
 
@@ -49,24 +51,46 @@ std::string_view job_in(std::string_view stem) {
   return stem.substr(begin, stem.find('.', begin) - begin);
 }
 
+// The dead, in one line.
+std::string note_of_dead(const std::vector<Reply>& dead) {
+  const std::filesystem::path first = dead.front().endpoint.path;
+  return dead.size() == 1 ? first.string() + ": " + dead.front().error
+                          : report::counted(dead.size(), "process", "processes") +
+                                " have died and left their rings, the first " + first.string() +
+                                "; `ringside recover " + first.parent_path().string() +
+                                "` makes whole traces of what they left";
+}
+
 // A process that lives and does not reply has failed, if it is of the same job as one that replied:
 // a window that opens without it is not the job's. One that has died, or has no socket, may be of
 // any run.
-void place_silent(std::vector<Reply> silent, Chosen& chosen) {
+void place_silent(std::vector<Reply> silent, const Choice& choice, Chosen& chosen) {
+  if (!choice.job.empty()) {
+    const std::string prefix = launch::name_prefix(choice.job);
+    std::erase_if(silent, [&](const Reply& reply) {
+      return !std::string_view(reply.endpoint.stem).starts_with(prefix);
+    });
+  }
   std::vector<std::string_view> jobs;
   for (const Reply& reply : chosen.replies) {
     jobs.push_back(job_in(reply.endpoint.stem));
   }
   std::vector<Reply> failed;
+  std::vector<Reply> dead;
   for (Reply& reply : silent) {
     const bool is_of_any_run =
         reply.silence == Silence::kDead || reply.silence == Silence::kNoSocket;
     if (!is_of_any_run &&
         std::find(jobs.begin(), jobs.end(), job_in(reply.endpoint.stem)) != jobs.end()) {
       failed.push_back(std::move(reply));
+    } else if (reply.silence == Silence::kDead) {
+      dead.push_back(std::move(reply));
     } else {
       chosen.notes.push_back(reply.endpoint.path + ": " + reply.error);
     }
+  }
+  if (!dead.empty()) {
+    chosen.notes.push_back(note_of_dead(dead));
   }
   std::move(failed.begin(), failed.end(), std::back_inserter(chosen.replies));
 }
@@ -81,7 +105,7 @@ bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
       ++jobs[{reply.status->directory, reply.status->job}];
     }
   }
-  if (jobs.size() <= 1 || choice.all || !choice.pids.empty()) {
+  if (jobs.size() <= 1 || choice.all || choice.may_be_of_several_jobs || !choice.pids.empty()) {
     return true;
   }
   const bool in_one_directory = jobs.begin()->first.first == jobs.rbegin()->first.first;
@@ -161,7 +185,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
       chosen.replies.push_back(std::move(reply));
     }
   }
-  place_silent(std::move(silent), chosen);
+  place_silent(std::move(silent), choice, chosen);
   if (chosen.replies.empty()) {
     chosen.notes.push_back("no process " +
                            std::string(choice.directory.empty() && choice.job.empty() && !choice.all

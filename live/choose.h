@@ -21,6 +21,7 @@ struct Choice {
   std::string directory;  ///< of the traces; empty: any
   std::string job;        ///< empty: any
   bool all = false;
+  bool may_be_of_several_jobs = false;  ///< the command changes nothing
 
   /// The directories in which the processes have their sockets.
   std::vector<std::string> parents() const;
@@ -35,7 +36,7 @@ struct Chosen {
 
 /// Asks all processes of this user for their status, and with pids those of others too; `verb` may
 /// be another that changes nothing. Without any choice the processes must be of one job in one
-/// directory.
+/// directory, unless they may be of several.
 Chosen choose(const Choice& choice, std::chrono::milliseconds timeout,
               std::string_view verb = "status");
 

@@ -2,6 +2,7 @@
 #include "live/ctl_report.h"
 
 #include <algorithm>
+#include <set>
 
 #include "analyzer/report/json_writer.h"
 #include "analyzer/report/numbers.h"
@@ -96,28 +97,41 @@ std::size_t count_failed(const std::vector<Reply>& replies) {
 }
 
 std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps) {
-  report::TextTable table({{"rank", "", true},
-                           {"host", "", false},
-                           {"pid", "", true},
-                           {"state", "", false},
-                           {"window", "", true},
-                           {"next", "", false},
-                           {"operations", "", true},
-                           {"dropped", "", true},
-                           {with_dumps ? "dump" : "trace", "", false}});
+  std::set<std::string_view> jobs;
   for (const Reply& reply : replies) {
-    if (!reply.status) {
-      table.add_row(
-          {"-", "-", std::to_string(reply.endpoint.pid), "failed", "-", "-", "-", "-", "-"});
-      continue;
+    if (reply.status) {
+      jobs.insert(reply.status->job);
     }
-    const ProcessStatus& status = *reply.status;
-    table.add_row({status.rank ? std::to_string(*status.rank) : "-", launch::printable(status.host),
-                   std::to_string(status.pid),
-                   reply.error.empty() ? launch::printable(status.state) : "failed",
-                   std::to_string(status.windows), next_text(status),
-                   std::to_string(status.operations), std::to_string(status.dropped),
-                   file_cell(with_dumps ? status.dump_path : status.trace_path)});
+  }
+  std::vector<report::Column> columns = {
+      {"rank", "", true},       {"host", "", false},   {"pid", "", true},
+      {"state", "", false},     {"window", "", true},  {"next", "", false},
+      {"operations", "", true}, {"dropped", "", true}, {with_dumps ? "dump" : "trace", "", false}};
+  const bool has_jobs = jobs.size() > 1;
+  if (has_jobs) {
+    columns.insert(columns.begin(), {"job", "", false});
+  }
+  report::TextTable table(columns);
+  for (const Reply& reply : replies) {
+    std::vector<std::string> row = {
+        "-", "-", std::to_string(reply.endpoint.pid), "no answer", "-", "-", "-", "-", "-"};
+    if (reply.status) {
+      // The state is the process's own, also where it has refused the request.
+      const ProcessStatus& status = *reply.status;
+      row = {status.rank ? std::to_string(*status.rank) : "-",
+             launch::printable(status.host),
+             std::to_string(status.pid),
+             launch::printable(status.state),
+             std::to_string(status.windows),
+             next_text(status),
+             std::to_string(status.operations),
+             std::to_string(status.dropped),
+             file_cell(with_dumps ? status.dump_path : status.trace_path)};
+    }
+    if (has_jobs) {
+      row.insert(row.begin(), reply.status ? launch::printable(reply.status->job) : "-");
+    }
+    table.add_row(row);
   }
   return table.aligned(0);
 }

@@ -57,37 +57,37 @@ void add_integer(report::JsonWriter& json, std::string_view key, const auto& num
 }  // namespace
 
 std::string top_as_table(const std::vector<LiveRow>& rows) {
-  report::TextTable table({{"communicator", "", false},
-                           {"rank", "", true},
-                           {"host", "", false},
-                           {"pid", "", true},
-                           {"state", "", false},
-                           {"operations", "1/s", true},
-                           {"busbw", "GB/s", true},
-                           {"in flight", "", true},
-                           {"in flight", "bytes", true},
+  // A terminal cuts lines at its width: the columns that show a hang come first.
+  report::TextTable table({{"rank", "", true},
                            {"oldest", "s", true},
                            {"which", "", false},
-                           {"dropped", "", true}});
+                           {"in flight", "", true},
+                           {"in flight", "bytes", true},
+                           {"state", "", false},
+                           {"communicator", "", false},
+                           {"operations", "1/s", true},
+                           {"busbw", "GB/s", true},
+                           {"dropped", "", true},
+                           {"host", "", false},
+                           {"pid", "", true}});
   for (const LiveRow& row : rows) {
     const Reply& reply = row.process->reply;
     const ProcessStatus none;
     const ProcessStatus& status = reply.status ? *reply.status : none;
     const LiveCommunicator* const of = row.communicator;
-    const bool has_failed = !reply.error.empty();
     const std::optional<std::int64_t> rank = of != nullptr ? of->rank : status.rank;
-    table.add_row({of != nullptr ? communicator_text(*of) : kNotKnown,
-                   rank ? std::to_string(*rank) : kNotKnown,
-                   status.host.empty() ? kNotKnown : launch::printable(status.host),
-                   std::to_string(reply.endpoint.pid),
-                   has_failed ? "failed" : launch::printable(status.state),
-                   number_cell(row.operations_per_s, 1, 1),
-                   number_cell(row.busbw_bytes_per_s, kGiga, 3),
-                   of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
-                   of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
+    table.add_row({rank ? std::to_string(*rank) : kNotKnown,
                    of != nullptr ? seconds_cell(of->oldest_age_ns) : kNotKnown,
                    of != nullptr ? oldest_text(*of) : kNotKnown,
-                   row.dropped ? std::to_string(*row.dropped) : kNotKnown});
+                   of != nullptr ? std::to_string(of->in_flight_operations) : kNotKnown,
+                   of != nullptr ? report::human_bytes(of->in_flight_bytes) : kNotKnown,
+                   reply.status ? launch::printable(status.state) : "no answer",
+                   of != nullptr ? communicator_text(*of) : kNotKnown,
+                   number_cell(row.operations_per_s, 1, 1),
+                   number_cell(row.busbw_bytes_per_s, kGiga, 3),
+                   row.dropped ? std::to_string(*row.dropped) : kNotKnown,
+                   status.host.empty() ? kNotKnown : launch::printable(status.host),
+                   std::to_string(reply.endpoint.pid)});
   }
   return table.aligned(0);
 }

@@ -31,7 +31,7 @@ struct CtlOptions : LiveOptions {
 
 constexpr char kCtlExample[] =
     "Asks processes that run, on this host, through their control sockets. Without --pid, --dir, "
-    "--job or --all they must be of one job. All are asked at once.\n"
+    "--job or --all they must be of one job, but for `status`. All are asked at once.\n"
     "\n"
     "Examples:\n"
     "  ringside ctl status\twhat each process does\n"
@@ -71,7 +71,9 @@ ExitStatus run_ctl(const CtlOptions& options) {
     }
   }
   ExitStatus status = kExitOk;
-  std::vector<live::Reply> replies = choose_processes(options, command.c_str(), status);
+  LiveOptions asked = options;
+  asked.choice.may_be_of_several_jobs = options.verb == "status";
+  std::vector<live::Reply> replies = choose_processes(asked, command.c_str(), status);
   if (status != kExitOk) {
     return status;
   }
@@ -153,9 +155,9 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
   ctl->footer(kCtlExample + exit_statuses(kLiveExitStatuses));
 
   auto options = std::make_shared<CtlOptions>();
-  CLI::App* command = add_verb(*ctl, chosen, "status", "Say what they are doing",
-                               "  ringside ctl status\tif the processes here are of one job\n"
-                               "  ringside ctl status --all --format json\tfor a script\n",
+  CLI::App* command = add_verb(*ctl, chosen, "status", "Show the state of each process",
+                               "  ringside ctl status\tof all jobs here\n"
+                               "  ringside ctl status --job llama --format json\tfor a script\n",
                                options);
   add_live_options(*command, *options);
 

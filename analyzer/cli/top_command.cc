@@ -3,8 +3,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <poll.h>
 #include <string>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <thread>
 #include <unistd.h>
 #include <utility>
@@ -30,10 +32,10 @@ constexpr char kTopExample[] =
     "Shows what runs on this host, for each rank of each communicator, over the last interval: "
     "operations that finished, bus bandwidth as nccl-tests defines it, what is in flight, which "
     "of that is the oldest, and callbacks that were lost. It shows what is recorded: where "
-    "recording is stopped it has nothing to tell. Ctrl-C ends it.\n"
+    "recording is stopped, there is nothing to show. `q` or Ctrl-C ends it.\n"
     "\n"
     "Examples:\n"
-    "  ringside top\tall of one job, until Ctrl-C\n"
+    "  ringside top\tall of one job, until `q`\n"
     "  ringside top --once --interval 10 --dir /shared/run-17\tone table of ten seconds\n"
     "  ringside top --once --format json\tfor a script\n";
 
@@ -89,6 +91,46 @@ class Screen {
   bool is_used_;
 };
 
+// Takes keys as they are pressed, if the command is in the foreground of a terminal.
+class Keys {
+ public:
+  explicit Keys(bool is_used)
+      : is_used_(is_used && tcgetpgrp(STDIN_FILENO) == getpgrp() &&
+                 tcgetattr(STDIN_FILENO, &before_) == 0) {
+    if (is_used_) {
+      termios now = before_;
+      now.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+      tcsetattr(STDIN_FILENO, TCSANOW, &now);
+    }
+  }
+  ~Keys() {
+    if (is_used_) {
+      tcsetattr(STDIN_FILENO, TCSANOW, &before_);
+    }
+  }
+  Keys(const Keys&) = delete;
+  Keys& operator=(const Keys&) = delete;
+
+  /// Waits for a key; true if it is that which ends the command.
+  bool ends_within(std::chrono::milliseconds time) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    char key = 0;
+    if (!is_used_ || is_over_ || poll(&input, 1, static_cast<int>(time.count())) <= 0) {
+      if (!is_used_ || is_over_) {
+        std::this_thread::sleep_for(time);
+      }
+      return false;
+    }
+    is_over_ = read(STDIN_FILENO, &key, 1) != 1;
+    return key == 'q' || key == 'Q';
+  }
+
+ private:
+  termios before_{};
+  bool is_used_;
+  bool is_over_ = false;  // nobody has the other end of the terminal any more
+};
+
 live::LiveProcesses take_sample(live::Chosen chosen) {
   live::LiveProcesses processes;
   for (live::Reply& reply : chosen.replies) {
@@ -117,13 +159,16 @@ std::string heading(std::size_t processes, const std::vector<live::LiveRow>& row
          report::fixed(interval_s, 1) + " s\n";
 }
 
-void wait_s(double seconds) {
+void wait_s(double seconds, Keys& keys) {
   using Clock = std::chrono::steady_clock;
+  using std::chrono::milliseconds;
   const auto until = Clock::now() + std::chrono::duration<double>(seconds);
-  constexpr auto kPart = std::chrono::milliseconds(50);
+  constexpr milliseconds kPart(50);
   while (g_interrupted == 0 && Clock::now() < until) {
-    std::this_thread::sleep_for(
-        std::min<std::chrono::duration<double>>(kPart, until - Clock::now()));
+    const auto left = std::chrono::ceil<milliseconds>(until - Clock::now());
+    if (keys.ends_within(std::min(kPart, left))) {
+      g_interrupted = 1;
+    }
   }
 }
 
@@ -136,10 +181,12 @@ ExitStatus run_top(const TopOptions& options) {
     return status;
   }
   const bool is_table = options.format == "table";
-  const Screen screen(is_table && !options.once && isatty(STDOUT_FILENO) == 1);
+  const bool is_watched = is_table && !options.once && isatty(STDOUT_FILENO) == 1;
+  const Screen screen(is_watched);
+  Keys keys(is_watched);
   live::LiveProcesses before = take_sample(std::move(chosen));
   while (true) {
-    wait_s(options.interval_s);
+    wait_s(options.interval_s, keys);
     if (g_interrupted != 0) {
       return kExitOk;
     }

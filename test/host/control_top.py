@@ -6,6 +6,7 @@ import pathlib
 import pty
 import signal
 import subprocess
+import sys
 import time
 
 import expected
@@ -47,8 +48,9 @@ def top(case):
     require(done >= 0.99 and row["message_bytes_per_s"] > 0, f"no rates: {row}")
     print(row)
     said, _ = case.run("top", "--once", "--interval", "0.3")
-    require(said.splitlines()[1].split()[:3] == ["communicator", "rank", "host"], said)
-    on_a_terminal(case)
+    require(said.splitlines()[1].split()[:5] == ["rank", "oldest", "which", "in", "flight"], said)
+    for end in (lambda process, ours: process.send_signal(signal.SIGINT), lambda _, ours: os.write(ours, b"q")):
+        on_a_terminal(case, end)
     case.ctl("stop")
     wait_for(lambda: all(row.get("operations_per_s") is None for row in rows("--interval", "0.3")),
              "no rates where nothing is recorded")
@@ -69,20 +71,25 @@ def between_two_looks(case):
     time.sleep(1)
     case.kill()
     _, said = process.communicate(timeout=30)
-    require(process.returncode == 3 and "has died" in said and "no process of yours" in said,
+    require(process.returncode == 3 and "died" in said and "no process of yours" in said,
             f"{process.returncode}: {said}")
 
 
-def on_a_terminal(case):
+def on_a_terminal(case, end):
+    # A terminal of its own, in whose foreground `top` is.
+    take_terminal = ("import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+                     "os.execv(sys.argv[1], sys.argv[1:])")
     ours, theirs = pty.openpty()
-    process = subprocess.Popen([case.options.ringside, "top", "--interval", "0.2"], stdout=theirs,
-                               env=case.environment(), cwd=case.place, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [sys.executable, "-c", take_terminal, case.options.ringside, "top", "--interval", "0.2"],
+        stdin=theirs, stdout=theirs, env=case.environment(), cwd=case.place,
+        stderr=subprocess.DEVNULL, start_new_session=True)
     os.close(theirs)
     shown = b""
     while shown.count(b"\x1b[H\x1b[J") < 3:
         shown += os.read(ours, 65536)
-    process.send_signal(signal.SIGINT)
-    require(process.wait(10) == 0, f"Ctrl-C: {process.returncode}")
+    end(process, ours)
+    require(process.wait(10) == 0, f"Ctrl-C or q: {process.returncode}")
     try:
         while part := os.read(ours, 65536):
             shown += part

@@ -257,8 +257,11 @@ def jobs(case):
     case.start_host(RINGSIDE_JOB="two")
     case.wait_for_sockets(4)
     for arguments in ((), ("--dir", "traces")):
-        _, said = case.run("ctl", "status", *arguments, status=2)
+        _, said = case.run("ctl", "stop", *arguments, status=2)
         require("several jobs write into this directory" in said and "of job two" in said, said)
+        shown, said = case.run("ctl", "status", *arguments)
+        require([line.split()[0] for line in shown.splitlines()] == ["job"] + ["one"] * 2 + ["two"] * 2 and
+                not said, f"{shown}{said}")
     require(len(case.ctl("stop", "--job", "two")[0]) == 2, "--job")
     require([(one["job"], one["state"]) for one in case.ctl("status", "--all")[0]] ==
             [("one", "recording")] * 2 + [("two", "stopped")] * 2, f"{case.ctl('status', '--all')}")
@@ -268,7 +271,7 @@ def jobs(case):
     require([one["ok"] for one in begun] == [True, False] and "has not answered in time" in said,
             f"{begun} {said}")
     begun, said = case.ctl("status", "--job", "two", "--timeout", "1")
-    require(len(begun) == 2 and "has not answered in time" in said, f"{begun} {said}")
+    require(len(begun) == 2 and not said, f"job one is none of its business: {begun} {said}")
     os.kill(pids[0], signal.SIGCONT)
     require([one["pid"] for one in case.ctl("status", "--pid", pids[0], "--pid", pids[1])[0]] ==
             pids, "--pid")
@@ -276,8 +279,9 @@ def jobs(case):
     require("no process that is meant" in said, said)
     case.start_host(RINGSIDE_DIR=str(case.place / "elsewhere"), RINGSIDE_JOB="one")
     case.wait_for_sockets(6)
-    _, said = case.run("ctl", "status", status=2)
+    _, said = case.run("ctl", "stop", status=2)
     require("there are several jobs" in said and "elsewhere" in said, said)
+    require(len(case.ctl("status")[0]) == 6, "status of all jobs")
     require(len(case.ctl("status", "--dir", "elsewhere/")[0]) == 2, "--dir")
     (case.place / "file").touch()
     _, said = case.run("ctl", "dump", "--dir", "elsewhere", "--output", "file", status=2)
@@ -291,7 +295,7 @@ def jobs(case):
     require(said.count("has no control socket: RINGSIDE_CONTROL=off") == 2, said)
     case.kill()
     # A process that is killed takes a moment to die.
-    wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
+    wait_for(lambda: "2 processes have died" in case.run("ctl", "status", status=3)[1], "two dead")
     case.run("recover", case.rings)
     case.start_host(RINGSIDE_RING_DIR="none")
     wait_for(lambda: len(list(case.sockets_without_rings.glob("*/control"))) == 2, "two sockets")
@@ -299,7 +303,7 @@ def jobs(case):
         _, said = case.run("ctl", "status", variables={"RINGSIDE_RING_DIR": ring_directory})
         require(not said, said)
     case.kill()
-    wait_for(lambda: case.run("ctl", "status", status=3)[1].count("has died") == 2, "two dead")
+    wait_for(lambda: "2 processes have died" in case.run("ctl", "status", status=3)[1], "two dead")
     case.run("recover", case.sockets_without_rings)
     require(not list(case.sockets_without_rings.iterdir()), "a socket's directory is left")
     _, said = case.run("ctl", "status", "--ring-dir", "/nowhere", status=3)

@@ -56,7 +56,7 @@ ROOMS = {
     "launch": ["analyzer/model/printable.h", "plugin/config/config.h", "plugin/config/events.h",
                "plugin/session/memory_share.h", "plugin/config/variable_names.h",
                "plugin/record/clock.h", "plugin/journal/journal_format.h", "plugin/assemble"],
-    "live": ["launch/ring_holder.h", "launch/text.h", "analyzer/model/printable.h",
+    "live": ["launch/files.h", "launch/ring_holder.h", "launch/text.h", "analyzer/model/printable.h",
              "analyzer/report", "plugin/assemble", "plugin/journal/journal_format.h"],
     "analyzer/cli": ["analyzer", "launch", "live", "plugin/assemble", "plugin/session/control_place.h",
                      "plugin/config/nearest_name.h", "plugin/journal/journal_format.h",
