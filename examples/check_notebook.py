@@ -28,7 +28,8 @@ def main():
     os.environ["TRACES"] = str(TRACES)
     notebook = nbformat.read(HERE / "python" / "who_waits.ipynb", as_version=4)
     nbformat.validate(notebook)
-    nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3").execute()
+    nbclient.NotebookClient(notebook, timeout=120, startup_timeout=120,
+                            kernel_name="python3").execute()
     said = "".join(output.get("text", "") for cell in notebook.cells
                    for output in cell.get("outputs", ()))
     print(said)
