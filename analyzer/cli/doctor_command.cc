@@ -18,8 +18,9 @@ struct DoctorOptions : LaunchOptions {
 };
 
 constexpr char kDoctorExample[] =
-    "Says whether a job on this machine, in this environment, would be profiled. Nothing is "
-    "changed; CUDA is not initialised. Run it where the ranks run: on a node, in the container, "
+    "Checks whether a job on this machine, in this environment, would be profiled. It changes "
+    "nothing and does not initialise CUDA. Run it where the ranks run: on a node, in the "
+    "container, "
     "in the Python environment.\n"
     "\n"
     "Examples:\n"
@@ -93,7 +94,7 @@ ExitStatus run_doctor(const DoctorOptions& options) {
 void add_doctor(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<DoctorOptions>();
   CLI::App* const command = app.add_subcommand(
-      "doctor", "Whether a job here would be profiled: plugin, NCCL, memory, variables");
+      "doctor", "Check whether a job here would be profiled: plugin, NCCL, memory, variables");
   add_place_options(*command, *options);
   command->add_option("--format", options->format, "table or json")
       ->type_name("FORMAT")

@@ -22,15 +22,16 @@ ExitStatus status_of(live::Chosen::How how) {
 
 void add_live_options(CLI::App& command, LiveOptions& options) {
   constexpr std::int64_t kMostPid = std::int64_t{1} << 22;  // PID_MAX_LIMIT of the kernel
-  command.add_option("--pid", options.choice.pids, "These processes; may be given several times")
+  command
+      .add_option("--pid", options.choice.pids, "Only these processes; may be given several times")
       ->check(CLI::Range(std::int64_t{1}, kMostPid).description(""))
       ->type_name("PID")
       ->allow_extra_args(false);
   command
       .add_option("--dir", options.choice.directory,
-                  "The processes that write their traces into this directory")
+                  "Only processes that write their traces into this directory")
       ->type_name("DIR");
-  command.add_option("--job", options.choice.job, "The processes of the job of this name")
+  command.add_option("--job", options.choice.job, "Only processes of the job of this name")
       ->type_name("NAME");
   command.add_flag("--all", options.choice.all, "All processes of this user");
   command
@@ -42,7 +43,7 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
   constexpr double kMost_s = 3600;
   command
       .add_option("--timeout", options.timeout_s,
-                  "Seconds to wait for an answer; a large dump takes more")
+                  "Seconds to wait for an answer; a large dump takes longer")
       ->type_name("SECONDS")
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->capture_default_str();

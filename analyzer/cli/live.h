@@ -40,9 +40,9 @@ void complete_choice(live::Choice& choice);
 void print_failures(const std::vector<live::Reply>& replies, const char* command);
 
 inline constexpr std::initializer_list<StatusMeaning> kLiveExitStatuses = {
-    {0, "all processes have done it"},
+    {0, "all processes have carried out the request"},
     {1, "some have not; each has a line on standard error"},
-    {2, "the command line is wrong, or does not say which of several jobs is meant"},
+    {2, "the command line is wrong, or does not select one of several jobs"},
     {3, "no process was found"}};
 
 }  // namespace ringside::cli

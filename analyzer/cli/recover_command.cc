@@ -27,14 +27,13 @@ struct RecoverOptions {
 };
 
 constexpr char kRecoverExample[] =
-    "After a process has died, its rings outlive it in memory (RINGSIDE_RING_DIR, /dev/shm), as "
-    "long as the machine or container lives. What they hold is added to the trace that the "
-    "process had begun, in its place, and the rings are removed. Run it on every node of the "
-    "job.\n"
+    "The rings of a dead process stay in memory (RINGSIDE_RING_DIR, /dev/shm) as long as the "
+    "machine or container lives. `recover` adds their records to the trace that the process had "
+    "begun, in its place, and removes the rings. Run it on every node of the job.\n"
     "\n"
     "Examples:\n"
-    "  ringside recover\tall that is left over in /dev/shm\n"
-    "  ringside recover --job llama --dry-run\twhat would be done, of one job\n"
+    "  ringside recover\tall rings of dead processes in /dev/shm\n"
+    "  ringside recover --job llama --dry-run\twhat would be done for one job\n"
     "  ringside recover --keep --output /tmp/look\tcopies, and nothing is changed\n"
     "  ringside recover --running /dev/shm\talso of processes that live: a copy of the moment\n";
 
@@ -191,22 +190,23 @@ void add_recover(CLI::App& app, Chosen& chosen) {
   command
       ->add_option(
           "--output", options->output_directory,
-          "Write the traces into this directory, made if it is not there, not in place of those "
-          "begun")
+          "Write the traces into this directory, which is made, instead of replacing those that "
+          "were begun")
       ->type_name("DIR");
-  command->add_option("--job", options->job, "Only of the job of this name")->type_name("NAME");
+  command->add_option("--job", options->job, "Only the rings of the job of this name")
+      ->type_name("NAME");
   command
       ->add_option("--dir", options->trace_directory,
-                   "Only of processes that died and whose traces are in this directory")
+                   "Only the rings of dead processes whose traces are in this directory")
       ->type_name("DIR");
   command->add_flag("--dry-run", options->is_dry_run,
                     "Change nothing: print which traces would be made");
   add_quiet_option(*command);
   command->add_flag("--keep", options->keep, "Do not remove what has been recovered");
   command->add_flag("--running", options->also_running,
-                    "Also of processes that live: into NAME.recovered.json, removing nothing");
+                    "Also copy the records of live processes into NAME.recovered.json");
   set_command(*command, kRecoverExample,
-              {{0, "all that was left over is recovered, or there was nothing"},
+              {{0, "everything was recovered, or there was nothing to recover"},
                {1, "something could not be recovered"},
                {3, "a directory that was named is not there, or no rings are of --job and --dir"}},
               options, chosen, run_recover);

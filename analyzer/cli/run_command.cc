@@ -35,16 +35,18 @@ struct RunOptions : LaunchOptions {
 };
 
 constexpr char kRunExample[] =
-    "Runs a command, with its children, so that NCCL loads Ringside's plugin; then says how its "
-    "operations went, and where the traces are. All that ringside says goes to standard error: "
-    "standard output is the command's. Signals are passed on. Processes of the command that "
-    "outlive it, as workers of a launcher that was killed do, are waited for (--wait); what was "
-    "killed is recovered. A second SIGTERM ends ringside at once.\n"
+    "Runs a command and its children so that NCCL loads Ringside's plugin. Then it summarises "
+    "their "
+    "operations and names the directory of the traces. Its messages go to standard error, since "
+    "standard output belongs to the command. Signals are passed on. `run` waits for processes that "
+    "outlive the command (--wait), such as workers of a killed launcher, and recovers the traces "
+    "of "
+    "killed processes. A second SIGTERM ends it at once.\n"
     "\n"
     "Examples:\n"
     "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
-    "  ringside run --events coll,p2p --no-summary -- ./train\tless, and silently\n"
-    "  ringside run --dry-run -- ./train\twhat it would set\n"
+    "  ringside run --events coll,p2p --no-summary -- ./train\tfewer events, no summary\n"
+    "  ringside run --dry-run -- ./train\tthe variables that it would set\n"
     "  ringside run --dir /shared/run-17 -- torchrun --nnodes 2 ...\tthe same on every node: all "
     "traces in one directory\n";
 

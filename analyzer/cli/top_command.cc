@@ -29,10 +29,9 @@ struct TopOptions : LiveOptions {
 };
 
 constexpr char kTopExample[] =
-    "Shows what runs on this host, for each rank of each communicator, over the last interval: "
-    "operations that finished, bus bandwidth as nccl-tests defines it, what is in flight, which "
-    "of that is the oldest, and callbacks that were lost. It shows what is recorded: where "
-    "recording is stopped, there is nothing to show. `q` or Ctrl-C ends it.\n"
+    "Shows each rank of each communicator on this host over the last interval: the operations in "
+    "flight and the oldest of them, how many finished, bus bandwidth as nccl-tests defines it, and "
+    "callbacks that were lost. Only recorded operations are shown. `q` or Ctrl-C ends it.\n"
     "\n"
     "Examples:\n"
     "  ringside top\tall of one job, until `q`\n"
@@ -223,8 +222,8 @@ ExitStatus run_top(const TopOptions& options) {
 
 void add_top(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<TopOptions>();
-  CLI::App* const command =
-      app.add_subcommand("top", "Show how the operations of processes that run are doing");
+  CLI::App* const command = app.add_subcommand(
+      "top", "Show the operations of running processes: rates, bandwidth, the oldest in flight");
   constexpr double kLeast_s = 0.1;
   constexpr double kMost_s = 3600;
   command->add_option("--interval", options->interval_s, "Seconds from one look to the next")
