@@ -4,17 +4,17 @@
 #
 #   install_dependencies.sh [--dev] [--dry-run]
 #
-#   --dev      also what checks need: clang, clang-format, clang-tidy, sanitizers, shellcheck,
-#              Prometheus, and a browser for the report's page
+#   --dev      also what checks need: ccache, clang, clang-format, clang-tidy, sanitizers,
+#              Prometheus, shellcheck, and a browser for the report's page
 #   --dry-run  only say what is missing
 set -euo pipefail
 
 packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
   libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev node-d3 python3
   zlib1g-dev)
-development_packages=(abigail-tools chromium chromium-driver clang-14 clang-format-14 clang-tidy-14
-  g++-aarch64-linux-gnu libclang-rt-14-dev mmdebstrap prometheus python3-selenium python3-venv
-  qemu-user-static rpm shellcheck)
+development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
+  clang-tidy-14 g++-aarch64-linux-gnu libclang-rt-14-dev mmdebstrap prometheus python3-selenium
+  python3-venv qemu-user-static rpm shellcheck)
 dry_run=false
 
 for argument in "$@"; do

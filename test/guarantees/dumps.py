@@ -3,9 +3,24 @@
 more leaves no file, and what is deleted meanwhile is in them all the same."""
 import json
 
-from house import House, require
+from house import Failure, House, require
 
 OK, TIMEOUT = 0, -5
+
+
+class Lost(Failure):
+    """Records were dropped: for the dump, or because a busy machine let the drain stand still."""
+
+
+def up_to_three_times(case, options):
+    """A dump that keeps the drain from the rings does so each time; a busy machine hardly ever three times."""
+    for tries_left in (2, 1, 0):
+        try:
+            return case(options)
+        except Lost as lost:
+            if tries_left == 0:
+                raise
+            print(f"dumps, {case.__name__}: {lost}; once more")
 
 
 def run(house, milliseconds, *steps, **variables):
@@ -18,7 +33,8 @@ def run(house, milliseconds, *steps, **variables):
     said, _ = process.communicate(timeout=120)
     require(process.returncode == 0, f"{steps} ended with {process.returncode}: {house.said()}")
     status = json.loads(said.splitlines()[-1])
-    require(status["dropped"] == 0, f"records were lost: {status}")
+    if status["dropped"] != 0:
+        raise Lost(f"records were lost: {status}")
     results = {}
     for line in said.splitlines():
         if line.startswith("dump "):
@@ -86,7 +102,6 @@ def dumps(options):
     if options.sanitized or options.slow_write is None:
         print("dumps: skipped, a sanitizer wants to be loaded first")
         return 77
-    large(options)
-    timed_out(options)
-    rotated(options)
+    for case in (large, timed_out, rotated):
+        up_to_three_times(case, options)
     return 0
