@@ -77,7 +77,7 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
 
 // The library's words for what is wrong with an option, as a sentence of ours.
 std::string reworded(std::string text) {
-  static const std::array<std::pair<std::regex, const char*>, 8> kWordings = {{
+  static const std::array<std::pair<std::regex, const char*>, 8> wordings = {{
       {std::regex(R"(: At least (\d+) required but received (\d+)$)"), ": give $1 or more, not $2"},
       {std::regex(R"(: At Most (\d+) required but received (\d+)$)"), ": give $1 at most, not $2"},
       {std::regex(R"(: 1 required (\w+).* missing$)"), ": its $1 is missing"},
@@ -87,7 +87,7 @@ std::string reworded(std::string text) {
       {std::regex(R"(Value (\S+) not in range (\S+) to (\S+)$)"), "$1 is not from $2 to $3"},
       {std::regex(R"((\.\d*[1-9])0{3,}\b|\.0{6}\b)"), "$1"},
   }};
-  for (const auto& [library, ours] : kWordings) {
+  for (const auto& [library, ours] : wordings) {
     text = std::regex_replace(text, library, ours);
   }
   return text;

@@ -312,7 +312,7 @@ class DumpReader {
       model::Context& context = dump_.file.contexts[contexts_[name]];
       const bool is_described = !description.empty() && description != "undefined";
       context.name = is_described ? description : std::string_view(name);
-      context.comm = name + ' ' + listed;
+      context.comm = std::string(name).append(" ").append(listed);
       context.created_ns = dump_.file.process.start_ns;
       context.rank = static_cast<std::uint32_t>(own - ranks.begin());
       context.nranks = static_cast<std::uint32_t>(ranks.size());

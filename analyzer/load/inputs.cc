@@ -7,6 +7,7 @@
 #include <set>
 #include <simdjson.h>
 #include <system_error>
+#include <utility>
 
 #include "analyzer/load/byte_source.h"
 #include "analyzer/load/dom_value.h"
@@ -154,7 +155,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     inputs.paths.insert(inputs.paths.end(), dumps.begin(), dumps.end());
     dumps.clear();
   } else if (!dump_choice.takes_dumps && partials.empty() && !dumps.empty()) {
-    lone_dumps[directory.string()] = std::move(dumps);
+    lone_dumps[directory.string()] = std::exchange(dumps, {});
     has_better = true;
   }
   take(partials, "a partial");
