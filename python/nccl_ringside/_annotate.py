@@ -18,6 +18,7 @@ from ._calls import CALLS, FUNCTIONAL_CALLS, Arguments, Call, size_of
 from ._checked import OPTIONAL_TEXT, require
 from ._groups import Group, Groups
 from ._hooks import GroupHooks
+from ._imports import WhenImported
 from ._printed import Printer, leads, nvtx_mark
 from ._where import ModuleHooks, Where, module_path
 
@@ -120,7 +121,11 @@ class Annotation:
             self._put_around(
                 self._torch.autograd, "backward", self._begin_backward, self._end_backward
             )
-        self._add_fsdp()
+        # The calls of a unit of fully_shard have the name of its module as the unit's. FSDP takes
+        # seconds to import, so it is not imported for those who do without it.
+        self._fsdp = WhenImported(
+            "torch.distributed.fsdp._fully_shard._fsdp_param_group", self._add_fsdp
+        )
         if hooks:
             self._add_hooks(None)
             module = distributed.distributed_c10d
@@ -152,14 +157,9 @@ class Annotation:
         for group in list(self._torch.distributed.distributed_c10d._world.pg_map):
             self._hooks.add(group)
 
-    def _add_fsdp(self) -> None:
-        """The calls of a unit of fully_shard have the name of its module as the unit's."""
-        with contextlib.suppress(ImportError, AttributeError):
-            unit = importlib.import_module(
-                "torch.distributed.fsdp._fully_shard._fsdp_param_group"
-            ).FSDPParamGroup
-            for name in ("unshard", "post_backward"):
-                self._put_around(unit, name, self._enter_fsdp, self._leave)
+    def _add_fsdp(self, module: Any) -> None:
+        for name in ("unshard", "post_backward"):
+            self._put_around(module.FSDPParamGroup, name, self._enter_fsdp, self._leave)
 
     def _enter_fsdp(self, given: Arguments) -> Any:
         name = getattr(given["self"], "_module_fqn", None)
@@ -314,13 +314,15 @@ class Annotation:
 
     def remove(self) -> None:
         """Leaves torch.distributed as it was; a second time it does nothing."""
+        if self.level == "NONE":
+            return
+        self._fsdp.remove()
         for around in self._around:
             around.restore()
         self._around.clear()
-        if self.level != "NONE":
-            self._hooks.remove()
-            if self._modules is not None:
-                self._modules.remove()
+        self._hooks.remove()
+        if self._modules is not None:
+            self._modules.remove()
 
     def __enter__(self) -> "Annotation":
         return self

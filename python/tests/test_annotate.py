@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import inspect
+import pathlib
+import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from nccl_ringside import _annotate, _around, _call_site, _calls, _groups, _printed, _where
+from nccl_ringside import _annotate, _around, _call_site, _calls, _groups, _imports, _printed, _where
 
 
 def plain(a: int, b: int = 2, *, c: int = 3) -> tuple[int, int, int]:
@@ -188,3 +191,35 @@ def test_without_torch_and_level_nothing_is_imported() -> None:
         annotation.remove()
     with pytest.raises(ValueError, match="instead of one of ALL, CROSSNODE, NONE"):
         _annotate.annotate("SOME")
+
+
+def test_a_module_is_met_when_the_program_imports_it(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imported_later").mkdir()
+    (tmp_path / "imported_later" / "__init__.py").write_text("")
+    for name in ("part", "other"):
+        (tmp_path / "imported_later" / f"{name}.py").write_text("value = 7")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    met: list[Any] = []
+
+    def then(module: Any) -> None:
+        met.append(module.value)
+        raise KeyError("which the program must not see")
+
+    before = list(sys.meta_path)
+    removed = _imports.WhenImported("imported_later.other", then)
+    removed.remove()
+    removed.remove()
+    _imports.WhenImported("imported_later.part", then)
+    assert "imported_later" not in sys.modules
+    for name in ("imported_later.other", "imported_later.part", "json"):
+        importlib.import_module(name)
+    assert met == [7] and sys.meta_path == before
+    _imports.WhenImported("imported_later.part", then)  # it is there already
+    assert met == [7, 7] and sys.meta_path == before
+    missing = _imports.WhenImported("imported_later.none", then)
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("imported_later.none")
+    missing.remove()
+    assert met == [7, 7] and sys.meta_path == before

@@ -5,13 +5,14 @@ levels, and that it leaves PyTorch as it was. Needs no NCCL. Ends with an except
 """
 
 import contextlib
+import importlib
 import inspect
 import io
 import json
 import os
+import sys
 
 import torch
-import torch._dynamo
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
 from torch.distributed import isend as imported_isend
@@ -63,8 +64,24 @@ class Calls(torch.nn.Module):
         return x
 
 
+FSDP = "torch.distributed.fsdp._fully_shard._fsdp_param_group"
+
+
+def imports():
+    """Nothing large is imported for annotate(), and FSDP is known that is imported after it."""
+    assert FSDP not in sys.modules and "sympy" not in sys.modules
+    with annotate("ALL"):
+        assert FSDP not in sys.modules and "sympy" not in sys.modules
+        unit = importlib.import_module(FSDP).FSDPParamGroup
+        methods = [inspect.unwrap(method) for method in (unit.unshard, unit.post_backward)]
+        annotated = [method.__code__ for method in methods]
+    assert all(method.__code__ is not code for method, code in zip(methods, annotated))
+    importlib.import_module("torch._dynamo")
+
+
 def main():
     dist.init_process_group("fake", store=None, rank=2, world_size=8)
+    imports()
     group = dist.new_group([0, 2, 4, 6], group_desc="a group = 50%")
     before, without, x = codes(), compiled(group), torch.ones(8, 3)
     signatures = {name: inspect.signature(getattr(dist, name)) for name in before}
@@ -92,6 +109,14 @@ def main():
                 wrong()
                 raise AssertionError("no error")
         assert annotation._thread.state.within is None
+        # Names of the machine and the GPU, for whoever has given them some.
+        with_names = {"GPU_SERIAL": "a serial", "VM_ID": "a machine"}
+        os.environ.update(with_names)
+        annotate("ALL", print=True)
+        (line,) = printed(lambda: dist.broadcast(x, 2))
+        assert (line["gpu_serial"], line["vm_id"]) == tuple(with_names.values()), line
+        for name in with_names:
+            del os.environ[name]
         # A rank outside the group leaves nothing, and PyTorch says so itself.
         other = dist.new_group([0, 1])
         assert not printed(lambda: dist.broadcast(x, 0, group=other))
