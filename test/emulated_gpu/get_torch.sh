@@ -46,6 +46,8 @@ fetch() {
   free=$(df --output=avail "$cache" | tail -n 1)
   [ "$free" -ge "$least_free_kib" ] ||
     unavailable "$cache has $((free / 1024)) MiB free, of $((least_free_kib / 1024)) needed"
+  # An index that does not answer is one that cannot be reached.
+  export PIP_RETRIES=${PIP_RETRIES:-1} PIP_DEFAULT_TIMEOUT=${PIP_DEFAULT_TIMEOUT:-30}
   # The wheel goes to the disk of the cache too: /tmp can be small.
   TMPDIR=$state timeout 300 python3 -m pip install --quiet --no-deps --no-compile --no-cache-dir \
     --only-binary=:all: --target "$state/package" "${packages[@]}" "${needed[@]}" \

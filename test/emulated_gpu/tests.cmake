@@ -82,7 +82,7 @@ if(TARGET nvtx_listener)
 endif()
 
 # PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
-set(torch_tests alone trainers crossing-nccl2)
+set(torch_tests alone trainers torchrun crossing-nccl2)
 foreach(implementation nccl2 legacy)
   foreach(scenario calls training profiled annotated mismatch skip stalled)
     list(APPEND torch_tests ${scenario}-${implementation})

@@ -6,21 +6,23 @@
 import functools
 import json
 import pathlib
+import pickle
 import subprocess
 import sys
 import urllib.parse
 
 import tests_torch
 from harness import Skipped, check, print_facts
-from tests_torch import (DDP_BYTES, OF_OBJECTS, SCENARIOS, flat, flight_recorder, line_of, run,
-                         torch_variables)
+from tests_torch import (DDP_BYTES, OF_OBJECTS, SCENARIOS, flat, flight_recorder, line_of, nvtx_marks,
+                         nvtx_variables, run, torch_variables)
 from traces import Trace
 
 # As the scenarios have them.
 PARAMETERS = {f"{layer}.{kind}": count for layer, columns, rows in ((0, 16, 64), (2, 64, 64), (4, 64, 4))
               for kind, count in (("weight", columns * rows), ("bias", rows))}
 TALKING_BYTES = 4 * 4321
-PER_HOST = 2  # of four ranks
+PICKLED_BYTES = sum(len(pickle.dumps(each)) for each in ("from 1", 1))
+PER_HOST, HOSTS = 2, 2  # of four ranks
 NOT_ANNOTATED_BYTES = 4 * 1234
 
 # The parameters that a call sends from and receives into.
@@ -164,12 +166,8 @@ def check_numbers(rank, ranges, dump):
     return len(numbered)
 
 
-def check_nvtx(setup, trace, rank, calls):
-    """Every call is one mark before it; the leaders' have what they print."""
-    lines = (setup.directory / f"nvtx.{trace.process['pid']}.jsonl").read_text(encoding="utf-8")
-    marks = [json.loads(line)["message"] for line in lines.splitlines()
-             if json.loads(line)["what"] == "mark"]
-    said = [json.loads(mark) for mark in marks if mark.startswith('{"name"')]
+def check_nvtx(setup, rank, said, calls):
+    """Every call is one mark; the leaders' have what they print. (skip has that it comes before.)"""
     of_calls = [mark for mark in said if mark["name"] != "coalescing_manager"
                 and "functional" not in mark["name"]]
     check([(mark["name"], mark["source_line"]) for mark in of_calls]
@@ -210,17 +208,15 @@ def check_printed(setup, rank, calls):
         if name == "batch_isend_irecv":
             check(line["batch_size"] == len(asked["p2p_op_list"]), f"{line} of {asked}")
         if name == "broadcast_object_list":
-            check(line["message_size"] > 10, f"{line} has no size of pickled objects")
+            check(line["message_size"] == PICKLED_BYTES, f"{line} has no size of pickled objects")
     return len(lines)
 
 
 def annotated(setup, implementation):
     """Every call has its range with the line that called it, and its operations are in that."""
-    nvtx = {"NVTX_INJECTION64_PATH": setup.nvtx_listener,
-            "NVTX_LISTENER_DIR": str(setup.directory)} if setup.nvtx_listener else {}
-    job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm", RINGSIDE_MARKERS="off",
-              **nvtx)
-    dumps = flight_recorder(setup, "fr_asked")
+    nvtx = nvtx_variables(setup)
+    job = run(setup, implementation, "annotated", ranks=4, VM_ID="a-vm", **nvtx)
+    dumps, marks = flight_recorder(setup, "fr_asked"), nvtx_marks(setup)
     of_collectives, of_others = set(), {""}
     for trace in job.traces():
         calls = called_by_the_program(job.calls(trace.rank))
@@ -266,7 +262,8 @@ def annotated(setup, implementation):
         count = check_printed(setup, trace.rank, calls[:-1])
         numbered = check_numbers(trace.rank, ranges, dumps[trace.rank])
         check(numbered > 20, f"only {numbered} ranges have PyTorch's number")
-        in_nvtx = check_nvtx(setup, trace, trace.rank, calls[:-1]) if nvtx else "not built"
+        in_nvtx = (check_nvtx(setup, trace.rank, marks[trace.rank], calls[:-1]) if nvtx else
+                   "not built")
         print_facts(rank=trace.rank, ranges=len(ranges), operations=len(trace.operations),
                     printed=count, numbered=numbered, nvtx=in_nvtx)
     summary = json.loads(setup.run_analyzer("summary", "--group-by", "range", "--format", "json",
@@ -276,27 +273,32 @@ def annotated(setup, implementation):
             for each in summary["communicators"] for row in each["rows"]}
     check(of_collectives <= said <= of_collectives | of_others and len(of_collectives) > 15,
           f"summary says {said} instead of {of_collectives} and some of {of_others}")
-    first = (setup.directory / "rank0.log").read_text(encoding="utf-8")
     shown = ", shown to NVTX" if nvtx else ""
-    check(f"Ringside: calls of torch.distributed are marked{shown} and printed (GPU_SERIAL " in first,
-          "rank 0 does not say what is on")
+    says = [f"Ringside: calls of torch.distributed are marked{shown} and printed (GPU_SERIAL "
+            in (setup.directory / f"rank{rank}.log").read_text(encoding="utf-8") for rank in range(4)]
+    check(says == [True, False, False, False], f"which ranks say what is on: {says}")
 
 
 def crosses(asked, rank):
+    """By the hosts of the scenario, which ranks go to in turn."""
     others = ([root_or_peer(asked)] if asked["call"] in OF_TWO else
               [part["peer"] for part in asked["p2p_op_list"]] if "p2p_op_list" in asked else
               asked["ranks"])
-    return any(other // PER_HOST != rank // PER_HOST for other in others)
+    return any(other % HOSTS != rank % HOSTS for other in others)
 
 
 def crossing(setup, implementation):
     """By default what crosses nodes is marked, and nothing is printed."""
-    job = run(setup, implementation, "crossing", ranks=4)
+    job = run(setup, implementation, "crossing", ranks=4, launcher=["--in-turn"])
     for trace in job.traces():
         calls = called_by_the_program(job.calls(trace.rank))
         wanted = [asked for asked in calls if crosses(asked, trace.rank)]
         ranges = compare(trace, wanted)
         check(0 < len(wanted) < len(calls), f"{len(wanted)} of {len(calls)} calls cross nodes")
+        kinds = [{call["call"] for call in calls if crosses(call, trace.rank) == is_crossing}
+                 for is_crossing in (True, False)]
+        check(kinds[0] & kinds[1] >= {"all_reduce", "all_to_all_single", "send", "recv", "isend",
+                                      "irecv"}, f"both within nodes and across them: {kinds}")
         check(not printed_by(setup, trace.rank), "something is printed")
         left_out = [o for o in trace.operations if range_around(ranges, o) is None]
         check(left_out, "all operations are in ranges")

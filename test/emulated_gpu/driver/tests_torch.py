@@ -41,16 +41,42 @@ def torch_variables(setup):
             "PYTHONDONTWRITEBYTECODE": ""}
 
 
-def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
-    return Job(setup, "--ranks-per-host", str(ranks // 2), ranks=ranks, timeout=200,
-               command=(sys.executable, str(LAUNCHER), "--ranks", str(ranks), scenario,
-                        str(setup.directory)),
+def start(setup, implementation, scenario, ranks=2, hosts=2, launcher=(), timeout=200, plugin=None,
+          **variables):
+    """Starts the ranks of a scenario of torch/scenarios.py, by torch/launch.py with these options, or
+    by another program.
+    """
+    if not launcher or launcher[0].startswith("-"):
+        launcher = (sys.executable, str(LAUNCHER), "--ranks", str(ranks), *launcher)
+    return Job(setup, "--ranks-per-host", str(ranks // hosts), ranks=ranks, timeout=timeout, plugin=plugin,
+               command=(*launcher, scenario, str(setup.directory)),
                **torch_variables(setup),
                TORCH_DIST_USE_NCCL2="1" if implementation == "nccl2" else "0",
                OMP_NUM_THREADS="1", TORCH_FR_BUFFER_SIZE="2000",
                TORCH_FR_DUMP_TEMP_FILE=str(setup.directory / "fr_rank_"),
                TORCH_NCCL_DUMP_ON_TIMEOUT="1", TORCH_FR_WAIT_TIMEOUT_DUMP_MILSEC="1000",
-               TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC="5", **variables).wait(expected)
+               TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC="5", **variables)
+
+
+def run(setup, implementation, scenario, ranks=2, expected=(0,), **variables):
+    return start(setup, implementation, scenario, ranks, **variables).wait(expected)
+
+
+def nvtx_variables(setup):
+    """Variables that load the tool that writes what comes by NVTX; none if it is not built."""
+    return {"NVTX_INJECTION64_PATH": setup.nvtx_listener, "NVTX_LISTENER_DIR": str(setup.directory),
+            "RINGSIDE_MARKERS": "off"} if setup.nvtx_listener else {}
+
+
+def nvtx_marks(setup):
+    """The marks of annotate() that the tool has got, by rank."""
+    found = collections.defaultdict(list)
+    for path in setup.directory.glob("nvtx.*.jsonl"):
+        for line in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
+            if line["what"] == "mark" and line["message"].startswith('{"name"'):
+                mark = json.loads(line["message"])
+                found[mark["rank"]].append(mark)
+    return found
 
 
 def flat(value):
@@ -261,7 +287,8 @@ def mismatch(setup, implementation):
 
 def skip(setup, implementation):
     """`hang` names the call that a rank left out, beside the dumps of PyTorch's watchdogs."""
-    job = run(setup, implementation, "skip", expected=(1,)).recover_what_is_left()
+    nvtx = nvtx_variables(setup)
+    job = run(setup, implementation, "skip", expected=(1,), **nvtx).recover_what_is_left()
     asked = [job.calls(rank) for rank in range(2)]
     check(len(asked[0]) == len(asked[1]) + 1, f"nothing was left out: {asked}")
     said = setup.run_analyzer("hang", setup.directory / "traces", expected=(1,))
@@ -276,6 +303,11 @@ def skip(setup, implementation):
                if line.startswith('{"name"')]
     check(len(printed) == len(asked[0]) and json.loads(printed[-1])["message_size"] == 400,
           f"the call that hangs is not printed: {printed}")
+    if nvtx:
+        marks = {rank: [mark["message_size"] for mark in marks]
+                 for rank, marks in nvtx_marks(setup).items()}
+        check(marks == {rank: [each["tensor"] for each in calls] for rank, calls in enumerate(asked)},
+              f"the call that hangs is not in NVTX: {marks}")
     # One hang, both records: record_hangs() has dumped where PyTorch has.
     records = {Trace(path).rank: path for path in (setup.directory / "traces").glob("*.torch*.json")}
     check(sorted(records) == sorted(dumps), f"Ringside's dumps are {records}")
@@ -299,7 +331,20 @@ def stalled(setup, implementation):
     check("AllReduce" in said, f"of both records hang says {said}")
 
 
-TESTS = {f"torch-{name}-{implementation}":
+def torchrun(setup):
+    """The command of a user of PyTorch: `ringside run -- torchrun ...`."""
+    traces = setup.directory / "traces"
+    launcher = (setup.analyzer, "run", "--dir", str(traces), "--plugin", setup.plugin, "--",
+                sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", str(SCENARIOS))
+    job = run(setup, "nccl2", "clean", hosts=1, launcher=launcher, plugin="none")
+    for trace in job.traces():
+        check_account(trace)
+        compare(trace, job.calls(trace.rank), "nccl2")
+    check("No trouble found in" in job.log(), f"ringside run says {job.log()[-2000:]}")
+
+
+TESTS = {"torch-torchrun": torchrun}
+TESTS |= {f"torch-{name}-{implementation}":
          functools.partial(scenario, implementation=implementation)
          for name, scenario in (("calls", all_calls), ("training", training), ("profiled", profiled),
                                 ("mismatch", mismatch), ("skip", skip), ("stalled", stalled))

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the ranks of a scenario of PyTorch on emulated GPUs.
 
-    nccl_ranks --ranks N ... -- python3 launch.py --ranks N [--hosts M] SCENARIO DIRECTORY
+    nccl_ranks --ranks N ... -- python3 launch.py --ranks N [--hosts M] [--in-turn] [--apart]
+        SCENARIO DIRECTORY
 
 nccl_ranks sets the environment that NCCL needs here. The ranks are forks of this process: PyTorch
-is imported once, which takes longer than most scenarios. Each writes rank<N>.log. The exit status
-is 0 if all of them ended with 0.
+is imported once, which takes longer than most scenarios. With --apart each rank is a program that
+imports it by itself, as launchers start ranks. Ranks fill one host after the other; with --in-turn
+each goes to the next host. Each writes rank<N>.log. The exit status is 0 if all of them ended with 0.
 """
 
 import argparse
@@ -14,9 +16,8 @@ import os
 import socket
 import sys
 
-import torch  # noqa: F401  (before the ranks are forked)
-
-import scenarios
+if "--apart" not in sys.argv:
+    import scenarios  # and with it PyTorch, before the ranks are forked
 
 
 def free_port():
@@ -28,9 +29,11 @@ def free_port():
 def become_rank(arguments, rank):
     """Sets the variables of a job launcher, and a log of the rank's own."""
     per_host = arguments.ranks // arguments.hosts
-    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank % per_host),
-                      LOCAL_WORLD_SIZE=str(per_host),
-                      NCCL_HOSTID=f"emulated-host-{rank // per_host}")
+    host, local_rank = divmod(rank, per_host)
+    if arguments.in_turn:
+        local_rank, host = divmod(rank, arguments.hosts)
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(local_rank), LOCAL_WORLD_SIZE=str(per_host),
+                      NCCL_HOSTID=f"emulated-host-{host}")
     with open(f"{arguments.directory}/rank{rank}.log", "wb") as log:
         os.dup2(log.fileno(), sys.stdout.fileno())
         os.dup2(log.fileno(), sys.stderr.fileno())
@@ -40,6 +43,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ranks", type=int, required=True)
     parser.add_argument("--hosts", type=int, default=2)
+    parser.add_argument("--in-turn", action="store_true")
+    parser.add_argument("--apart", action="store_true")
     parser.add_argument("scenario")
     parser.add_argument("directory")
     arguments = parser.parse_args()
@@ -50,6 +55,10 @@ def main():
         process = os.fork()
         if process == 0:
             become_rank(arguments, rank)
+            if arguments.apart:
+                program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scenarios.py")
+                os.execv(sys.executable,
+                         [sys.executable, program, arguments.scenario, arguments.directory])
             scenarios.run(arguments.scenario, arguments.directory)
             return 0  # and so the interpreter ends as it always does
         ranks[process] = rank

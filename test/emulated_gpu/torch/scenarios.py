@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import pickle
+import sys
 import time
 
 import torch
@@ -119,9 +120,11 @@ def ragged(rank):
     rank.verified += 2
 
 
-def coalesced(rank):
-    """Calls that reach NCCL in one group."""
-    following, previous = (rank.rank + 1) % rank.world, (rank.rank - 1) % rank.world
+def coalesced(rank, ring=None):
+    """Calls that reach NCCL in one group. The ring is the order in which ranks send to each other."""
+    ring = ring or rank.everyone
+    at = ring.index(rank.rank)
+    following, previous = ring[(at + 1) % rank.world], ring[at - 1]
     forward, back = rank.empty(8), rank.empty(1024)
     works = dist.batch_isend_irecv([
         dist.P2POp(dist.isend, rank.mine(8), following),
@@ -142,8 +145,8 @@ def coalesced(rank):
         rank.check(tensor, sum(rank.values(n, r) for r in rank.everyone), "coalesced all_reduce")
 
 
-def point_to_point(rank):
-    other, out = rank.rank ^ 1, rank.empty()
+def point_to_point(rank, distance=1):
+    other, out = rank.rank ^ distance, rank.empty()
     if rank.rank < other:
         dist.send(rank.mine(), other)
         dist.recv(out, other)
@@ -151,6 +154,16 @@ def point_to_point(rank):
         dist.recv(out, other)
         dist.send(rank.mine(), other)
     rank.check(out, rank.values(rank=other), "send and recv")
+
+
+def clean(rank):
+    """Calls that are as they should be, in groups old and new, and nothing of Ringside's in Python."""
+    rank.start()
+    halves = [dist.new_group(rank.everyone[half::2]) for half in (0, 1)]
+    for group in (None, halves[rank.rank % 2], dist.new_group()):
+        dense(rank, group)
+        point_to_point(rank)
+        coalesced(rank)
 
 
 def calls(rank):
@@ -232,20 +245,21 @@ def annotated(rank):
 
 
 def crossing(rank):
-    """annotate() as the environment says: what stays on a host is not shown."""
+    """annotate() as the environment says: what stays on a host is not shown.
+
+    Ranks go to two hosts in turn, so that their numbers alone do not tell who is on which.
+    """
     import nccl_ringside.torch
     nccl_ringside.torch.annotate(skip=("asked",))
     rank.start()
     cpu_compute.install()
-    half = halves_of(rank)
-    per_host = int(os.environ["LOCAL_WORLD_SIZE"])
-    own_host = [dist.new_group(rank.everyone[at:at + per_host])
-                for at in range(0, rank.world, per_host)][rank.rank // per_host]
-    dense(rank)
-    dense(rank, own_host)
-    dense(rank, half)
-    point_to_point(rank)
-    coalesced(rank)
+    own_host = [dist.new_group(rank.everyone[host::2]) for host in (0, 1)][rank.rank % 2]
+    across = [dist.new_group(pair) for pair in ([0, 1], [2, 3])][rank.rank // 2]
+    for group in (None, own_host, across):
+        dense(rank, group)
+    point_to_point(rank, 1)
+    point_to_point(rank, 2)
+    coalesced(rank, [0, 1, 3, 2])  # one neighbour is on the same host
 
 
 # Bytes of the call in a module of the model with names.
@@ -444,7 +458,7 @@ def stalled(rank):
 
 
 SCENARIOS = {function.__name__: function for function in (
-    calls, training, profiled, annotated, crossing, mismatch, skip, stalled, timed)}
+    clean, calls, training, profiled, annotated, crossing, mismatch, skip, stalled, timed)}
 
 
 def run(name, directory):
@@ -453,3 +467,7 @@ def run(name, directory):
     log(f"{rank.verified} results verified")
     dist.destroy_process_group()
     log("ok")
+
+
+if __name__ == "__main__":
+    run(*sys.argv[1:])
