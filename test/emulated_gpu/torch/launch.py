@@ -50,6 +50,8 @@ def main():
     arguments = parser.parse_args()
     os.environ.update(WORLD_SIZE=str(arguments.ranks), MASTER_ADDR="127.0.0.1",
                       MASTER_PORT=str(free_port()))
+    if not arguments.apart:
+        scenarios.import_what_is_needed(arguments.scenario)
     ranks = {}
     for rank in range(arguments.ranks):
         process = os.fork()

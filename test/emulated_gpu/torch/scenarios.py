@@ -3,6 +3,7 @@
 
 import datetime
 import glob
+import importlib
 import inspect
 import json
 import os
@@ -461,10 +462,22 @@ SCENARIOS = {function.__name__: function for function in (
     clean, calls, training, profiled, annotated, crossing, mismatch, skip, stalled, timed)}
 
 
+def import_what_is_needed(name):
+    """Before the ranks are forked, so that not each of them does it: one or two seconds of computing.
+
+    PyTorch imports torch._inductor for its profiler, and for the stacks in the Flight Recorder.
+    """
+    if name not in ("clean", "crossing", "timed"):
+        importlib.import_module("torch._inductor.config")
+    if name == "training":
+        importlib.import_module("torch.distributed.fsdp")
+
+
 def run(name, directory):
+    imported = len(sys.modules)
     rank = Rank(directory)
     SCENARIOS[name](rank)
-    log(f"{rank.verified} results verified")
+    log(f"{rank.verified} results verified, {len(sys.modules) - imported} modules imported")
     dist.destroy_process_group()
     log("ok")
 
