@@ -271,7 +271,7 @@ class Judge {
     if (facts_.most_descriptors && *facts_.most_descriptors < kFewDescriptors) {
       note("limits",
            "a process may have " + std::to_string(*facts_.most_descriptors) + " open files",
-           "`ulimit -n 4096`: NCCL itself needs many");
+           "`ulimit -n 4096` raises that: NCCL itself opens many");
     } else if (!is_small) {
       ok("limits", "sizes of files and open files are enough");
     }

@@ -57,6 +57,11 @@ Place place_of(const std::string& path) {
   }
   place.is_writable = access(nearest.c_str(), W_OK | X_OK) == 0;
   place.error = place.is_writable ? "" : nearest + ": " + std::strerror(errno);
+  // Root may "write" there, but make no file.
+  if (system.f_type == PROC_SUPER_MAGIC || system.f_type == SYSFS_MAGIC) {
+    place.is_writable = false;
+    place.error = nearest + " holds no files of programs";
+  }
   place.is_memory = system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC;
   place.size_bytes = std::uint64_t{space.f_blocks} * space.f_frsize;
   place.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;

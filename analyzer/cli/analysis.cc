@@ -89,7 +89,8 @@ void add_selection(CLI::App& command, match::Selection& selection) {
       ->allow_extra_args(false)
       ->group(kSelectionGroup);
   command
-      .add_option("--min-bytes", selection.least_bytes, "Only messages of so many bytes or more")
+      .add_option("--min-bytes", selection.least_bytes,
+                  "Only messages of this size or more, like 65536 or 64mb")
       ->type_name("SIZE")
       ->transform(CLI::Validator(
           [](std::string& text) {

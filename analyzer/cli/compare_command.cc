@@ -86,7 +86,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   command->remove_option(command->get_option("--align-report"));
   command
       ->add_option("--threshold", options->threshold_percent,
-                   "Changes of the time up to so many percent do not count")
+                   "Ignore changes of the time up to this")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str();

@@ -174,7 +174,7 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
   add_at(*command, *options);
   command
       ->add_option("--operations", options->operations,
-                   "Stop when so many operations have begun, in each process")
+                   "Stop when this many operations have begun, in each process")
       ->type_name("COUNT")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
   constexpr double kLeast_s = 0.001;

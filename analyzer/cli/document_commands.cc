@@ -121,7 +121,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
   add_stacks_option(command, *options);
   command
       .add_option("--mismatch-cap", options->mismatch_cap,
-                  "Describe so many operations of each communicator; all are counted (default: 10 "
+                  "Operations to describe of each communicator; all are counted (default: 10 "
                   "for people, all in json and csv)")
       ->type_name("COUNT");
 }
@@ -132,8 +132,8 @@ void add_calls(CLI::App& app, Chosen& chosen) {
       app, "calls", "List the operations one by one, with what each rank did", kCallsExample,
       options, chosen, [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
         return report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
-                                      chosen_options.most_rows(1000),
-                                      chosen_options.wants_frames());
+                                      chosen_options.most_rows(1000), chosen_options.wants_frames(),
+                                      chosen_options.format == "table" ? screen_columns() : 0);
       });
   add_dump_options(command, *options);
   add_stacks_option(command, *options);
@@ -193,7 +193,7 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
                    "All iterations in the order of time, instead of the slowest");
   command
       .add_option("--period", options->period,
-                  "An iteration has so many operations of one rank; 0: find that out")
+                  "Operations of one rank in an iteration; 0: find that out")
       ->type_name("COUNT")
       ->capture_default_str();
 }

@@ -27,7 +27,8 @@ struct StatusMeaning {
 inline constexpr char kNothingFits[] =
     "nothing that was named could be read, or nothing in it fits the options that choose a part";
 inline constexpr char kUsageOrExists[] =
-    "the command line is wrong, or what is to be written exists (--force replaces it)";
+    "the command line is wrong, or what is to be written exists (--force replaces it) or cannot be "
+    "made";
 
 /// Returns the last part of a command's help: its own statuses, and those that all commands have.
 std::string exit_statuses(std::initializer_list<StatusMeaning> own);

@@ -219,7 +219,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
                     "Also the stacks of the calls that a verdict is on (with -j: of all)");
   command
       ->add_option("--mismatch_cap,--mismatch-cap", options->mismatch_cap,
-                   "Describe so many mismatches of each group; all are counted")
+                   "Mismatches to describe of each group; all are counted")
       ->type_name("COUNT")
       ->capture_default_str();
   auto* const size = command

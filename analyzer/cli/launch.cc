@@ -10,26 +10,20 @@
 namespace ringside::cli {
 
 void add_place_options(CLI::App& command, LaunchOptions& options) {
-  const auto not_empty = [](const std::string& text) {
-    return text.empty() ? std::string("a name is needed") : std::string();
-  };
   command
       .add_option("--dir", options.plan.directory,
                   "Where traces go; may exist, and be shared by the nodes of a job (default: "
                   "RINGSIDE_DIR, else a new ringside-<date>-<time>)")
-      ->type_name("DIR")
-      ->check(not_empty);
+      ->type_name("DIR");
   command
       .add_option("--plugin", options.plan.plugin,
                   "Ringside's plugin (default: the one beside this program)")
-      ->type_name("FILE")
-      ->check(not_empty);
+      ->type_name("FILE");
   command
       .add_option("--nccl", options.nccl_file,
                   "The NCCL library that the job uses (default: those that the loader and python3 "
                   "find)")
-      ->type_name("FILE")
-      ->check(not_empty);
+      ->type_name("FILE");
 }
 
 void add_recording_options(CLI::App& command, LaunchOptions& options) {
@@ -51,7 +45,7 @@ void add_recording_options(CLI::App& command, LaunchOptions& options) {
   CLI::Option* const duration =
       command
           .add_option("--duration", options.plan.duration_s,
-                      "Record so many seconds from the first communicator on, then no more")
+                      "Stop recording this long after the first communicator was made")
           ->check(CLI::Range(0.1, 30.0 * 24 * 3600))
           ->type_name("SECONDS");
   command

@@ -319,7 +319,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   constexpr const char* kGroup = "Choose a part";
   command
       ->add_option("--top-slowest", options->top_slowest,
-                   "Only so many operations, those that took longest")
+                   "Only the COUNT operations that took longest")
       ->type_name("COUNT")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 40).description("POSITIVE"))
       ->group(kGroup);

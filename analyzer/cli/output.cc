@@ -46,13 +46,13 @@ std::string coloured(const std::string& text) {
   return result;
 }
 
-winsize screen_size() {
+winsize screen_size(int descriptor) {
   winsize screen{};
-  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &screen) == 0 ? screen : winsize{};
+  return ioctl(descriptor, TIOCGWINSZ, &screen) == 0 ? screen : winsize{};
 }
 
 bool fits(const std::string& text) {
-  const winsize screen = screen_size();
+  const winsize screen = screen_size(STDOUT_FILENO);
   if (screen.ws_row == 0 || screen.ws_col == 0) {
     return true;
   }
@@ -116,8 +116,8 @@ void tell(const std::string& line) {
   std::fprintf(stderr, "%s\n", model::printable(line).c_str());
 }
 
-std::size_t screen_columns() {
-  return isatty(STDOUT_FILENO) != 0 ? screen_size().ws_col : 0;
+std::size_t screen_columns(int descriptor) {
+  return isatty(descriptor) != 0 ? screen_size(descriptor).ws_col : 0;
 }
 
 bool show(const std::string& text, std::string_view format) {

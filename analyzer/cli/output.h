@@ -28,8 +28,8 @@ void note(const std::string& line);
 /// Writes a line to stderr. Names of files and of traces in it are made printable.
 void tell(const std::string& line);
 
-/// Columns of the terminal that stdout is; 0 if it is none.
-std::size_t screen_columns();
+/// Columns of the terminal that stdout, or another descriptor, is; 0 if it is none.
+std::size_t screen_columns(int descriptor = 1);
 
 /// The same. A terminal gets the text made printable; files and pipes get it as it is. A `format`
 /// of "table" is for a person: on a terminal the first words of findings have a colour (NO_COLOR:

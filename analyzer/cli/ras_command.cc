@@ -59,11 +59,11 @@ ExitStatus run_ras(const RasOptions& options) {
     }
   }
   if (!trouble.empty()) {
-    tell(
-        "ringside ras: " + source + ": " + trouble +
-        (options.file.empty()
-             ? "; is the job on that host, is NCCL_RAS_ENABLE not 0, and is this its NCCL_RAS_ADDR?"
-             : ""));
+    tell("ringside ras: " + source + ": " + trouble +
+         (options.file.empty() ? "; check that the job runs on that host, that its NCCL_RAS_ENABLE "
+                                 "is not 0, and that this "
+                                 "is its NCCL_RAS_ADDR"
+                               : ""));
     return kExitNoInput;
   }
   const report::Document document = report::ras_document(ras);

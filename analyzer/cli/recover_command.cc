@@ -105,17 +105,17 @@ ExitStatus run_recover(const RecoverOptions& options) {
   how.keep = options.keep;
   Directories found;
   const bool are_there = find_all(options.inputs, found);
-  const bool is_any = !found.empty();
   std::erase_if(found, [&](const auto& one) { return !is_chosen(options, one.first); });
-  if (is_any && found.empty()) {
-    tell("ringside recover: no rings that were found are of the job or directory that was named");
+  if (found.empty() && are_there && !(options.job.empty() && options.trace_directory.empty())) {
+    // A job that has ended well has left none.
+    note("ringside recover: no rings are of the job or directory that was named");
     return kExitNoInput;
   }
   if (options.is_dry_run) {
     const ExitStatus status = print_dry_run(options, found);
     return status != kExitOk || are_there ? status : kExitNoInput;
   }
-  if (!options.output_directory.empty() && is_any) {
+  if (!options.output_directory.empty() && !found.empty()) {
     if (const std::string wrong = launch::make_directory(options.output_directory);
         !wrong.empty()) {
       tell("ringside recover: " + wrong);
@@ -176,6 +176,30 @@ std::string recovery_text(const std::string& directory, const recover::Outcome& 
           std::to_string(outcome.pid) + "; " + std::to_string(outcome.lost) + " of " +
           report::counted(outcome.callbacks, "callback") + " lost with it";
   return text + (outcome.removed ? "; rings removed\n" : "; rings kept\n");
+}
+
+std::string recovery_text(const std::vector<std::pair<std::string, recover::Outcome>>& outcomes) {
+  if (outcomes.size() == 1) {
+    return recovery_text(outcomes.front().first, outcomes.front().second);
+  }
+  recover::Outcome sum;
+  bool are_removed = true;
+  for (const auto& [directory, one] : outcomes) {
+    sum.operations_before += one.operations_before;
+    sum.operations += one.operations;
+    sum.in_flight += one.in_flight;
+    sum.records += one.records;
+    sum.callbacks += one.callbacks;
+    sum.lost += one.lost;
+    are_removed = are_removed && one.removed;
+  }
+  return report::counted(outcomes.size(), "process", "processes") +
+         " had died: " + report::counted(sum.operations_before, "operation") +
+         " in their traces, " + std::to_string(sum.operations) + " recovered (" +
+         std::to_string(sum.in_flight) + " in flight), from " +
+         report::counted(sum.records, "record") + "; " + std::to_string(sum.lost) + " of " +
+         report::counted(sum.callbacks, "callback") + " lost with them; " +
+         (are_removed ? "rings removed\n" : "some rings kept\n");
 }
 
 void add_recover(CLI::App& app, Chosen& chosen) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <regex>
 #include <string>
 #include <string_view>
@@ -77,10 +78,15 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
 
 // The library's words for what is wrong with an option, as a sentence of ours.
 std::string reworded(std::string text) {
-  static const std::array<std::pair<std::regex, const char*>, 8> wordings = {{
+  static const std::array<std::pair<std::regex, const char*>, 12> wordings = {{
       {std::regex(R"(: At least (\d+) required but received (\d+)$)"), ": give $1 or more, not $2"},
       {std::regex(R"(: At Most (\d+) required but received (\d+)$)"), ": give $1 at most, not $2"},
-      {std::regex(R"(: 1 required (\w+).* missing$)"), ": its $1 is missing"},
+      {std::regex(R"(: 1 required (\w+).* missing$)"), ": it needs a value ($1)"},
+      {std::regex(R"(^Could not convert: (\S+) = (.*)$)"), "$1: $2 is no number"},
+      {std::regex(R"(^(\S+) excludes (\S+)$)"), "$1 and $2 exclude each other"},
+      {std::regex(R"((\S+) unit not recognized\..*$)"), "$1 is no size, like 65536 or 64mb"},
+      {std::regex(R"(Value (\S+) could not be converted to .*$)"),
+       "$1 is no size, like 65536 or 64mb"},
       {std::regex(R"(->)"), ""},
       {std::regex(R"(Check (.*) value in \{(.*)\} OR \{.* FAILED$)"), "$1 is none of $2"},
       {std::regex(R"((\S+) not in \{(.*)\}$)"), "$1 is none of $2"},
@@ -89,6 +95,12 @@ std::string reworded(std::string text) {
   }};
   for (const auto& [library, ours] : wordings) {
     text = std::regex_replace(text, library, ours);
+  }
+  constexpr std::string_view kNoneOf = " is none of ";
+  const std::size_t list = text.find(kNoneOf);
+  for (std::size_t at = text.find(',', list); list != text.npos && at != text.npos;
+       at = text.find(',', at + 1)) {
+    text.insert(at + 1, 1, ' ');
   }
   return text;
 }
@@ -123,31 +135,46 @@ std::vector<std::string> take_command(int& argc, char** argv) {
   return marker == end ? std::vector<std::string>() : std::vector<std::string>(marker + 1, end);
 }
 
-// The library takes "-5" for a count of 2^64 - 5, and "nan" passes any range.
-void refuse_wrapped_numbers(CLI::App& app) {
-  const CLI::Validator whole(
-      [](std::string& text) {
-        return text.find('-') != std::string::npos ? text + " is below 0" : std::string();
-      },
-      "");
-  const CLI::Validator ordered(
-      [](std::string& text) {
-        double number = 0;
-        return CLI::detail::lexical_cast(text, number) && std::isnan(number)
-                   ? text + " is no number"
-                   : std::string();
-      },
-      "");
+std::string trouble_with_whole(std::string& text) {
+  if (text.find('-') != text.npos) {
+    return text + " is below 0";
+  }
+  return text.find_first_not_of("0123456789") != text.npos ? text + " is no whole number" : "";
+}
+
+std::string trouble_with_size(std::string& text) {
+  return text.find('-') != text.npos ? text + " is below 0" : "";
+}
+
+std::string trouble_with_number(std::string& text) {
+  double number = 0;
+  return !CLI::detail::lexical_cast(text, number) || std::isnan(number) ? text + " is no number"
+                                                                        : "";
+}
+
+// A variable of a shell that is not set makes an empty value, which the library would take for 0.
+std::string trouble_with_empty(std::string& text) {
+  return text.empty() ? "the value is empty" : "";
+}
+
+// The library takes "-5" for a count of 2^64 - 5, and "nan" passes any range. These checks come
+// before those of the options (transform() puts them there).
+void refuse_odd_values(CLI::App& app) {
   for (CLI::Option* const option : app.get_options()) {
     const std::string kind = kind_of(*option);
-    if (kind == "COUNT" || kind == "ROWS" || kind == "SIZE") {
-      option->check(whole);
+    if (kind == "COUNT" || kind == "ROWS" || kind == "RANKS" || kind == "PID") {
+      option->transform(CLI::Validator(trouble_with_whole, ""));
+    } else if (kind == "SIZE") {
+      option->transform(CLI::Validator(trouble_with_size, ""));
     } else if (kind == "SECONDS" || kind == "PERCENT") {
-      option->check(ordered);
+      option->transform(CLI::Validator(trouble_with_number, ""));
+    }
+    if (option->nonpositional() && !kind.empty() && kind != "PREFIX") {
+      option->transform(CLI::Validator(trouble_with_empty, ""));
     }
   }
   for (CLI::App* const command : app.get_subcommands({})) {
-    refuse_wrapped_numbers(*command);
+    refuse_odd_values(*command);
   }
 }
 
@@ -209,10 +236,13 @@ ExitStatus run(int argc, char** argv) {
       "\n"
       "`ringside help COMMAND` has the options, examples and exit statuses of a command.\n");
   app.failure_message(usage_error);
-  refuse_wrapped_numbers(app);
+  refuse_odd_values(app);
   std::vector<std::string> words(argv + 1, argv + argc);
   if (!words.empty() && words.front() == "help") {
     words.erase(words.begin());
+    if (!words.empty() && words.front() == "help") {
+      words.clear();
+    }
     words.emplace_back("--help");
   }
   // The library would only say that a command is required.
@@ -227,7 +257,9 @@ ExitStatus run(int argc, char** argv) {
     std::reverse(words.begin(), words.end());  // as the library takes them
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kExitOk : kExitUsage;
+    const int status = app.exit(error);
+    std::cout.flush();
+    return !std::cout ? kExitInternal : status == 0 ? kExitOk : kExitUsage;
   }
   return chosen();
 }

@@ -72,16 +72,22 @@ bool is_of_run(const launch::Plan& plan, const std::string& name,
 // A process that was killed has left its rings.
 void recover_rings(const launch::Plan& plan, const launch::JobRings& rings,
                    const std::set<std::string>& traces) {
+  std::vector<std::pair<std::string, recover::Outcome>> recovered;
   for (const std::string& name : rings.left_over()) {
     if (!rings.is_known(name) && !is_of_run(plan, name, traces)) {
       continue;
     }
     const std::string path = plan.ring_directory + "/" + name;
-    const recover::Outcome outcome = recover::recover(path, {});
+    recover::Outcome outcome = recover::recover(path, {});
     print_launch_notes("run", outcome.notes);
-    const std::string text = outcome.result.is_ok() ? recovery_text(path, outcome)
-                                                    : path + ": " + outcome.result.text() + '\n';
-    std::fprintf(stderr, "ringside run: %s", text.c_str());
+    if (!outcome.result.is_ok()) {
+      print_launch_notes("run", {path + ": " + outcome.result.text()});
+    } else {
+      recovered.emplace_back(path, std::move(outcome));
+    }
+  }
+  if (!recovered.empty()) {
+    std::fprintf(stderr, "ringside run: %s", recovery_text(recovered).c_str());
   }
 }
 
@@ -190,7 +196,8 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
   for (metrics::CommunicatorRows& communicator : summary.rows) {
     left_out += keep_longest(communicator.rows, top);
   }
-  std::fputs(report::summary_as_table(summary, false).c_str(), stderr);
+  std::fputs(report::summary_as_table(summary, false, screen_columns(STDERR_FILENO)).c_str(),
+             stderr);
   if (left_out > 0) {
     std::fprintf(stderr, "%s of less time left out (--top %zu); `ringside summary %s` has all.\n",
                  report::counted(left_out, "row").c_str(), top, input.c_str());
@@ -345,7 +352,7 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
   constexpr double kMostWait_s = 3600;
   command
       ->add_option("--wait", options->wait_s,
-                   "Wait so long for processes of the command that outlive it; 0: not at all")
+                   "How long to wait for processes that outlive the command; 0: not at all")
       ->check(CLI::Range(0.0, kMostWait_s))
       ->type_name("SECONDS")
       ->capture_default_str();

@@ -191,7 +191,7 @@ bool write_bundle(const model::Traces& traces, const align::Alignment& alignment
   for (const Member& member : members) {
     output.write(tar_header(member.name, member.bytes));
     if (!copy(member, output)) {
-      problems.add_file(member.path, "cannot be read to the end that it had");
+      problems.add_file(member.path, "became shorter while it was copied, or cannot be read");
       return false;
     }
   }

@@ -51,7 +51,7 @@ OutputFile::OutputFile(std::string path, bool replace)
   ::unlink(partial);
   descriptor_ = ::open(partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor_ < 0) {
-    fail(partial_->path() + " cannot be written");
+    fail(path_ + " cannot be made");
     partial_->forget();
   }
 }

@@ -25,10 +25,11 @@ constexpr std::uint32_t kMostColumns = 8;  // of ranks
 class CallsDocument {
  public:
   CallsDocument(const model::Traces& traces, const match::Matches& matches,
-                const align::Alignment& alignment)
+                const align::Alignment& alignment, std::size_t screen_columns)
       : traces_(traces),
         matches_(matches),
         alignment_(alignment),
+        screen_columns_(screen_columns),
         judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))) {}
 
   Document make(std::size_t top, bool has_frames) {
@@ -46,6 +47,8 @@ class CallsDocument {
                {"called_ns", "called", Shown::kMoment},
                {"verdict", "verdict"}},
               {}};
+    table_.gives_way = {"run",       "torch_seq",    "process_group", "datatype",
+                        "called_ns", "communicator", "called_by",     "bytes"};
     find_rank_columns();
     for (std::uint32_t rank = 0; rank < rank_columns_; ++rank) {
       const std::string number = std::to_string(rank);
@@ -106,7 +109,11 @@ class CallsDocument {
       }
       rank_columns_ = std::max(rank_columns_, ranks);
     }
-    rank_columns_ = rank_columns_ > kMostColumns ? 0 : rank_columns_;
+    // "completed" in each, beside number, function and verdict.
+    constexpr std::size_t kRank = 11;
+    constexpr std::size_t kOthers = 32;
+    const bool fits = screen_columns_ == 0 || kOthers + rank_columns_ * kRank <= screen_columns_;
+    rank_columns_ = rank_columns_ > kMostColumns || !fits ? 0 : rank_columns_;
   }
 
   std::vector<std::pair<std::int64_t, std::size_t>> by_first_call() const {
@@ -231,6 +238,7 @@ class CallsDocument {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
+  const std::size_t screen_columns_;
   const std::vector<match::Judgement> judgements_;
   std::uint32_t rank_columns_ = 0;
   Document document_;
@@ -241,8 +249,9 @@ class CallsDocument {
 }  // namespace
 
 Document calls_document(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, std::size_t top, bool has_frames) {
-  return CallsDocument(traces, matches, alignment).make(top, has_frames);
+                        const align::Alignment& alignment, std::size_t top, bool has_frames,
+                        std::size_t screen_columns) {
+  return CallsDocument(traces, matches, alignment, screen_columns).make(top, has_frames);
 }
 
 }  // namespace ringside::report

@@ -87,6 +87,8 @@ Table table_of(const std::vector<Change>& changes) {
                {"units_a", "", Shown::kNot},
                {"units_b", "", Shown::kNot}},
               {}};
+  table.gives_way = {"hosts", "judged_by",    "count_a", "count_b", "nranks",      "datatype",
+                     "in",    "communicator", "time_is", "chance",  "median_a_ns", "median_b_ns"};
   for (const Change& change : changes) {
     const metrics::OperationKind& kind = change.kind;
     table.rows.push_back({kind.communicator.empty() ? Cell() : Cell(kind.communicator),

@@ -95,7 +95,11 @@ TextTable text_table(const Table& table) {
   std::vector<Column> columns;
   for (const CellColumn& column : table.columns) {
     if (column.shown != Shown::kNot) {
-      columns.push_back({column.title, column.unit, column.shown != Shown::kText});
+      const auto turn = std::find(table.gives_way.begin(), table.gives_way.end(), column.key);
+      columns.push_back({column.title, column.unit, column.shown != Shown::kText,
+                         turn == table.gives_way.end()
+                             ? kGivesWayLast
+                             : static_cast<std::size_t>(turn - table.gives_way.begin())});
     }
   }
   TextTable made(std::move(columns));

@@ -43,7 +43,9 @@ class CsvSink : public ExportSink {
         return;
       }
     }
-    if (::mkdir(directory.c_str(), 0777) != 0 && errno != EEXIST) {
+    if (::mkdir(directory.c_str(), 0777) == 0) {
+      made_.emplace(directory, UnfinishedFile::Kind::kDirectory);
+    } else if (errno != EEXIST) {
       fail(directory);
       return;
     }
@@ -95,6 +97,9 @@ class CsvSink : public ExportSink {
       files_[i] = nullptr;
       temporary_[i]->forget();
     }
+    if (made_ && error_.empty()) {
+      made_->forget();
+    }
     return error_.empty();
   }
 
@@ -115,6 +120,7 @@ class CsvSink : public ExportSink {
   }
 
   std::string directory_;
+  std::optional<UnfinishedFile> made_;  // before the files in it, so that it goes after them
   std::array<std::optional<UnfinishedFile>, kExportTableCount> temporary_;
   std::array<std::FILE*, kExportTableCount> files_{};  // nullptr once it has its name
   std::string line_;

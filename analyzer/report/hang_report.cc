@@ -182,6 +182,8 @@ class HangReport {
                      {"since_ns", "since", Shown::kMoment},
                      {"waited_ns", "for", Shown::kDuration},
                      {"called_by", "called at"}};
+    table.gives_way = {"since_ns",  "ranks_finished", "ranks_waiting", "cause",
+                       "called_by", "unknown",        "communicator"};
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       const auto& stuck = hang_.operations[i];
       table.rows.push_back({communicator_of(stuck), text_.short_name_of(i),
@@ -203,6 +205,7 @@ class HangReport {
     table.columns = {{"operation", "operation"}, {"rank", "waits for rank", Shown::kInteger},
                      {"host", "host"},           {"pid", "pid", Shown::kInteger},
                      {"why", "because it has"},  {"stuck_in", "and is stuck in"}};
+    table.gives_way = {"host", "why"};
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       for (const Blocker& blocker : hang_.operations[i].blockers) {
         const metrics::Position& position = position_at(blocker.position);
@@ -226,6 +229,7 @@ class HangReport {
                      {"waits_for", "waits for"},
                      {"transfers", "transfers", Shown::kInteger},
                      {"longest_ns", "longest", Shown::kDuration}};
+    table.gives_way = {"transfers", "communicator", "channel"};
     for (const metrics::OpenTransfers& open : transfers_) {
       const metrics::Position& position = position_at(open.position);
       const auto& operation = traces_.files[position.file].operations[open.operation];
@@ -289,6 +293,8 @@ class HangReport {
                      {"watchdog_enqueued", "", Shown::kNot},
                      {"watchdog_started", "", Shown::kNot},
                      {"watchdog_completed", "", Shown::kNot}};
+    table.gives_way = {"trace",   "enqueued_ns", "enqueued",    "started_ns", "started",
+                       "idle_ns", "called_by",   "finished_ns", "host",       "communicator"};
     std::set<std::uint32_t> stuck;
     std::set<std::uint32_t> not_joined;
     for (const metrics::StuckOperation& operation : hang_.operations) {
@@ -371,9 +377,9 @@ class HangReport {
     }
     if (const std::uint64_t only = sum(hang_.enqueued_only); only > 0) {
       notes.push_back(
-          "Of " + counted(only, "operation") +
-          " in flight only the enqueue can be seen, on all ranks: whether the GPUs wait "
-          "for it cannot be told.");
+          "For " + counted(only, "operation") +
+          " in flight, only the enqueue is seen, on all ranks: whether the GPUs wait cannot be "
+          "told.");
     }
     if (const std::uint64_t young = sum(hang_.too_young); young > 0) {
       notes.push_back(counted(young, "operation") + " in flight waited for less than --min-age.");

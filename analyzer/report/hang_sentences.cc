@@ -21,13 +21,6 @@ using metrics::Blocker;
 using metrics::StuckOperation;
 using metrics::WaitsFor;
 
-std::string capitalised(std::string text) {
-  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') {
-    text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  }
-  return text;
-}
-
 }  // namespace
 
 // Whether one moment was before the other, whatever the clocks leave open.
@@ -68,7 +61,7 @@ std::string HangSentences::fate(std::uint32_t position, const StuckOperation& of
 }
 
 // A rank whose process was killed may have joined before: then only its trace tells.
-std::string HangSentences::first_ended(std::uint32_t operation) const {
+std::optional<HangSentences::Ended> HangSentences::first_ended(std::uint32_t operation) const {
   const auto communicator =
       hang_.matches.operations[hang_.operations[operation].matched].communicator;
   std::optional<std::uint32_t> first;
@@ -99,8 +92,28 @@ std::string HangSentences::first_ended(std::uint32_t operation) const {
       !is_surely_before(hang_.positions[*first].file, first_ns, other_file, others_ns)) {
     return {};
   }
-  return " The trace of rank " + text_.place(*first) +
-         " was recovered, and ends before the others, at " + time_of_day(first_ns) + " UTC.";
+  return Ended{*first, first_ns};
+}
+
+// A process that died when the waiting began is the likely cause, and comes first.
+std::string HangSentences::all_joined(std::uint32_t operation) const {
+  const StuckOperation& stuck = hang_.operations[operation];
+  const std::string name = text_.name_of(operation);
+  const std::string others =
+      "; " + text_.waited(operation) + '.' + evidence(operation) + silent(operation);
+  const std::optional<Ended> ended = first_ended(operation);
+  if (!ended) {
+    return "All ranks have joined " + name + others;
+  }
+  const std::string place = text_.place(ended->position);
+  const std::int64_t lived_ns = metrics::elapsed_ns(stuck.since_ns, ended->end_ns);
+  if (stuck.waited_ns && lived_ns <= *stuck.waited_ns / 2) {
+    return "Rank " + place + " ended in " + name + ", as a process that is killed does, at " +
+           time_of_day(ended->end_ns) + " UTC, before the others" + others +
+           " All ranks had joined it. The trace of rank " + place + " was recovered.";
+  }
+  return "All ranks have joined " + name + others + " The trace of rank " + place +
+         " was recovered, and ends before the others, at " + time_of_day(ended->end_ns) + " UTC.";
 }
 
 // A process that was stopped may have joined before, too. The silence of its drain thread shows it:
@@ -305,8 +318,7 @@ std::string HangSentences::answer(std::uint32_t operation) const {
     case Cause::kAllJoined:
       break;
   }
-  return "All ranks have joined " + name + "; " + text_.waited(operation) + '.' +
-         evidence(operation) + first_ended(operation) + silent(operation);
+  return all_joined(operation);
 }
 
 std::string HangSentences::disagreement() const {

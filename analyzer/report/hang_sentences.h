@@ -35,7 +35,13 @@ class HangSentences {
   std::string not_known(std::uint32_t operation) const;
   std::string called_at(std::uint32_t operation) const;
   std::string fate(std::uint32_t position, const metrics::StuckOperation& of) const;
-  std::string first_ended(std::uint32_t operation) const;
+  struct Ended {
+    std::uint32_t position = 0;
+    std::int64_t end_ns = 0;
+  };
+  /// The rank whose process died surely before any other's trace ended.
+  std::optional<Ended> first_ended(std::uint32_t operation) const;
+  std::string all_joined(std::uint32_t operation) const;
   std::string silent(std::uint32_t operation) const;
   bool is_surely_before(std::uint32_t file, std::int64_t time_ns, std::uint32_t other_file,
                         std::int64_t other_ns) const;

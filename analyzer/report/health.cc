@@ -220,6 +220,10 @@ class HealthJudge {
     } else if (const metrics::Lateness* const open = stragglers_.find_open()) {
       health_.status = "unknown";
       health_.headline = open_sentence(stragglers_, *open);
+      // What chance may explain is no trouble yet; what the clocks hide may be a great one.
+      if (stragglers_.share_of(*open) > metrics::kOpenShare) {
+        health_.headline.insert(0, "No trouble is sure: ");
+      }
     } else if (std::any_of(
                    health_.findings.begin(), health_.findings.end(),
                    [](const HealthFinding& one) { return one.finding.kind != "late-once"; })) {
@@ -334,9 +338,8 @@ std::vector<std::string> health_lines(const Health& health) {
   const std::size_t shown = std::min(findings.size(), kFindingsShown);
   std::string headline = health.headline + (health.headline.ends_with('.') ? "" : ".");
   // A headline on a mismatch may begin with the name of a communicator, which stays as it is.
-  if (headline[0] >= 'a' && headline[0] <= 'z' &&
-      (findings.empty() || findings[0].section != "mismatches")) {
-    headline[0] = static_cast<char>(headline[0] - 'a' + 'A');
+  if (findings.empty() || findings[0].section != "mismatches") {
+    headline = capitalised(std::move(headline));
   }
   std::vector<std::string> lines = {headline};
   for (std::size_t i = 0; i < shown; ++i) {

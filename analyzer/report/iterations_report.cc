@@ -70,6 +70,7 @@ class IterationsReport {
                 {"ranks", "ranks", Shown::kInteger}},
                {}};
     series_.is_whole = is_series_;
+    series_.gives_way = {"ranks", "operations", "busy_ns", "run", "host", "start_s"};
     spread_ = {"distribution",
                "Over all iterations",
                {{"run", "run", Shown::kInteger},
@@ -82,6 +83,7 @@ class IterationsReport {
                 {"max_ns", "max", Shown::kDuration}},
                {}};
     spread_.is_whole = true;
+    spread_.gives_way = {"run", "p90_ns"};
     period_ = {"period",
                "Operations of one iteration, in their order",
                {{"run", "run", Shown::kInteger},
@@ -93,35 +95,42 @@ class IterationsReport {
                 {"peers", "from and to"},
                 {"times", "times in a row", Shown::kInteger}},
                {}};
+    period_.gives_way = {"run", "root", "datatype", "peers"};
   }
 
+  // The operations that were looked through.
   std::string where(const RunIterations& run) const {
-    std::string text = matches_.runs.runs.size() > 1
-                           ? "Run " + std::to_string(run.run + 1) + ": of "
-                           : std::string("Of ");
-    text += counted(run.operations, "operation") + " of " + run.reference;
+    std::string text = "the " + counted(run.operations, "operation") + " of " + run.reference;
     if (run.scope.communicator) {
       text += " in communicator " + label_of(matches_.communicators[*run.scope.communicator]);
     }
     return text;
   }
 
+  // Names the run, where there are several.
+  std::string of_run(const RunIterations& run, const std::string& sentence) const {
+    return matches_.runs.runs.size() > 1 ? "Run " + std::to_string(run.run + 1) + ": " + sentence
+                                         : capitalised(sentence);
+  }
+
   void say_why_not(const RunIterations& run) {
     std::string text =
-        where(run) + ", no sequence repeats so often that it is no chance, and is half of them";
+        "no iterations are seen: no sequence repeats beyond chance and makes up half of " +
+        where(run);
     if (run.operations < metrics::kLeastInARow) {
-      text = where(run) + " nothing can be said: it takes " +
+      text = "no iterations are seen in " + where(run) + ": it takes " +
              std::to_string(metrics::kLeastInARow) + " at least";
     } else if (run.nearest_length) {
-      text += "; the nearest, of " + counted(*run.nearest_length, "operation") + ", is " +
-              fixed(run.nearest_coverage * 100, 0) + " % of them";
+      text += "; the nearest, of " + counted(*run.nearest_length, "operation") + ", makes up " +
+              fixed(run.nearest_coverage * 100, 0) + " %";
     }
-    document_.sentences.push_back(text + ". No iterations are seen.");
+    document_.sentences.push_back(of_run(run, text) + '.');
   }
 
   void say_what(const RunIterations& run) {
-    std::string text = where(run) + ", a sequence of " + std::to_string(run.period.size()) +
-                       " repeats " + counted(run.iterations.size(), "time");
+    std::string text =
+        of_run(run, "a sequence of " + counted(run.period.size(), "operation") + " repeats " +
+                        counted(run.iterations.size(), "time") + " in " + where(run));
     if (run.duration) {
       text += ": an iteration takes " + human_duration(run.duration->median_ns) + " (median; p99 " +
               human_duration(run.duration->p99_ns) + ")";

@@ -76,6 +76,7 @@ class MatchDocument {
                {"minority", "minority"},
                {"called_by", "called at"}},
               {}};
+    sides_.gives_way = {"run", "verdict", "called_by", "communicator"};
     verdicts_ = {"verdicts",
                  "Operations by verdict",
                  {{"communicator", "communicator"}, {"run", "run", Shown::kInteger}},

@@ -164,6 +164,11 @@ class NetworkReport {
                      {"throughput_least_gb_s", "", Shown::kNot},
                      {"throughput_most_gb_s", "", Shown::kNot},
                      {"seen_by", "", Shown::kNot}};
+    table.gives_way = {"flush_percent",    "steps",
+                       "proxy_operations", "bytes",
+                       "step_median_ns",   "communicator",
+                       "time_ns",          "host",
+                       "channel",          "peer_wait_percent"};
     for (const Link* link : ordered()) {
       if (top_ != 0 && table.rows.size() == top_) {
         table.left_out = network_.links.size() - top_;
@@ -266,6 +271,7 @@ class NetworkReport {
                      {"usual_gb_s", "usual", Shown::kNumber, "GB/s"},
                      {"spread_percent", "spread", Shown::kNumber, "%", 1},
                      {"judged", "judged"}};
+    table.gives_way = {"pairs", "communicator", "spread_percent"};
     for (const metrics::LinkClass& found : network_.classes) {
       table.rows.push_back({label_of(network_.communicators[found.kind.communicator]),
                             class_name(found), found.kind.step_bytes, std::uint64_t{found.links},
@@ -291,17 +297,18 @@ class NetworkReport {
     }
     auto& notes = document_.notes;
     if (unknown > 0) {
-      notes.push_back("Of " + counted(unknown, "pair of ranks", "pairs of ranks") +
-                      " the throughput is not known to a factor of two, so it is left out.");
+      notes.push_back("The throughput of " + counted(unknown, "pair of ranks", "pairs of ranks") +
+                      " is not known to a factor of two, so it is left out.");
     }
     if (wide > 0) {
-      notes.push_back("Of " + counted(wide, "pair of ranks", "pairs of ranks") +
-                      " the throughput is not known to a tenth: JSON and CSV have its bounds.");
+      notes.push_back("The throughput of " + counted(wide, "pair of ranks", "pairs of ranks") +
+                      " is not known to a tenth: JSON and CSV have its bounds.");
     }
     if (one_sided > 0) {
-      notes.push_back("Of " + counted(one_sided, "pair of ranks", "pairs of ranks") +
-                      " only the sender tells: a send may complete into a buffer, so the "
-                      "throughput is the most that it can be.");
+      notes.push_back(
+          "For " + counted(one_sided, "pair of ranks", "pairs of ranks") +
+          ", only the sender's side is known: a send may complete into a buffer, so the "
+          "throughput is the most that it can be.");
     }
   }
 
@@ -310,9 +317,9 @@ class NetworkReport {
     add_doubts();
     if (network_.foreign > 0) {
       notes.push_back(counted(network_.foreign, "transfer") +
-                      " went through the proxy of another process (PXN). Of " +
+                      " went through the proxy of another process (PXN). The ranks of " +
                       std::to_string(network_.foreign_known) +
-                      " the ranks are known, and they are counted here.");
+                      " of them are known, and these are counted here.");
     }
     if (network_.without_place > 0) {
       notes.push_back(counted(network_.without_place, "transfer") +
@@ -328,8 +335,8 @@ class NetworkReport {
                       " in flight left out: `ringside hang` shows them.");
     }
     if (network_.untold > 0) {
-      notes.push_back("Of " + counted(network_.untold, "step") +
-                      " NCCL did not tell where the time went.");
+      notes.push_back("NCCL did not tell where the time of " + counted(network_.untold, "step") +
+                      " went.");
     }
     std::uint64_t dropped = 0;
     for (const model::TraceFile& file : traces_.files) {

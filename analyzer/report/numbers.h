@@ -25,6 +25,9 @@ std::string utc_time(std::int64_t time_s);
 bool look_alike(const std::set<std::uint64_t>& sizes_bytes);
 
 /// "1 file", "2 files".
+/// The text as a sentence begins.
+std::string capitalised(std::string text);
+
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 
 }  // namespace ringside::report

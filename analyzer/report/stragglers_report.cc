@@ -57,11 +57,10 @@ std::string sentence(const Stragglers& all, const Lateness& one) {
 }
 
 std::string once_sentence(const Stragglers& all, const Lateness& one) {
-  return name_of(one) + " is not late as a rule, but one arrival, " +
-         human_duration(one.most_margin_ns) + " late at " + time_of_day(one.most_at_ns) +
-         " UTC, cost " + fixed(all.share(one.most_cost_ns) * 100, 1) +
-         " % of all ranks' time: the others waited " + human_duration(one.most_cost_ns) +
-         " of GPU time";
+  return name_of(one) + " is not late as a rule, but once, at " + time_of_day(one.most_at_ns) +
+         " UTC, the others waited " + human_duration(one.most_cost_ns) + " of GPU time for it, " +
+         fixed(all.share(one.most_cost_ns) * 100, 1) + " % of all ranks' time: it came " +
+         human_duration(one.most_margin_ns) + " after the one before it";
 }
 
 // The head of a chain, and those that only hand on what they waited for themselves.
@@ -124,6 +123,10 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
       {"since_ns", "since", Shown::kMoment, "UTC"},
       {"communicators", "in"}};
   table.columns.insert(table.columns.end(), rest.begin(), rest.end());
+  table.gives_way = {"expected_ns", "passed_on_ns",      "waited_ns", "caused_wait_ns",
+                     "delay_ns",    "most_margin_ns",    "took_part", "communicators",
+                     "chance",      "median_margin_ns",  "pid",       "last",
+                     "since_ns",    "share_most_percent"};
   for (const Lateness& one : found) {
     std::vector<Cell> row = {one.label};
     if (!hosts) {
@@ -262,8 +265,8 @@ std::string cost_of(const Stragglers& all, const Lateness& one) {
 std::string open_sentence(const Stragglers& all, const Lateness& one) {
   return all.share_of(one) > metrics::kOpenShare
              ? name_of(one) + " costs " + cost_of(all, one) +
-                   " of all ranks' time, but that may be chance: few late arrivals, or noise "
-                   "that lasts"
+                   " of all ranks' time, which may be chance: few late arrivals, or noise that "
+                   "lasts"
              : name_of(one) + " may cost " + cost_of(all, one) +
                    " of all ranks' time: the clocks leave it open";
 }
@@ -315,9 +318,10 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
                            std::to_string(stragglers.impossible) +
                            " with times that contradict each other");
   if (stragglers.by_call > 0) {
-    document.notes.push_back("of " + counted(stragglers.by_call, "operation") +
-                             " only the call is known on some ranks: they are judged by it, though "
-                             "who called last need not have begun last");
+    document.notes.push_back(
+        "for " + counted(stragglers.by_call, "operation") +
+        ", only the call is known on some ranks: they are judged by it, though "
+        "the rank that called last need not have begun last");
   }
   return document;
 }

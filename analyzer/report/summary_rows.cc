@@ -102,19 +102,21 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
               "",
               {{"", "function"},
                {"", "message", Shown::kInteger, "per rank"},
-               {"", "datatype"},
-               {"", "algorithm"},
-               {"", "protocol"},
-               {"", "count", Shown::kInteger},
-               {"", "ranks", Shown::kInteger},
+               {"datatype", "datatype"},
+               {"algorithm", "algorithm"},
+               {"protocol", "protocol"},
+               {"count", "count", Shown::kInteger},
+               {"ranks", "ranks", Shown::kInteger},
                {"", "median", Shown::kInteger, "us"},
-               {"", "p99", Shown::kInteger, "us"},
-               {"", "wall", Shown::kInteger, "us"},
+               {"p99", "p99", Shown::kInteger, "us"},
+               {"wall", "wall", Shown::kInteger, "us"},
                {"", "wait", Shown::kInteger, "us"},
-               {"", "algbw", Shown::kInteger, "GB/s"},
+               {"algbw", "algbw", Shown::kInteger, "GB/s"},
                {"", "busbw", Shown::kInteger, "GB/s"},
-               {"", "times", Shown::kText, "from"}},
+               {"times", "times", Shown::kText, "from"}},
               {}};
+  table.gives_way = {"protocol", "algorithm", "times", "p99",  "datatype",
+                     "wall",     "ranks",     "algbw", "count"};
   if (by != nullptr) {
     const char* const title = summary.by == metrics::RowsBy::kCaller    ? "called at"
                               : summary.by == metrics::RowsBy::kUserTag ? "user tag"

@@ -2,7 +2,6 @@
 #include "analyzer/report/text_table.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "analyzer/model/printable.h"
@@ -42,34 +41,65 @@ std::string without_middle(const std::string& text, std::size_t width) {
 
 constexpr std::size_t kLeastText = 14;
 
+// A column that is shown: its place in the table, and its width.
+struct ShownColumn {
+  std::size_t at;
+  std::size_t width;
+};
+
 // The width of all columns together, if texts give way as far as they may.
-std::size_t least_width(const std::vector<Column>& columns,
-                        const std::vector<std::size_t>& widths) {
-  std::size_t least = 2 * (widths.size() - 1);
-  for (std::size_t i = 0; i < widths.size(); ++i) {
-    least += columns[i].is_number ? widths[i] : std::min(widths[i], kLeastText);
+std::size_t least_width(const std::vector<Column>& columns, const std::vector<ShownColumn>& shown) {
+  std::size_t least = 2 * (shown.size() - 1);
+  for (const ShownColumn& one : shown) {
+    least += columns[one.at].is_number ? one.width : std::min(one.width, kLeastText);
   }
   return least;
 }
 
 // The widest texts give way first, so that the others stay whole; none does if that would not be
 // enough.
-void fit(const std::vector<Column>& columns, std::size_t most, std::vector<std::size_t>& widths) {
-  std::size_t all = std::accumulate(widths.begin(), widths.end(), 2 * (widths.size() - 1));
-  if (least_width(columns, widths) > most) {
+void fit(const std::vector<Column>& columns, std::size_t most, std::vector<ShownColumn>& shown) {
+  std::size_t all = 2 * (shown.size() - 1);
+  for (const ShownColumn& one : shown) {
+    all += one.width;
+  }
+  if (least_width(columns, shown) > most) {
     return;
   }
-  while (all > most) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      if (!columns[i].is_number && widths[i] > kLeastText &&
-          (widest == widths.size() || widths[i] > widths[widest])) {
-        widest = i;
+  for (; all > most; --all) {
+    ShownColumn* widest = nullptr;
+    for (ShownColumn& one : shown) {
+      if (!columns[one.at].is_number && one.width > kLeastText &&
+          (widest == nullptr || one.width > widest->width)) {
+        widest = &one;
       }
     }
-    --widths[widest];
-    --all;
+    --widest->width;
   }
+}
+
+// Takes columns away until the others fit, and gives their places, in order.
+std::vector<std::size_t> leave_out(const std::vector<Column>& columns, std::size_t most,
+                                   std::vector<ShownColumn>& shown) {
+  constexpr std::size_t kKept = 3;
+  std::vector<std::size_t> left_out;
+  while (least_width(columns, shown) > most) {
+    auto first = shown.end();
+    for (auto one = shown.begin(); one != shown.end(); ++one) {
+      const std::size_t turn = columns[one->at].gives_way;
+      if ((turn != kGivesWayLast || one->at >= kKept) &&
+          (first == shown.end() || turn <= columns[first->at].gives_way)) {
+        first = one;
+      }
+    }
+    if (first == shown.end()) {
+      break;
+    }
+    left_out.push_back(first->at);
+    shown.erase(first);
+  }
+  std::sort(left_out.begin(), left_out.end());
+  return left_out;
 }
 
 std::string escaped_for_markdown(const std::string& text) {
@@ -115,40 +145,43 @@ std::string TextTable::aligned(std::size_t indent, std::size_t most_columns,
                                std::vector<std::string>* left_out) const {
   std::vector<std::string> titles;
   std::vector<std::string> units;
+  std::vector<ShownColumn> shown;
   for (const Column& column : columns_) {
+    const std::size_t width = std::max(width_of(column.title), width_of(column.unit));
+    shown.push_back({shown.size(), width});
     titles.push_back(column.title);
     units.push_back(column.unit);
   }
-  const bool has_units =
-      std::any_of(units.begin(), units.end(), [](const auto& unit) { return !unit.empty(); });
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::size_t width = width_of(row[i]);
+      shown[i].width =
+          std::max(shown[i].width, columns_[i].is_number ? width : std::min(width, kMostText));
+    }
+  }
+  if (most_columns > indent && !shown.empty()) {
+    if (left_out != nullptr) {
+      for (const std::size_t at : leave_out(columns_, most_columns - indent, shown)) {
+        left_out->push_back(columns_[at].unit.empty()
+                                ? columns_[at].title
+                                : columns_[at].title + ' ' + columns_[at].unit);
+      }
+    }
+    fit(columns_, most_columns - indent, shown);
+  }
   std::vector<std::vector<std::string>> lines = {std::move(titles)};
-  if (has_units) {
+  if (std::any_of(shown.begin(), shown.end(),
+                  [&](const ShownColumn& one) { return !columns_[one.at].unit.empty(); })) {
     lines.push_back(std::move(units));
   }
   lines.insert(lines.end(), rows_.begin(), rows_.end());
-  std::vector<std::size_t> widths(columns_.size(), 0);
-  for (const auto& line : lines) {
-    for (std::size_t i = 0; i < line.size(); ++i) {
-      const std::size_t width = width_of(line[i]);
-      widths[i] = std::max(widths[i], columns_[i].is_number ? width : std::min(width, kMostText));
-    }
-  }
-  if (most_columns > indent && !widths.empty()) {
-    constexpr std::size_t kKept = 3;
-    while (left_out != nullptr && widths.size() > kKept &&
-           least_width(columns_, widths) > most_columns - indent) {
-      left_out->insert(left_out->begin(), columns_[widths.size() - 1].title);
-      widths.pop_back();
-    }
-    fit(columns_, most_columns - indent, widths);
-  }
   std::string text;
-  for (auto& line : lines) {
+  for (const auto& line : lines) {
     std::string padded(indent, ' ');
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      line[i] = without_middle(line[i], widths[i]);
-      const std::string gap(widths[i] - width_of(line[i]), ' ');
-      padded += columns_[i].is_number ? gap + line[i] : line[i] + gap;
+    for (const ShownColumn& one : shown) {
+      const std::string cell = without_middle(line[one.at], one.width);
+      const std::string gap(one.width - width_of(cell), ' ');
+      padded += columns_[one.at].is_number ? gap + cell : cell + gap;
       padded += "  ";
     }
     padded.erase(padded.find_last_not_of(' ') + 1);

@@ -16,10 +16,14 @@ std::size_t width_of(std::string_view text);
 /// A field of a line of CSV, in quotes where it needs them (RFC 4180).
 void append_csv(std::string& line, std::string_view field);
 
+inline constexpr std::size_t kGivesWayLast = static_cast<std::size_t>(-1);
+
 struct Column {
   std::string title;
   std::string unit;  // shown below the title; may be empty
   bool is_number = false;
+  /// The place in the order in which columns give way on a narrow terminal.
+  std::size_t gives_way = kGivesWayLast;
 };
 
 class TextTable {
@@ -32,8 +36,9 @@ class TextTable {
   /// Columns two spaces apart, numbers to the right, each line indented by `indent` spaces. Units
   /// have a line of their own, if there are any. If lines would be longer than `most_columns` (0:
   /// any length), the longest texts lose their middle, provided that this is enough; numbers, and
-  /// texts of up to 14 characters, are never cut. If it is not enough and `left_out` is there, the
-  /// last columns give way, and their titles go into `left_out`. The first three columns stay.
+  /// texts of up to 14 characters, are never cut. If it is not enough and `left_out` is there,
+  /// columns give way, those with the least `gives_way` first, and then the last ones, but for the
+  /// first three. Their titles go into `left_out`, in the order of the table.
   std::string aligned(std::size_t indent, std::size_t most_columns = 0,
                       std::vector<std::string>* left_out = nullptr) const;
   std::string markdown() const;

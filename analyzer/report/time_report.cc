@@ -210,8 +210,8 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
                              "no figure");
   }
   if (all.without_times > 0) {
-    document.notes.push_back("of " + counted(all.without_times, "operation") +
-                             " of a rank the times are not known; they count nowhere");
+    document.notes.push_back("the times of " + counted(all.without_times, "operation") +
+                             " of a rank are not known; they count nowhere");
   }
   return document;
 }
@@ -222,7 +222,7 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
   document.command = "critical-path";
   if (path.operations == 0) {
     document.sentences.push_back(
-        "Of no operation are the times of its execution known: there is no path to follow.");
+        "No operation has known times of execution: there is no path to follow.");
     return document;
   }
   const auto spent = [&](Spent kind) { return path.spent_ns[static_cast<std::size_t>(kind)]; };

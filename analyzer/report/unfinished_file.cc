@@ -18,6 +18,7 @@ constexpr std::size_t kMostPath = 4096;  // PATH_MAX of the kernel
 struct Place {
   std::atomic<bool> is_taken;
   std::atomic<bool> is_set;
+  std::atomic<bool> is_directory;
   std::array<char, kMostPath> path;
 };
 std::array<Place, kMostFiles> unfinished;
@@ -26,15 +27,20 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 // This calls only functions that a signal handler may call.
 void remove_and_end(int signal) {
   for (const Place& place : unfinished) {
-    if (place.is_set) {
+    if (place.is_set && !place.is_directory) {
       ::unlink(place.path.data());
+    }
+  }
+  for (const Place& place : unfinished) {
+    if (place.is_set && place.is_directory) {
+      ::rmdir(place.path.data());
     }
   }
   ::raise(signal);  // which ends the process, since its handling is the default again
 }
 
 void handle_signals() {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ}) {
     struct sigaction before {};
     if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler == SIG_DFL) {
       struct sigaction action {};
@@ -47,13 +53,14 @@ void handle_signals() {
 
 }  // namespace
 
-UnfinishedFile::UnfinishedFile(std::string path) : path_(std::move(path)) {
+UnfinishedFile::UnfinishedFile(std::string path, Kind kind) : path_(std::move(path)), kind_(kind) {
   while (place_ < kMostFiles && unfinished[place_].is_taken.exchange(true)) {
     ++place_;
   }
   if (place_ < kMostFiles && path_.size() < kMostPath) {
     path_.copy(unfinished[place_].path.data(), kMostPath);
     unfinished[place_].path[path_.size()] = '\0';
+    unfinished[place_].is_directory = kind == Kind::kDirectory;
     unfinished[place_].is_set = true;
   }
   handle_signals();
@@ -61,7 +68,11 @@ UnfinishedFile::UnfinishedFile(std::string path) : path_(std::move(path)) {
 
 UnfinishedFile::~UnfinishedFile() {
   if (is_ours_) {
-    ::unlink(path_.c_str());
+    if (kind_ == Kind::kDirectory) {
+      ::rmdir(path_.c_str());
+    } else {
+      ::unlink(path_.c_str());
+    }
     forget();
   }
 }

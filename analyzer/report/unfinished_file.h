@@ -9,12 +9,16 @@
 
 namespace ringside::report {
 
-/// The file is removed at the end of this object's life, and where SIGINT, SIGTERM or SIGHUP ends
-/// the process before that. A signal that is ignored or handled by others stays so. Files are to be
-/// made after the object, and on the main thread before there are others.
+/// The file is removed at the end of this object's life, and where a signal ends the process before
+/// that: SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, or SIGXFSZ (a limit on the size of files). A
+/// signal that is ignored or handled by others stays so. Files are to be made after the object, and
+/// on the main thread before there are others.
 class UnfinishedFile {
  public:
-  explicit UnfinishedFile(std::string path);
+  /// A directory is removed if nothing else is in it.
+  enum class Kind : bool { kFile, kDirectory };
+
+  explicit UnfinishedFile(std::string path, Kind kind = Kind::kFile);
   ~UnfinishedFile();
   UnfinishedFile(const UnfinishedFile&) = delete;
   UnfinishedFile& operator=(const UnfinishedFile&) = delete;
@@ -25,6 +29,7 @@ class UnfinishedFile {
 
  private:
   std::string path_;
+  Kind kind_;
   bool is_ours_ = true;
   std::size_t place_ = 0;  // among those that the signals' handler sees
 };

@@ -134,7 +134,8 @@ def check_interrupted(ringside):
                ("report", "--format", "json"), ("reduce", "-o", "job.part"), ("export", "--csv", ".")]
     if "without SQLite" not in ringside.run("export", "--sqlite", "some.sqlite", "traces").stderr:
         outputs.append(("export", "--sqlite", "run.sqlite"))
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    outputs.append(("export", "--csv", "tables"))  # a directory that is made
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
         for words in outputs:
             place.mkdir()
             (place / "there.json").write_text("kept", encoding="utf-8")
@@ -159,6 +160,40 @@ def check_interrupted(ringside):
         process.communicate()
         assert process.returncode == 3, process.returncode
     assert not list(ringside.directory.glob("ignored.json*"))
+
+
+def check_values(ringside):
+    """What is no value of an option is an error of the command line, in our words."""
+    words = (("--top", "x", "x is no whole number"), ("--top", "-3", "-3 is below 0"),
+             ("--top", "nan", "nan is no whole number"), ("--rank", "x", "x is no number"),
+             ("--min-bytes", "x", "x is no size, like 65536 or 64mb"),
+             ("--min-bytes", "1e400", "1e400 is no size, like 65536 or 64mb"),
+             ("--format", "xml", "xml is none of table, json, csv, markdown"))
+    for option, value, said in words:
+        result = ringside.run("match", option, value, "traces")
+        assert result.returncode == 2 and f"match: {option}: {said}\n" in result.stderr, result
+    # A variable of a shell that is not set: never rank 0, all rows, or all jobs.
+    for command, option in (("match", "--rank"), ("match", "--top"), ("match", "--comm"),
+                            ("recover", "--job"), ("recover", "--dir"), ("report", "--output"),
+                            ("top", "--pid"), ("top", "--interval"), ("doctor", "--dir")):
+        result = ringside.run(command, option, "")
+        said = f"ringside {command}: {option}: the value is empty\n"
+        assert result.returncode == 2 and said in result.stderr, result
+    result = ringside.run("match", "traces", "--rank")
+    assert result.returncode == 2 and "--rank: it needs a value (NUMBER)\n" in result.stderr, result
+    assert ringside.stdout("help", "help") == ringside.stdout("--help")
+    with open("/dev/full", "wb") as full:
+        assert subprocess.run([ringside.program, "help"], check=False, stdout=full).returncode == 70
+    result = ringside.run("report", "--format", "json", "-o", "nowhere/x", "traces")
+    assert result.returncode == 2 and "report: nowhere/x cannot be made: " in result.stderr, result
+    for directory in ("/proc/x", "/sys/x"):
+        result = ringside.run("doctor", "--dir", directory)
+        assert result.returncode == 1, result
+        assert f"problem  output     traces cannot be written to {directory}" in result.stdout, result
+    # Whether others have left rings or not, a job that has none is named in vain.
+    (ringside.directory / "no_rings").mkdir()
+    result = ringside.run("recover", "--job", "nope", "no_rings")
+    assert result.returncode == 3 and "no rings are of the job" in result.stderr, result
 
 
 def check_quiet(ringside):
@@ -187,6 +222,7 @@ def main():
         check_whole(ringside, "traces")
         check_interrupted(ringside)
         check_quiet(ringside)
+        check_values(ringside)
     print("ok")
 
 

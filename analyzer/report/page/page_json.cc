@@ -38,7 +38,11 @@ void write_cell(JsonWriter& json, const CellColumn& column, const Cell& cell) {
       json.integer({}, *unsigned_value);
     }
   } else if (const auto* number = std::get_if<double>(&cell); number && std::isfinite(*number)) {
-    json.number({}, *number, column.shown == Shown::kNumber ? std::max(column.decimals, 3) : 0);
+    // A small value must not become 0, which the page would show as such.
+    constexpr double kSmall = 0.01;
+    const int decimals =
+        *number != 0 && std::abs(*number) < kSmall ? 9 : std::max(column.decimals, 3);
+    json.number({}, *number, column.shown == Shown::kNumber ? decimals : 0);
   } else {
     json.null({});
   }

@@ -80,7 +80,7 @@ function addHealth(data) {
                   'span', {class: `severity ${finding.severity}`}, severityMark(finding.severity)),
               element(
                   'p', {}, `${prose(finding.text, finding.section === 'mismatches')} `,
-                  element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]} →`),
+                  element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]}\u00a0→`),
                   ' ', element('a', {
                     class: 'def',
                     href: `#finding-${i + 1}`,
@@ -137,7 +137,7 @@ function addLate(place, data) {
 
 function addTime(place, data) {
   if (data.share_bars.length === 0) {
-    addLead(place, ['Of no operation is it known when it ran: there is nothing to draw.']);
+    addLead(place, ['The times of no operation are known: there is nothing to draw.']);
   } else {
     addLead(
         place,
@@ -148,8 +148,8 @@ function addTime(place, data) {
     if (undivided > 0) {
       addNotes(
           place,
-          [`of ${integerText(undivided)} of ${integerText(operations)} operations it is not known ` +
-           'when the last rank came: their waiting is in transfer']);
+          [`when the last rank came is not known for ${integerText(undivided)} of ` +
+           `${integerText(operations)} operations: their waiting is in transfer`]);
     }
   }
   addTable(place, 'shares', data.tables.shares, 'Each rank');

@@ -19,8 +19,8 @@ export function drawShares(place, data) {
       legendOf(kShares.map(([, text]) => text), (rect, i) => rect.style('fill', colours[i]))));
   addChart(place, 'Where the time of each rank went', (svg, width) => {
     const left = Math.min(
-        width < 520 ? 92 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
-    const height = bars.length > 24 ? 12 : 20;
+        width < 520 ? 124 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
+    const height = bars.length > 24 ? 14 : 20;
     const x = d3.scaleLinear([0, 100], [left, width - 14]);
     svg.append('g')
         .attr('class', 'axis')
@@ -63,7 +63,7 @@ export function drawShares(place, data) {
                       .attr('x', (part) => x(part.from))
                       .attr('width', (part) => x(part.to) - x(part.from))
                       .attr('y', (part) => 22 + part.row * height)
-                      .attr('height', height - (height > 14 ? 3 : 1))
+                      .attr('height', height - (height > 14 ? 3 : 2))
                       .style('fill', (part) => colours[part.column]);
     makeRoving(
         svg, marks,

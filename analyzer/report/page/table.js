@@ -95,7 +95,9 @@ function tableHead(key, table, state, sortBy) {
     const [name, title, , unit] = column;
     const definition = definitionOf(key, name);
     const head = element(
-        'th', {scope: 'col', class: isNumeric(column) ? 'number' : null},
+        'th',
+        // Browsers paint no button where a printed page repeats the head.
+        {scope: 'col', class: isNumeric(column) ? 'number' : null, 'data-title': title},
         element('button', {type: 'button', onclick: () => sortBy(index)}, title));
     if (definition) {
       head.append(element(
@@ -172,7 +174,8 @@ export function addTable(place, key, given, title) {
     more.hidden = shown.length === rows.length;
     more.textContent = `Show all ${integerText(rows.length)} rows`;
     const left = given.left_out ? `; ${integerText(given.left_out)} more are not in this page` : '';
-    count.textContent = (state.word ? `${integerText(rows.length)} of ` : '') +
+    const first = shown.length < rows.length ? `the first ${integerText(shown.length)} of ` : '';
+    count.textContent = first + (state.word ? `${integerText(rows.length)} of ` : '') +
         `${integerText(table.rows.length)} ${table.rows.length === 1 ? 'row' : 'rows'}${left}`;
   }
 
