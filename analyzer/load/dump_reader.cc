@@ -180,7 +180,8 @@ bool begins_as_dump(std::string_view bytes) {
 
 std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump,
                       std::uint32_t replica_ranks) {
-  PlainTree tree(bytes.size());
+  thread_local PlainTree tree(0);
+  tree.clear(bytes.size());
   if (begins_as_pickle(bytes)) {
     const PickleResult pickle = read_pickle(bytes, tree);
     return pickle.error.empty() ? read_dump(tree, pickle.value, rank, dump, replica_ranks)

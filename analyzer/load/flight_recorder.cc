@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Written for dumps of versions 2.0 to 2.10, with the fields that they have. Recordings: PyTorch
-// 2.15.0's ProcessGroupNCCL and nccl2 (test/data/flight_recorder).
+// 2.15.0's ProcessGroupNCCL and nccl2 (test/data/flight_recorder). Dumps of torchcomms are read as
+// its source of 2026 writes them (comms/torchcomms/hooks/fr/FlightRecorder.cpp).
 #include "analyzer/load/flight_recorder.h"
 
 #include <algorithm>
@@ -153,6 +154,7 @@ class DumpReader {
       return trouble;
     }
     find_begin(entries);
+    is_torchcomms_ = is_of_torchcomms(entries);
     fill_process();
     find_groups();
     std::uint64_t place = 0;
@@ -225,6 +227,37 @@ class DumpReader {
         static_cast<std::uint64_t>(std::max<std::int64_t>(first_record.value_or(0), 0));
   }
 
+  // torchcomms counts all calls of a process together, from 0 as its records, and describes a group
+  // by its backend. PyTorch counts from 1, each group for itself.
+  bool is_of_torchcomms(const PlainValue& entries) const {
+    const auto all = tree_.list(entries);
+    return !all.empty() && std::all_of(all.begin(), all.end(), [&](const PlainValue& value) {
+      const auto names = tree_.list(tree_.at(value, "process_group"));
+      const std::string_view call = tree_.text(tree_.at(value, "profiling_name"));
+      const auto record = integer_of(tree_.at(value, "record_id"));
+      return names.size() == 2 && call.substr(0, call.find(':')) == tree_.text(names[1]) &&
+             record && record == integer_of(tree_.at(value, "collective_seq_id")) &&
+             integer_of(tree_.at(value, "p2p_seq_id")) == 0;
+    });
+  }
+
+  // Numbers are made those of the group, if its calls are all there. A call that is retired has
+  // ended, whatever its state says. Sends and receives do not tell their peers.
+  void take_torchcomms(const PlainValue& value, DumpEntry& entry) {
+    model::Operation& operation = entry.operation;
+    if (tree_.at(value, "retired").number != 0) {
+      operation.state = model::State::kCompleted;
+      operation.in_flight = false;
+    }
+    entry.collective = std::nullopt;
+    if (entry.call == "send" || entry.call == "recv" || entry.call == "batch_op_issue") {
+      operation.kind = model::Kind::kPointToPoint;
+      entry.call = entry.call == "send" ? "Send" : entry.call == "recv" ? "Recv" : entry.call;
+    } else if (dump_.file.account.rotated == 0) {
+      entry.collective = calls_of_context_[operation.context]++;
+    }
+  }
+
   std::int64_t relative(std::int64_t time_ns) const { return time_ns - base_s_ * kNsPerSecond; }
 
   void fill_process() {
@@ -261,7 +294,7 @@ class DumpReader {
     const std::string_view description =
         names.size() > 1 ? tree_.text(names[1]) : std::string_view();
     model::Context& context = dump_.file.contexts[found->second];
-    if (!description.empty() && description != "undefined") {
+    if (!description.empty() && description != "undefined" && !is_torchcomms_) {
       context.name = description;
     }
     if (number && !context.last_enqueued) {
@@ -310,7 +343,8 @@ class DumpReader {
         continue;
       }
       model::Context& context = dump_.file.contexts[contexts_[name]];
-      const bool is_described = !description.empty() && description != "undefined";
+      const bool is_described =
+          !description.empty() && description != "undefined" && !is_torchcomms_;
       context.name = is_described ? description : std::string_view(name);
       context.comm = std::string(name).append(" ").append(listed);
       context.created_ns = dump_.file.process.start_ns;
@@ -457,6 +491,9 @@ class DumpReader {
     note_moment(time_of(tree_.at(value, "time_discovered_completed_ns")).value_or(0));
     entry.collective = integer_of(tree_.at(value, "collective_seq_id"));
     entry.point_to_point = integer_of(tree_.at(value, "p2p_seq_id"));
+    if (is_torchcomms_) {
+      take_torchcomms(value, entry);
+    }
     if (entry.call.starts_with("send ") || entry.call.starts_with("recv ")) {
       take_peer(entry);
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
@@ -512,6 +549,8 @@ class DumpReader {
   Dump& dump_;
   const std::uint32_t replica_ranks_;  // DumpChoice has it
   std::uint32_t minor_ = 0;            // of the version
+  bool is_torchcomms_ = false;
+  std::map<std::uint32_t, std::int64_t> calls_of_context_;  // collectives, of torchcomms only
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
   std::map<std::string, std::uint32_t> contexts_;              // by the group's name

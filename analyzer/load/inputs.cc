@@ -39,11 +39,15 @@ bool is_dump(const fs::path& path, const DumpChoice& dumps) {
          is_flight_recorder_dump(path.string());
 }
 
-// As Inspector names its files: HOST-pidPID.log.
+// As Inspector names its files, HOST-pidPID.log, and NVIDIA's example profiler:
+// NAME_HASH_RANK.json, and .txt before NCCL 2.27.
 bool is_durations(const fs::path& path) {
-  const std::string name = path.filename().string();
+  std::string name = path.filename().string();
+  if (name.ends_with(".gz")) {
+    name.resize(name.size() - 3);
+  }
   std::error_code error;
-  return (name.ends_with(".log") || name.ends_with(".log.gz")) &&
+  return (name.ends_with(".log") || name.ends_with(".json") || name.ends_with(".txt")) &&
          fs::is_regular_file(path, error) && begins_as_durations(first_bytes(path.string()));
 }
 
@@ -95,6 +99,31 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
                    std::string(kDumpsRefused);
 }
 
+void add_other(const fs::directory_entry& entry, std::vector<std::string>& others) {
+  std::error_code error;
+  if (entry.is_regular_file(error)) {
+    others.push_back(entry.path().filename().string() +
+                     (entry.file_size(error) == 0 && !error ? " (empty)" : ""));
+  }
+}
+
+// What lies beside dumps and is none may be one that was cut to nothing, or was renamed.
+void note_others(const fs::path& directory, std::vector<std::string> others, Inputs& inputs) {
+  constexpr std::size_t kNamed = 3;
+  if (others.empty()) {
+    return;
+  }
+  std::sort(others.begin(), others.end());
+  std::string names;
+  for (std::size_t i = 0; i < std::min(others.size(), kNamed); ++i) {
+    names += (i == 0 ? "" : ", ") + others[i];
+  }
+  inputs.notes.push_back(directory.string() + ": left out, since they are no dumps: " + names +
+                         (others.size() > kNamed
+                              ? " and " + std::to_string(others.size() - kNamed) + " more"
+                              : std::string()));
+}
+
 // `lone_dumps`: those of a directory without traces, by its path, for a command that needs some.
 void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inputs& inputs,
                    std::map<std::string, std::vector<std::string>>& lone_dumps,
@@ -104,6 +133,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::vector<std::string> partials;
   std::vector<std::string> dumps;
   std::vector<std::string> durations;
+  std::vector<std::string> others;
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
@@ -121,16 +151,19 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       continue;
     }
     if (!dump_choice.takes_others) {
+      add_other(*entry, others);
       continue;
     }
     if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
       partials.push_back(path.string());
+      continue;
     }
     if (is_durations(path)) {
       durations.push_back(path.string());
       continue;
     }
     if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {
+      add_other(*entry, others);
       continue;
     }
     if (path.filename().string().starts_with("ringside.") || begins_as_trace(path)) {
@@ -139,6 +172,10 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     } else {
       inputs.notes.push_back(path.string() + ": not a Ringside trace, left out");
     }
+  }
+  if (dump_choice.takes_dumps && dump_choice.prefix.empty() && traces == 0 && partials.empty() &&
+      !dumps.empty()) {
+    note_others(directory, std::move(others), inputs);
   }
   bool has_better = traces > 0;
   const auto take = [&](const std::vector<std::string>& paths, const char* what) {

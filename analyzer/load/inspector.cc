@@ -192,17 +192,11 @@ class InspectorReader {
 
 }  // namespace
 
-std::string durations_refused() {
-  return "records of NCCL Inspector, which have durations and no starts, so that they do not tell "
-         "who came late or what is stuck: `ringside summary`, `match` and `communicators` read "
-         "them";
-}
-
-bool begins_as_durations(std::string_view bytes) {
+bool begins_as_inspector(std::string_view bytes) {
   return bytes.starts_with("{\"header\":");
 }
 
-std::string read_durations(std::string_view text, Dump& records) {
+std::string read_inspector(std::string_view text, Dump& records) {
   return InspectorReader(records).read(text);
 }
 

@@ -40,9 +40,16 @@ class PlainTree {
   using Kind = PlainValue::Kind;
 
   /// `bytes`: of the file that it is made from.
-  explicit PlainTree(std::size_t bytes)
-      : work_left_(kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes)) {
-    items_.reserve(bytes / kBytesOfItem);
+  explicit PlainTree(std::size_t bytes) { clear(bytes); }
+
+  /// Forgets all, for another file. The memory is kept: to get it anew for each file takes longer
+  /// than to fill it.
+  void clear(std::size_t bytes) {
+    items_.clear();
+    containers_.clear();
+    work_left_ = kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes);
+    next_pair_ = 0;
+    items_.reserve(std::min(bytes / kBytesOfItem, kMostReserved));
   }
 
   PlainValue add_container(Kind kind) {
@@ -112,7 +119,8 @@ class PlainTree {
   // Genuine dumps take one or two a byte.
   static constexpr std::int64_t kWorkOfByte = 30;
   static constexpr std::int64_t kLeastWork = 1'000'000;
-  static constexpr std::size_t kBytesOfItem = 4;  // in a genuine dump, about
+  static constexpr std::size_t kBytesOfItem = 2;  // in a genuine dump, at least
+  static constexpr std::size_t kMostReserved = std::size_t{1} << 22;
 
   struct Container {
     std::size_t first;  // index into items_
@@ -132,7 +140,7 @@ class PlainTree {
 
   std::vector<PlainValue> items_;
   std::vector<Container> containers_;
-  mutable std::int64_t work_left_;
+  mutable std::int64_t work_left_ = 0;
   mutable std::size_t next_pair_ = 0;  // where at() begins to look
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Written from NCCL 2.29.7's src/ras/client_support.cc, which 2.28.9 and 2.30.7 agree with.
-// Recordings: test/data/ras.
+// Recordings: test/data/ras. Reports of diagnostics are read as the documentation and the source of
+// NCCL 2.31 and 2.32 describe them (troubleshooting/ras.rst); there is no recording of one.
 #include "analyzer/load/ras.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <simdjson.h>
 #include <system_error>
@@ -21,6 +23,7 @@ using simdjson::dom::object;
 
 constexpr std::size_t kMostBytes = std::size_t{256} << 20;
 constexpr std::string_view kTextBegin = "NCCL version ";
+constexpr std::string_view kDiagnostics = " NCCL DIAG ";
 
 bool is_true(const object& from, std::string_view key) {
   bool value = false;
@@ -129,16 +132,79 @@ std::string read_text(std::string_view text, model::Ras& ras) {
   return has_headings ? "" : "no whole answer of RAS: it ends before what is wrong is told";
 }
 
+// "HOST:PID NCCL DIAG [INFO] ECC: ... on rank(s) {1,3} ... in comm 0x1234". Other lines of a
+// process's output may stand between these.
+model::RasDiagnostic read_diagnostic(std::string_view text) {
+  constexpr std::string_view kRanks = "rank(s) ";
+  constexpr std::string_view kComm = "comm 0x";
+  model::RasDiagnostic diagnostic;
+  const std::size_t colon = std::min(text.find(": "), text.size());
+  diagnostic.check = text.substr(0, colon);
+  diagnostic.text = text.substr(std::min(colon + 2, text.size()));
+  if (const std::size_t at = text.find(kComm); at < text.size()) {
+    const std::string_view hash = text.substr(at + kComm.size());
+    diagnostic.hash =
+        "0x" + std::string(hash.substr(
+                   0, std::min(hash.find_first_not_of("0123456789abcdef"), hash.size())));
+  }
+  if (const std::size_t at = text.find(kRanks); at < text.size()) {
+    std::string_view ranks = text.substr(at + kRanks.size());
+    ranks = ranks.substr(ranks.starts_with('{') ? 1 : 0);
+    for (bool goes_on = true; goes_on;) {
+      std::uint32_t rank = 0;
+      const char* const end = ranks.data() + ranks.size();
+      const auto [rest, error] = std::from_chars(ranks.data(), end, rank);
+      if (error == std::errc()) {
+        diagnostic.ranks.push_back(rank);
+      }
+      goes_on = error == std::errc() && rest < end && *rest == ',';
+      ranks.remove_prefix(static_cast<std::size_t>(rest - ranks.data()) + (goes_on ? 1 : 0));
+    }
+  }
+  return diagnostic;
+}
+
+std::string read_diagnostics(std::string_view text, model::Ras& ras) {
+  constexpr std::string_view kPassed = "[OK]";
+  constexpr std::string_view kReview = "[INFO]";
+  ras.is_diagnostics = true;
+  bool is_whole = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t tag = line.find(kDiagnostics);
+    if (tag == std::string_view::npos) {
+      continue;
+    }
+    line.remove_prefix(tag + kDiagnostics.size());
+    if (line.starts_with(kPassed)) {
+      ++ras.checks_passed;
+    } else if (line.starts_with(kReview)) {
+      line.remove_prefix(kReview.size());
+      line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+      ras.diagnostics.push_back(read_diagnostic(line));
+    }
+    is_whole = is_whole || line.starts_with("RAS diagnostics completed");
+  }
+  return is_whole ? "" : "no whole report of RAS diagnostics: its last line is not there";
+}
+
 }  // namespace
 
 bool begins_as_ras(std::string_view bytes) {
-  return bytes.starts_with(kTextBegin) || (bytes.starts_with("{\n  \"nccl_version\"") &&
-                                           bytes.find("\"cuda_runtime_version\"") != bytes.npos);
+  return bytes.starts_with(kTextBegin) ||
+         bytes.substr(0, bytes.find('\n')).find(kDiagnostics) != bytes.npos ||
+         (bytes.starts_with("{\n  \"nccl_version\"") &&
+          bytes.find("\"cuda_runtime_version\"") != bytes.npos);
 }
 
 std::string read_ras(std::string_view text, model::Ras& ras) {
   if (text.starts_with('{')) {
     return read_json(text, ras);
+  }
+  if (!text.starts_with(kTextBegin) && text.find(kDiagnostics) != text.npos) {
+    return read_diagnostics(text, ras);
   }
   return text.starts_with(kTextBegin) ? read_text(text, ras)
                                       : "no answer of RAS, neither its text nor its JSON";

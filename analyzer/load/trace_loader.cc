@@ -9,6 +9,7 @@
 
 #include "analyzer/load/callers.h"
 #include "analyzer/load/descriptor.h"
+#include "analyzer/load/dump_processes.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/reader.h"
@@ -135,6 +136,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
     entry.reader->finish(entry.index, traces, problems);
   }
   join_segments(traces);
+  separate_dump_processes(traces);
   find_callers(traces);
   return traces;
 }

@@ -108,6 +108,19 @@ void find_last(const model::TraceFile& file, const std::vector<std::uint32_t>& c
   }
 }
 
+// Each operation is read once, which is dear.
+void sort_calls(const model::Operations& operations, std::vector<std::uint32_t>& calls) {
+  std::vector<std::pair<std::pair<std::int64_t, std::uint64_t>, std::uint32_t>> keyed;
+  keyed.reserve(calls.size());
+  for (const std::uint32_t call : calls) {
+    keyed.emplace_back(call_order(operations[call]), call);
+  }
+  std::sort(keyed.begin(), keyed.end());
+  for (std::size_t i = 0; i < calls.size(); ++i) {
+    calls[i] = keyed[i].second;
+  }
+}
+
 }  // namespace
 
 std::pair<std::int64_t, std::uint64_t> call_order(const Operation& operation) {
@@ -142,9 +155,7 @@ std::vector<Position> find_positions(const model::Traces& traces,
       calls[f][operations.context(i)].push_back(i);
     }
     for (auto& [context, of_context] : calls[f]) {
-      std::sort(of_context.begin(), of_context.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return call_order(operations[a]) < call_order(operations[b]);
-      });
+      sort_calls(operations, of_context);
     }
   }
   std::vector<Position> positions;

@@ -31,6 +31,14 @@ struct RasCommunicator {
   std::vector<RasRank> absent;  // no data came from them
 };
 
+/// A line of a report of RAS diagnostics (`ncclras -D`) that asks for a review.
+struct RasDiagnostic {
+  std::string check;                 // "ECC", "NVLink", "NCCL environment"
+  std::string text;                  // what is said of it
+  std::string hash;                  // of the communicator; empty if the line has none
+  std::vector<std::uint32_t> ranks;  // those that it names; RAS may leave out further ones
+};
+
 struct Ras {
   std::string nccl_version;
   std::string time;  // as RAS writes it, of the host that answered; empty in a text
@@ -39,6 +47,10 @@ struct Ras {
   /// The lines below "Errors" and "Warnings" of the text form, which has no communicators.
   bool is_text = false;
   std::vector<std::string> lines;
+  /// A report of diagnostics has nothing of the above but these, and how many checks found nothing.
+  bool is_diagnostics = false;
+  std::vector<RasDiagnostic> diagnostics;
+  std::uint64_t checks_passed = 0;
 };
 
 }  // namespace ringside::model

@@ -12,6 +12,7 @@
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/call_sites.h"
+#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -84,6 +85,13 @@ class CallsDocument {
       if (!absent.empty()) {
         document_.notes.push_back(label_of(communicator) + ": no trace of " +
                                   match::rank_list(absent));
+      }
+      if (const auto ranks = job_ranks_text(traces_, communicator, {}); !ranks.empty()) {
+        document_.notes.push_back(ranks);
+      } else if (!job_ranks(traces_, communicator).empty()) {
+        document_.notes.push_back(label_of(communicator) +
+                                  ": its ranks are not those of the job, which `ringside "
+                                  "communicators` has");
       }
     }
     document_.tables.push_back(std::move(table_));

@@ -9,7 +9,9 @@
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/call_sites.h"
 #include "analyzer/report/hang_sentences.h"
+#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
 
 namespace ringside::report {
 namespace {
@@ -73,6 +75,12 @@ class HangReport {
   }
   static Cell rank_cell(const metrics::Position& position) {
     return position.rank ? Cell(std::uint64_t{*position.rank}) : Cell();
+  }
+  Cell job_rank_cell(const metrics::Position& position) const {
+    const auto ranks = job_ranks(traces_, hang_.matches.communicators[position.communicator]);
+    return position.rank && *position.rank < ranks.size()
+               ? Cell(std::uint64_t{ranks[*position.rank]})
+               : Cell();
   }
   // A process that does not tell its host does not tell its pid either.
   Cell pid_cell(const metrics::Position& position) const {
@@ -276,6 +284,7 @@ class HangReport {
     table.title = "What each rank did last";
     table.columns = {{"communicator", "communicator"},
                      {"rank", "rank", Shown::kInteger},
+                     {"job_rank", "of the job", Shown::kInteger},
                      {"host", "host"},
                      {"pid", "pid", Shown::kInteger},
                      {"stuck_in", "stuck in"},
@@ -312,7 +321,7 @@ class HangReport {
       }
       const model::TraceFile& file = traces_.files[position.file];
       std::vector<Cell> row = {text_.label(position.communicator), rank_cell(position),
-                               file.process.host, pid_cell(position)};
+                               job_rank_cell(position), file.process.host, pid_cell(position)};
       if (stuck.contains(i)) {
         const metrics::Front& front = position.fronts.front();
         row.insert(row.end(), {text_.name_of(file.operations[front.operation]),
@@ -343,7 +352,7 @@ class HangReport {
       table.rows.push_back(std::move(row));
     }
     for (const char* const key :
-         {"called_by", "watchdog_enqueued", "watchdog_started", "watchdog_completed"}) {
+         {"job_rank", "called_by", "watchdog_enqueued", "watchdog_started", "watchdog_completed"}) {
       drop_empty_column(table, key);
     }
   }
@@ -366,6 +375,9 @@ class HangReport {
 
   void add_notes() {
     auto& notes = document_.notes;
+    for (const std::string& line : run_lines(hang_.matches.runs.runs)) {
+      notes.push_back(line);
+    }
     std::size_t lossy = 0;
     for (const model::TraceFile& file : traces_.files) {
       lossy += metrics::has_lost_records(file) ? 1 : 0;

@@ -12,6 +12,7 @@
 #include "analyzer/model/call_site.h"
 #include "analyzer/model/joined.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -262,7 +263,48 @@ std::string HangSentences::called_at(std::uint32_t operation) const {
 }
 
 std::string HangSentences::sentence(std::uint32_t operation) const {
-  return answer(operation) + called_at(operation);
+  return answer(operation) + ranks_of_job(operation) + called_at(operation);
+}
+
+// Which ranks of the job those of the sentence are, where they may be taken for others.
+std::string HangSentences::ranks_of_job(std::uint32_t operation) const {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> named;  // ranks, by communicator
+  const auto add_position = [&](std::uint32_t index) {
+    const metrics::Position& position = hang_.positions[index];
+    auto& ranks = named[position.communicator];
+    if (position.rank) {
+      ranks.push_back(*position.rank);
+    }
+  };
+  const auto add = [&](std::uint32_t i) {
+    const StuckOperation& stuck = hang_.operations[i];
+    const auto& matched = hang_.matches.operations[stuck.matched];
+    auto& ranks = named[matched.communicator];
+    if (matched.way == match::Way::kPair) {
+      ranks.insert(ranks.end(), {matched.source, matched.destination});
+    }
+    for (const Blocker& blocker : stuck.blockers) {
+      add_position(blocker.position);
+      if (blocker.stuck_in) {
+        named[hang_.matches.operations[hang_.operations[*blocker.stuck_in].matched].communicator];
+      }
+    }
+    const auto unread = text_.unread_ranks(i);
+    ranks.insert(ranks.end(), unread.begin(), unread.end());
+  };
+  add(operation);
+  if (text_.is_in_cycle(operation)) {
+    for (const std::uint32_t of_cycle : hang_.cycle) {
+      add(of_cycle);
+    }
+  }
+  std::string text;
+  for (const auto& [communicator, ranks] : named) {
+    const std::string of_one =
+        job_ranks_text(traces_, hang_.matches.communicators[communicator], ranks);
+    text += of_one.empty() ? "" : ' ' + of_one + '.';
+  }
+  return text;
 }
 
 std::string HangSentences::not_known(std::uint32_t operation) const {

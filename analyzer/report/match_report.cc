@@ -9,6 +9,7 @@
 #include "analyzer/match/findings.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/report/call_sites.h"
+#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/match_sentences.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
@@ -73,6 +74,7 @@ class MatchDocument {
                {"differs_in", "differs in"},
                {"did", "did"},
                {"ranks", "on"},
+               {"job_ranks", "of the job"},
                {"minority", "minority"},
                {"called_by", "called at"}},
               {}};
@@ -95,6 +97,7 @@ class MatchDocument {
       document_.sentences.push_back(line);
     }
     drop_empty_column(sides_, "called_by");
+    drop_empty_column(sides_, "job_ranks");
     document_.tables.push_back(std::move(sides_));
     document_.tables.push_back(std::move(verdicts_));
     if (has_frames_) {
@@ -121,6 +124,10 @@ class MatchDocument {
       const std::string number = ':' + std::to_string(operation.number);
       Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
                          match_sentence(traces_, matches_, judgements_, i)};
+      if (const auto ranks = job_ranks_text(traces_, communicator, ranks_named_in(i));
+          !ranks.empty()) {
+        finding.text += ". " + ranks;
+      }
       if (!communicator.hash.empty()) {
         finding.around = communicator.hash + ':' +
                          std::string(match::function_name(traces_, operation)) + number;
@@ -152,15 +159,33 @@ class MatchDocument {
     }
   }
 
+  Cell job_ranks_cell(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const {
+    std::string list = job_rank_list(traces_, matches_.communicators[communicator], ranks);
+    return list.empty() ? Cell() : Cell(std::move(list));
+  }
+
+  std::vector<std::uint32_t> ranks_named_in(std::size_t i) const {
+    const match::MatchedOperation& operation = matches_.operations[i];
+    auto ranks = match::absent_ranks(matches_, operation, judgements_[i]);
+    if (operation.way == match::Way::kPair) {
+      ranks.insert(ranks.end(), {operation.source, operation.destination});
+    }
+    for (const match::Side& side : match::sides_of(traces_, matches_, judgements_, i)) {
+      ranks.insert(ranks.end(), side.ranks.begin(), side.ranks.end());
+    }
+    return ranks;
+  }
+
   void add_sides(const std::string& label, const Cell& run, std::size_t i) {
     const match::MatchedOperation& operation = matches_.operations[i];
     const match::Judgement& judgement = judgements_[i];
     const std::string subject = match::subject_text(traces_, matches_, judgements_, i);
-    const auto add = [&](const std::string& did, const std::string& ranks, const char* minority,
-                         const std::vector<match::Caller>& callers) {
+    const auto add = [&](const std::string& did, const std::vector<std::uint32_t>& ranks,
+                         const char* minority, const std::vector<match::Caller>& callers) {
       sides_.rows.push_back({label, run, subject, match::verdict_name(judgement.verdict),
-                             match::difference_name(judgement.difference), did, ranks, minority,
-                             call_site_cell(traces_, callers)});
+                             match::difference_name(judgement.difference), did,
+                             match::rank_list(ranks), job_ranks_cell(operation.communicator, ranks),
+                             minority, call_site_cell(traces_, callers)});
       frames_.add(label, judgement.difference == match::Difference::kFunction ? did : subject,
                   callers);
     };
@@ -168,7 +193,7 @@ class MatchDocument {
     const bool is_tie = std::none_of(sides.begin(), sides.end(),
                                      [](const match::Side& side) { return side.is_minority; });
     for (const match::Side& side : sides) {
-      add(side.did, match::rank_list(side.ranks),
+      add(side.did, side.ranks,
           is_tie && judgement.verdict != Verdict::kStateMismatch ? "tie"
           : side.is_minority                                     ? "yes"
                                                                  : "no",
@@ -194,9 +219,9 @@ class MatchDocument {
       add(is_called                                  ? "did not call it"
           : judgement.verdict == Verdict::kUndecided ? "not aligned"
                                                      : "not recorded",
-          match::rank_list(absent), minority(are_absent_fewer), {});
-      add(is_called ? "called it" : "recorded", match::rank_list(present),
-          minority(!are_absent_fewer), match::callers_of(traces_, matches_, operation));
+          absent, minority(are_absent_fewer), {});
+      add(is_called ? "called it" : "recorded", present, minority(!are_absent_fewer),
+          match::callers_of(traces_, matches_, operation));
     }
   }
 

@@ -123,7 +123,33 @@ Table ranks_table(const model::Ras& ras, const RasNames& names) {
   return table;
 }
 
+// What may be the cause of trouble is a warning; settings that differ are a note.
+Document diagnostics_document(const model::Ras& ras, const RasNames& names) {
+  Document document{"ras", {}, {}, {}, {}};
+  for (const model::RasDiagnostic& diagnostic : ras.diagnostics) {
+    const auto name = names.find(diagnostic.hash);
+    add(document,
+        diagnostic.check == "ECC" || diagnostic.check == "NVLink" ||
+                diagnostic.check.find("Xid") != std::string::npos
+            ? Severity::kWarning
+            : Severity::kNote,
+        "ras-diagnostic",
+        "NCCL's RAS, " + diagnostic.check + ": " + diagnostic.text +
+            (name == names.end() ? "" : " (communicator " + name->second + ")"));
+  }
+  document.sentences.push_back(
+      "NCCL's RAS diagnostics: " + counted(ras.diagnostics.size(), "line") + " to review, " +
+      counted(ras.checks_passed, "check") + " without a finding.");
+  document.notes.emplace_back(
+      "The form of RAS diagnostics (NCCL 2.31 and newer) is known from NVIDIA's documentation and "
+      "source only.");
+  return document;
+}
+
 Document make_document(const model::Ras& ras, const RasNames& names) {
+  if (ras.is_diagnostics) {
+    return diagnostics_document(ras, names);
+  }
   Document document{"ras", {}, {}, {}, {}};
   for (const model::RasCommunicator& communicator : ras.communicators) {
     add_communicator(communicator, ras_name_of(communicator, names), document);
@@ -159,6 +185,45 @@ Document make_document(const model::Ras& ras, const RasNames& names) {
   return document;
 }
 
+std::size_t column_at(const Table& table, const std::string& key) {
+  const auto found = std::find_if(table.columns.begin(), table.columns.end(),
+                                  [&](const CellColumn& column) { return column.key == key; });
+  return static_cast<std::size_t>(found - table.columns.begin());
+}
+
+// Names the checks with a finding on a rank beside what that rank did last.
+void add_hardware(const model::Ras& ras, const RasNames& names, Document& hang) {
+  const auto table = std::find_if(hang.tables.begin(), hang.tables.end(),
+                                  [](const Table& one) { return one.key == "ranks"; });
+  if (ras.diagnostics.empty() || table == hang.tables.end()) {
+    return;
+  }
+  const std::size_t communicator = column_at(*table, "communicator");
+  const std::size_t rank = column_at(*table, "rank");
+  const bool is_there = column_at(*table, "diagnostics") < table->columns.size();
+  if (!is_there) {
+    table->columns.push_back({"diagnostics", "RAS diagnostics"});
+  }
+  for (auto& row : table->rows) {
+    std::string checks;
+    for (const model::RasDiagnostic& diagnostic : ras.diagnostics) {
+      const auto name = names.find(diagnostic.hash);
+      const std::string& label = name == names.end() ? diagnostic.hash : name->second;
+      const bool is_of_rank =
+          std::any_of(diagnostic.ranks.begin(), diagnostic.ranks.end(),
+                      [&](std::uint32_t one) { return row[rank] == Cell(std::uint64_t{one}); });
+      if (is_of_rank && row[communicator] == Cell(label)) {
+        checks += (checks.empty() ? "" : ", ") + diagnostic.check;
+      }
+    }
+    if (!is_there) {
+      row.push_back(checks.empty() ? Cell() : Cell(checks));
+    } else if (!checks.empty()) {
+      row.back() = checks;
+    }
+  }
+}
+
 }  // namespace
 
 Document ras_document(const model::Ras& ras) {
@@ -177,6 +242,7 @@ void add_ras(const model::Ras& ras, const std::string& source, const model::Trac
   }
   Document own = make_document(ras, names);
   hang.sentences.push_back(source + ": " + own.sentences.front());
+  add_hardware(ras, names, hang);
   const auto append = [](auto& to, auto& from) { to.insert(to.end(), from.begin(), from.end()); };
   append(hang.findings, own.findings);
   append(hang.tables, own.tables);

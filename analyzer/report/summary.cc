@@ -237,7 +237,8 @@ const char* times_from_name(model::TimesFrom times_from) {
 std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {
   std::vector<std::string> lines;
   for (std::size_t i = 0; runs.size() > 1 && i < runs.size(); ++i) {
-    lines.push_back("Run " + std::to_string(i + 1) + ": job " + runs[i].job + ", began " +
+    lines.push_back("Run " + std::to_string(i + 1) + ": " +
+                    (runs[i].job.empty() ? "" : "job " + runs[i].job + ", ") + "began " +
                     utc_time(runs[i].start_ns / 1'000'000'000) + ", " +
                     counted(runs[i].files.size(), "process", "processes"));
   }

@@ -21,6 +21,34 @@ std::string joined(const Texts& texts) {
   return model::joined(texts, kListed);
 }
 
+bool is_of_example_profiler(const model::TraceFile& file) {
+  return !file.process.tells_start && file.process.run_id.starts_with("NVIDIA's example profiler");
+}
+
+// What of these files is wrong, and therefore not used.
+void add_example_lines(const InputFacts& inputs, std::uint64_t files,
+                       std::vector<std::string>& lines) {
+  if (files == 0) {
+    return;
+  }
+  lines.push_back("Durations: " + counted(files, "file") +
+                  " of NVIDIA's example profiler, whose times count from each process's own start: "
+                  "who came late is not told. Its times of 0 are no times and are not used. It "
+                  "keeps the calls that its pools had room for, and does not count the others");
+  std::uint64_t channels = 0;
+  for (const model::TraceFile* const file : inputs.files) {
+    for (std::size_t i = 0; is_of_example_profiler(*file) && i < file->operations.size(); ++i) {
+      channels += model::Operation(file->operations[i]).gpu_rejected;
+    }
+  }
+  if (channels > 0) {
+    lines.push_back("Not used: " + counted(channels, "kernel channel") +
+                    " there without a stop, or of an earlier call (the profiler of NCCL 2.28 to "
+                    "2.30 loses the stops of all channels but 0). Such a call has a time only if "
+                    "network operations tell the end of these channels");
+  }
+}
+
 std::vector<std::string> completeness_lines(const Summary& summary) {
   const InputFacts& inputs = summary.inputs;
   std::vector<std::string> lines;
@@ -68,16 +96,25 @@ std::vector<std::string> completeness_lines(const Summary& summary) {
     lines.push_back("Lost: " + counted(inputs.lines_lost, "operation") +
                     " that the files' last lines count and that could not be read");
   }
-  if (inputs.without_starts > 0) {
-    lines.push_back("Durations: " + counted(inputs.without_starts, "file") +
+  const auto example_files = static_cast<std::uint64_t>(
+      std::count_if(inputs.files.begin(), inputs.files.end(),
+                    [](const model::TraceFile* file) { return is_of_example_profiler(*file); }));
+  const std::uint64_t inspector_files = inputs.without_starts - example_files;
+  if (inspector_files > 0) {
+    lines.push_back("Durations: " + counted(inspector_files, "file") +
                     " of NCCL Inspector, whose records have no starts: who came late is not told. "
                     "Calls smaller than its least size and calls after the last one that it wrote "
                     "are not in them");
   }
+  add_example_lines(inputs, example_files, lines);
   if (inputs.not_recorded > 0) {
-    lines.push_back("Not recorded: " + counted(inputs.not_recorded, "operation") +
-                    " whose numbers are absent there: too small for it, without times of the GPU, "
-                    "or replaced by later ones before it wrote them");
+    lines.push_back(
+        "Not recorded: " + counted(inputs.not_recorded, "operation") +
+        " whose numbers are absent there" +
+        (inspector_files > 0
+             ? ": too small for it, without times of the GPU, or replaced by later ones "
+               "before it wrote them"
+             : ""));
   }
   if (inputs.marks_lost + inputs.ranges_lost > 0) {
     lines.push_back(
@@ -299,7 +336,7 @@ std::vector<std::string> footer_lines(const Summary& summary) {
                     " left out of all times: they contradict each other (NCCL's stamps of another "
                     "operation).");
   }
-  if (rejected > 0) {
+  if (rejected > 0 && summary.inputs.without_starts == 0) {
     lines.push_back("In " + counted(rejected, "operation") +
                     " NCCL's stamps of some GPU channels cannot be true; the others were used.");
   }

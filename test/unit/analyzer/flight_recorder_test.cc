@@ -109,6 +109,38 @@ TEST_CASE("an entry is a call of a rank of its group") {
   CHECK(second.state == model::State::kEnqueued);
 }
 
+TEST_CASE("a dump of torchcomms counts all calls of the process together") {
+  // Numbers as comms/torchcomms/hooks/fr/FlightRecorder.cpp gives them: one count for all groups.
+  const auto call = [](int number, const std::string& name, const std::string& group,
+                       const std::string& rest) {
+    std::string entry = entry_of(number, "nccl:" + name, number, 0, rest);
+    const std::string from = R"(["0","default_pg"])";
+    const std::size_t at = entry.find(from);
+    REQUIRE(at != std::string::npos);
+    return entry.replace(at, from.size(), R"([")" + group + R"(","nccl"])");
+  };
+  std::string text =
+      dump_of(call(0, "all_reduce", "0", kFloats) + ',' + call(1, "send", "0", kFloats) + ',' +
+              call(2, "all_reduce", "mesh", kFloats) + ',' +
+              call(3, "barrier", "0", scheduled() + R"(,"retired":true)"));
+  const std::string config = R"("pg_config":{)";
+  const std::size_t at = text.find(config);
+  REQUIRE(at != std::string::npos);
+  text.insert(at + config.size(), R"("mesh":{"name":"mesh","desc":"nccl","ranks":"[2,3]"},)");
+  const Dump dump = read(text);
+  const model::Operations& operations = dump.file.operations;
+  REQUIRE(operations.size() == 4);
+  CHECK(operations[0].seq == 0);
+  CHECK(operations[1].kind == model::Kind::kPointToPoint);
+  CHECK_FALSE(operations[1].peer);
+  CHECK_FALSE(operations[1].seq);
+  CHECK(operations[2].seq == 0);  // the first of its group
+  CHECK(operations[3].seq == 1);  // the second collective of its own
+  CHECK(operations[3].state == model::State::kCompleted);
+  CHECK_FALSE(operations[3].in_flight);
+  CHECK(dump.file.contexts.at(operations[2].context).name == "mesh");
+}
+
 TEST_CASE("sends and receives name ranks of the group, or any") {
   const Dump dump = read(dump_of(entry_of(0, "nccl:send 1->0", 0, 1, kFloats) + ',' +
                                  entry_of(1, "gloo:recv 1<-?", 0, 2, kFloats)));

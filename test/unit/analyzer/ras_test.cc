@@ -75,6 +75,34 @@ TEST_CASE("the text of RAS gives what stands below its headings") {
   CHECK_FALSE(begins_as_ras("{\n  \"nccl_version\": \"2.29.7\", \"entries\": []"));
 }
 
+// Lines of NCCL 2.31's documentation (troubleshooting/ras.rst).
+TEST_CASE("lines of RAS diagnostics that ask for a review are findings") {
+  const std::string text =
+      "node042:12345 NCCL DIAG === RAS Diagnostics ===\n"
+      "node042:12345 NCCL DIAG [OK]   ECC: no uncorrected volatile errors across 8 ranks in comm "
+      "0x1234\n"
+      "printed by the job\n"
+      "node042:12345 NCCL DIAG [INFO] NVLink: inactive link(s) on rank(s) {0,3,...} (12 ranks) "
+      "across 16 ranks in comm 0x12ab\n"
+      "node042:12345 NCCL DIAG [INFO] NCCL environment: NCCL_DEBUG=INFO on rank(s) {0,1,2,3}\n";
+  const std::string end = "node042:12345 NCCL DIAG RAS diagnostics completed in 12.3 ms\n";
+  CHECK(begins_as_ras(text.substr(0, 64)));
+  model::Ras ras;
+  REQUIRE(read_ras(text + end, ras).empty());
+  CHECK(ras.checks_passed == 1);
+  REQUIRE(ras.diagnostics.size() == 2);
+  CHECK(ras.diagnostics[0].check == "NVLink");
+  CHECK(ras.diagnostics[0].hash == "0x12ab");
+  CHECK(ras.diagnostics[0].ranks == std::vector<std::uint32_t>{0, 3});
+  CHECK(ras.diagnostics[1].hash.empty());
+  CHECK(ras.diagnostics[1].ranks == std::vector<std::uint32_t>{0, 1, 2, 3});
+  const auto findings = report::ras_document(ras).findings;
+  CHECK(findings[0].severity == report::Severity::kWarning);
+  CHECK(findings[1].severity == report::Severity::kNote);
+  model::Ras torn;
+  CHECK_FALSE(read_ras(text, torn).empty());
+}
+
 TEST_CASE("a socket that never answers, and one that nobody listens at, give an error") {
   const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
