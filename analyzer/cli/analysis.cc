@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/profile_join.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/durations.h"
@@ -22,6 +23,7 @@
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/profile_join_report.h"
 
 namespace ringside::cli {
 namespace {
@@ -198,6 +200,15 @@ void add_dump_options(CLI::App& command, AnalysisOptions& options) {
       ->type_name("PREFIX");
 }
 
+void add_kineto_option(CLI::App& command, AnalysisOptions& options) {
+  command
+      .add_option("--kineto", options.kineto,
+                  "With what these traces of PyTorch's profiler say of the calls: files, or "
+                  "directories of them")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
+}
+
 void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
   command.add_flag("--stacks", options.has_stacks,
                    "Also show all frames of the stacks of these calls, where the dumps have them");
@@ -217,6 +228,12 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.dumps = std::move(joined.dumps);
   analysis.notes = std::move(joined.notes);
   leave_out_unfit(options, analysis);
+  if (!options.kineto.empty()) {
+    analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems);
+    for (const std::string& one : report::profile_join_notes(analysis.profiles, analysis.traces)) {
+      inputs.notes.push_back(one);
+    }
+  }
   print_problems(analysis.problems, inputs.notes);
   analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {

@@ -13,6 +13,7 @@
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/match/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
 #include "analyzer/metrics/stragglers.h"
@@ -36,8 +37,9 @@ struct AnalysisOptions {
   std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
-  bool takes_durations = false;  // records that tell no starts
-  bool has_stacks = false;       // all frames are wanted; JSON has them always
+  std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
+  bool takes_durations = false;     // records that tell no starts
+  bool has_stacks = false;          // all frames are wanted; JSON has them always
 
   bool wants_frames() const { return has_stacks || format == "json"; }
   bool is_for_people() const { return format == "table" || format == "markdown"; }
@@ -54,6 +56,8 @@ inline constexpr const char* kSelectionGroup = "Choose a part";
 void add_analysis_options(CLI::App& command, AnalysisOptions& options);
 /// Has the command take dumps of PyTorch's Flight Recorder, too.
 void add_dump_options(CLI::App& command, AnalysisOptions& options);
+/// Has the command take traces of PyTorch's profiler beside those of the job.
+void add_kineto_option(CLI::App& command, AnalysisOptions& options);
 /// Has the command show the stacks of calls on demand.
 void add_stacks_option(CLI::App& command, AnalysisOptions& options);
 /// All of these but those that choose a part.
@@ -65,7 +69,8 @@ struct Analysis {
   model::Traces traces;
   model::Traces dumps;             // of PyTorch's Flight Recorder, beside traces of the same job
   std::vector<std::string> notes;  // of their join
-  std::vector<std::string> duplicates;  // files of a run that is there twice
+  std::vector<match::KinetoFileJoin> profiles;  // of PyTorch's profiler
+  std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;

@@ -40,6 +40,7 @@ void add_network(CLI::App& app, Chosen& chosen);
 void add_overlap(CLI::App& app, Chosen& chosen);
 void add_critical_path(CLI::App& app, Chosen& chosen);
 void add_iterations(CLI::App& app, Chosen& chosen);
+void add_dependencies(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
 void add_merge(CLI::App& app, Chosen& chosen);
 void add_export(CLI::App& app, Chosen& chosen);

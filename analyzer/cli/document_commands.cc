@@ -12,6 +12,7 @@
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
+#include "analyzer/report/profile_join_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/time_report.h"
 
@@ -118,6 +119,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
       });
   options->takes_durations = true;
   add_dump_options(command, *options);
+  add_kineto_option(command, *options);
   add_stacks_option(command, *options);
   command
       .add_option("--mismatch-cap", options->mismatch_cap,
@@ -131,11 +133,16 @@ void add_calls(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "calls", "List the operations one by one, with what each rank did", kCallsExample,
       options, chosen, [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
-        return report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
-                                      chosen_options.most_rows(1000), chosen_options.wants_frames(),
-                                      chosen_options.format == "table" ? screen_columns() : 0);
+        report::Document document =
+            report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
+                                   chosen_options.most_rows(1000), chosen_options.wants_frames());
+        if (!analysis.profiles.empty()) {
+          document.tables.push_back(report::profile_join_table(analysis.profiles, analysis.traces));
+        }
+        return document;
       });
   add_dump_options(command, *options);
+  add_kineto_option(command, *options);
   add_stacks_option(command, *options);
   command.get_option("--top")->description(
       "Rows of a table at most; 0: all (default: 1000 for people, all in json and csv)");
@@ -153,11 +160,13 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
 }
 
 void add_stragglers(CLI::App& app, Chosen& chosen) {
-  add_document(app, "stragglers", "Say which rank or host is late, and what it costs the others",
-               kStragglersExample, std::make_shared<AnalysisOptions>(), chosen,
-               [](const Analysis& analysis, const auto&) {
-                 return report::stragglers_document(analysis.stragglers(), analysis.matches);
-               });
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App& command = add_document(
+      app, "stragglers", "Say which rank or host is late, and what it costs the others",
+      kStragglersExample, options, chosen, [](const Analysis& analysis, const auto&) {
+        return report::stragglers_document(analysis.stragglers(), analysis.matches);
+      });
+  add_kineto_option(command, *options);
 }
 
 void add_overlap(CLI::App& app, Chosen& chosen) {

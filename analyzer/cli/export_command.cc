@@ -103,6 +103,7 @@ void add_export(CLI::App& app, Chosen& chosen) {
   CLI::App* const command =
       app.add_subcommand("export", "Write a database or CSV files for queries of your own");
   add_analysis_options(*command, *options);
+  add_kineto_option(*command, *options);
   add_dump_options(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));

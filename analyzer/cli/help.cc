@@ -88,7 +88,9 @@ std::string usage(const CLI::App& app, const std::string& name) {
   text += " [OPTIONS]";
   for (const CLI::Option* const option : app.get_options()) {
     if (option->get_required() && option->nonpositional()) {
-      text += " -" + option->get_snames().front() + ' ' + kind_of(*option);
+      text += (option->get_snames().empty() ? " --" + option->get_lnames().front()
+                                            : " -" + option->get_snames().front()) +
+              ' ' + kind_of(*option);
     }
   }
   for (const CLI::Option* const option : app.get_options()) {

@@ -8,6 +8,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/load/kineto.h"
 #include "analyzer/merge/bundle.h"
 #include "analyzer/merge/kineto_plan.h"
 #include "analyzer/merge/merged_file.h"
@@ -26,7 +27,6 @@ struct MergeOptions : AnalysisOptions {
   bool overview = false;
   std::optional<std::size_t> top_slowest;
   std::string around;
-  std::vector<std::string> kineto;
   double margin_s = 0.01;
 };
 
@@ -159,37 +159,23 @@ ExitStatus run_bundle(const Analysis& analysis, const merge::Plan& plan,
   return status;
 }
 
-// Returns the files, and those that profilers write into directories: NAME.pt.trace.json, and any
-// other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by name.
-std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
-  std::vector<std::string> paths;
-  for (const std::string& one : given) {
-    std::error_code error;
-    if (!std::filesystem::is_directory(one, error)) {
-      paths.push_back(one);
-      continue;
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(one, error)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with("ringside.") &&
-          (name.ends_with(".json") || name.ends_with(".json.gz"))) {
-        paths.push_back(entry.path().string());
-      }
-    }
-  }
-  std::sort(paths.begin(), paths.end());
-  return paths;
-}
-
 // Returns false, after a message, if --kineto is given and there is no such trace.
 bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::Plan& plan) {
   if (options.kineto.empty()) {
     return true;
   }
   model::Problems problems;
-  merge::add_kineto(analysis.traces, analysis.alignment, kineto_paths(options.kineto), plan,
+  merge::add_kineto(analysis.traces, analysis.alignment, load::kineto_paths(options.kineto), plan,
                     problems);
-  print_problems(problems, {});
+  model::Problems untold;  // what could not be joined has been told
+  for (const model::Problem& problem : problems.files()) {
+    const auto& told = analysis.problems.files();
+    if (std::none_of(told.begin(), told.end(),
+                     [&](const model::Problem& one) { return one.path == problem.path; })) {
+      untold.add_file(problem.path, problem.reason);
+    }
+  }
+  print_problems(untold, {});
   if (plan.kineto.empty()) {
     tell("ringside merge: no trace of PyTorch's profiler to merge in " + options.kineto.front());
     return false;
@@ -294,6 +280,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       app.add_subcommand("merge", "Put all ranks into one timeline for a viewer, on one clock");
   options->format = "json";
   add_analysis_options(*command, *options);
+  add_kineto_option(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }
@@ -309,10 +296,6 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
   command->add_flag("--no-steps", options->no_steps, "Without the rows of the network's steps");
-  command
-      ->add_option("--kineto", options->kineto,
-                   "With these traces of PyTorch's profiler: files, or directories of them")
-      ->type_name("PATH");
   command->add_flag("--no-arrows", options->no_arrows, "Without arrows between ranks");
   command->add_flag("--overview", options->overview,
                     "Small: one row for each rank and communicator, of the whole job");

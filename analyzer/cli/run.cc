@@ -218,6 +218,7 @@ ExitStatus run(int argc, char** argv) {
   add_overlap(app, chosen);
   add_critical_path(app, chosen);
   add_iterations(app, chosen);
+  add_dependencies(app, chosen);
   add_compare(app, chosen);
   name_group(app, "Analyse traces");
   add_report(app, chosen);

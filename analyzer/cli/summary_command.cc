@@ -153,6 +153,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   CLI::App* const command = app.add_subcommand(
       "summary", "Say what is wrong; then how many operations there are, how long and how fast");
   add_analysis_options(*command, *options);
+  add_kineto_option(*command, *options);
   options->takes_durations = true;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));

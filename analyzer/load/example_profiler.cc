@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kBegin = "[\n{\"name\": \"";
 constexpr std::string_view kNothing = "[\n{}]\n";
-constexpr std::string_view kEnd = "{}]";
+constexpr std::string_view kLastLine = "{}]";
 
 // The value behind a key, which is given as it is written: "name":. Empty if the line does not have
 // it.
@@ -150,7 +150,7 @@ class ExampleReader {
     if (line == "[") {
       return "";
     }
-    if (line == kEnd) {
+    if (line == kLastLine) {
       file_.closed = true;
       return "";
     }

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
-#include <set>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
-#include "analyzer/load/byte_source.h"
 #include "analyzer/load/dom_value.h"
+#include "analyzer/load/kineto_items.h"
+#include "analyzer/model/torch_dtype.h"
 
 namespace ringside::load {
 namespace {
@@ -18,55 +21,10 @@ using simdjson::dom::object;
 // Times of later than the year 2200, or of before 1970, are damage.
 constexpr double kMostTime_us = 7.3e15;
 
-std::optional<std::string> read_all(const std::string& path, std::string& text) {
-  constexpr std::size_t kPiece_bytes = std::size_t{4} << 20;
-  constexpr std::size_t kMost_bytes = 0xFFFF'FFFF - simdjson::SIMDJSON_PADDING;  // simdjson's
-  ByteSource source;
-  if (auto error = source.open(path)) {
-    return error;
-  }
-  while (true) {
-    const std::size_t before = text.size();
-    if (before + kPiece_bytes > kMost_bytes) {
-      return "larger than 4 GiB";
-    }
-    text.resize(before + kPiece_bytes);
-    const std::size_t got = source.read(text.data() + before, kPiece_bytes);
-    text.resize(before + got);
-    if (got == 0) {
-      return source.error();
-    }
-  }
-}
-
 std::optional<std::uint64_t> count_of(const object& arguments, std::string_view key) {
   std::uint64_t count = 0;
   return arguments[key].get_uint64().get(count) == simdjson::SUCCESS ? std::optional(count)
                                                                      : std::nullopt;
-}
-
-// Sizes of c10's scalar types, by the names that PyTorch gives in traces.
-std::optional<std::uint64_t> element_bytes(std::string_view dtype) {
-  using Pair = std::pair<std::string_view, std::uint64_t>;
-  constexpr std::array<Pair, 16> kSizes = {{{"Byte", 1},
-                                            {"Char", 1},
-                                            {"Bool", 1},
-                                            {"Float8_e4m3fn", 1},
-                                            {"Float8_e5m2", 1},
-                                            {"Float8_e4m3fnuz", 1},
-                                            {"Float8_e5m2fnuz", 1},
-                                            {"Short", 2},
-                                            {"Half", 2},
-                                            {"BFloat16", 2},
-                                            {"Int", 4},
-                                            {"Float", 4},
-                                            {"Long", 8},
-                                            {"Double", 8},
-                                            {"ComplexFloat", 8},
-                                            {"ComplexDouble", 16}}};
-  const auto* const found = std::find_if(kSizes.begin(), kSizes.end(),
-                                         [&](const Pair& one) { return one.first == dtype; });
-  return found != kSizes.end() ? std::optional(found->second) : std::nullopt;
 }
 
 // The size of a message: AllGather's is what a rank gives, ReduceScatter's is what a rank gets. It
@@ -79,10 +37,57 @@ std::optional<std::uint64_t> message_bytes(const object& event, std::string_view
   }
   const auto count =
       count_of(arguments, func == "ReduceScatter" ? "Out msg nelems" : "In msg nelems");
-  const auto size = element_bytes(text_at(arguments, "dtype"));
+  const auto size = model::element_bytes(text_at(arguments, "dtype"));
   std::uint64_t bytes = 0;
   return count && size && !__builtin_mul_overflow(*count, *size, &bytes) ? std::optional(bytes)
                                                                          : std::nullopt;
+}
+
+// An event's ranks: numbers, or a text that has them.
+std::vector<std::int64_t> ranks_of(const simdjson::dom::element& value) {
+  std::vector<std::int64_t> ranks;
+  simdjson::dom::array numbers;
+  if (value.get_array().get(numbers) == simdjson::SUCCESS) {
+    for (const auto element : numbers) {
+      std::int64_t rank = 0;
+      if (element.get_int64().get(rank) == simdjson::SUCCESS) {
+        ranks.push_back(rank);
+      }
+    }
+    return ranks;
+  }
+  std::string_view text;
+  if (value.get_string().get(text) == simdjson::SUCCESS) {
+    for (std::size_t at = text.find_first_of("0123456789"); at != text.npos;
+         at = text.find_first_of("0123456789", at)) {
+      std::int64_t rank = 0;
+      const auto* const end =
+          std::from_chars(text.data() + at, text.data() + text.size(), rank).ptr;
+      ranks.push_back(rank);
+      at = static_cast<std::size_t>(end - text.data());
+    }
+  }
+  return ranks;
+}
+
+std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
+  if (text_at(event, "cat") != "kernel") {
+    return std::nullopt;
+  }
+  const std::string_view func = nccl_function_of_kernel(text_at(event, "name"));
+  const auto start_ns = KinetoFile::since_base_ns(event);
+  if (func.empty() || !start_ns) {
+    return std::nullopt;
+  }
+  NcclKernel kernel;
+  kernel.event = place;
+  kernel.start_ns = *start_ns;
+  if (__builtin_add_overflow(*start_ns, KinetoFile::duration_ns(event), &kernel.end_ns)) {
+    return std::nullopt;
+  }
+  kernel.func = func;
+  kernel.bytes = message_bytes(event, func);
+  return kernel;
 }
 
 }  // namespace
@@ -103,57 +108,114 @@ std::string_view nccl_function_of_kernel(std::string_view name) {
   return {};
 }
 
-std::optional<std::string> KinetoFile::open(const std::string& path) {
-  std::string text;
-  if (auto error = read_all(path, text)) {
-    return "cannot be read: " + *error;
-  }
-  object top;
-  if (const auto error = parser_.parse(text).get_object().get(top)) {
-    return std::string("not a JSON object, as PyTorch's profiler writes: ") +
-           simdjson::error_message(error);
-  }
-  if (top["traceEvents"].get_array().get(events_) != simdjson::SUCCESS) {
-    return "has no \"traceEvents\": not a trace of PyTorch's profiler";
-  }
-  // Absent in older ones, whose times count from the epoch.
-  if (top["baseTimeNanoseconds"].get_int64().get(base_ns_) != simdjson::SUCCESS || base_ns_ < 0 ||
-      base_ns_ > std::int64_t{1} << 62) {
-    base_ns_ = 0;
-  }
-  std::int64_t rank = 0;
-  rank_.reset();
-  if (top["distributedInfo"]["rank"].get_int64().get(rank) == simdjson::SUCCESS) {
-    rank_ = rank;
-  }
-  find_pid();
-  return std::nullopt;
-}
-
-// GPUs are processes there, too, by their number.
-void KinetoFile::find_pid() {
-  std::set<std::int64_t> pids;
-  for (const auto element : events_) {
-    object event;
-    std::int64_t pid = 0;
-    if (element.get_object().get(event) == simdjson::SUCCESS && text_at(event, "cat") == "cpu_op" &&
-        event["pid"].get_int64().get(pid) == simdjson::SUCCESS) {
-      pids.insert(pid);
+std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
+  std::vector<std::string> paths;
+  for (const std::string& one : given) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(one, error)) {
+      paths.push_back(one);
+      continue;
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(one, error)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.starts_with("ringside.") &&
+          (name.ends_with(".json") || name.ends_with(".json.gz"))) {
+        paths.push_back(entry.path().string());
+      }
     }
   }
-  pid_ = pids.size() == 1 ? std::optional(*pids.begin()) : std::nullopt;
+  std::sort(paths.begin(), paths.end());
+  return paths;
 }
 
-std::optional<std::int64_t> KinetoFile::time_ns(const object& event) const {
+std::optional<std::string> KinetoFile::read(const std::string& path, const Take& take,
+                                            const Wants& wants) {
+  KinetoItems items;
+  if (auto error = items.open(path)) {
+    return "cannot be read: " + *error;
+  }
+  base_ns_ = 0;
+  damaged_ = 0;
+  rank_.reset();
+  pids_.clear();
+  groups_.clear();
+  std::size_t place = 0;
+  for (KinetoItem item; items.next(item);) {
+    if (!item.is_event) {
+      take_member(item.key, item.text);
+      continue;
+    }
+    const std::size_t at = place++;
+    if (!wants(item.text)) {
+      continue;
+    }
+    object event;
+    if (parser_.parse(item.text.data(), item.text.size(), false).get_object().get(event) !=
+        simdjson::SUCCESS) {
+      ++damaged_;
+      continue;
+    }
+    // GPUs are processes there, too, by their number.
+    std::int64_t pid = 0;
+    if (pids_.size() < 2 && text_at(event, "cat") == "cpu_op" &&
+        event["pid"].get_int64().get(pid) == simdjson::SUCCESS) {
+      pids_.insert(pid);
+    }
+    take(at, event);
+  }
+  if (items.error()) {
+    return *items.error();
+  }
+  return items.has_events() ? std::nullopt
+                            : std::optional<std::string>(
+                                  "has no \"traceEvents\": not a trace of PyTorch's profiler");
+}
+
+void KinetoFile::take_member(std::string_view key, std::string_view text) {
+  if (key == "baseTimeNanoseconds") {
+    simdjson::dom::element value;
+    if (parser_.parse(text.data(), text.size(), false).get(value) == simdjson::SUCCESS &&
+        (value.get_int64().get(base_ns_) != simdjson::SUCCESS || base_ns_ < 0 ||
+         base_ns_ > std::int64_t{1} << 62)) {
+      base_ns_ = 0;
+    }
+  } else if (key == "distributedInfo") {
+    object info;
+    if (parser_.parse(text.data(), text.size(), false).get_object().get(info) ==
+        simdjson::SUCCESS) {
+      take_distributed(info);
+    }
+  }
+}
+
+void KinetoFile::take_distributed(const object& info) {
+  rank_ = integer_at(info, "rank");
+  simdjson::dom::array groups;
+  if (info["pg_config"].get_array().get(groups) != simdjson::SUCCESS) {
+    return;
+  }
+  for (const auto element : groups) {
+    object group;
+    if (element.get_object().get(group) != simdjson::SUCCESS) {
+      continue;
+    }
+    model::KinetoGroup& made = groups_.emplace_back();
+    made.name = text_at(group, "pg_name");
+    made.description = text_at(group, "pg_desc");
+    simdjson::dom::element ranks;
+    if (group["ranks"].get(ranks) == simdjson::SUCCESS) {
+      made.ranks = ranks_of(ranks);
+    }
+  }
+}
+
+std::optional<std::int64_t> KinetoFile::since_base_ns(const object& event) {
   double time_us = 0;
   if (event["ts"].get_double().get(time_us) != simdjson::SUCCESS ||
       !(time_us >= 0 && time_us < kMostTime_us)) {
     return std::nullopt;
   }
-  std::int64_t time_ns = 0;
-  return __builtin_add_overflow(std::llround(time_us * 1e3), base_ns_, &time_ns)
-             ? std::nullopt
-             : std::optional(time_ns);
+  return std::llround(time_us * 1e3);
 }
 
 std::int64_t KinetoFile::duration_ns(const object& event) {
@@ -164,34 +226,21 @@ std::int64_t KinetoFile::duration_ns(const object& event) {
              : 0;
 }
 
-std::vector<NcclKernel> KinetoFile::kernels() const {
-  std::vector<NcclKernel> found;
-  std::size_t place = 0;
-  for (const auto element : events_) {
-    const std::size_t at = place++;
-    object event;
-    if (element.get_object().get(event) != simdjson::SUCCESS || text_at(event, "cat") != "kernel") {
-      continue;
+std::optional<std::string> KinetoFile::read_kernels(const std::string& path,
+                                                    std::vector<NcclKernel>& kernels) {
+  auto error = read(path, [&](std::size_t place, const object& event) {
+    if (auto kernel = nccl_kernel(place, event)) {
+      kernels.push_back(std::move(*kernel));
     }
-    const std::string_view func = nccl_function_of_kernel(text_at(event, "name"));
-    const auto start_ns = time_ns(event);
-    if (func.empty() || !start_ns) {
-      continue;
-    }
-    NcclKernel kernel;
-    kernel.event = at;
-    kernel.start_ns = *start_ns;
-    if (__builtin_add_overflow(*start_ns, duration_ns(event), &kernel.end_ns)) {
-      continue;
-    }
-    kernel.func = func;
-    kernel.bytes = message_bytes(event, func);
-    found.push_back(std::move(kernel));
-  }
-  std::stable_sort(found.begin(), found.end(), [](const NcclKernel& a, const NcclKernel& b) {
+  });
+  std::erase_if(kernels, [&](NcclKernel& kernel) {
+    return __builtin_add_overflow(kernel.start_ns, base_ns_, &kernel.start_ns) ||
+           __builtin_add_overflow(kernel.end_ns, base_ns_, &kernel.end_ns);
+  });
+  std::stable_sort(kernels.begin(), kernels.end(), [](const NcclKernel& a, const NcclKernel& b) {
     return a.start_ns < b.start_ns;
   });
-  return found;
+  return error;
 }
 
 }  // namespace ringside::load

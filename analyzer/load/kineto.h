@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A trace of PyTorch's profiler (Kineto), as torch.profiler's export_chrome_trace writes it: one
-// JSON object with all events, plain or compressed by gzip. Read as a whole into memory.
+// JSON object with all events, plain or compressed by gzip. It is read event by event, so that
+// memory stays bounded.
 #ifndef RINGSIDE_ANALYZER_LOAD_KINETO_H
 #define RINGSIDE_ANALYZER_LOAD_KINETO_H
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <simdjson.h>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "analyzer/model/kineto.h"
 
 namespace ringside::load {
 
@@ -26,36 +31,60 @@ struct NcclKernel {
 
 class KinetoFile {
  public:
-  /// Why it cannot be read, or is no such trace; nothing if it is one.
-  std::optional<std::string> open(const std::string& path);
+  /// Takes an event, and its place among all.
+  using Take = std::function<void(std::size_t place, const simdjson::dom::object& event)>;
+
+  /// Whether an event is wanted at all, by its text: to look at it costs less than to parse it.
+  using Wants = std::function<bool(std::string_view text)>;
+
+  /// Reads the file, and gives each event to `take`. Returns why it cannot be read to its end, or
+  /// is no such trace; nothing if it is one. What an event is of must not be kept: it is gone with
+  /// the next one. The base of times may stand behind all events: add base_ns() afterwards.
+  std::optional<std::string> read(
+      const std::string& path, const Take& take,
+      const Wants& wants = [](std::string_view) { return true; });
+
+  /// The same for all kernels of NCCL, in order of time.
+  std::optional<std::string> read_kernels(const std::string& path,
+                                          std::vector<NcclKernel>& kernels);
 
   /// distributedInfo.rank.
   std::optional<std::int64_t> rank() const { return rank_; }
   /// The process's pid, from the metadata of its own events; nothing if there are several.
-  std::optional<std::int64_t> pid() const { return pid_; }
+  std::optional<std::int64_t> pid() const {
+    return pids_.size() == 1 ? std::optional(*pids_.begin()) : std::nullopt;
+  }
+  /// What is added to since_base_ns(); 0 in older traces, whose times count from the epoch.
+  std::int64_t base_ns() const { return base_ns_; }
+  /// distributedInfo.pg_config.
+  const std::vector<model::KinetoGroup>& groups() const { return groups_; }
+  /// Elements of the array that are no event: damaged, or longer than an event may be.
+  std::uint64_t damaged() const { return damaged_; }
 
-  const simdjson::dom::array& events() const { return events_; }
-
-  /// When an event is, in nanoseconds since the epoch; nothing if it has no time.
-  std::optional<std::int64_t> time_ns(const simdjson::dom::object& event) const;
+  /// When an event is, in nanoseconds since base_ns(); nothing if it has no time.
+  static std::optional<std::int64_t> since_base_ns(const simdjson::dom::object& event);
   static std::int64_t duration_ns(const simdjson::dom::object& event);
 
-  /// In order of time.
-  std::vector<NcclKernel> kernels() const;
-
  private:
-  void find_pid();
+  void take_member(std::string_view key, std::string_view text);
+  void take_distributed(const simdjson::dom::object& info);
 
   simdjson::dom::parser parser_;
-  simdjson::dom::array events_;
   std::int64_t base_ns_ = 0;
+  std::uint64_t damaged_ = 0;
   std::optional<std::int64_t> rank_;
-  std::optional<std::int64_t> pid_;
+  std::set<std::int64_t> pids_;
+  std::vector<model::KinetoGroup> groups_;
 };
 
 /// NCCL's function of a kernel's name ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"); empty if it
 /// is none of NCCL's.
 std::string_view nccl_function_of_kernel(std::string_view name);
+
+/// Returns these files, and those that profilers write into directories: NAME.pt.trace.json, and
+/// any other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by
+/// name.
+std::vector<std::string> kineto_paths(const std::vector<std::string>& given);
 
 }  // namespace ringside::load
 

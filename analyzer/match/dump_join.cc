@@ -2,7 +2,6 @@
 #include "analyzer/match/dump_join.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
@@ -11,10 +10,9 @@
 #include <utility>
 
 #include "analyzer/match/communicators.h"
+#include "analyzer/match/group_calls.h"
 #include "analyzer/match/recorded_from_start.h"
 #include "analyzer/match/torch_calls.h"
-#include "analyzer/model/saturating.h"
-#include "plugin/assemble/message_bytes.h"
 
 namespace ringside::match {
 namespace {
@@ -27,11 +25,6 @@ constexpr std::int64_t kSurely_ns = 2'000;
 
 bool is_dump(const model::TraceFile& file) {
   return !file.process.tells_begin;
-}
-
-// "default_pg:0" and "0" are of the process group "0".
-std::string_view group_of_communicator(std::string_view name) {
-  return name.substr(name.rfind(':') + 1);
 }
 
 // A dump has the group's name and its ranks in place of a hash: "3 [0, 1]".
@@ -47,18 +40,11 @@ struct DumpedCall {
   bool is_p2p = false;
 };
 
-// The calls of one rank in one process group.
-struct Calls {
-  std::vector<NcclCall> calls;
-  std::vector<std::int64_t> called_ns;
-  std::vector<std::size_t> index;  // of the trace's operations
-};
-
 // Goes through the entries of a group, and the calls, both in their order.
 class GroupJoin {
  public:
   /// `is_whole`: the first entry is that of the first call.
-  GroupJoin(std::span<const DumpedCall> entries, const Calls& calls, bool is_whole)
+  GroupJoin(std::span<const DumpedCall> entries, const GroupCalls& calls, bool is_whole)
       : entries_(entries), calls_(calls), is_in_step_(is_whole) {}
 
   /// Calls found(entry, index of the trace's operation) for each operation.
@@ -111,44 +97,10 @@ class GroupJoin {
   }
 
   std::span<const DumpedCall> entries_;
-  const Calls& calls_;
+  const GroupCalls& calls_;
   std::size_t next_ = 0;
   bool is_in_step_;
 };
-
-// The host's clock when a trace has this time.
-class HostClock {
- public:
-  explicit HostClock(const model::TraceFile& file) : file_(file) {}
-
-  std::int64_t at(std::int64_t time_ns) const {
-    const auto next = std::upper_bound(
-        file_.clocks.begin(), file_.clocks.end(), time_ns,
-        [](std::int64_t at_ns, const model::ClockReading& one) { return at_ns < one.ts_ns; });
-    if (next == file_.clocks.begin()) {
-      return since_epoch(file_.process, time_ns);
-    }
-    const model::ClockReading& last = *std::prev(next);
-    const std::int64_t later_ns = subtract_saturating(time_ns, last.ts_ns);
-    if (next == file_.clocks.end()) {
-      return add_saturating(last.realtime_ns, later_ns);
-    }
-    // The host's clock may be slewed between two readings.
-    const double rate =
-        static_cast<double>(subtract_saturating(next->realtime_ns, last.realtime_ns)) /
-        static_cast<double>(subtract_saturating(next->ts_ns, last.ts_ns));
-    return add_saturating(last.realtime_ns,
-                          std::llround(static_cast<double>(later_ns) * std::clamp(rate, 0.5, 2.0)));
-  }
-
- private:
-  const model::TraceFile& file_;
-};
-
-bool has_all_calls(const model::TraceFile& file) {
-  return file.account.dropped.empty() && file.bad_lines == 0 && file.segments_missing == 0 &&
-         file.process.sampling == model::Sampling{} && file.account.sampled_out == 0;
-}
 
 class DumpJoin {
  public:
@@ -226,7 +178,7 @@ class DumpJoin {
           }
         }
       }
-      const Calls calls = calls_of(trace, contexts);
+      const GroupCalls calls = group_calls(traces_.names, trace, contexts);
       for (const std::size_t operation : calls.index) {
         joined_calls_[trace.path].try_emplace(operation, false);
       }
@@ -276,29 +228,6 @@ class DumpJoin {
       at += tensors.inputs + tensors.outputs;
     }
     return entries;
-  }
-
-  Calls calls_of(const model::TraceFile& trace, const std::set<std::uint32_t>& contexts) const {
-    const HostClock clock(trace);
-    std::vector<std::pair<std::int64_t, std::size_t>> order;
-    for (std::size_t i = 0; i < trace.operations.size(); ++i) {
-      if (contexts.contains(trace.operations.context(i))) {
-        order.emplace_back(trace.operations.call_ns(i), i);
-      }
-    }
-    std::sort(order.begin(), order.end());
-    Calls calls;
-    for (const auto& [call_ns, i] : order) {
-      const model::Operation operation = trace.operations[i];
-      const auto bytes =
-          operation.count
-              ? assemble::message_bytes(*operation.count, traces_.names.text(operation.datatype))
-              : std::nullopt;
-      calls.calls.push_back({traces_.names.text(operation.func), bytes, operation.group});
-      calls.called_ns.push_back(clock.at(call_ns));
-      calls.index.push_back(i);
-    }
-    return calls;
   }
 
   void add_notes(std::size_t others) {

@@ -40,19 +40,14 @@ KinetoLines::KinetoLines(const model::Traces& traces, const align::Alignment& al
       free_pid_(free_pid) {}
 
 std::optional<std::string> KinetoLines::write(const std::function<void(std::string_view)>& put) {
-  if (auto error = file_.open(planned_.path)) {
-    return error;
-  }
   std::string text;
-  std::size_t place = 0;
-  for (const auto element : file_.events()) {
-    const auto link = planned_.links.find(place++);
-    Object event;
+  load::KinetoFile file;
+  const auto error = file.read(planned_.path, [&](std::size_t place, const Object& event) {
+    const auto link = planned_.links.find(place);
     text.clear();
-    if (element.get_object().get(event) != simdjson::SUCCESS ||
-        !take(event, link != planned_.links.end() ? &link->second : nullptr, text)) {
+    if (!take(event, link != planned_.links.end() ? &link->second : nullptr, text)) {
       ++damaged_;
-      continue;
+      return;
     }
     if (!new_group_.empty()) {
       ++written_;
@@ -63,11 +58,12 @@ std::optional<std::string> KinetoLines::write(const std::function<void(std::stri
       ++written_;
       put(text);
     }
-  }
+  });
+  damaged_ += file.damaged();
   text.clear();
   name_groups(text);
   put(text);
-  return std::nullopt;
+  return error;
 }
 
 std::optional<std::int64_t> KinetoLines::line_ns(std::int64_t epoch_ns) const {
@@ -155,13 +151,14 @@ bool KinetoLines::take(const Object& event, const KinetoLink* link, std::string&
     take_metadata(event, load::text_at(event, "name"), output);
     return true;
   }
-  const auto time_ns = file_.time_ns(event);
+  const auto since_base_ns = load::KinetoFile::since_base_ns(event);
+  std::int64_t time_ns = 0;
   std::int64_t last_ns = 0;
-  if (!time_ns ||
-      __builtin_add_overflow(*time_ns, load::KinetoFile::duration_ns(event), &last_ns)) {
+  if (!since_base_ns || __builtin_add_overflow(*since_base_ns, planned_.base_ns, &time_ns) ||
+      __builtin_add_overflow(time_ns, load::KinetoFile::duration_ns(event), &last_ns)) {
     return false;
   }
-  const auto begin_ns = line_ns(*time_ns);
+  const auto begin_ns = line_ns(time_ns);
   const auto end_ns = line_ns(last_ns);
   if (!begin_ns || !end_ns || *end_ns < *begin_ns) {
     return false;

@@ -59,7 +59,6 @@ class KinetoLines {
   const model::Process& of_;
   std::uint32_t number_;
   std::uint32_t free_pid_;
-  load::KinetoFile file_;
   std::map<std::string, Group> groups_;
   std::string new_group_;  // a line for it
   std::uint64_t written_ = 0;

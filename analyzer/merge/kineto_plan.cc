@@ -150,12 +150,12 @@ std::string arguments_of(const model::Traces& traces, const model::TraceFile& fi
 }
 
 void link(const model::Traces& traces, const align::Alignment& alignment,
-          const load::KinetoFile& kineto, KinetoPlan& planned, Plan& plan) {
+          const std::vector<load::NcclKernel>& kernels, KinetoPlan& planned, Plan& plan) {
   ProcessPlan& process = plan.processes[planned.process];
   const model::TraceFile& file = traces.files[process.file];
   const std::int64_t base_ns = file.process.base_time_s * 1'000'000'000;
   Linker linker(traces, file);
-  for (const load::NcclKernel& kernel : kineto.kernels()) {
+  for (const load::NcclKernel& kernel : kernels) {
     ++planned.kernels;
     const std::vector<std::size_t> operations = linker.operations_of(kernel);
     if (operations.empty()) {
@@ -182,7 +182,8 @@ void add_kineto(const model::Traces& traces, const align::Alignment& alignment,
                 const std::vector<std::string>& paths, Plan& plan, model::Problems& problems) {
   for (const std::string& path : paths) {
     load::KinetoFile kineto;
-    if (const auto error = kineto.open(path)) {
+    std::vector<load::NcclKernel> kernels;
+    if (const auto error = kineto.read_kernels(path, kernels)) {
       problems.add_file(path, *error);
       continue;
     }
@@ -197,7 +198,8 @@ void add_kineto(const model::Traces& traces, const align::Alignment& alignment,
     KinetoPlan planned;
     planned.path = path;
     planned.process = *process;
-    link(traces, alignment, kineto, planned, plan);
+    planned.base_ns = kineto.base_ns();
+    link(traces, alignment, kernels, planned, plan);
     plan.kineto.push_back(std::move(planned));
   }
   for (ProcessPlan& process : plan.processes) {

@@ -66,6 +66,7 @@ struct KinetoLink {
 struct KinetoPlan {
   std::string path;
   std::uint32_t process = 0;  // index into Plan::processes
+  std::int64_t base_ns = 0;   // of the trace's times
   std::uint64_t kernels = 0;  // of NCCL
   std::uint64_t linked = 0;
   std::map<std::size_t, KinetoLink> links;  // by event

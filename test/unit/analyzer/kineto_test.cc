@@ -5,10 +5,12 @@
 #include <fstream>
 #include <unistd.h>
 
+#include "analyzer/load/kineto_items.h"
 #include "test/unit/catch.h"
 
 using ringside::load::KinetoFile;
 using ringside::load::nccl_function_of_kernel;
+using ringside::load::NcclKernel;
 
 namespace {
 
@@ -64,10 +66,11 @@ TEST_CASE("a trace of PyTorch's profiler") {
       7]
 })json");
   KinetoFile file;
-  REQUIRE_FALSE(file.open(document.path()));
+  std::vector<NcclKernel> kernels;
+  REQUIRE_FALSE(file.read_kernels(document.path(), kernels));
   CHECK(file.rank() == 3);
   CHECK(file.pid() == 77);
-  const auto kernels = file.kernels();
+  CHECK(file.damaged() == 1);
   REQUIRE(kernels.size() == 2);
   CHECK(kernels[0].func == "AllReduce");
   CHECK_FALSE(kernels[0].bytes);
@@ -78,12 +81,76 @@ TEST_CASE("a trace of PyTorch's profiler") {
 }
 
 TEST_CASE("what is no trace of PyTorch's profiler") {
+  const auto read = [](const std::string& path) {
+    return KinetoFile().read(path, [](std::size_t, const auto&) {});
+  };
+  CHECK(read("/nowhere/at/all"));
+  CHECK(read(Document("").path()));
+  CHECK(read(Document("[]").path()));
+  CHECK(read(Document("{}").path()));
+  CHECK(read(Document("{\"traceEvents\": 5}").path()));
+  CHECK(read(Document("{\"traceEvents\": []").path()));
+  CHECK(read(Document("{\"traceEvents\": [{\"ph\"").path()));
+  CHECK(read(Document("{\"traceEvents\": [{} {}]}").path()));
+  CHECK(read(Document("{\"traceEvents\": [{}, {}]} 1").path()));
+  CHECK_FALSE(read(Document("{\"traceEvents\": [], \"distributedInfo\": 7}\n").path()));
+}
+
+TEST_CASE("the head of a trace may stand behind its events") {
+  const Document document(R"json({"traceEvents": [{"ts": 1}], "distributedInfo": {"rank": 5,
+    "pg_config": [{"pg_name": "0", "pg_desc": "default_pg", "ranks": [0, 4, 5]},
+                  {"pg_name": "3", "ranks": "[4, 5]"}, 9]},
+    "baseTimeNanoseconds": 12})json");
   KinetoFile file;
-  CHECK(file.open("/nowhere/at/all"));
-  CHECK(file.open(Document("").path()));
-  CHECK(file.open(Document("[]").path()));
-  CHECK(file.open(Document("{\"traceEvents\": 5}").path()));
-  CHECK(file.open(Document("{\"traceEvents\": [{\"ph\"").path()));
-  CHECK_FALSE(file.open(Document("{\"traceEvents\": [], \"distributedInfo\": 7}").path()));
-  CHECK_FALSE(file.rank());
+  std::size_t events = 0;
+  REQUIRE_FALSE(file.read(document.path(), [&](std::size_t, const auto& event) {
+    CHECK(KinetoFile::since_base_ns(event) == 1000);
+    ++events;
+  }));
+  CHECK(events == 1);
+  CHECK(file.rank() == 5);
+  CHECK(file.base_ns() == 12);
+  REQUIRE(file.groups().size() == 2);
+  CHECK(file.groups()[0].description == "default_pg");
+  CHECK(file.groups()[0].ranks == std::vector<std::int64_t>{0, 4, 5});
+  CHECK(file.groups()[1].name == "3");
+  CHECK(file.groups()[1].ranks == std::vector<std::int64_t>{4, 5});
+}
+
+TEST_CASE("items of a trace, whatever is read at once") {
+  const std::string text =
+      R"( {"a\"b": "x]}\\" , "n":5,"traceEvents" : [ {"q":"{\\\"["},7 ,[1,{"s":"\""}],"]"] ,"e":null})";
+  const Document document(text);
+  for (const std::size_t chunk_bytes : {1, 2, 3, 7, 64, 4096}) {
+    ringside::load::KinetoItems items(chunk_bytes);
+    REQUIRE_FALSE(items.open(document.path()));
+    std::string found;
+    for (ringside::load::KinetoItem item; items.next(item);) {
+      found += item.is_event ? "#" : std::string(item.key) + "=";
+      found += std::string(item.text) + "\n";
+    }
+    CHECK(items.error().value_or("") == "");
+    CHECK(items.has_events());
+    CHECK(found == R"(a\"b="x]}\\"
+n=5
+#{"q":"{\\\"["}
+#7
+#[1,{"s":"\""}]
+#"]"
+e=null
+)");
+  }
+}
+
+TEST_CASE("an item that is too long is left out, and those around it are there") {
+  const Document document("{\"traceEvents\":[{\"a\":1},{\"b\":[" + std::string(400, '7') +
+                          ",2]},{\"c\":3}]}");
+  ringside::load::KinetoItems items(16, 100);
+  REQUIRE_FALSE(items.open(document.path()));
+  std::string found;
+  for (ringside::load::KinetoItem item; items.next(item);) {
+    found += item.is_too_long ? "long" : std::string(item.text);
+  }
+  CHECK_FALSE(items.error());
+  CHECK(found == "{\"a\":1}long{\"c\":3}");
 }

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/load/kineto.h"
+#include "analyzer/load/kineto_trace.h"
+#include "analyzer/model/parallel.h"
+#include "analyzer/report/dependencies_report.h"
+
+namespace ringside::cli {
+namespace {
+
+struct DependenciesOptions : AnalysisOptions {
+  report::DependencyChoice choice;
+};
+
+constexpr char kDependenciesExample[] =
+    "A CPU thread that calls cudaStreamSynchronize, cudaDeviceSynchronize or "
+    "cudaEventSynchronize, or copies to pageable memory, waits for a kernel. What the thread does "
+    "next depends on that kernel. This names the kernel, the call that waited, how long, and the "
+    "next operator on that thread; it needs no traces of Ringside's.\n"
+    "\n"
+    "What a call waited for is \"recorded\" where the profiler has cuda_sync events "
+    "(_ExperimentalConfig(enable_cuda_sync_events=True)), and \"inferred\" from streams and times "
+    "where it has none. docs/analyzer.md has the rules.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside dependencies --kineto profiles/\tall ranks, the longest waits first\n"
+    "  ringside dependencies --kineto rank0.json.gz --annotation ProfilerStep --instance 2\tone "
+    "step\n"
+    "  ringside dependencies --kineto profiles/ --rank 0 --format json\tfor a script, in order of "
+    "time\n";
+
+ExitStatus run_dependencies(const DependenciesOptions& given) {
+  DependenciesOptions options = given;
+  options.choice.is_longest_first = options.is_for_people();
+  const std::vector<std::string> paths = load::kineto_paths(options.kineto);
+  std::vector<report::DependencyPart> parts;
+  model::Problems problems;
+  bool has_read = false;
+  std::mutex mutex;
+  const std::vector<std::int64_t>& ranks = options.selection.ranks;
+  for_each_on_cores(paths.size(), [&](std::size_t, std::size_t i) {
+    model::KinetoTrace trace;
+    auto error = load::read_kineto_trace(paths[i], trace);
+    std::optional<report::DependencyPart> part;
+    const bool is_chosen = ranks.empty() || (trace.rank && std::find(ranks.begin(), ranks.end(),
+                                                                     *trace.rank) != ranks.end());
+    if (!error && is_chosen) {
+      part = report::dependency_part(trace, options.choice);
+    }
+    const std::lock_guard lock(mutex);
+    if (error) {
+      problems.add_file(paths[i], std::move(*error));
+      return;
+    }
+    has_read = true;
+    if (part) {
+      parts.push_back(std::move(*part));
+    }
+  });
+  print_problems(problems, {});
+  if (!has_read) {
+    tell("ringside dependencies: no trace of PyTorch's profiler in " + options.kineto.front());
+    return kExitNoInput;
+  }
+  if (parts.empty()) {
+    tell("ringside dependencies: --rank: no trace is of these ranks");
+    return kExitNoInput;
+  }
+  const bool has_ranges =
+      std::any_of(parts.begin(), parts.end(), [](const auto& part) { return part.ranges > 0; });
+  if (!has_ranges && (options.choice.annotation || options.choice.instance)) {
+    const std::string name = options.choice.annotation.value_or("ProfilerStep");
+    tell("ringside dependencies: no trace has " +
+         (options.choice.instance
+              ? "range " + std::to_string(*options.choice.instance) + " (they count from 0)"
+              : std::string("a range")) +
+         " whose name contains \"" + name + '"');
+    return kExitNoInput;
+  }
+  report::Document document = report::dependencies_document(std::move(parts), options.choice);
+  const std::size_t most_rows = options.most_rows();
+  for (report::Table& table : document.tables) {
+    if (most_rows > 0 && table.rows.size() > most_rows) {
+      table.left_out += table.rows.size() - most_rows;
+      table.rows.resize(most_rows);
+    }
+  }
+  const ExitStatus status = show_document(document, options, kExitOk);
+  return status == kExitOk && !problems.files().empty() ? kExitIncomplete : status;
+}
+
+}  // namespace
+
+void add_dependencies(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<DependenciesOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "dependencies", "Say which operators of the CPU waited for which work of the GPU");
+  add_quiet_option(*command);
+  command
+      ->add_option("--kineto", options->kineto,
+                   "Traces of PyTorch's profiler (.json, .json.gz): files, or directories of them")
+      ->type_name("PATH...")
+      ->required();
+  command->add_option("--format", options->format, "table, json, csv or markdown")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"table", "json", "csv", "markdown"}))
+      ->capture_default_str();
+  command->add_option("--table", options->csv_table, "The table for csv: dependencies, threads")
+      ->type_name("KEY");
+  command
+      ->add_option("--top", options->top,
+                   "Rows of a table at most; 0: all (default: 20 for people, all in json and csv)")
+      ->type_name("ROWS");
+  command->add_flag("--all", options->choice.has_left_out,
+                    "Also those within one operator (kernel and call have one External id), and "
+                    "those without External ids");
+  command
+      ->add_option("--rank", options->selection.ranks,
+                   "Only the traces of this rank; may be repeated")
+      ->type_name("NUMBER")
+      ->group(kSelectionGroup);
+  command
+      ->add_option("--thread", options->choice.threads,
+                   "Only calls of this thread; may be repeated")
+      ->type_name("NUMBER")
+      ->group(kSelectionGroup);
+  command
+      ->add_option("--annotation", options->choice.annotation,
+                   "Only calls in ranges of record_function whose names contain this "
+                   "(\"ProfilerStep\")")
+      ->type_name("NAME")
+      ->group(kSelectionGroup);
+  command
+      ->add_option("--instance", options->choice.instance,
+                   "Of these ranges (without --annotation: of ProfilerStep) the one with this "
+                   "number, from 0")
+      ->type_name("COUNT")
+      ->group(kSelectionGroup);
+  set_command(*command, kDependenciesExample,
+              {{3, kNothingFits}, {4, "a file could not be read, and the others were"}}, options,
+              chosen, run_dependencies);
+}
+
+}  // namespace ringside::cli

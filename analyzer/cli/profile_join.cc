@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/profile_join.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "analyzer/load/kineto.h"
+#include "analyzer/load/kineto_trace.h"
+#include "analyzer/model/parallel.h"
+
+namespace ringside::cli {
+namespace {
+
+std::string whose(const model::KinetoTrace& trace) {
+  return trace.rank  ? "rank " + std::to_string(*trace.rank)
+         : trace.pid ? "pid " + std::to_string(*trace.pid)
+                     : std::string("a process that it does not name");
+}
+
+}  // namespace
+
+std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
+                                                 model::Traces& traces, model::Problems& problems) {
+  const std::vector<std::string> paths = load::kineto_paths(kineto);
+  std::vector<match::KinetoFileJoin> joins;
+  // A few are read at once, so that memory holds no more; they are joined in order, so that the
+  // result is the same on every machine.
+  const std::size_t at_once = core_count();
+  for (std::size_t begin = 0; begin < paths.size(); begin += at_once) {
+    const std::size_t count = std::min(at_once, paths.size() - begin);
+    std::vector<model::KinetoTrace> read(count);
+    std::vector<std::optional<std::string>> errors(count);
+    for_each_on_cores(count, [&](std::size_t, std::size_t i) {
+      errors[i] = load::read_kineto_trace(paths[begin + i], read[i]);
+    });
+    for (std::size_t i = 0; i < count; ++i) {
+      if (errors[i]) {
+        problems.add_file(paths[begin + i], *errors[i]);
+      } else if (const auto file = match::profiled_file(read[i], traces)) {
+        joins.push_back(match::join_kineto(read[i], *file, traces));
+      } else {
+        problems.add_file(paths[begin + i], "of " + whose(read[i]) +
+                                                ", of which there is no trace, or more than one");
+      }
+    }
+  }
+  return joins;
+}
+
+}  // namespace ringside::cli

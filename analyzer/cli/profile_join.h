@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// --kineto beside traces: what PyTorch's profiler says of the calls of torch.distributed.
+#ifndef RINGSIDE_ANALYZER_CLI_PROFILE_JOIN_H
+#define RINGSIDE_ANALYZER_CLI_PROFILE_JOIN_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/match/kineto_join.h"
+#include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::cli {
+
+/// Reads the traces of PyTorch's profiler that these arguments of --kineto name, and joins each
+/// with the operations of its process. A file that cannot be read, or whose process has no trace,
+/// is added to `problems`.
+std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
+                                                 model::Traces& traces, model::Problems& problems);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_PROFILE_JOIN_H

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/kineto_trace.h"
+
+#include <algorithm>
+#include <simdjson.h>
+#include <string_view>
+
+#include "analyzer/load/dom_value.h"
+#include "analyzer/load/kineto.h"
+#include "analyzer/model/saturating.h"
+
+namespace ringside::load {
+namespace {
+
+using simdjson::dom::object;
+
+std::optional<std::uint64_t> count_at(const object& arguments, std::string_view key) {
+  const auto value = integer_at(arguments, key);
+  return value && *value >= 0 ? std::optional(static_cast<std::uint64_t>(*value)) : std::nullopt;
+}
+
+struct Times {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// Since the file's base, which may not be known yet.
+std::optional<Times> times_of(const object& event) {
+  const auto start_ns = KinetoFile::since_base_ns(event);
+  Times times;
+  if (!start_ns ||
+      __builtin_add_overflow(*start_ns, KinetoFile::duration_ns(event), &times.end_ns)) {
+    return std::nullopt;
+  }
+  times.start_ns = *start_ns;
+  return times;
+}
+
+std::optional<model::SyncKind> sync_kind_of(std::string_view name) {
+  if (name == "Stream Sync" || name == "Stream Synchronize") return model::SyncKind::kStream;
+  if (name == "Context Sync" || name == "Context Synchronize") return model::SyncKind::kContext;
+  if (name == "Event Sync" || name == "Event Synchronize") return model::SyncKind::kEvent;
+  if (name == "Stream Wait Event") return model::SyncKind::kStreamWaitsEvent;
+  return std::nullopt;
+}
+
+// Most events of a trace with stacks are Python's functions, and of others arrows. A quote within a
+// text is written with a backslash, so these are no part of one.
+bool is_wanted(std::string_view text) {
+  const std::string_view begin = text.substr(0, 256);
+  return begin.find(R"("cat": "python_function")") == begin.npos &&
+         begin.find(R"("ph": "s")") == begin.npos && begin.find(R"("ph": "f")") == begin.npos;
+}
+
+class Columns {
+ public:
+  explicit Columns(model::KinetoTrace& trace) : trace_(trace) {}
+
+  void add(const object& event) {
+    ++trace_.events;
+    if (text_at(event, "ph") != "X") {
+      return;
+    }
+    const std::string_view category = text_at(event, "cat");
+    object arguments;
+    const bool has_arguments = event["args"].get_object().get(arguments) == simdjson::SUCCESS;
+    if (category == "cpu_op") {
+      add_operator(event, has_arguments ? &arguments : nullptr);
+    } else if (category == "user_annotation") {
+      add_call(event, has_arguments ? &arguments : nullptr, trace_.annotations);
+    } else if (category == "cuda_runtime" || category == "cuda_driver") {
+      add_call(event, has_arguments ? &arguments : nullptr, trace_.runtime);
+    } else if (!has_arguments) {
+      return;
+    } else if (category == "kernel") {
+      add_activity(event, arguments, model::GpuWork::kKernel);
+    } else if (category == "gpu_memcpy") {
+      add_activity(event, arguments, model::GpuWork::kCopy);
+    } else if (category == "gpu_memset") {
+      add_activity(event, arguments, model::GpuWork::kSet);
+    } else if (category == "cuda_sync") {
+      add_sync(event, arguments);
+    }
+  }
+
+ private:
+  model::NameId name_of(const object& event, std::string_view key = "name") {
+    return trace_.names.id(text_at(event, key));
+  }
+
+  // Where an event has no thread, it is not known whose it is.
+  const model::KinetoCall* add_call(const object& event, const object* arguments,
+                                    std::vector<model::KinetoCall>& calls) {
+    const auto times = times_of(event);
+    const auto thread = integer_at(event, "tid");
+    if (!times || !thread) {
+      ++trace_.damaged;
+      return nullptr;
+    }
+    model::KinetoCall& call = calls.emplace_back();
+    call.start_ns = times->start_ns;
+    call.end_ns = times->end_ns;
+    call.thread = *thread;
+    call.name = name_of(event);
+    if (arguments != nullptr) {
+      call.external_id = integer_at(*arguments, "External id").value_or(model::kNoId);
+      call.correlation = integer_at(*arguments, "correlation").value_or(model::kNoId);
+    }
+    return &call;
+  }
+
+  void add_operator(const object& event, const object* arguments) {
+    const model::KinetoCall* const call = add_call(event, arguments, trace_.operators);
+    if (call == nullptr || arguments == nullptr || text_at(event, "name") != "record_param_comms") {
+      return;
+    }
+    model::KinetoComm& comm = trace_.comms.emplace_back();
+    comm.start_ns = call->start_ns;
+    comm.end_ns = call->end_ns;
+    comm.external_id = call->external_id;
+    comm.thread = call->thread;
+    comm.collective = name_of(*arguments, "Collective name");
+    comm.group = name_of(*arguments, "Process Group Name");
+    comm.dtype = name_of(*arguments, "dtype");
+    comm.inputs = count_at(*arguments, "In msg nelems");
+    comm.outputs = count_at(*arguments, "Out msg nelems");
+    comm.seq = count_at(*arguments, "Seq");
+    comm.group_size = count_at(*arguments, "Group size");
+    comm.source = integer_at(*arguments, "Src Rank");
+    comm.destination = integer_at(*arguments, "Dst Rank");
+  }
+
+  void add_activity(const object& event, const object& arguments, model::GpuWork kind) {
+    const auto times = times_of(event);
+    const auto stream = integer_at(arguments, "stream");
+    if (!times || !stream) {
+      ++trace_.damaged;
+      return;
+    }
+    model::GpuActivity& made = trace_.activities.emplace_back();
+    made.start_ns = times->start_ns;
+    made.end_ns = times->end_ns;
+    made.external_id = integer_at(arguments, "External id").value_or(model::kNoId);
+    made.correlation = integer_at(arguments, "correlation").value_or(model::kNoId);
+    made.device = integer_at(arguments, "device").value_or(0);
+    made.stream = *stream;
+    made.name = name_of(event);
+    made.kind = kind;
+  }
+
+  void add_sync(const object& event, const object& arguments) {
+    const auto kind = sync_kind_of(text_at(event, "name"));
+    const auto correlation = integer_at(arguments, "correlation");
+    if (!kind || !correlation) {
+      ++trace_.damaged;
+      return;
+    }
+    model::CudaSync& sync = trace_.syncs.emplace_back();
+    sync.kind = *kind;
+    sync.correlation = *correlation;
+    sync.device = integer_at(arguments, "device").value_or(0);
+    sync.stream = integer_at(arguments, "stream").value_or(model::kNoId);
+    sync.event_stream = integer_at(arguments, "wait_on_stream").value_or(model::kNoId);
+    sync.event_record =
+        integer_at(arguments, "wait_on_cuda_event_record_corr_id").value_or(model::kNoId);
+  }
+
+  model::KinetoTrace& trace_;
+};
+
+// Puts what has times onto the epoch, and into order.
+template <typename Rows>
+void settle(Rows& rows, std::int64_t base_ns) {
+  for (auto& row : rows) {
+    row.start_ns = add_saturating(row.start_ns, base_ns);
+    row.end_ns = add_saturating(row.end_ns, base_ns);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return one.start_ns < other.start_ns;
+  });
+}
+
+}  // namespace
+
+std::optional<std::string> read_kineto_trace(const std::string& path, model::KinetoTrace& trace) {
+  KinetoFile file;
+  Columns columns(trace);
+  trace.path = path;
+  const auto take = [&](std::size_t, const object& event) { columns.add(event); };
+  if (auto error = file.read(path, take, is_wanted)) {
+    return error;
+  }
+  trace.rank = file.rank();
+  trace.pid = file.pid();
+  trace.groups = file.groups();
+  trace.damaged += file.damaged();
+  settle(trace.operators, file.base_ns());
+  settle(trace.annotations, file.base_ns());
+  settle(trace.runtime, file.base_ns());
+  settle(trace.activities, file.base_ns());
+  settle(trace.comms, file.base_ns());
+  return std::nullopt;
+}
+
+}  // namespace ringside::load

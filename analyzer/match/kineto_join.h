@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Traces of PyTorch's profiler beside traces of the same processes: which operations each call of
+// torch.distributed (record_param_comms) made, by what proof, and where it came from.
+#ifndef RINGSIDE_ANALYZER_MATCH_KINETO_JOIN_H
+#define RINGSIDE_ANALYZER_MATCH_KINETO_JOIN_H
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/model/kineto.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::match {
+
+/// Why a call is that of these operations. Function and sizes of all of them agree in any case, and
+/// so does the process group.
+enum class PairProof : std::uint8_t {
+  kFromStart,  // counted from the group's first call on, by the order of calls
+  kOnlyPlace,  // the calls that the profiler saw fit in one place of all the group's calls only
+  kClock,      // the call was under way when the first of these was called, on the same thread; or
+               // follows such a one in the order of calls
+};
+inline constexpr std::size_t kPairProofs = 3;
+
+/// The calls of one rank in one process group.
+struct KinetoGroupJoin {
+  std::string name;
+  std::string description;
+  std::uint64_t calls = 0;  // that the profiler saw, of those that call NCCL
+  std::array<std::uint64_t, kPairProofs> pairs{};
+  std::uint64_t unknown = 0;     // calls whose name is not known
+  std::uint64_t operations = 0;  // of the pairs
+  /// Of pairs with one operation: in how many it lies in the call by both clocks.
+  std::uint64_t compared = 0;
+  std::uint64_t within = 0;
+  /// By how much the clock of Ringside's trace may be ahead of the profiler's: all compared pairs
+  /// allow what is between these. The first is above the second if no such offset is.
+  std::optional<std::int64_t> least_offset_ns, most_offset_ns;
+};
+
+struct KinetoFileJoin {
+  std::string path;
+  std::uint32_t file = 0;  // index into Traces::files
+  std::vector<KinetoGroupJoin> groups;
+};
+
+/// The file of the process that was profiled: of its rank and its pid, as far as the profiler tells
+/// them. Nothing if there is none, or more than one.
+std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
+                                           const model::Traces& traces);
+
+/// Joins the calls of a trace of PyTorch's profiler with the operations of a file, and gives these
+/// the operators around the call (innermost first, a line each), the process group and `Seq`, where
+/// they have none yet. The group is that which the communicator's name ends with. If no
+/// communicator of the file has a name, it is the only one with as many ranks and this rank's place
+/// among them.
+KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
+                           model::Traces& traces);
+
+}  // namespace ringside::match
+
+#endif  // RINGSIDE_ANALYZER_MATCH_KINETO_JOIN_H

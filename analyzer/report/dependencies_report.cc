@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/dependencies_report.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/report/numbers.h"
+
+namespace ringside::report {
+namespace {
+
+using metrics::GpuWait;
+using metrics::LeftOut;
+using model::KinetoCall;
+
+constexpr std::string_view kSteps = "ProfilerStep";
+
+std::string_view proof_text(metrics::WaitProof proof) {
+  switch (proof) {
+    case metrics::WaitProof::kRecorded:
+      return "recorded";
+    case metrics::WaitProof::kCopy:
+      return "copy";
+    case metrics::WaitProof::kInferred:
+      break;
+  }
+  return "inferred";
+}
+
+Cell left_out_cell(LeftOut why) {
+  switch (why) {
+    case LeftOut::kSameId:
+      return std::string("same External id");
+    case LeftOut::kNoId:
+      return std::string("no External id");
+    case LeftOut::kNot:
+      break;
+  }
+  return {};
+}
+
+// The name of a kernel for a table: "gemm_kernel" of "void at::gemm_kernel<float>(float*)".
+std::string short_name(std::string_view name) {
+  constexpr std::size_t kMost = 48;
+  if (name.starts_with("Mem")) {  // "Memcpy DtoH (Device -> Pageable)"
+    return std::string(name);
+  }
+  if (name.starts_with("void ")) {
+    name.remove_prefix(5);
+  }
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
+  std::string text(name);
+  for (std::size_t at = text.find(kUnnamed); at != text.npos; at = text.find(kUnnamed)) {
+    text.erase(at, kUnnamed.size());
+  }
+  text.resize(std::min(text.find_first_of("<("), text.size()));
+  if (const std::size_t colon = text.rfind("::"); colon != text.npos) {
+    text.erase(0, colon + 2);
+  }
+  if (text.size() > kMost) {
+    text.resize(kMost - 3);
+    text += "...";
+  }
+  return text;
+}
+
+Cell id_cell(std::int64_t id) {
+  return id == model::kNoId ? Cell() : cell_of(id);
+}
+
+// Ranges of the user's that calls are in, by start.
+class Ranges {
+ public:
+  Ranges(const model::KinetoTrace& trace, const DependencyChoice& choice) {
+    const std::string_view wanted = choice.annotation ? *choice.annotation : kSteps;
+    for (const KinetoCall& one : trace.annotations) {
+      if (trace.names.text(one.name).find(wanted) != std::string_view::npos) {
+        add(one);
+      }
+    }
+    if (choice.instance) {
+      const std::size_t at = *choice.instance;
+      const bool is_there = at < ranges_.size();
+      const KinetoCall* const chosen = is_there ? ranges_[at] : nullptr;
+      ranges_.clear();
+      last_ns_.clear();
+      if (is_there) {
+        add(*chosen);
+      }
+    }
+  }
+
+  std::size_t size() const { return ranges_.size(); }
+
+  // The one that began last, of those in which a moment is; nullptr if it is in none.
+  const KinetoCall* around(std::int64_t at_ns) const {
+    auto next = std::upper_bound(
+        ranges_.begin(), ranges_.end(), at_ns,
+        [](std::int64_t time_ns, const KinetoCall* one) { return time_ns < one->start_ns; });
+    for (auto i = static_cast<std::size_t>(next - ranges_.begin()); i > 0; --i) {
+      if (last_ns_[i - 1] < at_ns) {
+        break;
+      }
+      if (ranges_[i - 1]->end_ns >= at_ns) {
+        return ranges_[i - 1];
+      }
+    }
+    return nullptr;
+  }
+
+ private:
+  void add(const KinetoCall& one) {
+    ranges_.push_back(&one);
+    last_ns_.push_back(last_ns_.empty() ? one.end_ns : std::max(last_ns_.back(), one.end_ns));
+  }
+
+  std::vector<const KinetoCall*> ranges_;
+  std::vector<std::int64_t> last_ns_;  // when all of them up to this one are over
+};
+
+class PartMaker {
+ public:
+  PartMaker(const model::KinetoTrace& trace, const DependencyChoice& choice)
+      : trace_(trace), choice_(choice), ranges_(trace, choice) {}
+
+  DependencyPart make() {
+    const metrics::GpuWaits found = metrics::find_gpu_waits(trace_);
+    part_.path = trace_.path;
+    part_.rank = trace_.rank;
+    part_.ranges = ranges_.size();
+    part_.damaged = trace_.damaged;
+    part_.has_syncs = found.has_syncs;
+    part_.has_gpu = !trace_.activities.empty();
+    part_.unresolved = found.unresolved;
+    for (std::size_t i = 0; i < found.waits.size();) {
+      const std::size_t call = found.waits[i].call;
+      std::size_t end = i;
+      while (end < found.waits.size() && found.waits[end].call == call) {
+        ++end;
+      }
+      add_call(trace_.runtime[call], &found.waits[i], end - i);
+      i = end;
+    }
+    for (auto& [key, sum] : sums_) {
+      part_.sums.push_back(std::move(sum));
+    }
+    return std::move(part_);
+  }
+
+ private:
+  void add_call(const KinetoCall& call, const GpuWait* waits, std::size_t count) {
+    const KinetoCall* const range = ranges_.around(call.start_ns);
+    const bool is_chosen_thread =
+        choice_.threads.empty() || std::find(choice_.threads.begin(), choice_.threads.end(),
+                                             call.thread) != choice_.threads.end();
+    if (!is_chosen_thread || ((choice_.annotation || choice_.instance) && range == nullptr)) {
+      return;
+    }
+    ++part_.calls;
+    std::int64_t waited_ns = 0;
+    std::uint64_t listed = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const GpuWait& wait = waits[i];
+      part_.same_id += wait.left_out == LeftOut::kSameId ? 1 : 0;
+      part_.no_id += wait.left_out == LeftOut::kNoId ? 1 : 0;
+      waited_ns = std::max(waited_ns, wait.waited_ns);
+      if (choice_.has_left_out || wait.left_out == LeftOut::kNot) {
+        part_.inferred += wait.proof == metrics::WaitProof::kInferred ? 1 : 0;
+        part_.rows.push_back({wait.waited_ns, cells(call, wait, range)});
+        ++listed;
+      }
+    }
+    const Cell range_cell = name_cell(range);
+    DependencyPart::Sum& sum =
+        sums_[{range == nullptr ? std::int64_t{0} : range->start_ns, call.thread}];
+    sum.key = {cell_of(trace_.rank), range_cell, cell_of(call.thread)};
+    ++sum.calls;
+    sum.dependencies += listed;
+    sum.waited_ns += waited_ns;
+    sum.most_ns = std::max(sum.most_ns, waited_ns);
+  }
+
+  Cell name_cell(const KinetoCall* call) const {
+    return call == nullptr ? Cell() : cell_of(trace_.names.text(call->name));
+  }
+
+  std::vector<Cell> cells(const KinetoCall& call, const GpuWait& wait,
+                          const KinetoCall* range) const {
+    const model::GpuActivity& activity = trace_.activities[wait.activity];
+    const KinetoCall* const next = wait.operation ? &trace_.operators[*wait.operation] : nullptr;
+    const KinetoCall* const launcher = wait.launcher ? &trace_.operators[*wait.launcher] : nullptr;
+    const std::string_view kernel = trace_.names.text(activity.name);
+    return {cell_of(trace_.rank),
+            name_cell(range),
+            cell_of(call.thread),
+            cell_of(short_name(kernel)),
+            cell_of(kernel),
+            id_cell(activity.external_id),
+            id_cell(activity.correlation),
+            name_cell(launcher),
+            cell_of(activity.device),
+            cell_of(activity.stream),
+            cell_of(activity.start_ns),
+            cell_of(activity.end_ns),
+            cell_of(trace_.names.text(call.name)),
+            id_cell(call.external_id),
+            id_cell(call.correlation),
+            cell_of(call.start_ns),
+            cell_of(call.end_ns - call.start_ns),
+            cell_of(wait.waited_ns),
+            cell_of(wait.is_last ? "yes" : "no"),
+            cell_of(proof_text(wait.proof)),
+            name_cell(next),
+            next == nullptr ? Cell() : id_cell(next->external_id),
+            next == nullptr ? Cell() : cell_of(next->start_ns),
+            left_out_cell(wait.left_out)};
+  }
+
+  const model::KinetoTrace& trace_;
+  const DependencyChoice& choice_;
+  Ranges ranges_;
+  DependencyPart part_;
+  // By start of the range, and thread.
+  std::map<std::pair<std::int64_t, std::int64_t>, DependencyPart::Sum> sums_;
+};
+
+Table dependencies_table(bool is_longest_first) {
+  return {"dependencies",
+          is_longest_first ? "What operators of the CPU depend on, the longest waits first"
+                           : "What operators of the CPU depend on, by rank and time",
+          {{"rank", "rank", Shown::kInteger},
+           {"range", "range"},
+           {"thread", "thread", Shown::kInteger},
+           {"kernel_short", "kernel or copy"},
+           {"kernel", "", Shown::kNot},
+           {"kernel_external_id", "External", Shown::kInteger, "id"},
+           {"kernel_correlation", "", Shown::kNot},
+           {"launched_by", "", Shown::kNot},
+           {"device", "", Shown::kNot},
+           {"stream", "stream", Shown::kInteger},
+           {"kernel_start_ns", "", Shown::kNot},
+           {"kernel_end_ns", "", Shown::kNot},
+           {"call", "call that waited"},
+           {"call_external_id", "External", Shown::kInteger, "id"},
+           {"call_correlation", "", Shown::kNot},
+           {"call_start_ns", "at", Shown::kMoment},
+           {"call_duration_ns", "", Shown::kNot},
+           {"waited_ns", "waited", Shown::kDuration},
+           {"is_last", "", Shown::kNot},
+           {"known_by", "known by"},
+           {"next_operator", "next operator"},
+           {"next_external_id", "External", Shown::kInteger, "id"},
+           {"next_start_ns", "", Shown::kNot},
+           {"left_out", "left out for"}},
+          {}};
+}
+
+Table threads_table() {
+  return {"threads",
+          "By rank, range and thread",
+          {{"rank", "rank", Shown::kInteger},
+           {"range", "range"},
+           {"thread", "thread", Shown::kInteger},
+           {"calls", "calls", Shown::kInteger, "that wait"},
+           {"dependencies", "dependencies", Shown::kInteger},
+           {"waited_ns", "waited", Shown::kDuration},
+           {"longest_ns", "longest", Shown::kDuration}},
+          {}};
+}
+
+std::string who(const DependencyPart& part) {
+  return part.rank ? "Rank " + std::to_string(*part.rank) : part.path;
+}
+
+void add_notes(const std::vector<DependencyPart>& parts, const DependencyChoice& choice,
+               std::vector<std::string>& notes) {
+  std::uint64_t same_id = 0;
+  std::uint64_t no_id = 0;
+  std::uint64_t unresolved = 0;
+  std::uint64_t damaged = 0;
+  std::uint64_t inferred = 0;
+  std::size_t without_syncs = 0;
+  for (const DependencyPart& part : parts) {
+    same_id += part.same_id;
+    no_id += part.no_id;
+    unresolved += part.unresolved;
+    damaged += part.damaged;
+    inferred += part.inferred;
+    without_syncs += part.inferred > 0 && !part.has_syncs ? 1 : 0;
+    if (!part.has_gpu) {
+      notes.push_back(who(part) +
+                      " has no work of a GPU in its trace: it was recorded without "
+                      "ProfilerActivity.CUDA.");
+    }
+  }
+  const std::string end = choice.has_left_out ? "." : "; --all lists them.";
+  if (same_id > 0) {
+    notes.push_back("Within one operator, by equal External ids: " +
+                    counted(same_id, "dependency", "dependencies") + end);
+  }
+  if (no_id > 0) {
+    notes.push_back("Without an External id of the kernel or of the call: " +
+                    counted(no_id, "dependency", "dependencies") + end);
+  }
+  if (without_syncs > 0) {
+    notes.push_back("Traces without cuda_sync events: " + std::to_string(without_syncs) + " of " +
+                    std::to_string(parts.size()) + ": " +
+                    counted(inferred, "dependency is", "dependencies are") +
+                    " inferred from streams and times. "
+                    "_ExperimentalConfig(enable_cuda_sync_events=True) records them.");
+  }
+  if (unresolved > 0) {
+    notes.push_back("It is not known what " + counted(unresolved, "call") +
+                    " waited for, in all ranges and threads together.");
+  }
+  if (damaged > 0) {
+    notes.push_back("Damaged or without a time, and left out: " + counted(damaged, "event") + '.');
+  }
+}
+
+void drop_empty_column(Table& table, std::string_view key) {
+  const auto column = std::find_if(table.columns.begin(), table.columns.end(),
+                                   [&](const CellColumn& one) { return one.key == key; });
+  const auto at = column - table.columns.begin();
+  const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+    return std::holds_alternative<std::monostate>(row[static_cast<std::size_t>(at)]);
+  });
+  if (is_empty) {
+    column->shown = Shown::kNot;
+  }
+}
+
+}  // namespace
+
+DependencyPart dependency_part(const model::KinetoTrace& trace, const DependencyChoice& choice) {
+  return PartMaker(trace, choice).make();
+}
+
+Document dependencies_document(std::vector<DependencyPart> parts, const DependencyChoice& choice) {
+  std::sort(parts.begin(), parts.end(), [](const DependencyPart& a, const DependencyPart& b) {
+    return std::pair(a.rank, std::string_view(a.path)) <
+           std::pair(b.rank, std::string_view(b.path));
+  });
+  Document document;
+  document.command = "dependencies";
+  Table table = dependencies_table(choice.is_longest_first);
+  Table threads = threads_table();
+  std::vector<DependencyPart::Row> rows;
+  std::uint64_t calls = 0;
+  std::int64_t waited_ns = 0;
+  for (DependencyPart& part : parts) {
+    calls += part.calls;
+    std::move(part.rows.begin(), part.rows.end(), std::back_inserter(rows));
+    for (DependencyPart::Sum& sum : part.sums) {
+      waited_ns += sum.waited_ns;
+      threads.rows.push_back(std::move(sum.key));
+      auto& row = threads.rows.back();
+      row.insert(row.end(), {cell_of(sum.calls), cell_of(sum.dependencies), cell_of(sum.waited_ns),
+                             cell_of(sum.most_ns)});
+    }
+  }
+  if (choice.is_longest_first) {
+    std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+      return one.waited_ns > other.waited_ns;
+    });
+  }
+  for (DependencyPart::Row& row : rows) {
+    table.rows.push_back(std::move(row.cells));
+  }
+  document.sentences.push_back(counted(table.rows.size(), "dependency", "dependencies") +
+                               " of operators of the CPU on the GPU; " + counted(calls, "call") +
+                               " waited " + human_duration(waited_ns) + " in all; " +
+                               counted(parts.size(), "trace") + " of PyTorch's profiler.");
+  add_notes(parts, choice, document.notes);
+  drop_empty_column(table, "range");
+  drop_empty_column(table, "rank");
+  drop_empty_column(table, "left_out");
+  drop_empty_column(threads, "range");
+  drop_empty_column(threads, "rank");
+  document.tables.push_back(std::move(table));
+  document.tables.push_back(std::move(threads));
+  return document;
+}
+
+}  // namespace ringside::report

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which operators of the CPU depend on the GPU: the document of `ringside dependencies`.
+#ifndef RINGSIDE_ANALYZER_REPORT_DEPENDENCIES_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_DEPENDENCIES_REPORT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/metrics/gpu_waits.h"
+#include "analyzer/model/kineto.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+struct DependencyChoice {
+  std::optional<std::string> annotation;  // only calls in ranges whose names contain this
+  std::optional<std::size_t> instance;    // of these ranges: this one, from 0, by start
+  std::vector<std::int64_t> threads;      // none: all
+  bool has_left_out = false;              // list those that External ids do not tell apart, too
+  bool is_longest_first = false;          // else by rank and time
+};
+
+/// What one trace of PyTorch's profiler says; it refers to nothing of the trace.
+struct DependencyPart {
+  struct Row {
+    std::int64_t waited_ns = 0;
+    std::vector<Cell> cells;
+  };
+  struct Sum {
+    std::vector<Cell> key;  // rank, range, thread
+    std::uint64_t calls = 0;
+    std::uint64_t dependencies = 0;
+    std::int64_t waited_ns = 0;
+    std::int64_t most_ns = 0;
+  };
+
+  std::string path;
+  std::optional<std::int64_t> rank;
+  std::vector<Row> rows;
+  std::vector<Sum> sums;
+  std::size_t ranges = 0;  // that `annotation` and `instance` choose
+  std::uint64_t calls = 0;
+  std::uint64_t unresolved = 0;
+  std::uint64_t inferred = 0;
+  std::uint64_t same_id = 0;
+  std::uint64_t no_id = 0;
+  std::uint64_t damaged = 0;
+  bool has_syncs = false;
+  bool has_gpu = false;
+};
+
+DependencyPart dependency_part(const model::KinetoTrace& trace, const DependencyChoice& choice);
+
+/// The parts of all ranks, in any order.
+Document dependencies_document(std::vector<DependencyPart> parts, const DependencyChoice& choice);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_DEPENDENCIES_REPORT_H

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How the calls in traces of PyTorch's profiler were joined with operations.
+#ifndef RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/match/kineto_join.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+/// How many calls were joined and by which proof, and ranks whose clocks disagree: a sentence each.
+std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJoin>& joins,
+                                            const model::Traces& traces);
+
+/// A row for each rank and process group, under the key "profiler".
+Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,
+                         const model::Traces& traces);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_PROFILE_JOIN_REPORT_H

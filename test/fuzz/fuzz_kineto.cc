@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Bytes as a trace of PyTorch's profiler: whatever is read at once, its items are the same; and
+// through columns, waits for the GPU, the join with a trace that has nothing, and the document.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+#include "analyzer/load/kineto.h"
+#include "analyzer/load/kineto_items.h"
+#include "analyzer/load/kineto_trace.h"
+#include "analyzer/match/kineto_join.h"
+#include "analyzer/model/trace.h"
+#include "analyzer/report/dependencies_report.h"
+
+namespace {
+
+using namespace ringside;
+
+std::string items_of(const std::string& path, std::size_t chunk_bytes) {
+  load::KinetoItems items(chunk_bytes, 4096);
+  std::string text;
+  if (items.open(path)) {
+    return text;
+  }
+  for (load::KinetoItem item; items.next(item);) {
+    text.append(item.is_event ? "event " : "member ").append(item.key).append(item.text);
+    text += item.is_too_long ? " too long\n" : "\n";
+  }
+  return text + (items.error() ? "error" : "end");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const int descriptor = memfd_create("kineto", 0);
+  if (descriptor < 0 || write(descriptor, data, size) != static_cast<ssize_t>(size)) {
+    std::abort();
+  }
+  const std::string path = "/proc/self/fd/" + std::to_string(descriptor);
+  if (items_of(path, 7) != items_of(path, 4096)) {
+    std::fprintf(stderr, "what is read at once changes the items\n");
+    std::abort();
+  }
+  model::KinetoTrace trace;
+  if (!load::read_kineto_trace(path, trace)) {
+    report::DependencyChoice choice;
+    choice.has_left_out = true;
+    std::vector<report::DependencyPart> parts;
+    parts.push_back(report::dependency_part(trace, choice));
+    report::render(report::dependencies_document(std::move(parts), choice), "table");
+    model::Traces traces;
+    traces.files.emplace_back();
+    match::join_kineto(trace, 0, traces);
+    std::vector<load::NcclKernel> kernels;
+    load::KinetoFile().read_kernels(path, kernels);
+  }
+  close(descriptor);
+  return 0;
+}

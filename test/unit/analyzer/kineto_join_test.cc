@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/kineto_join.h"
+
+#include "analyzer/match/kineto_calls.h"
+#include "test/unit/catch.h"
+
+namespace ringside::match {
+namespace {
+
+constexpr std::int64_t kEpoch_ns = 1'000'000'000;  // base_time_s of the trace
+constexpr std::int64_t kThread = 77;
+
+std::size_t count_made(std::string_view name, std::uint64_t input, std::uint64_t output,
+                       const std::vector<NcclCall>& calls) {
+  return calls_made(ProfiledCall{name, input, output}, calls);
+}
+
+// A trace of one process, and what a profiler saw of the same.
+class Job {
+ public:
+  Job() {
+    model::TraceFile& file = traces_.files.emplace_back();
+    file.process.pid = 5;
+    file.process.launcher_rank = 0;
+    file.process.base_time_s = 1;
+    file.windows[1].start_ns = 0;
+    model::Context& context = file.contexts[1];
+    context.name = "default_pg:0";
+    context.rank = 0;
+    context.nranks = 2;
+    context.created_ns = 10;
+    profile_.rank = 0;
+    profile_.pid = 5;
+    profile_.groups.push_back({"0", "default_pg", {0, 1}});
+  }
+
+  model::TraceFile& file() { return traces_.files.front(); }
+  model::KinetoTrace& profile() { return profile_; }
+
+  void call(std::int64_t at_ns, std::string_view func, std::uint64_t count) {
+    model::Operation operation;
+    operation.id = file().operations.size() + 1;
+    operation.context = 1;
+    operation.func = traces_.names.id(func);
+    operation.datatype = traces_.names.id("ncclFloat32");
+    operation.count = count;
+    operation.group = operation.id;
+    operation.tid = kThread;
+    operation.window = 1;
+    operation.enqueue_start_ns = at_ns;
+    operation.enqueue_end_ns = at_ns + 100;
+    file().operations.push_back(operation);
+  }
+
+  // From 1 us before the moment to 1 us behind it.
+  void see(std::int64_t at_ns, std::string_view collective, std::uint64_t elements,
+           std::uint64_t seq) {
+    model::KinetoComm comm;
+    comm.start_ns = kEpoch_ns + at_ns - 1000;
+    comm.end_ns = kEpoch_ns + at_ns + 1000;
+    comm.thread = kThread;
+    comm.collective = profile_.names.id(collective);
+    comm.group = profile_.names.id("0");
+    comm.dtype = profile_.names.id("Float");
+    comm.inputs = comm.outputs = elements;
+    comm.seq = seq;
+    comm.group_size = 2;
+    profile_.comms.push_back(comm);
+    model::KinetoCall around;
+    around.start_ns = comm.start_ns - 500;
+    around.end_ns = comm.end_ns + 500;
+    around.thread = kThread;
+    around.name = profile_.names.id("c10d::allreduce_");
+    profile_.operators.push_back(around);
+    around.start_ns -= 500;
+    around.end_ns += 500;
+    around.name = profile_.names.id("forward");
+    profile_.annotations.push_back(around);
+  }
+
+  KinetoGroupJoin join() {
+    const KinetoFileJoin joined = join_kineto(profile_, 0, traces_);
+    REQUIRE(joined.groups.size() == 1);
+    return joined.groups.front();
+  }
+  // PyTorch's number of an operation; 0 if it has none.
+  std::uint64_t seq_of(std::size_t operation) {
+    return model::Operation(file().operations[operation]).torch_seq.value_or(0);
+  }
+  std::string_view text(model::NameId id) const { return traces_.names.text(id); }
+  model::Traces& traces() { return traces_; }
+
+ private:
+  model::Traces traces_;
+  model::KinetoTrace profile_;
+};
+
+using Pairs = std::array<std::uint64_t, kPairProofs>;
+
+// As test/data/profiled has them, of both implementations.
+TEST_CASE("a call that PyTorch's profiler saw stands for calls of NCCL") {
+  const NcclCall next = {"AllReduce", 4, 9};
+  CHECK(count_made("allreduce", 16, 16, {{"AllReduce", 16, 1}, next}) == 1);
+  CHECK(count_made("all_reduce", 16, 16, {{"AllReduce", 20, 1}}) == 0);
+  CHECK(count_made("barrier", 0, 0, {{"AllReduce", 4, 1}, next}) == 1);
+  CHECK(count_made("allreduce_coalesced", 84, 84,
+                   {{"AllReduce", 16, 1}, {"AllReduce", 64, 1}, next, next}) == 3);
+  CHECK(count_made("allreduce_coalesced", 84, 84, {{"AllReduce", 16, 1}, {"AllGather", 68, 1}}) ==
+        0);
+  CHECK(count_made("all_gather", 16, 32, {{"AllGather", 16, 1}, next}) == 1);
+  CHECK(count_made("all_gather", 32, 16, {{"Broadcast", 16, {}}, {"Broadcast", 16, {}}, next}) ==
+        2);
+  CHECK(count_made("reduceScatterSingleImpl", 32, 16, {{"ReduceScatter", 16, 1}}) == 1);
+  CHECK(count_made("all_to_allv", 32, 40,
+                   {{"Send", 16, 1}, {"Recv", 24, 1}, {"Send", 16, 1}, {"Recv", 16, 1}, next}) ==
+        4);
+  CHECK(count_made("all_to_allv", 32, 40, {{"Send", 16, 1}, {"Recv", 24, 1}}) == 0);
+  CHECK(count_made("recv", 16, 16, {{"Recv", 16, 1}}) == 1);
+  CHECK(count_made("a new one", 16, 16, {{"AllReduce", 16, 1}}) == 0);
+  CHECK(count_made("allreduce", 16, 16, {}) == 0);
+}
+
+TEST_CASE("a group that is seen from its first call on is joined by counting") {
+  Job job;
+  for (std::int64_t i = 0; i < 3; ++i) {
+    job.call(1'000'000 * (i + 1), "AllReduce", 4);
+    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+  }
+  const KinetoGroupJoin group = job.join();
+  CHECK(group.pairs == Pairs{3, 0, 0});
+  CHECK(group.compared == 3);
+  CHECK(group.within == 3);
+  CHECK(group.least_offset_ns == -900);
+  CHECK(group.most_offset_ns == 1000);
+  CHECK(job.seq_of(2) == 3);
+  const model::Operation last = job.file().operations[2];
+  CHECK(job.text(last.called_by) == "forward");
+  CHECK(job.text(last.process_group) == "default_pg");
+}
+
+TEST_CASE("what the profiler saw in the middle fits in one place") {
+  Job job;
+  for (std::int64_t i = 0; i < 9; ++i) {
+    job.call(1'000'000 * (i + 1), "AllReduce", i == 5 ? 8 : 4);
+  }
+  // Its clock is a second ahead, and it counts other calls, too.
+  job.see(1'005'000'000, "allreduce", 4, 15);
+  job.see(1'006'000'000, "allreduce", 8, 16);
+  job.see(1'007'000'000, "allreduce", 4, 17);
+  const KinetoGroupJoin group = job.join();
+  CHECK(group.pairs == Pairs{0, 3, 0});
+  CHECK(job.seq_of(4) == 15);
+  CHECK(job.seq_of(6) == 17);
+  CHECK(group.within == 0);
+  CHECK(group.most_offset_ns == -1'000'000'000 + 1000);
+}
+
+TEST_CASE("where every place fits the clock says which, and a gap in Seq asks it again") {
+  Job job;
+  for (std::int64_t i = 0; i < 9; ++i) {
+    job.call(1'000'000 * (i + 1), "AllReduce", 4);
+  }
+  job.see(4'000'000, "allreduce", 4, 4);
+  job.see(5'000'000, "allreduce", 4, 5);
+  job.see(8'000'000, "allreduce", 4, 8);  // it has lost two
+  const KinetoGroupJoin group = job.join();
+  CHECK(group.pairs == Pairs{0, 0, 3});
+  CHECK(job.seq_of(3) == 4);
+  CHECK(job.seq_of(4) == 5);
+  CHECK(job.seq_of(5) == 0);
+  CHECK(job.seq_of(7) == 8);
+}
+
+TEST_CASE("what does not fit stays as it is") {
+  SECTION("another size") {
+    Job job;
+    job.call(1'000'000, "AllReduce", 4);
+    job.see(1'000'000, "allreduce", 5, 1);
+    CHECK(job.join().pairs == Pairs{});
+    CHECK(job.seq_of(0) == 0);
+  }
+  SECTION("another thread, where calls are lost and order proves nothing") {
+    Job job;
+    job.file().account.dropped["Coll dropped_ring_full"] = 1;
+    job.call(1'000'000, "AllReduce", 4);
+    job.see(1'000'000, "allreduce", 4, 1);
+    job.profile().comms.front().thread = kThread + 1;
+    CHECK(job.join().pairs == Pairs{});
+  }
+  SECTION("a call whose name is not known, and the one behind it") {
+    Job job;
+    job.call(1'000'000, "AllReduce", 4);
+    job.call(2'000'000, "AllReduce", 4);
+    job.see(1'000'000, "a new one", 4, 1);
+    job.see(2'000'000, "allreduce", 4, 2);
+    const KinetoGroupJoin group = job.join();
+    CHECK(group.unknown == 1);
+    CHECK(group.pairs == Pairs{0, 0, 1});
+    CHECK(job.seq_of(1) == 2);
+  }
+}
+
+TEST_CASE("a communicator without a name is found by its ranks") {
+  Job job;
+  job.file().contexts[1].name.clear();
+  job.call(1'000'000, "AllReduce", 4);
+  job.see(1'000'000, "allreduce", 4, 1);
+  SECTION("if no other has them") {
+    CHECK(job.join().pairs == Pairs{1, 0, 0});
+  }
+  SECTION("and not if another could be meant") {
+    job.file().contexts[2] = job.file().contexts[1];
+    CHECK(job.join().pairs == Pairs{});
+  }
+}
+
+TEST_CASE("a profile is of the process whose rank and pid it has") {
+  Job job;
+  CHECK(profiled_file(job.profile(), job.traces()) == 0);
+  job.profile().pid = 6;
+  CHECK_FALSE(profiled_file(job.profile(), job.traces()));
+  job.profile().pid.reset();
+  CHECK(profiled_file(job.profile(), job.traces()) == 0);
+  job.traces().files.push_back(job.file());
+  CHECK_FALSE(profiled_file(job.profile(), job.traces()));
+}
+
+}  // namespace
+}  // namespace ringside::match
