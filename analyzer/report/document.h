@@ -63,7 +63,7 @@ struct Table {
   std::uint64_t left_out = 0;  // rows that --top keeps out
   bool is_whole = false;       // a matrix, which --top must not cut
   /// Keys of the columns that a narrow terminal leaves out first, in that order.
-  std::vector<std::string_view> gives_way = {};
+  std::vector<std::string> gives_way = {};
 };
 
 enum class Severity : std::uint8_t { kNote, kWarning, kError };

@@ -344,7 +344,7 @@ std::vector<std::string> health_lines(const Health& health) {
   std::vector<std::string> lines = {headline};
   for (std::size_t i = 0; i < shown; ++i) {
     const auto& [finding, section, command, timeline] = findings[i];
-    if (finding.text != health.headline) {
+    if (!health.headline.ends_with(finding.text)) {
       lines.push_back(std::string(severity_name(finding.severity)) + ": " + finding.text);
     }
     // One command for several findings is behind the last of them.

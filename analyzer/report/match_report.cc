@@ -92,6 +92,15 @@ class MatchDocument {
     for (std::size_t c = 0; c < findings_.size(); ++c) {
       add_communicator(c);
     }
+    // Verdicts that no operation has say least.
+    for (std::size_t v = verdicts_.columns.size() - 1; v >= 2; --v) {
+      if (std::all_of(verdicts_.rows.begin(), verdicts_.rows.end(), [v](const auto& row) {
+            const auto* const count = std::get_if<std::uint64_t>(&row[v]);
+            return count != nullptr && *count == 0;
+          })) {
+        verdicts_.gives_way.push_back(verdicts_.columns[v].key);
+      }
+    }
     document_.sentences.push_back(answer());
     for (const std::string& line : run_lines(matches_.runs.runs)) {
       document_.sentences.push_back(line);

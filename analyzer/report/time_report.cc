@@ -38,6 +38,9 @@ Table overlap_table(const metrics::Overlap& overlap) {
                {"summed_ns", "summed", Shown::kDuration},
                {"without_times", "no times", Shown::kInteger}},
               {}};
+  table.gives_way = {
+      "without_times", "summed_ns", "waiting_least_ns", "waiting_most_ns", "waiting_unknown",
+      "span_ns",       "host",      "operations"};
   for (const metrics::RankOverlap& rank : overlap.ranks) {
     table.rows.push_back({rank.label, rank.host, rank.operations, rank.span_ns, rank.busy_ns,
                           percent(rank.busy_ns, rank.span_ns),
@@ -139,6 +142,7 @@ Table ranks_table(const metrics::CriticalPath& path) {
                {"gain_ns", "gain without", Shown::kDuration},
                {"gain_percent", "of the path", Shown::kNumber, "%", 1}},
               {}};
+  table.gives_way = {"launch_ns", "stream_ns", "arrivals", "host", "transfer_ns"};
   for (const metrics::RankOnPath& rank : path.ranks) {
     const auto spent = [&](Spent kind) { return rank.spent_ns[static_cast<std::size_t>(kind)]; };
     table.rows.push_back({rank.label, rank.host, rank.arrivals, spent(Spent::kApplication),

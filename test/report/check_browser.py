@@ -248,6 +248,10 @@ def check_media(page):
     page.set_media("print", "dark")
     assert page.background() == "rgb(255, 255, 255)", "ink on dark paper"
     assert page.run("return getComputedStyle(document.getElementById('theme')).display") == "none"
+    # Buttons are not painted where a page repeats the head of a table.
+    assert page.run("return getComputedStyle(document.querySelector(\"table[data-table='stragglers_ranks'] "
+                    "th\"), '::before').content") == '"rank"'
+    assert page.run("return getComputedStyle(document.querySelector('th button')).display") == "none"
     paper = base64.b64decode(page.driver.execute_cdp_cmd("Page.printToPDF", {})["data"])
     assert paper.startswith(b"%PDF") and len(paper) > 10_000
     page.set_media()
