@@ -70,6 +70,12 @@ class HangReport {
   const model::Process& process_of(const metrics::Position& position) const {
     return traces_.files[position.file].process;
   }
+  // Shorter than in a sentence: "AllReduce seq 16 of world".
+  std::string name_in_table(std::uint32_t operation) const {
+    const auto matched = hang_.operations[operation].matched;
+    return text_.short_name_of(operation) + " of " +
+           text_.label(hang_.matches.operations[matched].communicator);
+  }
   Cell communicator_of(const metrics::StuckOperation& stuck) const {
     return text_.label(hang_.matches.operations[stuck.matched].communicator);
   }
@@ -217,9 +223,9 @@ class HangReport {
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       for (const Blocker& blocker : hang_.operations[i].blockers) {
         const metrics::Position& position = position_at(blocker.position);
-        table.rows.push_back({text_.name_of(i), rank_cell(position), process_of(position).host,
+        table.rows.push_back({name_in_table(i), rank_cell(position), process_of(position).host,
                               pid_cell(position), std::string(why_name(blocker.why)),
-                              blocker.stuck_in ? Cell(text_.name_of(*blocker.stuck_in)) : Cell()});
+                              blocker.stuck_in ? Cell(name_in_table(*blocker.stuck_in)) : Cell()});
       }
     }
   }

@@ -73,6 +73,36 @@ TEST_CASE("a table has a line of units if a column has one") {
         "  x         7\n");
 }
 
+TEST_CASE("a value above 0 is never shown as 0") {
+  report::Table table{
+      "t", "", {{"a", "a", Shown::kNumber}, {"chance", "chance", Shown::kNumber, "", 6}}, {}};
+  table.rows.push_back({0.004, 1e-9});
+  table.rows.push_back({0.005001, 0.5});
+  table.rows.push_back({0.0, 0.0});
+  CHECK(report::render_table(table, false) ==
+        "      a    chance\n"
+        "  <0.01     <1e-6\n"
+        "   0.01  0.500000\n"
+        "   0.00     <1e-6\n");
+  CHECK(report::render_csv(table) == "a,chance\n0.00,0.000000\n0.01,0.500000\n0.00,0.000000\n");
+}
+
+TEST_CASE("a narrow terminal leaves out the columns that the table names") {
+  report::Table table{"t",
+                      "",
+                      {{"a", "name"}, {"b", "protocol"}, {"c", "busbw", Shown::kNumber}},
+                      {{std::string("x"), std::string("SIMPLE"), 1.5}}};
+  table.gives_way = {"b"};
+  CHECK(report::render_table(table, false, 17) ==
+        "  name  busbw\n"
+        "  x      1.50\n"
+        "  Columns that do\n"
+        "    not fit this\n"
+        "    terminal are\n"
+        "    in --format\n"
+        "    csv: protocol\n");
+}
+
 TEST_CASE("durations have three digits that count") {
   CHECK(report::human_duration(0.0) == "0 ns");
   CHECK(report::human_duration(999.0) == "999 ns");

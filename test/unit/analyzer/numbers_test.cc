@@ -75,6 +75,34 @@ TEST_CASE("the longest texts of a table that is too wide lose their middle") {
   CHECK(table.aligned(2, 1) == whole);
 }
 
+TEST_CASE("columns of a table that is too wide give way in their order, and then from the last") {
+  TextTable table({{"name", "", false},
+                   {"first", "", true, 0},
+                   {"n", "us", true},
+                   {"second", "", true, 1},
+                   {"fourth", "", true},
+                   {"third", "", true}});
+  table.add_row({"a", "1", "2", "3", "4", "5"});
+  const auto left_out = [&](std::size_t columns) {
+    std::vector<std::string> titles;
+    table.aligned(0, columns, &titles);
+    return titles;
+  };
+  const std::size_t all = 4 + 5 + 2 + 6 + 6 + 5 + 5 * 2;
+  CHECK(left_out(all).empty());
+  CHECK(left_out(all - 1) == std::vector<std::string>{"first"});
+  CHECK(left_out(all - 8) == std::vector<std::string>{"first", "second"});
+  CHECK(left_out(all - 16) == std::vector<std::string>{"first", "second", "third"});
+  CHECK(left_out(all - 23) == std::vector<std::string>{"first", "second", "fourth", "third"});
+  CHECK(left_out(1).size() == 4);  // the first three stay, but those that have a turn
+  // The line of units goes with the only column that has one.
+  TextTable units({{"a", "", true}, {"b", "", true}, {"c", "", true}, {"d", "us", true}});
+  units.add_row({"1", "2", "3", "4"});
+  std::vector<std::string> titles;
+  CHECK(units.aligned(0, 8, &titles) == "a  b  c\n1  2  3\n");
+  CHECK(titles == std::vector<std::string>{"d us"});
+}
+
 TEST_CASE("long lines are broken between words") {
   CHECK(wrapped("one two three", 0) == "one two three\n");
   CHECK(wrapped("one two three", 13) == "one two three\n");
