@@ -57,7 +57,7 @@ bool KinetoItems::fill() {
     begin_ = 0;
   }
   const std::size_t room = buffer_.size() - simdjson::SIMDJSON_PADDING - end_;
-  if (room < chunk_bytes_ / 2) {
+  if (room <= chunk_bytes_ / 2) {
     buffer_.resize(buffer_.size() * 2);
   }
   const std::size_t got =
