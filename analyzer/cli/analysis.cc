@@ -214,6 +214,15 @@ void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
                    "Also show all frames of the stacks of these calls, where the dumps have them");
 }
 
+report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
+  const bool tells_starts =
+      std::all_of(traces.files.begin(), traces.files.end(),
+                  [](const model::TraceFile& file) { return file.process.tells_start; });
+  metrics::Stragglers* const late =
+      has_findings && tells_starts && !stragglers_ ? &stragglers_.emplace() : nullptr;
+  return report::make_summary(facts(), problems, duplicates, by, late);
+}
+
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;

@@ -20,6 +20,7 @@
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/document.h"
+#include "analyzer/report/summary.h"
 
 namespace CLI {
 class App;
@@ -90,6 +91,9 @@ struct Analysis {
     }
     return *stragglers_;
   }
+  /// Sums all up. `has_findings`: stragglers() will be asked for, which takes less time if both are
+  /// found of the same reading of the operations.
+  report::Summary summary(bool has_findings, metrics::RowsBy by = metrics::RowsBy::kKind) const;
 
  private:
   mutable std::optional<facts::Facts> facts_;

@@ -63,8 +63,7 @@ std::optional<std::string> compare_runs(const ReportOptions& options) {
       return std::nullopt;
     }
     const BeforeFacts before = look_before_facts(one, *analysis);
-    const report::Summary summary =
-        report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates);
+    const report::Summary summary = analysis->summary(true);
     report::ComparedRun run;
     run.input = launch::shell_word(input);
     run.origin = report::origin_lines(summary);

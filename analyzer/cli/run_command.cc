@@ -186,8 +186,7 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
     return;
   }
   const BeforeFacts before = look_before_facts(options, *analysis);
-  report::Summary summary =
-      report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates);
+  report::Summary summary = analysis->summary(true);
   report::Health health = find_health(before, *analysis, summary);
   const std::string input = launch::shell_word(directory);
   report::add_commands(input, input, health);

@@ -114,8 +114,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   if (has_findings) {
     before = look_before_facts(options, *analysis);
   }
-  report::Summary summary =
-      report::make_summary(analysis->facts(), analysis->problems, analysis->duplicates, options.by);
+  report::Summary summary = analysis->summary(has_findings, options.by);
   // Durations without starts leave so much open that one figure would say nothing.
   summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
   report::Health health;

@@ -70,9 +70,9 @@ void Facts::compute_operations() const {
   for_each_on_cores(operations_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
     const std::size_t first = portion * kPortion;
     const auto some = match::portion_of(first, kPortion, operations_.size());
-    ranks_of_each(some,
-                  [&](std::size_t i, const OperationFacts& facts,
-                      const std::vector<RankTimes>& /*rows*/) { operations_[first + i] = facts; });
+    ranks_of_each(some, [&](std::size_t i, const SeenOperation& seen) {
+      operations_[first + i] = seen.facts;
+    });
   });
 }
 

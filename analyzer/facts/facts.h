@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -48,6 +49,18 @@ struct OperationFacts {
   std::int64_t best_busy_ns = 0;  // the best guess, if busy is there
 };
 
+/// A matched operation while its ranks are at hand.
+struct SeenOperation {
+  std::uint32_t index;                           // of Matches::operations
+  std::span<const model::Execution> executions;  // of its parts
+  const OperationFacts& facts;
+  std::vector<RankTimes>& rows;  // its ranks, as of Facts::ranks_of; they may be taken away
+};
+
+/// Sums up operations, each of which comes once, in any order. `thread` counts from 0 to
+/// core_count() - 1; calls of one thread follow each other.
+using Fold = std::function<void(std::size_t thread, const SeenOperation& seen)>;
+
 /// Whether it was seen to run, from start to end: on the GPU, or by what the network moved.
 /// `Times`: model::Operation or model::Execution.
 template <typename Times>
@@ -72,8 +85,7 @@ class Facts {
   /// that is equal. They are computed anew each time, because they would take more memory than the
   /// traces. Returns what operations() has of it, which need not have been called.
   OperationFacts ranks_of(std::size_t operation, std::vector<RankTimes>& rows) const;
-  /// The same, calling take(i, facts, rows) for each of several operations, which takes less time.
-  /// `rows` may be taken away.
+  /// The same, calling take(i, seen) for each of several operations, which takes less time.
   template <typename Take>
   void ranks_of_each(std::span<const std::uint32_t> operations, const Take& take) const {
     match::Executions memory;
@@ -82,7 +94,7 @@ class Facts {
                            [&](std::size_t i, std::span<const model::Execution> executions) {
                              const OperationFacts facts =
                                  make_from(operations[i], executions, rows);
-                             take(i, facts, rows);
+                             take(i, SeenOperation{operations[i], executions, facts, rows});
                            });
   }
   /// The last arrival alone, which takes less time. `rows` is for its memory.

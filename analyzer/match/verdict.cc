@@ -34,6 +34,9 @@ std::vector<const Member*> absent_members(const Matches& matches,
     }
     return absent;
   }
+  if (parts.size() == communicator.members.size()) {
+    return absent;
+  }
   std::size_t next = 0;
   for (std::uint32_t i = 0; i < communicator.members.size(); ++i) {
     if (next < parts.size() && parts[next].member == i) {

@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/executions.h"
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
 namespace ringside::metrics {
@@ -34,6 +38,7 @@ class Walker {
         alignment_(facts.alignment()),
         who_(traces_, matches_) {
     visits_.resize(who_.all().size());
+    least_launch_ns_.resize(traces_.files.size());
     for (const GlobalRank& rank : who_.all()) {
       RankOnPath& made = path_.ranks.emplace_back();
       made.label = rank.label;
@@ -54,34 +59,41 @@ class Walker {
 
  private:
   void collect() {
-    for (std::uint32_t i = 0; i < matches_.operations.size(); ++i) {
-      const match::MatchedOperation& operation = matches_.operations[i];
-      for (std::uint32_t k = 0; k < operation.part_count; ++k) {
-        const auto number = static_cast<std::uint32_t>(operation.first_part + k);
-        const match::Part& part = matches_.parts[number];
-        const model::Operation& one = match::operation_of(traces_, part);
-        if (!facts::ran_to_its_end(one)) {
-          continue;
-        }
-        if (one.enqueue_start_ns) {
-          const std::int64_t launch_ns =
-              std::max<std::int64_t>(subtract_saturating(*one.start_ns, *one.enqueue_start_ns), 0);
-          auto& least_ns =
-              least_launch_ns_.try_emplace({part.file, one.context}, launch_ns).first->second;
-          least_ns = std::min(least_ns, launch_ns);
-        }
-        Visit visit;
-        visit.start_ns = alignment_.to_common_ns(part.file, *one.start_ns);
-        visit.end_ns = add_saturating(
-            visit.start_ns,
-            std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0));
-        visit.operation = i;
-        visit.part = number;
-        visits_[who_.of(operation.communicator, part.member)].push_back(visit);
+    std::vector<std::uint32_t> all(matches_.operations.size());
+    std::iota(all.begin(), all.end(), 0U);
+    match::Executions memory;
+    match::read_executions(traces_, matches_, all, memory, [&](std::size_t i, auto executions) {
+      add_visits(static_cast<std::uint32_t>(i), executions);
+    });
+    for_each_on_cores(visits_.size(), [&](std::size_t, std::size_t rank) {
+      std::sort(visits_[rank].begin(), visits_[rank].end());
+    });
+  }
+
+  void add_visits(std::uint32_t index, std::span<const model::Execution> executions) {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    for (std::size_t k = 0; k < executions.size(); ++k) {
+      const auto number = static_cast<std::uint32_t>(operation.first_part + k);
+      const match::Part& part = matches_.parts[number];
+      const model::Execution& one = executions[k];
+      if (!facts::ran_to_its_end(one)) {
+        continue;
       }
-    }
-    for (auto& visits : visits_) {
-      std::sort(visits.begin(), visits.end());
+      if (one.enqueue_start_ns) {
+        const std::int64_t launch_ns =
+            std::max<std::int64_t>(subtract_saturating(*one.start_ns, *one.enqueue_start_ns), 0);
+        auto& least_ns =
+            least_launch_ns_[part.file].try_emplace(one.context, launch_ns).first->second;
+        least_ns = std::min(least_ns, launch_ns);
+      }
+      Visit visit;
+      visit.start_ns = alignment_.to_common_ns(part.file, *one.start_ns);
+      visit.end_ns = add_saturating(
+          visit.start_ns,
+          std::max<std::int64_t>(subtract_saturating(*one.end_ns, *one.start_ns), 0));
+      visit.operation = index;
+      visit.part = number;
+      visits_[who_.of(operation.communicator, part.member)].push_back(visit);
     }
   }
 
@@ -205,8 +217,9 @@ class Walker {
 
   // The least time from a call of that rank to its start.
   std::int64_t least_launch_ns(const match::Part& part, const model::Operation& operation) const {
-    const auto found = least_launch_ns_.find({part.file, operation.context});
-    return found == least_launch_ns_.end() ? 0 : found->second;
+    const auto& of_file = least_launch_ns_[part.file];
+    const auto found = of_file.find(operation.context);
+    return found == of_file.end() ? 0 : found->second;
   }
 
   // The last on the rank that had ended by then.
@@ -258,9 +271,8 @@ class Walker {
   const align::Alignment& alignment_;
   const GlobalRanks who_;
   std::vector<std::vector<Visit>> visits_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>
-      least_launch_ns_;                 // by file and context
-  std::vector<facts::RankTimes> rows_;  // of one operation
+  std::vector<std::map<std::uint32_t, std::int64_t>> least_launch_ns_;  // by file, by context
+  std::vector<facts::RankTimes> rows_;                                  // of one operation
   CriticalPath path_;
 };
 

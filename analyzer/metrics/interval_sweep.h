@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -37,13 +36,18 @@ std::int64_t sweep(std::vector<Edge>& edges, Between between) {
   std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) {
     return std::tie(a.time_ns, a.change, a.kind) < std::tie(b.time_ns, b.change, b.kind);
   });
-  std::map<std::uint32_t, int> running;
+  std::vector<std::pair<std::uint32_t, int>> running;  // a few, by kind
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (i > 0 && edges[i].time_ns > edges[i - 1].time_ns) {
       between(subtract_saturating(edges[i].time_ns, edges[i - 1].time_ns), std::as_const(running));
     }
-    if ((running[edges[i].kind] += edges[i].change) == 0) {
-      running.erase(edges[i].kind);
+    auto place = std::find_if(running.begin(), running.end(),
+                              [&](const auto& one) { return one.first >= edges[i].kind; });
+    if (place == running.end() || place->first != edges[i].kind) {
+      place = running.insert(place, {edges[i].kind, 0});
+    }
+    if ((place->second += edges[i].change) == 0) {
+      running.erase(place);
     }
   }
   return edges.empty() ? 0 : subtract_saturating(edges.back().time_ns, edges.front().time_ns);

@@ -22,22 +22,19 @@ struct ChargedWait {
 class Measurer {
  public:
   Measurer(const facts::Facts& facts, const GlobalRanks& who, Iteration& iteration)
-      : facts_(facts),
-        traces_(facts.traces()),
-        matches_(facts.matches()),
-        who_(who),
-        iteration_(iteration) {}
+      : traces_(facts.traces()), matches_(facts.matches()), who_(who), iteration_(iteration) {}
 
-  void add(std::uint32_t index) {
-    const match::MatchedOperation& operation = matches_.operations[index];
-    for (const match::Part& part : match::parts_of(matches_, operation)) {
-      const model::Execution one = match::execution_of(traces_, part);
+  void add(const facts::SeenOperation& seen) {
+    const match::MatchedOperation& operation = matches_.operations[seen.index];
+    const auto parts = match::parts_of(matches_, operation);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const model::Execution& one = seen.executions[i];
       if (facts::ran_to_its_end(one)) {
-        intervals_[who_.of(operation.communicator, part.member)].emplace_back(*one.start_ns,
-                                                                              *one.end_ns);
+        intervals_[who_.of(operation.communicator, parts[i].member)].emplace_back(*one.start_ns,
+                                                                                  *one.end_ns);
       }
     }
-    charge(index, operation);
+    charge(seen, operation);
   }
 
   void finish() {
@@ -63,22 +60,23 @@ class Measurer {
  private:
   // Each rank's waiting is charged to the rank for which it surely waited. By how much that one
   // came after all others is what the one waited that waited the least.
-  void charge(std::uint32_t index, const match::MatchedOperation& operation) {
+  void charge(const facts::SeenOperation& seen, const match::MatchedOperation& operation) {
     if (match::ranks_expected(matches_, operation) < 2) {
       return;
     }
     ++iteration_.synchronising;
-    const facts::OperationFacts known = facts_.ranks_of(index, rows_);
+    const facts::OperationFacts& known = seen.facts;
+    const std::vector<facts::RankTimes>& rows = seen.rows;
     if (known.is_impossible || !known.has_all_ranks || known.ranks_timed < 2) {
       return;
     }
     iteration_.waited_ns = iteration_.waited_ns.value_or(0);
     std::map<std::uint32_t, std::int64_t> margins_ns;  // by row of the rank waited for
-    for (const facts::RankTimes& row : rows_) {
+    for (const facts::RankTimes& row : rows) {
       if (row.waits_for == facts::RankTimes::kNobody) {
         continue;
       }
-      const std::uint32_t rank = who_.of(operation.communicator, rows_[row.waits_for].member);
+      const std::uint32_t rank = who_.of(operation.communicator, rows[row.waits_for].member);
       std::int64_t& waited_ns = charges_[rank].waited_ns;
       waited_ns = add_saturating(waited_ns, row.best_wait_ns);
       iteration_.waited_ns = add_saturating(*iteration_.waited_ns, row.best_wait_ns);
@@ -88,13 +86,11 @@ class Measurer {
     }
     iteration_.decided += margins_ns.empty() ? 0 : 1;
     for (const auto& [row, margin_ns] : margins_ns) {
-      std::int64_t& delay_ns =
-          charges_[who_.of(operation.communicator, rows_[row].member)].delay_ns;
+      std::int64_t& delay_ns = charges_[who_.of(operation.communicator, rows[row].member)].delay_ns;
       delay_ns = add_saturating(delay_ns, margin_ns);
     }
   }
 
-  const facts::Facts& facts_;
   const model::Traces& traces_;
   const match::Matches& matches_;
   const GlobalRanks& who_;
@@ -102,7 +98,6 @@ class Measurer {
   // Executions by rank, on its own time line.
   std::map<std::uint32_t, std::vector<std::pair<std::int64_t, std::int64_t>>> intervals_;
   std::map<std::uint32_t, ChargedWait> charges_;  // by rank
-  std::vector<facts::RankTimes> rows_;            // of one operation
 };
 
 }  // namespace
@@ -119,9 +114,8 @@ std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values)
 void measure_iteration(const facts::Facts& facts, const GlobalRanks& who,
                        const std::vector<std::uint32_t>& operations, Iteration& iteration) {
   Measurer measurer(facts, who, iteration);
-  for (const std::uint32_t operation : operations) {
-    measurer.add(operation);
-  }
+  facts.ranks_of_each(operations,
+                      [&](std::size_t, const facts::SeenOperation& seen) { measurer.add(seen); });
   measurer.finish();
 }
 

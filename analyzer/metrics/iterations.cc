@@ -91,18 +91,16 @@ class RunFinder {
   }
 
  private:
-  std::uint32_t rank_of(const match::MatchedOperation& operation, std::uint32_t member) const {
-    return who_.of(operation.communicator, member);
+  std::uint32_t rank_of(std::uint32_t operation, std::uint32_t member) const {
+    return who_.of(matches_.operations[operation].communicator, member);
   }
 
   bool choose_reference() {
     std::vector<std::uint64_t> calls(who_.all().size());  // by rank
-    for (const std::uint32_t i : operations_) {
-      const match::MatchedOperation& operation = matches_.operations[i];
-      for_each_caller(traces_, matches_, operation, [&](std::uint32_t member, auto, auto) {
-        ++calls[rank_of(operation, member)];
-      });
-    }
+    for_each_caller(traces_, matches_, operations_,
+                    [&](std::size_t i, std::uint32_t member, auto, auto) {
+                      ++calls[rank_of(operations_[i], member)];
+                    });
     const auto most = std::max_element(calls.begin(), calls.end());
     if (most == calls.end() || *most == 0) {
       return false;
@@ -116,16 +114,15 @@ class RunFinder {
 
   std::vector<OwnCall> calls_of_reference() const {
     std::vector<OwnCall> calls;
-    for (const std::uint32_t i : operations_) {
-      const match::MatchedOperation& operation = matches_.operations[i];
-      for_each_caller(traces_, matches_, operation,
-                      [&](std::uint32_t member, std::uint32_t part, std::int64_t time_ns) {
-                        if (rank_of(operation, member) == reference_) {
-                          const auto& one = match::operation_of(traces_, matches_.parts[part]);
-                          calls.push_back({time_ns, one.id, i, part});
-                        }
-                      });
-    }
+    for_each_caller(
+        traces_, matches_, operations_,
+        [&](std::size_t i, std::uint32_t member, std::uint32_t part, std::int64_t time_ns) {
+          if (rank_of(operations_[i], member) == reference_) {
+            const match::Part& own = matches_.parts[part];
+            calls.push_back({time_ns, traces_.files[own.file].operations.id(own.operation),
+                             operations_[i], part});
+          }
+        });
     std::sort(calls.begin(), calls.end(), [](const OwnCall& a, const OwnCall& b) {
       return std::tie(a.time_ns, a.id, a.operation) < std::tie(b.time_ns, b.id, b.operation);
     });
@@ -164,29 +161,31 @@ class RunFinder {
   void follow(const std::vector<OwnCall>& calls, const std::vector<Turn>& turns) {
     std::vector<std::vector<std::int64_t>> durations_ns(turns.size());
     std::vector<Follower> followers(who_.all().size());
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const match::MatchedOperation& operation = matches_.operations[calls[i].operation];
-      const std::uint32_t now = iteration_of_[calls[i].operation];
-      const auto visit = [&](std::uint32_t member, auto, std::int64_t time_ns) {
-        Follower& at = followers[rank_of(operation, member)];
-        if (at.iteration == now) {
-          at.start_ns = std::min(at.start_ns, time_ns);
-          return;
-        }
-        if (at.iteration != kNone) {
-          at.spans.push_back({at.start_ns, time_ns, at.iteration});
-          // Later than in the next iteration: records of this rank are missing in between.
-          const bool is_next = at.iteration + 1 == turns.size() || i < turns[at.iteration + 1].end;
-          const std::int64_t duration_ns = subtract_saturating(time_ns, at.start_ns);
-          if (is_next && duration_ns >= 0) {
-            durations_ns[at.iteration].push_back(duration_ns);
-          }
-        }
-        at.iteration = now;
-        at.start_ns = time_ns;
-      };
-      for_each_caller(traces_, matches_, operation, visit);
-    }
+    std::vector<std::uint32_t> operations;
+    std::transform(calls.begin(), calls.end(), std::back_inserter(operations),
+                   [](const OwnCall& call) { return call.operation; });
+    for_each_caller(traces_, matches_, operations,
+                    [&](std::size_t i, std::uint32_t member, auto, std::int64_t time_ns) {
+                      const std::uint32_t now = iteration_of_[operations[i]];
+                      Follower& at = followers[rank_of(operations[i], member)];
+                      if (at.iteration == now) {
+                        at.start_ns = std::min(at.start_ns, time_ns);
+                        return;
+                      }
+                      if (at.iteration != kNone) {
+                        at.spans.push_back({at.start_ns, time_ns, at.iteration});
+                        // Later than in the next iteration: records of this rank are missing in
+                        // between.
+                        const bool is_next =
+                            at.iteration + 1 == turns.size() || i < turns[at.iteration + 1].end;
+                        const std::int64_t duration_ns = subtract_saturating(time_ns, at.start_ns);
+                        if (is_next && duration_ns >= 0) {
+                          durations_ns[at.iteration].push_back(duration_ns);
+                        }
+                      }
+                      at.iteration = now;
+                      at.start_ns = time_ns;
+                    });
     std::uint64_t together = 0;
     for (Follower& at : followers) {
       if (at.iteration != kNone) {
@@ -208,18 +207,16 @@ class RunFinder {
   // An operation without the reference is of the iteration in which the first of its ranks that is
   // in any called it.
   void assign_others() {
-    for (const std::uint32_t i : operations_) {
-      const match::MatchedOperation& operation = matches_.operations[i];
-      if (is_followed_[i]) {
-        continue;
-      }
-      for_each_caller(traces_, matches_, operation,
-                      [&](std::uint32_t member, auto, std::int64_t time_ns) {
-                        if (iteration_of_[i] == kNone) {
-                          iteration_of_[i] = iteration_at(rank_of(operation, member), time_ns);
-                        }
-                      });
-    }
+    std::vector<std::uint32_t> others;
+    std::copy_if(operations_.begin(), operations_.end(), std::back_inserter(others),
+                 [&](std::uint32_t i) { return !is_followed_[i]; });
+    for_each_caller(traces_, matches_, others,
+                    [&](std::size_t i, std::uint32_t member, auto, std::int64_t time_ns) {
+                      std::uint32_t& iteration = iteration_of_[others[i]];
+                      if (iteration == kNone) {
+                        iteration = iteration_at(rank_of(others[i], member), time_ns);
+                      }
+                    });
   }
 
   std::uint32_t iteration_at(std::uint32_t rank, std::int64_t time_ns) const {

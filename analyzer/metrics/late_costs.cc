@@ -36,7 +36,8 @@ LateCosts::LateCosts(const facts::Facts& facts)
       cascade_(facts, who_),
       finder_(facts, cascade_.is_needed()),
       blocks_(matches_, facts.alignment(), who_),
-      arrivals_(facts) {
+      arrivals_(facts),
+      whole_(matches_.communicators.size()) {
   for (const GlobalRank& one : who_.all()) {
     const model::Process& process = facts.traces().files[one.file].process;
     Suspect& rank = ranks.emplace_back();
@@ -53,7 +54,7 @@ LateCosts::LateCosts(const facts::Facts& facts)
 }
 
 // Operations are read on all cores, some at a time, and added one after the other.
-void LateCosts::add_all() {
+void LateCosts::add_all(const facts::Fold& also) {
   const std::vector<std::uint32_t> order = order_operations(facts_);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
   std::vector<Read> some;  // the memory of each serves one operation after the other
@@ -74,8 +75,14 @@ void LateCosts::add_all() {
     for_each_on_cores(
         operations.size() / kTogether + 1, [&](std::size_t thread, std::size_t portion) {
           const std::size_t begin = portion * kTogether;
-          read(operations.subspan(begin, std::min(kTogether, operations.size() - begin)),
-               finders[thread], std::span(some).subspan(begin));
+          facts_.ranks_of_each(
+              operations.subspan(begin, std::min(kTogether, operations.size() - begin)),
+              [&](std::size_t i, const facts::SeenOperation& seen) {
+                if (also) {
+                  also(thread, seen);
+                }
+                take(seen, finders[thread], some[begin + i]);
+              });
         });
     for (std::size_t i = 0; i < operations.size(); ++i) {
       add(operations[i], some[i]);
@@ -86,19 +93,14 @@ void LateCosts::add_all() {
   finish();
 }
 
-void LateCosts::read(std::span<const std::uint32_t> operations, ChargeFinder& finder,
-                     std::span<Read> made) const {
-  facts_.ranks_of_each(operations, [&](std::size_t i, const facts::OperationFacts& known,
-                                       std::vector<RankTimes>& rows) {
-    Read& one = made[i];
-    one.known = known;
-    one.rows.swap(rows);
-    one.has_charges =
-        !known.is_impossible && known.has_all_ranks && known.basis == facts::Basis::kExecution;
-    if (one.has_charges) {
-      one.charges = finder.find(operations[i], known.basis, one.rows);
-    }
-  });
+void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const {
+  made.known = seen.facts;
+  made.rows.swap(seen.rows);
+  made.has_charges = !made.known.is_impossible && made.known.has_all_ranks &&
+                     made.known.basis == facts::Basis::kExecution;
+  if (made.has_charges) {
+    made.charges = finder.find(seen.index, made.known.basis, made.rows);
+  }
 }
 
 void LateCosts::add(std::uint32_t operation, Read& read) {
@@ -140,22 +142,37 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
 // Counts the operation for each rank that takes part, whether anybody waits or not. It counts for a
 // host only if another one takes part, too.
 void LateCosts::count_parts(const match::MatchedOperation& operation) {
+  const Parties& parties = parties_of(operation);
+  for (const std::uint32_t rank : parties.ranks) {
+    ++ranks[rank].facts.took_part;
+    times_.add_rank(matches_.communicators[operation.communicator].run, rank);
+  }
+  for (const std::uint32_t host : parties.hosts) {
+    hosts[host].facts.took_part += parties.hosts.size() > 1 ? 1 : 0;
+  }
+}
+
+// Most operations are of all members of their communicator, so these are not found for each.
+const LateCosts::Parties& LateCosts::parties_of(const match::MatchedOperation& operation) {
+  const std::uint32_t communicator = operation.communicator;
   const auto parts = match::parts_of(matches_, operation);
-  std::vector<std::uint32_t>& seen = hosts_of_parts_;
-  seen.clear();
+  const bool is_whole = operation.way != match::Way::kPair && operation.way != match::Way::kGroup &&
+                        parts.size() == matches_.communicators[communicator].members.size();
+  Parties& parties = is_whole ? whole_[communicator] : parties_;
+  if (is_whole && !parties.ranks.empty()) {
+    return parties;
+  }
+  parties.ranks.clear();
+  parties.hosts.clear();
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == 0 || parts[i].member != parts[i - 1].member) {
-      const std::uint32_t rank = who_.of(operation.communicator, parts[i].member);
-      ++ranks[rank].facts.took_part;
-      times_.add_rank(matches_.communicators[operation.communicator].run, rank);
-      seen.push_back(ranks[rank].host);
+      parties.ranks.push_back(who_.of(communicator, parts[i].member));
+      parties.hosts.push_back(ranks[parties.ranks.back()].host);
     }
   }
-  std::sort(seen.begin(), seen.end());
-  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-  for (const std::uint32_t host : seen) {
-    hosts[host].facts.took_part += seen.size() > 1 ? 1 : 0;
-  }
+  std::sort(parties.hosts.begin(), parties.hosts.end());
+  parties.hosts.erase(std::unique(parties.hosts.begin(), parties.hosts.end()), parties.hosts.end());
+  return parties;
 }
 
 void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges) {

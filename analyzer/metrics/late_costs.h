@@ -31,8 +31,9 @@ class LateCosts {
  public:
   explicit LateCosts(const facts::Facts& facts);
 
-  /// Goes through all operations. `ranks`, `hosts` and `counts` are complete afterwards.
-  void add_all();
+  /// Goes through all operations on several ranks, which `also` sums up besides. `ranks`, `hosts`
+  /// and `counts` are complete afterwards.
+  void add_all(const facts::Fold& also);
 
   std::vector<Suspect> ranks;  // as in GlobalRanks
   std::vector<Suspect> hosts;  // as in Alignment::hosts()
@@ -49,6 +50,12 @@ class LateCosts {
     BlockCharge block;            // what it did not pass on
   };
 
+  // The ranks that take part in an operation, and their hosts.
+  struct Parties {
+    std::vector<std::uint32_t> ranks;
+    std::vector<std::uint32_t> hosts;
+  };
+
   // One operation, which needs nothing of those before it.
   struct Read {
     facts::OperationFacts known;
@@ -57,11 +64,11 @@ class LateCosts {
     OperationCharges charges;
   };
 
-  // Reads these operations into the first of `made`.
-  void read(std::span<const std::uint32_t> operations, ChargeFinder& finder,
-            std::span<Read> made) const;
+  // Takes what is at hand of an operation.
+  void take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const;
   void add(std::uint32_t operation, Read& read);
   void count_parts(const match::MatchedOperation& operation);
+  const Parties& parties_of(const match::MatchedOperation& operation);
   void charge(std::uint32_t operation, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
   void take_of_host(const Charge& one, std::int64_t kept_ns);
@@ -82,12 +89,13 @@ class LateCosts {
   ChargeBlocks blocks_;
   CallArrivals arrivals_;
   RunTimes times_;
-  std::int64_t open_ns_ = 0;  // anyone may have caused that, besides
+  std::vector<Parties> whole_;  // by communicator: of operations of all its members
+  std::int64_t open_ns_ = 0;    // anyone may have caused that, besides
   // These are of one operation, and are kept for their memory.
   std::vector<facts::RankTimes> rows_;
   std::vector<OfRow> of_rows_;
   std::vector<std::vector<Origin>> origins_;  // by waiter
-  std::vector<std::uint32_t> hosts_of_parts_;
+  Parties parties_;
   std::map<std::uint32_t, std::int64_t> most_elsewhere_ns_;  // by host
 };
 

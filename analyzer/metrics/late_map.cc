@@ -146,26 +146,28 @@ std::map<std::uint32_t, std::vector<Wait>> find_waits(const facts::Facts& facts,
                                                       const GlobalRanks& who, const Maps& maps) {
   const match::Matches& matches = facts.matches();
   std::map<std::uint32_t, std::vector<Wait>> waits;
-  std::vector<facts::RankTimes> rows;
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
+  std::vector<std::uint32_t> wanted;
+  for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     const match::MatchedOperation& operation = matches.operations[i];
     const std::uint32_t run = matches.communicators[operation.communicator].run;
-    if (maps.contains(run) || match::ranks_expected(matches, operation) < 2) {
-      continue;
+    if (!maps.contains(run) && match::ranks_expected(matches, operation) >= 2) {
+      wanted.push_back(i);
     }
-    const facts::OperationFacts known = facts.ranks_of(i, rows);
+  }
+  facts.ranks_of_each(wanted, [&](std::size_t, const facts::SeenOperation& seen) {
+    const facts::OperationFacts& known = seen.facts;
     if (!known.has_all_ranks || known.is_impossible) {
-      continue;
+      return;
     }
+    const std::uint32_t communicator = matches.operations[seen.index].communicator;
     std::map<std::uint32_t, std::int64_t> of_rank;  // what others waited for it
-    for (const facts::RankTimes& row : rows) {
+    for (const facts::RankTimes& row : seen.rows) {
       if (row.waits_for != facts::RankTimes::kNobody) {
-        std::int64_t& waited_ns =
-            of_rank[who.of(operation.communicator, rows[row.waits_for].member)];
+        std::int64_t& waited_ns = of_rank[who.of(communicator, seen.rows[row.waits_for].member)];
         waited_ns = add_saturating(waited_ns, row.best_wait_ns);
       }
     }
-    std::vector<Wait>& here = waits[run];
+    std::vector<Wait>& here = waits[matches.communicators[communicator].run];
     if (of_rank.empty()) {
       here.push_back({std::nullopt, known.last_arrival_ns, 0, true});
     }
@@ -173,7 +175,7 @@ std::map<std::uint32_t, std::vector<Wait>> find_waits(const facts::Facts& facts,
     for (const auto& [rank, waited_ns] : of_rank) {
       here.push_back({rank, known.last_arrival_ns, waited_ns, std::exchange(is_first, false)});
     }
-  }
+  });
   return waits;
 }
 

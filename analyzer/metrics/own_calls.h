@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "analyzer/match/executions.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/period.h"
@@ -31,26 +33,36 @@ std::optional<std::int64_t> call_time(const Times& operation) {
 }
 
 /// Calls visit(member, part, time_ns) for each rank that called the operation, with its first call;
-/// ranks whose call has no time are left out.
+/// ranks whose call has no time are left out. `executions` are those of its parts.
 template <typename Visit>
-void for_each_caller(const model::Traces& traces, const match::Matches& matches,
-                     const match::MatchedOperation& operation, Visit visit) {
-  const std::size_t end = operation.first_part + operation.part_count;
-  for (std::size_t i = operation.first_part; i < end;) {
-    const std::uint32_t member = matches.parts[i].member;
+void for_each_caller(const match::Matches& matches, const match::MatchedOperation& operation,
+                     std::span<const model::Execution> executions, const Visit& visit) {
+  for (std::size_t i = 0; i < executions.size();) {
+    const std::uint32_t member = matches.parts[operation.first_part + i].member;
     std::optional<std::int64_t> first_ns;
     std::size_t first = i;
-    for (; i < end && matches.parts[i].member == member; ++i) {
-      const auto time_ns = call_time(match::execution_of(traces, matches.parts[i]));
+    for (; i < executions.size() && matches.parts[operation.first_part + i].member == member; ++i) {
+      const auto time_ns = call_time(executions[i]);
       if (time_ns && (!first_ns || *time_ns < *first_ns)) {
         first_ns = time_ns;
         first = i;
       }
     }
     if (first_ns) {
-      visit(member, static_cast<std::uint32_t>(first), *first_ns);
+      visit(member, static_cast<std::uint32_t>(operation.first_part + first), *first_ns);
     }
   }
+}
+
+/// The same for each of several operations, calling visit(i, member, part, time_ns).
+template <typename Visit>
+void for_each_caller(const model::Traces& traces, const match::Matches& matches,
+                     std::span<const std::uint32_t> operations, const Visit& visit) {
+  match::Executions memory;
+  match::read_executions(traces, matches, operations, memory, [&](std::size_t i, auto executions) {
+    for_each_caller(matches, matches.operations[operations[i]], executions,
+                    [&](auto... call) { visit(i, call...); });
+  });
 }
 
 /// The calls that were found to repeat, and the scope in which they do.

@@ -2,7 +2,6 @@
 #include "analyzer/metrics/row_times.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "analyzer/model/parallel.h"
@@ -26,11 +25,11 @@ constexpr std::size_t kManyTimes = 8'192;
 
 // Each of these few is read when it is in its place, which takes less time than to sort all.
 template <typename Number, typename Quantiles>
-Quantiles select(std::vector<Number>& values, std::int64_t least_ns) {
+Quantiles select(std::vector<Number>& values, std::int64_t zero_ns) {
   const auto begin = values.begin();
   const auto end = values.end();
   const auto value_of = [&](Number value) {
-    return static_cast<double>(add_saturating(least_ns, static_cast<std::int64_t>(value)));
+    return static_cast<double>(add_saturating(zero_ns, static_cast<std::int64_t>(value)));
   };
   Quantiles found;
   auto sorted = begin;  // what is before it is not greater than what follows
@@ -54,30 +53,29 @@ Quantiles select(std::vector<Number>& values, std::int64_t least_ns) {
 
 }  // namespace
 
-// Numbers that are near each other are selected from in half the memory.
+// Numbers that are near the first are selected from in half the memory.
 template <typename Table>
 RowTimes::Quantiles RowTimes::quantiles_of(const Table& table, std::size_t column) {
   if (table.size() == 0) {
     return {};
   }
-  std::int64_t least_ns = std::numeric_limits<std::int64_t>::max();
-  std::int64_t most_ns = std::numeric_limits<std::int64_t>::min();
+  const std::int64_t first_ns = table.first(0)[column];
+  std::vector<std::int32_t> near;
+  near.reserve(table.size());
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const std::int64_t value_ns = table.first(i)[column];
-    least_ns = std::min(least_ns, value_ns);
-    most_ns = std::max(most_ns, value_ns);
-  }
-  const auto select_from = [&]<typename Number>(std::vector<Number> values, std::int64_t zero_ns) {
-    values.reserve(table.size());
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      values.push_back(static_cast<Number>(table.first(i)[column] - zero_ns));
+    const std::int64_t off_ns = subtract_saturating(table.first(i)[column], first_ns);
+    near.push_back(static_cast<std::int32_t>(off_ns));
+    if (near.back() != off_ns) {
+      near = {};
+      std::vector<std::int64_t> values;
+      values.reserve(table.size());
+      for (std::size_t k = 0; k < table.size(); ++k) {
+        values.push_back(table.first(k)[column]);
+      }
+      return select<std::int64_t, Quantiles>(values, 0);
     }
-    return select<Number, Quantiles>(values, zero_ns);
-  };
-  const bool are_near =
-      subtract_saturating(most_ns, least_ns) <= std::numeric_limits<std::uint32_t>::max();
-  return are_near ? select_from(std::vector<std::uint32_t>(), least_ns)
-                  : select_from(std::vector<std::int64_t>(), 0);
+  }
+  return select<std::int32_t, Quantiles>(near, first_ns);
 }
 
 void RowTimes::add(const facts::OperationFacts& operation,

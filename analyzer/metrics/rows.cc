@@ -12,7 +12,6 @@
 
 #include "analyzer/facts/groups.h"
 #include "analyzer/match/describe.h"
-#include "analyzer/match/executions.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/match/ranges.h"
@@ -51,20 +50,22 @@ struct Key {
 
 // An AlltoAllv and the time it took, if that is known.
 struct Sized {
-  std::optional<std::uint64_t> bytes;
+  std::uint64_t bytes = 0;
   std::optional<facts::Interval> busy;
   std::int64_t best_busy_ns = 0;
 };
 
 // One thread takes so many operations at a time.
-constexpr std::size_t kPortion = 1024;
-constexpr std::size_t kTimedPortion = 64;
+constexpr std::size_t kPortion = 64;
 
-struct Collected {
-  Row row;
+// The times of a row's operations, which come in any order.
+struct Times {
   RowTimes times;
-  std::vector<std::uint32_t> operations;
-  std::vector<Sized> sized;  // of each of these, if they are of any size: of AlltoAllv only
+  std::vector<Sized> sized;  // of each operation, if they are of any size: of AlltoAllv only
+  // Operations with figures that lack something.
+  std::uint64_t excluded = 0;
+  std::uint64_t on_some_ranks = 0;
+  std::uint64_t unbounded = 0;
 };
 
 // NCCL tells nothing of the execution of an operation that is known by its enqueue only: such a one
@@ -114,7 +115,7 @@ void sum_up_sizes(const std::vector<Sized>& sized, Row& row) {
   std::vector<std::uint64_t> sizes_bytes;
   sizes_bytes.reserve(sized.size());
   for (const Sized& one : sized) {
-    sizes_bytes.push_back(*one.bytes);
+    sizes_bytes.push_back(one.bytes);
   }
   std::sort(sizes_bytes.begin(), sizes_bytes.end());
   row.bytes = sizes_bytes[(sizes_bytes.size() - 1) / 2];
@@ -150,7 +151,7 @@ std::optional<Figure> median_bandwidth(std::string_view function, const std::vec
     const Figure time_ns{static_cast<double>(one.busy->least_ns),
                          static_cast<double>(one.best_busy_ns),
                          static_cast<double>(one.busy->most_ns)};
-    if (const auto figure = bandwidth_figure(function, *one.bytes, ranks, time_ns, which)) {
+    if (const auto figure = bandwidth_figure(function, one.bytes, ranks, time_ns, which)) {
       least.push_back(figure->least);
       best.push_back(figure->best);
       most.push_back(figure->most);
@@ -172,66 +173,88 @@ double weight_of(const model::Sampling& sampling, const model::Operation& operat
   return static_cast<double>(std::max<std::uint64_t>(operation.sample_of, 1)) * of_time;
 }
 
-// How many operations of a row have figures that lack something.
-struct Counts {
-  std::uint64_t excluded = 0;
-  std::uint64_t on_some_ranks = 0;
-  std::uint64_t unbounded = 0;
-};
-
+// Operations come in any order and on several threads; finish() adds those that have not come.
 class Summer {
  public:
-  Summer(const facts::Facts& facts, RowsBy by)
+  Summer(const facts::Facts& facts, RowsBy by, const facts::Fold& also)
       : facts_(facts),
         traces_(facts.traces()),
         matches_(facts.matches()),
         judgements_(facts.judgements()),
         by_(by),
+        also_(also),
+        groups_(facts::find_groups(traces_, matches_)),
+        joined_(judgements_.size()),
+        of_thread_(core_count()),
         result_(matches_.communicators.size()) {
     if (by == RowsBy::kRange) {
       ranges_.emplace(traces_);
     }
+    is_grouped_.resize(judgements_.size());
+    for (const auto& group : groups_) {
+      for (const std::uint32_t i : group) {
+        is_grouped_[i] = true;
+      }
+    }
   }
 
-  std::vector<CommunicatorRows> sum() {
-    is_grouped_.resize(judgements_.size());
-    joined_.resize(judgements_.size());
-    for_each_on_cores(joined_.size() / kPortion + 1, [&](std::size_t, std::size_t portion) {
-      const std::size_t first = portion * kPortion;
-      const auto some = match::portion_of(first, kPortion, joined_.size());
-      match::Executions memory;
-      match::read_executions(traces_, matches_, some, memory, [&](std::size_t i, auto executions) {
-        joined_[first + i] = join(executions);
-      });
-    });
+  void add(std::size_t thread, const facts::SeenOperation& seen) {
+    if (also_) {
+      also_(thread, seen);
+    }
+    const match::MatchedOperation& operation = matches_.operations[seen.index];
+    Joined& joined = joined_[seen.index].emplace(join(seen.executions));
+    if (operation.way == match::Way::kGroup) {
+      joined.bytes = match::group_bytes(traces_, matches_, operation);
+    }
+    if (is_in_row(seen.index) && !is_grouped_[seen.index]) {  // the group has its times
+      add_times(seen, joined, of_thread_[thread][key_of(seen.index)]);
+    }
+  }
+
+  std::vector<CommunicatorRows> finish() {
+    add_others();
     GroupRows group_rows(facts_);
-    for (const auto& group : facts::find_groups(traces_, matches_)) {
-      add_group(group, group_rows);
+    for (const auto& group : groups_) {
+      // A group has a row of its own only if each of its members has a row.
+      if (std::all_of(group.begin(), group.end(), [&](std::uint32_t i) { return is_in_row(i); })) {
+        group_rows.add(group, by_of(matches_.operations[group.front()]));
+      }
     }
     for (std::size_t i = 0; i < judgements_.size(); ++i) {
-      add(i);
+      count(i);
     }
-    for (auto& [key, collected] : collected_) {
-      add_times(collected);
-      result_[key.communicator].rows.push_back(finish(key, std::move(collected)));
-      collected = {};
+    for (auto& [key, row] : rows_) {
+      Times times;
+      for (auto& own : of_thread_) {
+        if (const auto found = own.find(key); found != own.end()) {
+          take(std::move(found->second), times);
+        }
+      }
+      result_[key.communicator].rows.push_back(finish(key, std::move(row), std::move(times)));
     }
     group_rows.finish(result_);
     return std::move(result_);
   }
 
  private:
-  // A group has a row of its own only if each of its members has a row.
-  void add_group(const std::vector<std::uint32_t>& group, GroupRows& group_rows) {
-    const bool is_whole = std::all_of(group.begin(), group.end(), [&](std::uint32_t i) {
-      return !match::disagrees(judgements_[i]) && joined_[i].is_finished;
+  void add_others() {
+    std::vector<std::uint32_t> others;
+    for (std::uint32_t i = 0; i < joined_.size(); ++i) {
+      if (!joined_[i]) {
+        others.push_back(i);
+      }
+    }
+    for_each_on_cores(others.size() / kPortion + 1, [&](std::size_t thread, std::size_t portion) {
+      const std::size_t first = portion * kPortion;
+      facts_.ranks_of_each(
+          std::span(others).subspan(first, std::min(kPortion, others.size() - first)),
+          [&](std::size_t, const facts::SeenOperation& seen) { add(thread, seen); });
     });
-    for (const std::uint32_t i : group) {
-      is_grouped_[i] = true;
-    }
-    if (is_whole) {
-      group_rows.add(group, by_of(matches_.operations[group.front()]));
-    }
+  }
+
+  bool is_in_row(std::size_t index) const {
+    return joined_[index]->is_finished && !match::disagrees(judgements_[index]);
   }
 
   model::NameId name_of(const match::MatchedOperation& operation,
@@ -253,7 +276,7 @@ class Summer {
     return {};
   }
 
-  void add(std::size_t index) {
+  void count(std::size_t index) {
     const match::MatchedOperation& operation = matches_.operations[index];
     const match::Judgement& judgement = judgements_[index];
     CommunicatorRows& communicator = result_[operation.communicator];
@@ -263,14 +286,10 @@ class Summer {
     if (judgement.verdict != match::Verdict::kMatched) {
       add_example(index, communicator);
     }
-    Joined& joined = joined_[index];
-    if (operation.way == match::Way::kGroup) {
-      joined.bytes = match::group_bytes(traces_, matches_, operation);
-    }
-    if (!joined.is_finished) {
-      ++communicator.unfinished[static_cast<std::size_t>(joined.state)];
-    } else if (!match::disagrees(judgement)) {
-      add_to_row(index, joined);
+    if (!joined_[index]->is_finished) {
+      ++communicator.unfinished[static_cast<std::size_t>(joined_[index]->state)];
+    } else if (is_in_row(index)) {
+      count_in_row(index);
     }
   }
 
@@ -292,22 +311,30 @@ class Summer {
     communicator.examples.push_back(match::describe(traces_, matches_, judgements_, index));
   }
 
-  void add_to_row(std::size_t index, const Joined& joined) {
+  Key key_of(std::size_t index) const {
+    const match::MatchedOperation& operation = matches_.operations[index];
+    const model::Operation first =
+        match::operation_of(traces_, matches_.parts[operation.first_part]);
+    const Joined& joined = *joined_[index];
+    return {operation.communicator,
+            by_of(operation),
+            function_of(traces_, operation),
+            has_any_size(operation) ? std::nullopt : joined.bytes,
+            traces_.names.text(first.datatype),
+            traces_.names.text(first.algo),
+            traces_.names.text(first.proto),
+            joined.ran_by.value_or(joined.times_from),
+            is_grouped_[index]};
+  }
+
+  static bool has_any_size(const match::MatchedOperation& operation) {
+    return operation.pattern == match::Pattern::kAlltoAllv;
+  }
+
+  void count_in_row(std::size_t index) {
     const match::MatchedOperation& operation = matches_.operations[index];
     const match::Part& part = matches_.parts[operation.first_part];
-    const model::Operation& first = match::operation_of(traces_, part);
-    const std::string_view function = function_of(traces_, operation);
-    const bool has_any_size = operation.pattern == match::Pattern::kAlltoAllv;
-    const Key key{operation.communicator,
-                  by_of(operation),
-                  function,
-                  has_any_size ? std::nullopt : joined.bytes,
-                  traces_.names.text(first.datatype),
-                  traces_.names.text(first.algo),
-                  traces_.names.text(first.proto),
-                  joined.ran_by.value_or(joined.times_from),
-                  is_grouped_[index]};
-    auto& [row, times, operations, sized] = collected_[key];
+    Row& row = rows_[key_of(index)];
     const std::uint32_t expected = match::ranks_expected(matches_, operation);
     const std::uint32_t seen = match::ranks_seen(matches_, operation);
     row.ranks_seen = row.count == 0 ? seen : std::min(row.ranks_seen, seen);
@@ -315,85 +342,58 @@ class Summer {
     row.ranks_inferred = operation.way != match::Way::kPair &&
                          matches_.communicators[operation.communicator].nranks_inferred;
     ++row.count;
-    const double weight = weight_of(traces_.files[part.file].process.sampling, first);
+    const double weight =
+        weight_of(traces_.files[part.file].process.sampling, match::operation_of(traces_, part));
     row.count_scaled += weight;
     row.is_sampled = row.is_sampled || weight != 1;
     row.partial += seen < expected ? 1 : 0;
-    row.gpu_rejected += joined.is_rejected ? 1 : 0;
-    row.is_grouped = key.is_grouped;
-    if (key.is_grouped) {
-      return;  // the group has its times
-    }
-    operations.push_back(static_cast<std::uint32_t>(index));
-    if (has_any_size) {
-      sized.push_back({joined.bytes, std::nullopt, 0});
-    }
+    row.gpu_rejected += joined_[index]->is_rejected ? 1 : 0;
+    row.is_grouped = is_grouped_[index];
   }
 
-  // The facts of an operation come with its ranks, so all that needs them is done here. Any thread
-  // may have any operation: but for `sized`, they are not told apart.
-  void add_times(Collected& collected) const {
-    struct Own {
-      Counts counts;
-      RowTimes times;
-    };
-    const std::span<const std::uint32_t> operations = collected.operations;
-    std::vector<Own> of_thread(core_count());
-    for_each_on_cores(
-        operations.size() / kTimedPortion + 1, [&](std::size_t thread, std::size_t portion) {
-          Own& own = of_thread[thread];
-          const std::size_t first = portion * kTimedPortion;
-          const auto some =
-              operations.subspan(first, std::min(kTimedPortion, operations.size() - first));
-          facts_.ranks_of_each(some, [&](std::size_t i, const facts::OperationFacts& facts,
-                                         const std::vector<facts::RankTimes>& ranks) {
-            add_facts(some[i], facts, ranks, own.counts, own.times);
-            if (!collected.sized.empty() && !facts.is_impossible) {
-              collected.sized[first + i].busy = facts.busy;
-              collected.sized[first + i].best_busy_ns = facts.best_busy_ns;
-            }
-          });
-        });
-    for (Own& own : of_thread) {
-      collected.row.excluded += own.counts.excluded;
-      collected.row.on_some_ranks += own.counts.on_some_ranks;
-      collected.row.unbounded += own.counts.unbounded;
-      collected.times.take(std::move(own.times));
+  void add_times(const facts::SeenOperation& seen, const Joined& joined, Times& times) const {
+    const match::MatchedOperation& operation = matches_.operations[seen.index];
+    const facts::OperationFacts& facts = seen.facts;
+    if (has_any_size(operation) && joined.bytes) {
+      times.sized.push_back(
+          {*joined.bytes, facts.is_impossible ? std::nullopt : facts.busy, facts.best_busy_ns});
     }
-    std::erase_if(collected.sized, [](const Sized& one) { return !one.bytes; });
-  }
-
-  void add_facts(std::size_t index, const facts::OperationFacts& facts,
-                 const std::vector<facts::RankTimes>& ranks, Counts& counts,
-                 RowTimes& times) const {
-    const Joined& joined = joined_[index];
     if (facts.is_impossible) {
-      ++counts.excluded;
+      ++times.excluded;
     } else if (facts.ranks_timed > 0) {
-      const std::uint32_t expected = match::ranks_expected(matches_, matches_.operations[index]);
-      times.add(facts, ranks);
-      counts.on_some_ranks += facts.ranks_timed < expected ? 1 : 0;
-      counts.unbounded += facts.busy ? 0 : 1;
+      times.times.add(facts, seen.rows);
+      times.on_some_ranks += facts.ranks_timed < match::ranks_expected(matches_, operation) ? 1 : 0;
+      times.unbounded += facts.busy ? 0 : 1;
     } else if (joined.times_from == TimesFrom::kProxyQueue && joined.least_duration_ns >= 0) {
-      times.add_queued(joined.least_duration_ns);
+      times.times.add_queued(joined.least_duration_ns);
     }
   }
 
-  Row finish(const Key& key, Collected&& collected) const {
-    Row row = std::move(collected.row);
+  static void take(Times&& own, Times& all) {
+    all.excluded += own.excluded;
+    all.on_some_ranks += own.on_some_ranks;
+    all.unbounded += own.unbounded;
+    all.times.take(std::move(own.times));
+    all.sized.insert(all.sized.end(), own.sized.begin(), own.sized.end());
+  }
+
+  Row finish(const Key& key, Row row, const Times& times) const {
+    row.excluded = times.excluded;
+    row.on_some_ranks = times.on_some_ranks;
+    row.unbounded = times.unbounded;
     row.by = key.by;
     row.function = key.function;
     row.bytes = row.bytes_min = row.bytes_max = key.bytes;
-    sum_up_sizes(collected.sized, row);
+    sum_up_sizes(times.sized, row);
     row.datatype = key.datatype;
     row.algorithm = key.algorithm;
     row.protocol = key.protocol;
     row.times_from = key.times_from;
-    const auto [busy, wall, wait] = collected.times.spreads();
+    const auto [busy, wall, wait] = times.times.spreads();
     row.busy = busy;
     row.wall = wall;
     row.wait = wait;
-    row.waited_ns = collected.times.waited_ns();
+    row.waited_ns = times.times.waited_ns();
     const bool may_have_bandwidth =
         key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
     if (may_have_bandwidth && row.bytes && row.busy) {
@@ -402,9 +402,9 @@ class Summer {
           matches_.communicators[key.communicator].identity == match::Identity::kAlone;
       const std::uint32_t ranks = is_alone ? 1 : row.ranks;
       const auto figure = [&](Which which) {
-        return collected.sized.empty()
+        return times.sized.empty()
                    ? bandwidth_figure(row.function, *row.bytes, ranks, row.busy->median, which)
-                   : median_bandwidth(row.function, collected.sized, ranks, which);
+                   : median_bandwidth(row.function, times.sized, ranks, which);
       };
       row.algbw_gb_s = figure(&Bandwidth::algbw_gb_s);
       row.busbw_gb_s = figure(&Bandwidth::busbw_gb_s);
@@ -419,11 +419,14 @@ class Summer {
   const match::Matches& matches_;
   const std::vector<match::Judgement>& judgements_;
   const RowsBy by_;
+  const facts::Fold& also_;
+  const std::vector<std::vector<std::uint32_t>> groups_;
   std::optional<match::Ranges> ranges_;
-  std::vector<bool> is_grouped_;  // by operation
-  std::vector<Joined> joined_;    // likewise
+  std::vector<bool> is_grouped_;               // by operation
+  std::vector<std::optional<Joined>> joined_;  // likewise; nothing until it has come
+  std::vector<std::map<Key, Times>> of_thread_;
   std::vector<CommunicatorRows> result_;
-  std::map<Key, Collected> collected_;
+  std::map<Key, Row> rows_;
 };
 
 }  // namespace
@@ -434,8 +437,15 @@ std::string_view function_of(const model::Traces& traces,
                                       : match::function_name(traces, operation);
 }
 
-std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by) {
-  return Summer(facts, by).sum();
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by,
+                                        Stragglers* stragglers, const facts::Fold& also) {
+  Summer summer(facts, by, also);
+  if (stragglers != nullptr) {
+    *stragglers = find_stragglers(facts, [&](std::size_t thread, const facts::SeenOperation& seen) {
+      summer.add(thread, seen);
+    });
+  }
+  return summer.finish();
 }
 
 }  // namespace ringside::metrics

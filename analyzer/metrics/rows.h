@@ -16,6 +16,7 @@
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/bandwidth.h"
 #include "analyzer/metrics/row_times.h"
+#include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -94,8 +95,11 @@ std::string_view function_of(const model::Traces& traces, const match::MatchedOp
 
 /// Sums up each communicator, in the order of Matches::communicators. Operations whose ranks
 /// disagree, and those not seen to finish, are counted and not in any row. Rows are sorted by the
-/// text of `by` first.
-std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = RowsBy::kKind);
+/// text of `by` first. `stragglers`, if it is given, is found of the same reading of the
+/// operations, which takes less time. `also`: sums them up besides.
+std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = RowsBy::kKind,
+                                        Stragglers* stragglers = nullptr,
+                                        const facts::Fold& also = {});
 
 }  // namespace ringside::metrics
 

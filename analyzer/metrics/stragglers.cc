@@ -90,9 +90,9 @@ const Lateness* Stragglers::find_open(double limit) const {
   return nullptr;
 }
 
-Stragglers find_stragglers(const facts::Facts& facts) {
+Stragglers find_stragglers(const facts::Facts& facts, const facts::Fold& also) {
   LateCosts costs(facts);
-  costs.add_all();
+  costs.add_all(also);
   LateJudge(costs).judge();
   describe(costs);
   Stragglers found = std::move(costs.counts);

@@ -86,7 +86,8 @@ struct Stragglers {
   const Lateness* find_open(double limit = kOpenShare) const;
 };
 
-Stragglers find_stragglers(const facts::Facts& facts);
+/// `also`: sums up the operations on several ranks besides.
+Stragglers find_stragglers(const facts::Facts& facts, const facts::Fold& also = {});
 
 }  // namespace ringside::metrics
 

@@ -5,8 +5,8 @@
 #include <charconv>
 #include <limits>
 #include <string_view>
+#include <utility>
 
-#include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/own_calls.h"
 #include "analyzer/model/parallel.h"
@@ -36,55 +36,68 @@ std::uint64_t number_of(std::string_view label) {
 
 }  // namespace
 
-std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
-  const model::Traces& traces = facts.traces();
-  const match::Matches& matches = facts.matches();
-  const GlobalRanks who(traces, matches);
-  std::vector<RankShares> ranks(who.all().size());
-  std::vector<std::vector<Edge>> edges(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) {
-    ranks[i].label = who.all()[i].label;
-    ranks[i].host = traces.files[who.all()[i].file].process.host;
+TimeShares::TimeShares(const facts::Facts& facts)
+    : facts_(facts), who_(facts.traces(), facts.matches()), of_thread_(core_count()) {
+  for (std::vector<OfRank>& ranks : of_thread_) {
+    ranks.resize(who_.all().size());
   }
-  std::vector<facts::RankTimes> rows;
-  for (std::size_t i = 0; i < matches.operations.size(); ++i) {
-    const match::MatchedOperation& operation = matches.operations[i];
-    const auto parts = match::parts_of(matches, operation);
-    for (std::size_t k = 0; k < parts.size(); ++k) {
-      if (k == 0 || parts[k].member != parts[k - 1].member) {
-        RankShares& rank = ranks[who.of(operation.communicator, parts[k].member)];
-        ++rank.operations;
-        ++rank.without_times;
-      }
+}
+
+void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
+  const match::Matches& matches = facts_.matches();
+  const match::MatchedOperation& operation = matches.operations[seen.index];
+  const auto parts = match::parts_of(matches, operation);
+  std::vector<OfRank>& ranks = of_thread_[thread];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i == 0 || parts[i].member != parts[i - 1].member) {
+      RankShares& rank = ranks[who_.of(operation.communicator, parts[i].member)].shares;
+      ++rank.operations;
+      ++rank.without_times;
     }
-    if (facts.ranks_of(i, rows).is_impossible) {
+  }
+  if (seen.facts.is_impossible) {
+    return;
+  }
+  for (const facts::RankTimes& row : seen.rows) {
+    if (!row.has_execution) {
       continue;
     }
-    for (const facts::RankTimes& row : rows) {
-      if (!row.has_execution) {
-        continue;
-      }
-      const std::uint32_t number = who.of(operation.communicator, row.member);
-      RankShares& rank = ranks[number];
-      --rank.without_times;
-      // If more than half of its time in the operation is open, its waiting is not known.
-      const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
-      rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
-      rank.open_ns = add_saturating(rank.open_ns, open_ns);
-      const model::Execution one = match::execution_of(traces, matches.parts[row.part]);
-      const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
-      const std::int64_t call_ns =
-          subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
-      const std::int64_t complete_ns = add_saturating(row.arrival_ns, row.wait.least_ns);
-      add_doing(edges[number], kEnqueued, call_ns, row.arrival_ns);
-      add_doing(edges[number], kWaiting, row.arrival_ns, complete_ns);  // surely
-      add_doing(edges[number], kTransfer, complete_ns, row.end_ns);
-    }
+    auto& [rank, stays] = ranks[who_.of(operation.communicator, row.member)];
+    --rank.without_times;
+    // If more than half of its time in the operation is open, its waiting is not known.
+    const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
+    rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
+    rank.open_ns = add_saturating(rank.open_ns, open_ns);
+    const model::Execution& one = seen.executions[row.part - operation.first_part];
+    const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
+    const std::int64_t call_ns =
+        subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
+    stays.push_back(
+        {call_ns, row.arrival_ns, add_saturating(row.arrival_ns, row.wait.least_ns), row.end_ns});
   }
+}
+
+std::vector<RankShares> TimeShares::finish() {
+  std::vector<RankShares> ranks(who_.all().size());
   for_each_on_cores(ranks.size(), [&](std::size_t, std::size_t i) {
     RankShares& rank = ranks[i];
+    rank.label = who_.all()[i].label;
+    rank.host = facts_.traces().files[who_.all()[i].file].process.host;
+    std::vector<Edge> edges;
+    for (std::vector<OfRank>& of_ranks : of_thread_) {
+      const OfRank own = std::move(of_ranks[i]);
+      rank.operations += own.shares.operations;
+      rank.without_times += own.shares.without_times;
+      rank.undivided += own.shares.undivided;
+      rank.open_ns = add_saturating(rank.open_ns, own.shares.open_ns);
+      for (const Stay& stay : own.stays) {
+        add_doing(edges, kEnqueued, stay.call_ns, stay.arrival_ns);
+        add_doing(edges, kWaiting, stay.arrival_ns, stay.complete_ns);
+        add_doing(edges, kTransfer, stay.complete_ns, stay.end_ns);
+      }
+    }
     // The kinds are in the order in which they count.
-    rank.span_ns = sweep(edges[i], [&](std::int64_t since_ns, const auto& running) {
+    rank.span_ns = sweep(edges, [&](std::int64_t since_ns, const auto& running) {
       const std::uint32_t first = running.empty() ? kEnqueued + 1 : running.begin()->first;
       std::int64_t& sum_ns = first == kTransfer   ? rank.transfer_ns
                              : first == kWaiting  ? rank.waiting_ns
@@ -92,7 +105,6 @@ std::vector<RankShares> find_time_shares(const facts::Facts& facts) {
                                                   : rank.outside_ns;
       sum_ns = add_saturating(sum_ns, since_ns);
     });
-    edges[i] = {};
   });
   std::erase_if(ranks, [](const RankShares& rank) { return rank.operations == 0; });
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankShares& a, const RankShares& b) {

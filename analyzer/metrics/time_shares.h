@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/metrics/global_ranks.h"
 
 namespace ringside::metrics {
 
@@ -32,8 +33,34 @@ struct RankShares {
   bool knows_waiting() const { return undivided == 0 || waiting_ns > 0; }
 };
 
-/// The shares of each rank of the job that has operations, by number.
-std::vector<RankShares> find_time_shares(const facts::Facts& facts);
+/// Finds the shares of each rank of the job.
+class TimeShares {
+ public:
+  explicit TimeShares(const facts::Facts& facts);
+
+  /// As facts::Fold.
+  void add(std::size_t thread, const facts::SeenOperation& seen);
+
+  /// Returns those of the ranks that have operations, by number. To be called once.
+  std::vector<RankShares> finish();
+
+ private:
+  // The moments of a rank in one operation.
+  struct Stay {
+    std::int64_t call_ns = 0;
+    std::int64_t arrival_ns = 0;
+    std::int64_t complete_ns = 0;  // surely nobody was waited for after that
+    std::int64_t end_ns = 0;
+  };
+  struct OfRank {
+    RankShares shares;
+    std::vector<Stay> stays;
+  };
+
+  const facts::Facts& facts_;
+  const GlobalRanks who_;
+  std::vector<std::vector<OfRank>> of_thread_;  // each by rank, as in GlobalRanks
+};
 
 }  // namespace ringside::metrics
 

@@ -163,13 +163,14 @@ std::optional<double> wait_share_percent(const metrics::Row& row, std::int64_t a
 }
 
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
-                     std::vector<std::string> duplicates, metrics::RowsBy by) {
+                     std::vector<std::string> duplicates, metrics::RowsBy by,
+                     metrics::Stragglers* stragglers, const facts::Fold& also) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   Summary summary;
   summary.by = by;
   summary.problems = &problems;
-  summary.rows = metrics::make_rows(facts, by);
+  summary.rows = metrics::make_rows(facts, by, stragglers, also);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
   summary.alignment = &facts.alignment();

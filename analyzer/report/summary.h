@@ -67,10 +67,12 @@ struct Summary {
   std::vector<metrics::CommunicatorRows> rows;  // one for each of the communicators
 };
 
-/// Sums up the traces and their matches. The summary refers to all that it is made of.
+/// Sums up the traces and their matches. The summary refers to all that it is made of. `stragglers`
+/// and `also`: see metrics::make_rows.
 Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
                      std::vector<std::string> duplicates,
-                     metrics::RowsBy by = metrics::RowsBy::kKind);
+                     metrics::RowsBy by = metrics::RowsBy::kKind,
+                     metrics::Stragglers* stragglers = nullptr, const facts::Fold& also = {});
 
 std::uint64_t dropped_total(const InputFacts& inputs);
 

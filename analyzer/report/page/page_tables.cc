@@ -67,15 +67,19 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   const align::Alignment& alignment = facts.alignment();
   PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   // The longest ones come first. None needs another's result.
-  const std::array<std::function<void()>, 6> sections = {
+  const std::array<std::function<void()>, 4> sections = {
       [&] {
         data.iterations = metrics::find_iterations(facts, 0);
         data.late_maps = metrics::find_late_maps(facts, data.iterations);
       },
+      [&] {
+        metrics::TimeShares shares(facts);
+        data.summary = make_summary(
+            facts, problems, std::move(duplicates), metrics::RowsBy::kKind, &data.stragglers,
+            [&](std::size_t thread, const auto& seen) { shares.add(thread, seen); });
+        data.shares = shares.finish();
+      },
       [&] { data.critical_path = metrics::find_critical_path(facts); },
-      [&] { data.shares = metrics::find_time_shares(facts); },
-      [&] { data.stragglers = metrics::find_stragglers(facts); },
-      [&] { data.summary = make_summary(facts, problems, std::move(duplicates)); },
       [&] { data.network = metrics::find_network(traces, alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
   return data;
