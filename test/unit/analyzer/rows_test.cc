@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/metrics/rows.h"
 
+#include <algorithm>
+#include <atomic>
 #include <limits>
 
 #include "test/unit/analyzer/trace_builder.h"
@@ -39,6 +41,49 @@ TEST_CASE("the time of an operation is from the last start to the last end") {
   CHECK(row.wait->max.best == 900);
   CHECK(row.on_some_ranks == 0);
   CHECK(row.algbw_gb_s->best == approx(1000.0 / 800));
+}
+
+TEST_CASE("rows and who is late come of one reading, in which each operation comes once") {
+  TraceBuilder builder;
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    builder.add_file(rank, "0x1", 3);
+    for (std::uint64_t seq = 0; seq < 300; ++seq) {
+      model::Operation& one = builder.add(seq % 2 == 0 ? "AllReduce" : "AllGather", seq / 2);
+      const auto at_ns = static_cast<std::int64_t>(seq * 100'000);
+      one.start_ns = at_ns + std::int64_t{rank} * 10'000;
+      one.enqueue_start_ns = one.enqueue_end_ns = one.start_ns;
+      one.end_ns = at_ns + 50'000 + static_cast<std::int64_t>(seq % 7);
+    }
+  }
+  builder.add_file(0, "0x2", 1);
+  builder.add("AllReduce", 0);  // nobody can be late for it
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::estimate(traces);
+  const facts::Facts facts(traces, matches, alignment);
+  std::vector<std::atomic<int>> came(matches.operations.size());
+  Stragglers late;
+  const auto rows =
+      make_rows(facts, RowsBy::kKind, &late,
+                [&](std::size_t, const facts::SeenOperation& seen) { ++came[seen.index]; });
+  REQUIRE(came.size() == 301);
+  CHECK(std::all_of(came.begin(), came.end(), [](const auto& times) { return times == 1; }));
+  const Stragglers alone = find_stragglers(facts);
+  CHECK(late.operations == 300);
+  CHECK(late.waited_ns > 0);
+  CHECK(late.waited_ns == alone.waited_ns);
+  CHECK(late.ranks.front().cost_ns == alone.ranks.front().cost_ns);
+  const auto rows_alone = make_rows(facts);
+  REQUIRE(rows.size() == rows_alone.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    REQUIRE(rows[i].rows.size() == rows_alone[i].rows.size());
+    for (std::size_t k = 0; k < rows[i].rows.size(); ++k) {
+      CHECK(rows[i].rows[k].count == rows_alone[i].rows[k].count);
+      CHECK(rows[i].rows[k].waited_ns == rows_alone[i].rows[k].waited_ns);
+      REQUIRE(rows[i].rows[k].wall.has_value());
+      CHECK(rows[i].rows[k].wall->p90.best == approx(rows_alone[i].rows[k].wall->p90.best));
+    }
+  }
 }
 
 TEST_CASE("without known clocks the time is between those of the shortest and the longest rank") {
