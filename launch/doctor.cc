@@ -35,6 +35,7 @@ class Judge {
     output();
     clock();
     gpu();
+    topology();
     limits();
     if (!facts_.container.empty()) {
       note("container", "this is a container (" + facts_.container + ")",
@@ -256,6 +257,22 @@ class Judge {
               "compute and utility");
     } else {
       ok("gpu", seen + "; libcuda and NVML load");
+    }
+  }
+
+  void topology() {
+    if (!facts_.machine.error.empty()) {
+      problem("topology", "the plugin's probe learns nothing: " + printable(facts_.machine.error),
+              "see whether `nvidia-smi` answers; RINGSIDE_TOPOLOGY=0 leaves the probe out");
+      return;
+    }
+    for (const std::string& trouble : facts_.machine.troubles) {
+      problem(
+          "topology", printable(trouble),
+          "`nvidia-smi nvlink -s` and `nvidia-smi -q` say more; reset or replace what is broken");
+    }
+    if (!facts_.machine.summary.empty()) {
+      ok("topology", printable(facts_.machine.summary));
     }
   }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "launch/machine_look.h"
 #include "launch/nccl.h"
 #include "launch/plan.h"
 #include "plugin/record/clock.h"
@@ -54,6 +55,7 @@ struct Facts {
   int gpus = 0;
   bool has_libcuda = false;
   bool has_nvml = false;
+  MachineLook machine;  ///< what the plugin's probe reads
 
   std::optional<std::uint64_t> most_file_bytes;   ///< RLIMIT_FSIZE; nothing: unlimited
   std::optional<std::uint64_t> most_descriptors;  ///< RLIMIT_NOFILE

@@ -160,6 +160,9 @@ Facts gather_facts(const PlanOptions& options, const std::string& nccl_file, con
   }
   facts.has_libcuda = !find_library("libcuda.so.1").empty();
   facts.has_nvml = !find_library("libnvidia-ml.so.1").empty();
+  if (facts.has_nvml && config.topology) {
+    facts.machine = look_at_machine(config.sysfs);
+  }
   facts.most_file_bytes = limit_of(RLIMIT_FSIZE);
   facts.most_descriptors = limit_of(RLIMIT_NOFILE);
   facts.container = container_of(get);

@@ -46,6 +46,7 @@ void add_merge(CLI::App& app, Chosen& chosen);
 void add_export(CLI::App& app, Chosen& chosen);
 void add_ras(CLI::App& app, Chosen& chosen);
 void add_recover(CLI::App& app, Chosen& chosen);
+void add_topology(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_reduce(CLI::App& app, Chosen& chosen);
 void add_lint(CLI::App& app, Chosen& chosen);

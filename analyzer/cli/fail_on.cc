@@ -23,15 +23,16 @@ struct Word {
   bool is_percent;
 };
 
-constexpr std::array<Word, 9> kWords = {{{"busbw", FailOn::kBusbw, '<', false},
-                                         {"algbw", FailOn::kAlgbw, '<', false},
-                                         {"straggler", FailOn::kStraggler, '>', true},
-                                         {"wait", FailOn::kWait, '>', true},
-                                         {"mismatch", FailOn::kMismatch, 0, false},
-                                         {"missing", FailOn::kMissing, 0, false},
-                                         {"state", FailOn::kState, 0, false},
-                                         {"unfinished", FailOn::kUnfinished, 0, false},
-                                         {"dropped", FailOn::kDropped, 0, false}}};
+constexpr std::array<Word, 10> kWords = {{{"busbw", FailOn::kBusbw, '<', false},
+                                          {"algbw", FailOn::kAlgbw, '<', false},
+                                          {"efficiency", FailOn::kEfficiency, '<', true},
+                                          {"straggler", FailOn::kStraggler, '>', true},
+                                          {"wait", FailOn::kWait, '>', true},
+                                          {"mismatch", FailOn::kMismatch, 0, false},
+                                          {"missing", FailOn::kMissing, 0, false},
+                                          {"state", FailOn::kState, 0, false},
+                                          {"unfinished", FailOn::kUnfinished, 0, false},
+                                          {"dropped", FailOn::kDropped, 0, false}}};
 
 std::string_view trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -99,6 +100,7 @@ class Judge {
     switch (condition.what) {
       case FailOn::kBusbw:
       case FailOn::kAlgbw:
+      case FailOn::kEfficiency:
         return judge_bandwidth(condition);
       case FailOn::kStraggler:
       case FailOn::kWait:
@@ -171,7 +173,9 @@ class Judge {
     std::string vaguest_row;
     for (std::size_t i = 0; i < summary_.rows.size(); ++i) {
       for (const metrics::Row& row : summary_.rows[i].rows) {
-        auto figure = condition.what == FailOn::kBusbw ? row.busbw_gb_s : row.algbw_gb_s;
+        auto figure = condition.what == FailOn::kBusbw   ? row.busbw_gb_s
+                      : condition.what == FailOn::kAlgbw ? row.algbw_gb_s
+                                                         : row.efficiency_percent();
         if (figure && row.is_least_open()) {
           figure->most = std::numeric_limits<double>::infinity();
         }
@@ -189,14 +193,16 @@ class Judge {
         }
       }
     }
+    const bool is_percent = condition.what == FailOn::kEfficiency;
+    const std::string unit = is_percent ? " % of the peak" : " GB/s";
     if (!slowest) {
-      verdicts_.unknown.push_back(condition.text + ": no bandwidth is known");
+      verdicts_.unknown.push_back(condition.text +
+                                  (is_percent ? ": no peak is known" : ": no bandwidth is known"));
     } else if (slowest->most < condition.limit) {
-      fail(condition, figure_text(*slowest) + " GB/s: " + slowest_row);
+      fail(condition, figure_text(*slowest) + unit + ": " + slowest_row);
     } else if (vaguest->least < condition.limit) {
-      verdicts_.unknown.push_back(
-          condition.text + ": it is " + figure_text(*vaguest) +
-          " GB/s as far as the clocks and stamps are known: " + vaguest_row);
+      verdicts_.unknown.push_back(condition.text + ": it is " + figure_text(*vaguest) + unit +
+                                  " as far as the clocks and stamps are known: " + vaguest_row);
     }
   }
 
@@ -252,8 +258,8 @@ class Judge {
 
 const char kFailOnHelp[] =
     "Exit with 1 if one of these holds, separated by commas: busbw<GB/s, algbw<GB/s (of the "
-    "slowest "
-    "row), straggler>PERCENT, wait>PERCENT (of all ranks' time), mismatch, missing, state, "
+    "slowest row), efficiency<PERCENT (of the peak, likewise), straggler>PERCENT, wait>PERCENT (of "
+    "all ranks' time), mismatch, missing, state, "
     "unfinished, dropped; with 4 if one cannot be judged";
 
 std::optional<std::vector<Condition>> parse_conditions(std::string_view text, std::string& error) {

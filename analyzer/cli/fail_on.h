@@ -17,6 +17,7 @@ namespace ringside::cli {
 enum class FailOn : std::uint8_t {
   kBusbw,       // the least busbw of a row is below so many GB/s
   kAlgbw,       // likewise
+  kEfficiency,  // likewise, of the peak, below so many percent
   kStraggler,   // a rank that is late by more than chance costs more than that of all ranks' time
   kWait,        // ranks surely waited for others for more than so much of all ranks' time
   kMismatch,    // ranks disagree in an operation

@@ -220,6 +220,7 @@ ExitStatus run(int argc, char** argv) {
   add_iterations(app, chosen);
   add_dependencies(app, chosen);
   add_compare(app, chosen);
+  add_topology(app, chosen);
   name_group(app, "Analyse traces");
   add_report(app, chosen);
   add_merge(app, chosen);

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 
+#include "analyzer/lint/machine_rules.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::lint {
@@ -27,7 +28,7 @@ struct MetadataLine {
   std::array<std::string_view, 4> keys;  // that args must have; unused ones are empty
 };
 
-constexpr std::array<MetadataLine, 16> kMetadata = {{
+constexpr std::array<MetadataLine, 19> kMetadata = {{
     {"process_name", {"name"}},
     {"process_sort_index", {"sort_index"}},
     {"thread_name", {"name"}},
@@ -39,6 +40,9 @@ constexpr std::array<MetadataLine, 16> kMetadata = {{
     {schema::kLineWindow, {"window", "start_ns"}},
     {schema::kLineMark, {"mark", "name", "tid", "start_ns"}},
     {schema::kLineAccount, {"ts_ns", "by_type"}},
+    {schema::kLineTopology, {"ts_ns", "state", "gpus", "ports"}},
+    {schema::kLineGpu, {"ts_ns", "index", "links"}},
+    {schema::kLinePort, {"ts_ns", "device", "port", "counters"}},
     {schema::kLineEnd, {"ts_ns", "operations"}},
     {schema::kLineMerged, {"format_version", "base_time_s", "processes", "part"}},
     {schema::kLineMergedHost, {"host", "is_reference"}},
@@ -123,6 +127,7 @@ void check_metadata(const Event& event, Findings& findings) {
   require(event, *event.arguments, std::span(line->keys).first(count), Rule::kMetadataKeys, "args.",
           findings);
   if (event.name != schema::kLineClock) {
+    check_machine(event, findings);
     return;
   }
   for (const std::string_view key : {"estimated_error_ns", "maximum_error_ns"}) {

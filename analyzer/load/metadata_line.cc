@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/metadata_line.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 #include <system_error>
@@ -8,6 +10,7 @@
 
 #include "analyzer/load/callers.h"
 #include "analyzer/load/json_value.h"
+#include "analyzer/load/machine_line.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::load {
@@ -15,6 +18,30 @@ namespace {
 
 using simdjson::error_code;
 using Value = simdjson::ondemand::value;
+
+error_code take_gpu(Value& value, model::Context& context) {
+  simdjson::ondemand::object object;
+  if (const auto error = value.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    Value member;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    if (const auto error = field.value().get(member)) return error;
+    error_code error = simdjson::SUCCESS;
+    if (key == "pci") {
+      error = take_text(member, context.gpu_pci);
+      context.gpu_pci = topology::sysfs_address(context.gpu_pci);
+    } else if (key == "uuid") {
+      error = take_text(member, context.gpu_uuid);
+    }
+    if (error != simdjson::SUCCESS) {
+      return error;
+    }
+  }
+  return simdjson::SUCCESS;
+}
 
 Failure read_communicator(EventParser& parser, const Event& event, Part& part) {
   model::Context context;
@@ -27,6 +54,7 @@ Failure read_communicator(EventParser& parser, const Event& event, Part& part) {
     if (key == "nranks") return take_integer(value, context.nranks);
     if (key == "created_ns") return take_integer(value, context.created_ns);
     if (key == "finalized_ns") return take_integer(value, context.finalized_ns);
+    if (key == "gpu") return take_gpu(value, context);
     return simdjson::SUCCESS;
   });
   if (failure) {
@@ -321,6 +349,27 @@ error_code take_start(Value& config, bool& starts_at_load) {
   return simdjson::SUCCESS;
 }
 
+error_code take_environment(Value& environment, std::map<std::string, std::string>& kept) {
+  constexpr std::array<std::string_view, 6> kNames = {"NCCL_HOSTID",    "NCCL_IB_DISABLE",
+                                                      "NCCL_IB_HCA",    "NCCL_NET",
+                                                      "NCCL_P2P_LEVEL", "NCCL_P2P_DISABLE"};
+  simdjson::ondemand::object object;
+  if (const auto error = environment.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    Value value;
+    if (const auto error = field.unescaped_key().get(key)) return error;
+    const std::string name(key);
+    if (const auto error = field.value().get(value)) return error;
+    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
+      if (const auto error = take_text(value, kept[name])) return error;
+    }
+  }
+  return simdjson::SUCCESS;
+}
+
 error_code take_events(Value& value, bool& has_events) {
   simdjson::ondemand::array array;
   if (const auto error = value.get_array().get(array)) {
@@ -357,6 +406,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
     if (key == "abi") return take_integer(value, process.abi);
     if (key == "sampling") return take_sampling(value, process.sampling);
     if (key == "config") return take_start(value, process.starts_at_load);
+    if (key == "environment") return take_environment(value, process.nccl_environment);
     if (key == "events") return take_events(value, process.has_events);
     return simdjson::SUCCESS;
   });
@@ -377,7 +427,7 @@ Failure read_process(EventParser& parser, const Event& event, model::Process& pr
 bool is_needed_metadata(std::string_view name) {
   return name == schema::kLineCommunicator || name == schema::kLineWindow ||
          name == schema::kLineMark || name == schema::kLineAccount || name == schema::kLineClock ||
-         name == schema::kLineEnd;
+         name == schema::kLineEnd || is_machine_line(name);
 }
 
 Failure read_metadata(EventParser& parser, const Event& event, Part& part) {
@@ -387,6 +437,7 @@ Failure read_metadata(EventParser& parser, const Event& event, Part& part) {
   if (event.name == schema::kLineAccount) return read_account(parser, event, part);
   if (event.name == schema::kLineClock) return read_clock(parser, event, part);
   if (event.name == schema::kLineEnd) return read_end(parser, event, part);
+  if (is_machine_line(event.name)) return read_machine_line(parser, event, part);
   return std::nullopt;
 }
 

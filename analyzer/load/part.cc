@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/machine_line.h"
+
 namespace ringside::load {
 namespace {
 
@@ -86,6 +88,8 @@ void append_contexts(Part& next, model::TraceFile& file) {
       take_if_known(newer.nranks, known.nranks);
       newer.created_ns = known.created_ns;
       newer.finalized_ns = known.finalized_ns;
+      newer.gpu_pci = std::move(known.gpu_pci);
+      newer.gpu_uuid = std::move(known.gpu_uuid);
     }
     known = std::move(newer);
   }
@@ -100,6 +104,7 @@ void append_metadata(Part& next, model::TraceFile& file) {
     }
     window.end_ns = newer.end_ns;
   }
+  append_machines(std::move(next.file.machines), file.machines);
   file.clocks.insert(file.clocks.end(), next.file.clocks.begin(), next.file.clocks.end());
   if (next.has_account) {
     file.account = std::move(next.file.account);

@@ -20,10 +20,10 @@ using Of = typename Archive::template Of<T>;
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Process> process) {
-  // Partials are made of traces alone, which tell all three.
-  auto& [run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
-         base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load, has_events,
-         tells_begin, tells_moment, tells_start] = process;
+  // Partials are made of traces alone, which tell all three. They have no topology.
+  auto& [run_id, dump, segment, segment_start_ns, job, host, nccl_environment, boot_id, pid,
+         launcher_rank, base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load,
+         has_events, tells_begin, tells_moment, tells_start] = process;
   archive(run_id, dump, segment, segment_start_ns, job, host, boot_id, pid, launcher_rank,
           base_time_s, start_ns, nccl_version, abi, starts_at_load, has_events);
   auto& [coll_of, p2p_of, window_ns, period_ns, min_bytes] = sampling;
@@ -40,9 +40,10 @@ struct BlockRows {
 /// The one row of a file. Its containers are tables of their own.
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, BlockRows> rows) {
-  // A partial has what was found before segments are put together, and nothing of a dump.
+  // A partial has what was found before segments are put together, and nothing of a dump or of the
+  // machine.
   auto& [path, process, contexts, operations, tensors, tensor_bytes, proxies, steps, clocks,
-         windows, marks, last_ns, account, operations_written, segments, later_paths,
+         machines, windows, marks, last_ns, account, operations_written, segments, later_paths,
          segments_missing, next_segment, closed, recovered, silent_ns, marks_lost, ranges_lost,
          torn, size_bytes, lines, bad_lines] = file;
   archive(path, last_ns, operations_written, next_segment, closed, recovered, silent_ns, marks_lost,
@@ -55,9 +56,9 @@ void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, Blo
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Context> context) {
-  // Partials are made of traces, and no trace tells what a watchdog saw.
-  auto& [comm, name, rank, nranks, created_ns, finalized_ns, operations, enqueued, started,
-         completed] = context;
+  // Partials are made of traces, and no trace tells what a watchdog saw. They have no topology.
+  auto& [comm, name, rank, nranks, created_ns, finalized_ns, gpu_pci, gpu_uuid, operations,
+         enqueued, started, completed] = context;
   archive(comm, name, rank, nranks, created_ns, finalized_ns);  // operations are counted anew
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/machine_line.h"
 #include "analyzer/load/part.h"
 
 namespace ringside::load {
@@ -29,6 +30,10 @@ void join_contexts(const model::TraceFile& next, model::TraceFile& whole) {
     if (!newer.name.empty()) {
       known.name = newer.name;
     }
+    if (!newer.gpu_pci.empty()) {
+      known.gpu_pci = newer.gpu_pci;
+      known.gpu_uuid = newer.gpu_uuid;
+    }
   }
 }
 
@@ -37,6 +42,7 @@ void append(model::TraceFile&& next, model::TraceFile& whole) {
   whole.operations.append(std::move(next.operations));
   whole.proxies.insert(whole.proxies.end(), next.proxies.begin(), next.proxies.end());
   whole.steps.insert(whole.steps.end(), next.steps.begin(), next.steps.end());
+  append_machines(std::move(next.machines), whole.machines);
   whole.clocks.insert(whole.clocks.end(), next.clocks.begin(), next.clocks.end());
   take_if_known(whole.last_ns, next.last_ns);
   for (const auto& [number, window] : next.windows) {

@@ -15,6 +15,7 @@
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/bandwidth.h"
+#include "analyzer/metrics/peak.h"
 #include "analyzer/metrics/row_times.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/trace.h"
@@ -62,12 +63,23 @@ struct Row {
   /// Empty for proxy_queue and enqueue.
   std::optional<Figure> algbw_gb_s;
   std::optional<Figure> busbw_gb_s;
+  /// The most busbw that links allow, or that a baseline has reached; nothing if it is not known.
+  std::optional<Peak> peak;
   bool algbw_inferred = false;  // depends on an inferred number of ranks
   bool busbw_inferred = false;
 
   /// A rank that was not seen to run may have come last: then the data took less time than the
   /// ranks that were seen say, by any amount. Their time is shown all the same, marked.
   bool is_least_open() const { return on_some_ranks > 0; }
+
+  /// busbw as a part of the peak, in percent.
+  std::optional<Figure> efficiency_percent() const {
+    if (!peak || !busbw_gb_s || !(peak->busbw_gb_s > 0)) {
+      return std::nullopt;
+    }
+    const double factor = 100 / peak->busbw_gb_s;
+    return Figure{busbw_gb_s->least * factor, busbw_gb_s->best * factor, busbw_gb_s->most * factor};
+  }
 
   /// How wide the interval of the median wait is, as a part of the median wall time. A wait may be
   /// 0, so its interval says nothing beside itself.
@@ -100,6 +112,15 @@ std::string_view function_of(const model::Traces& traces, const match::MatchedOp
 std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = RowsBy::kKind,
                                         Stragglers* stragglers = nullptr,
                                         const facts::Fold& also = {});
+
+/// Gives each row whose links are known its peak. Collectives that were called together have none.
+void add_peaks(const model::Traces& traces, const match::Matches& matches,
+               std::vector<CommunicatorRows>& rows);
+
+/// Puts what another run has reached in the place of the peaks: of rows that agree in function,
+/// bytes and ranks, the fastest. A row that the other run lacks has no peak.
+void take_baseline(const std::vector<CommunicatorRows>& baseline,
+                   std::vector<CommunicatorRows>& rows);
 
 }  // namespace ringside::metrics
 

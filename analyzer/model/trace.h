@@ -15,6 +15,7 @@
 #include "analyzer/model/name_table.h"
 #include "analyzer/model/operation.h"
 #include "analyzer/model/operations.h"
+#include "plugin/topology/machine.h"
 
 namespace ringside::model {
 
@@ -37,7 +38,9 @@ struct Process {
   std::int64_t segment_start_ns = 0;
   std::string job;
   std::string host;
-  std::string boot_id;  // of the host's kernel: processes with the same one share a clock
+  /// NCCL's variables that say how it uses the machine, and by what it tells hosts apart.
+  std::map<std::string, std::string> nccl_environment;
+  std::string boot_id;      // of the host's kernel: processes with the same one share a clock
   std::int64_t pid = 0;
   std::optional<std::int64_t> launcher_rank;
   std::int64_t base_time_s = 0;
@@ -63,6 +66,7 @@ struct Context {
   std::optional<std::uint32_t> nranks;
   std::optional<std::int64_t> created_ns;
   std::optional<std::int64_t> finalized_ns;
+  std::string gpu_pci, gpu_uuid;  // of the GPU that the rank uses; empty if not known
   std::uint64_t operations = 0;
   /// Numbers of the last collectives that the program's own watchdog has seen, where it tells them.
   std::optional<std::int64_t> last_enqueued = std::nullopt, last_started = std::nullopt,
@@ -135,10 +139,11 @@ struct TraceFile {
   std::vector<std::uint64_t> tensor_bytes;  // of the inputs and outputs of these, one by one
   std::deque<ProxyOperation> proxies;  // there may be millions: a deque takes no more than they do
   std::deque<Step> steps;
-  std::vector<ClockReading> clocks;         // in the order of the file
-  std::map<std::uint64_t, Window> windows;  // by number
-  std::map<std::uint64_t, Mark> marks;      // by number
-  std::optional<std::int64_t> last_ns;      // of ringside_end, else of the last account
+  std::vector<ClockReading> clocks;                    // in the order of the file
+  std::map<std::int64_t, topology::Machine> machines;  // readings of the machine, by their time
+  std::map<std::uint64_t, Window> windows;             // by number
+  std::map<std::uint64_t, Mark> marks;                 // by number
+  std::optional<std::int64_t> last_ns;                 // of ringside_end, else of the last account
   Account account;
   std::optional<std::uint64_t> operations_written;  // of ringside_end: how many there should be
   std::uint64_t segments = 1;                       // files that were put together

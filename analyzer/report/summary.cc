@@ -171,6 +171,7 @@ Summary make_summary(const facts::Facts& facts, const model::Problems& problems,
   summary.by = by;
   summary.problems = &problems;
   summary.rows = metrics::make_rows(facts, by, stragglers, also);
+  metrics::add_peaks(traces, matches, summary.rows);
   summary.runs = matches.runs.runs;
   summary.communicators = matches.communicators;
   summary.alignment = &facts.alignment();

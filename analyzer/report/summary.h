@@ -95,6 +95,9 @@ std::string label_of(const match::Communicator& communicator);
 /// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
 std::optional<double> shown_wait_ns(const metrics::Row& row);
 
+/// Whether a row has a peak: tables have no column for it otherwise.
+bool has_peaks(const Summary& summary);
+
 /// The column that Row::by has; nullptr if there is none.
 const char* column_of(metrics::RowsBy by);
 

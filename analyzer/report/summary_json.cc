@@ -185,6 +185,15 @@ void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::i
   json.integer("gpu_stamps_rejected", row.gpu_rejected);
   write_bandwidth(json, "algbw", row.algbw_gb_s, row.is_least_open());
   write_bandwidth(json, "busbw", row.busbw_gb_s, row.is_least_open());
+  if (row.peak) {
+    const auto percent = row.efficiency_percent();
+    json.number("peak_gb_s", row.peak->busbw_gb_s, 6);
+    json.text("peak_bound", row.peak->bound);
+    json.number("efficiency_percent", percent ? percent->shown() : std::nullopt, 3);
+    json.number("efficiency_least_percent", percent ? least(*percent) : std::nullopt, 3);
+    json.number("efficiency_most_percent",
+                percent && !row.is_least_open() ? most(*percent) : std::nullopt, 3);
+  }
   json.boolean("algbw_inferred", row.algbw_inferred);
   json.boolean("busbw_inferred", row.busbw_inferred);
   json.text("times_from", times_from_name(row.times_from));

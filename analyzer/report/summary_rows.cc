@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The rows of a summary: a table of each communicator for people, one of all for programs.
+#include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -70,6 +72,23 @@ std::string bandwidth_cell(const std::optional<metrics::Figure>& gb_s, bool is_i
   return (gb_s->is_vague() ? "~" : "") + small_bandwidth(gb_s->best) + mark;
 }
 
+// "71.2"; a part of the peak is as open as the bandwidth is.
+std::string efficiency_cell(const metrics::Row& row, bool with_intervals) {
+  const auto percent = row.efficiency_percent();
+  if (!percent || (!with_intervals && !percent->is_known())) {
+    return "-";
+  }
+  const auto text = [](double value) {
+    return value > 0 && value < 0.05 ? "<0.1" : std::isfinite(value) ? fixed(value, 1) : "?";
+  };
+  if (with_intervals) {
+    const std::string least = text(percent->least);
+    const std::string most = row.is_least_open() ? "?" : text(percent->most);
+    return least == most ? least : least + " to " + most;
+  }
+  return (percent->is_vague() ? "~" : "") + text(percent->best);
+}
+
 std::string size_cell(const metrics::Row& row) {
   if (!row.bytes) {
     return "-";
@@ -92,6 +111,13 @@ std::optional<double> shown_of(const std::optional<metrics::Figure>& figure) {
 }
 
 }  // namespace
+
+bool has_peaks(const Summary& summary) {
+  return std::any_of(summary.rows.begin(), summary.rows.end(), [](const auto& of) {
+    return std::any_of(of.rows.begin(), of.rows.end(),
+                       [](const metrics::Row& row) { return row.peak.has_value(); });
+  });
+}
 
 Table rows_table(const Summary& summary, std::size_t communicator) {
   const bool with_intervals = summary.with_intervals;
@@ -117,6 +143,10 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
               {}};
   table.gives_way = {"protocol", "algorithm", "times", "p99",  "datatype",
                      "wall",     "ranks",     "algbw", "count"};
+  const bool with_peaks = has_peaks(summary);
+  if (with_peaks) {
+    table.columns.insert(std::prev(table.columns.end()), {"", "of peak", Shown::kInteger, "%"});
+  }
   if (by != nullptr) {
     const char* const title = summary.by == metrics::RowsBy::kCaller    ? "called at"
                               : summary.by == metrics::RowsBy::kUserTag ? "user tag"
@@ -145,6 +175,9 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
          bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
          bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
          times_from_name(row.times_from)});
+    if (with_peaks) {
+      cells.insert(std::prev(cells.end()), efficiency_cell(row, with_intervals));
+    }
     if (by != nullptr) {
       const auto share = wait_share_percent(row, waited_ns);
       cells.emplace_back(share ? fixed(*share, 1) : "-");

@@ -25,6 +25,9 @@ inline constexpr char kLineGpuClock[] = "ringside_gpu_clock";
 inline constexpr char kLineWindow[] = "ringside_window";
 inline constexpr char kLineMark[] = "ringside_mark";
 inline constexpr char kLineAccount[] = "ringside_account";
+inline constexpr char kLineTopology[] = "ringside_topology";
+inline constexpr char kLineGpu[] = "ringside_gpu";
+inline constexpr char kLinePort[] = "ringside_port";
 inline constexpr char kLineEnd[] = "ringside_end";
 
 // Metadata lines of merged files only: the first line, one for each host, one for each process of

@@ -39,6 +39,8 @@ struct Config {
   double hang_seconds = 0;    ///< 0: no watch
   std::string on_hang;        ///< a shell's command; empty: none
   bool control = true;        ///< the control socket
+  bool topology = true;       ///< the machine's GPUs, links and adapters are read
+  std::string sysfs = "/sys";
   nvtx::Scope markers = nvtx::Scope::kAll;
   std::string markers_text;       ///< the value as set; empty: ranges if a tool is attached
   bool markers_print = false;     ///< a line for each operation on standard output

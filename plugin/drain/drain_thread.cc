@@ -33,7 +33,8 @@ DrainThread::DrainThread(const Config& config, Log& log, TraceWriter& writer, Se
       session_(session),
       control_(control),
       dump_writer_(writer.directory()),
-      hang_alarm_(config, log, session) {}
+      hang_alarm_(config, log, session),
+      probe_(config.sysfs) {}
 
 bool DrainThread::start() {
   return threads::start_background_thread("ringside", 0, thread_main, this);
@@ -135,6 +136,7 @@ bool DrainThread::cycle(bool final) {
     // This follows the reading of the rings, so that a window does not get earlier operations.
     session_.carry_out_plan();
   }
+  look_at_machine(final);
   writer_.settle();
   for (std::size_t dump = 0; dump < due_dumps; ++dump) {
     write(session_.take_dump());
@@ -158,6 +160,44 @@ bool DrainThread::apply_notes() {
   const bool had_new = notes_.apply(writer_);
   session_.notes_applied(windows);
   return had_left || had_new;
+}
+
+// Starts the probe with the first communicator, has it read the counters again when the last one is
+// closed, and takes what it has read. Nothing here waits.
+void DrainThread::look_at_machine(bool final) {
+  if (!config_.topology || !writer_.has_begun() || writer_.is_closed()) {
+    return;
+  }
+  if (!probe_is_started_) {
+    probe_is_started_ = true;
+    if (!final && !probe_.start()) {
+      machine_is_known_ = true;
+      writer_.apply({.state = topology::State::kFailed, .reason = "there can be no thread"});
+    }
+  }
+  const bool all_are_closed = writer_.all_are_closed();
+  if (all_are_closed && !all_were_closed_) {
+    probe_.ask();
+  }
+  all_were_closed_ = all_are_closed;
+  if (std::optional<topology::Machine> machine = probe_.take()) {
+    machine_is_known_ = true;
+    writer_.apply(std::move(*machine));
+  }
+  constexpr std::chrono::seconds kHangs{10};
+  const std::optional<std::chrono::nanoseconds> reads_for = probe_.reads_for();
+  if (!probe_told_ && reads_for && *reads_for > kHangs) {
+    probe_told_ = true;
+    log_.warn(
+        "NVML or sysfs has not answered for 10 s: the thread that reads the topology is left alone "
+        "in it; recording and the application are not affected. RINGSIDE_TOPOLOGY=0 turns it off");
+  }
+  if (final && !machine_is_known_) {
+    machine_is_known_ = true;
+    writer_.apply({.state = topology::State::kUnfinished,
+                   .reason = "NVML or sysfs had not answered when the process ended",
+                   .took_ns = static_cast<std::uint64_t>(reads_for ? reads_for->count() : 0)});
+  }
 }
 
 // Writes only what is in flight, into memory. The dump writer copies the rest.

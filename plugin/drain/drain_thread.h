@@ -16,6 +16,7 @@
 #include "plugin/session/notes.h"
 #include "plugin/session/session.h"
 #include "plugin/threads/thread_role.h"
+#include "plugin/topology/probe.h"
 
 namespace ringside::control {
 
@@ -43,6 +44,7 @@ class DrainThread {
   bool cycle(bool final) RINGSIDE_REQUIRES(threads::kDrainThread);
   bool apply_notes() RINGSIDE_REQUIRES(threads::kDrainThread);
   void write(const std::shared_ptr<Dump>& dump) RINGSIDE_REQUIRES(threads::kDrainThread);
+  void look_at_machine(bool final) RINGSIDE_REQUIRES(threads::kDrainThread);
   void warn_of_trouble() RINGSIDE_REQUIRES(threads::kDrainThread);
 
   const Config& config_;
@@ -53,6 +55,11 @@ class DrainThread {
   DumpWriter dump_writer_;
   HangAlarm hang_alarm_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
   TakenNotes notes_ RINGSIDE_GUARDED_BY(threads::kDrainThread);
+  topology::Probe probe_;
+  bool probe_is_started_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool machine_is_known_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool all_were_closed_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
+  bool probe_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool memory_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool trouble_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;
   bool rings_told_ RINGSIDE_GUARDED_BY(threads::kDrainThread) = false;

@@ -2,6 +2,7 @@
 #include "plugin/drain/repeated_lines.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace ringside::control {
 namespace {
@@ -45,6 +46,14 @@ void RepeatedLines::gpu_clock(std::uint32_t context, const assemble::GpuClockFit
   trace_.gpu_clock(context, fit);
 }
 
+void RepeatedLines::machine(std::int64_t ts_ns, topology::Machine machine) {
+  trace_.machine(ts_ns, machine);
+  if (machines_.size() == 2) {
+    machines_.erase(std::prev(machines_.end()));
+  }
+  machines_.insert_or_assign(ts_ns, std::move(machine));
+}
+
 void RepeatedLines::open_window(const exporting::Window& window) {
   if (windows_.size() == kMostWindows) {
     windows_.erase(windows_.begin());
@@ -66,6 +75,12 @@ void RepeatedLines::write_threads(exporting::ChromeTrace& trace) const {
   }
 }
 
+void RepeatedLines::write_machines(exporting::ChromeTrace& trace) const {
+  for (const auto& [ts_ns, machine] : machines_) {
+    trace.machine(ts_ns, machine);
+  }
+}
+
 void RepeatedLines::note_lost() {
   has_lost_ = true;
   ++round_;
@@ -81,6 +96,7 @@ void RepeatedLines::write_lost() {
   has_lost_ = false;
   write_windows(trace_);
   write_threads(trace_);
+  write_machines(trace_);
   for (const std::uint32_t context : std::exchange(lost_, {})) {
     write(context);
   }

@@ -16,6 +16,7 @@
 
 #include "plugin/assemble/assembler.h"
 #include "plugin/export/chrome_trace.h"
+#include "plugin/topology/machine.h"
 
 namespace ringside::control {
 
@@ -33,6 +34,9 @@ class RepeatedLines {
   void communicator(const assemble::Communicator& communicator);
   void gpu_clock(std::uint32_t context, const assemble::GpuClockFit& fit);
 
+  /// A reading of the machine, by the time at which it came. The first and the last are kept.
+  void machine(std::int64_t ts_ns, topology::Machine machine);
+
   /// Keeps a window, without writing its line.
   void open_window(const exporting::Window& window);
   /// The newest windows, in order.
@@ -42,6 +46,7 @@ class RepeatedLines {
   /// These functions write windows and thread names into the first lines of a segment or dump.
   void write_windows(exporting::ChromeTrace& trace) const;
   void write_threads(exporting::ChromeTrace& trace) const;
+  void write_machines(exporting::ChromeTrace& trace) const;
 
   /// A segment begins. Communicators and GPU clocks are written again before the first event that
   /// refers to them. So the first lines do not grow where a job makes communicators for weeks.
@@ -70,6 +75,7 @@ class RepeatedLines {
   std::vector<exporting::Window> windows_;
   std::deque<std::pair<std::int32_t, std::string>> threads_;   // the newest threads
   std::map<std::uint32_t, assemble::GpuClockFit> gpu_clocks_;  // by context
+  std::map<std::int64_t, topology::Machine> machines_;         // by time: the first and the last
   std::uint32_t round_ = 1;                // goes up when communicators must be written again
   std::vector<std::uint32_t> written_in_;  // by context, the round of its last line
   std::vector<std::uint32_t> unstored_;    // contexts that were written since note_stored()

@@ -87,6 +87,7 @@ exporting::SegmentHeader TraceSegments::make_header(std::uint32_t segment) {
   if (segment != 1) {
     repeated_.write_windows(trace);
     repeated_.write_threads(trace);
+    repeated_.write_machines(trace);
   }
   if (assemble::Journal* const journal = journal_.get()) {
     journal->note_first_line(segment, trace.first_line());
@@ -251,6 +252,7 @@ void TraceSegments::write_lost(exporting::ChromeTrace& dump) const {
   if (repeated_.has_lost()) {
     repeated_.write_windows(dump);
     repeated_.write_threads(dump);
+    repeated_.write_machines(dump);
   }
 }
 

@@ -100,11 +100,17 @@ void TraceWriter::apply(const OpenNote& note) {
   assemble::Communicator communicator = note.communicator;
   communicator.created_ns = clock_.ns(note.ticks);
   assembler_.open_communicator(communicator);
+  ++open_communicators_;
 }
 
 void TraceWriter::apply(const CloseNote& note) {
   assembler_.close_communicator(note.context, clock_.ns(note.ticks));
   metrics_.close(note.context);
+  --open_communicators_;
+}
+
+void TraceWriter::apply(topology::Machine machine) {
+  segments_.repeated().machine(now_ns(), std::move(machine));
 }
 
 void TraceWriter::apply(const WindowNote& note) {

@@ -25,6 +25,7 @@
 #include "plugin/export/metrics_text.h"
 #include "plugin/export/process_facts.h"
 #include "plugin/result/result.h"
+#include "plugin/topology/machine.h"
 
 namespace ringside::control {
 
@@ -83,6 +84,12 @@ class TraceWriter {
   void apply(const WindowNote& note);
   void apply(const TypesNote& note);
   void apply(const MarkNote& note);
+  /// A reading of the machine has ended, or will not end any more. Its lines are written now.
+  void apply(topology::Machine machine);
+  /// True from the first communicator on.
+  bool has_begun() const { return segments_.has_begun(); }
+  /// True if all communicators so far are closed.
+  bool all_are_closed() const { return open_communicators_ == 0; }
 
   /// Takes the rings' records up to these steady ticks. Returns their number.
   std::uint64_t read_rings(std::uint64_t until_ticks);
@@ -182,6 +189,7 @@ class TraceWriter {
   RingReader reader_;
   TraceAccount account_;
 
+  std::int64_t open_communicators_ = 0;
   std::vector<assemble::UserMark> early_marks_;  // marks from before the trace begins
   std::int64_t read_until_ns_ = 0;
   bool places_lost_ = false;

@@ -13,6 +13,7 @@
 #include "plugin/assemble/sink.h"
 #include "plugin/export/bandwidth_counters.h"
 #include "plugin/export/line_writer.h"
+#include "plugin/export/machine_lines.h"
 #include "plugin/export/mark_lines.h"
 #include "plugin/export/operation_lines.h"
 #include "plugin/export/process_lines.h"
@@ -45,6 +46,10 @@ class ChromeTrace final : public assemble::Sink {
   void window(const Window& window, bool repeated = false);
   void account(const Account& account, std::int64_t ts_ns, bool final) {
     process_.account(account, ts_ns, final);
+  }
+  /// A reading of the machine: a line for it, and one for each GPU and port.
+  void machine(std::int64_t ts_ns, const topology::Machine& machine) {
+    write_machine(lines_, ts_ns, machine);
   }
   /// A mark of the plugin's own, for the process as a whole.
   void mark_process(std::int64_t ts_ns, std::string_view text) {

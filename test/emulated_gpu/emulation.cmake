@@ -26,8 +26,9 @@ add_library(emulated_cuda SHARED
 target_link_libraries(emulated_cuda PRIVATE emulated_flags)
 set_versioned_name(emulated_cuda cuda 1)
 
-add_library(emulated_nvml SHARED cuda/nvml.cc)
-target_link_libraries(emulated_nvml PRIVATE emulated_flags emulated_cuda)
+add_library(emulated_nvml SHARED cuda/machine.cc cuda/nvml.cc)
+target_link_libraries(emulated_nvml PRIVATE emulated_flags emulated_cuda nlohmann_json::nlohmann_json
+                      ${CMAKE_DL_LIBS})
 set_versioned_name(emulated_nvml nvidia-ml 1)
 
 set(runtime_sources

@@ -65,6 +65,10 @@ foreach(name left-out left-out-killed send-not-joined random-kills)
   add_nccl_test(nccl-${name} 120)
 endforeach()
 
+add_nccl_test(nccl-topology 120)
+add_nccl_test(nccl-topology-hangs 180)
+add_nccl_test(nccl-topology-off 120)
+
 add_nccl_test(nccl-hang-watch 120)
 add_nccl_test(nccl-hang-watch-stopped 120)
 

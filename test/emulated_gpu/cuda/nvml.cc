@@ -1,18 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The part of NVML (libnvidia-ml.so.1) that NCCL uses. No NVLink and no fabric: those queries
-// answer "not supported". The interface is declared here, so that no NVML header is needed. NCCL
-// looks functions up by their plain names; both those and the versioned ones are exported.
+// The part of NVML (libnvidia-ml.so.1) that NCCL and Ringside use. It presents the machine that
+// EMUGPU_MACHINE describes (machine.h). NCCL is told of no NVLink and no fabric: those queries
+// answer it "not supported", since the emulation cannot carry its data over them. The interface is
+// declared here, so that no NVML header is needed. NCCL looks functions up by their plain names;
+// both those and the versioned ones are exported.
+#include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <dlfcn.h>
+#include <string_view>
+#include <unistd.h>
 
 #include "device.h"
+#include "machine.h"
 
 using namespace emugpu;
 
 namespace {
 
-enum Result { kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3 };
+enum Result {
+  kSuccess = 0,
+  kUninitialized = 1,
+  kInvalidArgument = 2,
+  kNotSupported = 3,
+  kUnknown = 999
+};
 
 // A handle is the ordinal plus one.
 using Handle = void*;
@@ -25,12 +39,89 @@ int ordinal_of(Handle handle) {
   return static_cast<int>(reinterpret_cast<std::uintptr_t>(handle)) - 1;
 }
 
+// The readings so far: each begins with the number of devices.
+std::atomic<unsigned> g_readings{0};
+
+struct PciInfo {
+  char bus_id_legacy[16];
+  unsigned domain, bus, device, pci_device_id, pci_subsystem_id;
+  char bus_id[32];
+};
+
+struct FieldValue {
+  unsigned field, scope;
+  long long timestamp, latency;
+  unsigned type;
+  int result;
+  unsigned long long value;
+};
+
+struct FabricInfo {
+  unsigned version;
+  unsigned char cluster[16];
+  int status;
+  unsigned clique;
+  unsigned char state;
+  unsigned health;
+};
+
+bool is_nccl(const void* caller) {
+  Dl_info info{};
+  return dladdr(caller, &info) != 0 && info.dli_fname != nullptr &&
+         std::strstr(info.dli_fname, "libnccl.so") != nullptr;
+}
+
+// The described GPU, if there is one, and not for NCCL.
+const MachineGpu* gpu_for(const void* caller, Handle handle) {
+  const Machine* const described = machine();
+  const int ordinal = ordinal_of(handle);
+  const bool is_there =
+      described != nullptr && ordinal >= 0 && ordinal < static_cast<int>(described->gpus.size());
+  return is_there && !is_nccl(caller) ? &described->gpus[static_cast<std::size_t>(ordinal)]
+                                      : nullptr;
+}
+
+const MachineLink* link_for(const void* caller, Handle handle, unsigned link) {
+  const MachineGpu* const gpu = gpu_for(caller, handle);
+  return gpu != nullptr && link < gpu->links.size() ? &gpu->links[link] : nullptr;
+}
+
+void hang_at(std::string_view place) {
+  const Machine* const described = machine();
+  while (described != nullptr && described->hangs == place) pause();
+}
+
+bool fails_at(std::string_view place) {
+  return machine() != nullptr && machine()->fails == place;
+}
+
+int number(const MachineGpu* gpu, unsigned MachineGpu::*member, unsigned* value) {
+  if (gpu == nullptr) return kNotSupported;
+  *value = gpu->*member;
+  return kSuccess;
+}
+
+int copy(const std::string& text, char* to, unsigned length) {
+  std::snprintf(to, length, "%s", text.c_str());
+  return kSuccess;
+}
+
+void fill(const std::string& bus_id, PciInfo* info) {
+  *info = {};
+  std::snprintf(info->bus_id_legacy, sizeof info->bus_id_legacy, "%s", bus_id.c_str());
+  std::snprintf(info->bus_id, sizeof info->bus_id, "0000%s", bus_id.c_str());
+}
+
 }  // namespace
+
+#define CALLER __builtin_return_address(0)
 
 extern "C" {
 
 int nvmlInit_v2() {
-  return kSuccess;
+  if (is_nccl(CALLER)) return kSuccess;
+  hang_at("init");
+  return fails_at("init") ? kUnknown : kSuccess;
 }
 int nvmlInit() {
   return kSuccess;
@@ -45,16 +136,21 @@ const char* nvmlErrorString(int result) {
 
 int nvmlDeviceGetCount_v2(unsigned* count) {
   *count = static_cast<unsigned>(device_count());
-  return kSuccess;
+  if (machine() == nullptr || is_nccl(CALLER)) return kSuccess;
+  if (++g_readings > 1) hang_at("later");
+  *count = static_cast<unsigned>(machine()->gpus.size());
+  return fails_at("count") ? kUninitialized : kSuccess;
 }
 
 int nvmlDeviceGetCount(unsigned* count) {
-  return nvmlDeviceGetCount_v2(count);
+  *count = static_cast<unsigned>(device_count());
+  return kSuccess;
 }
 
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, Handle* handle) {
   const int ordinal = static_cast<int>(index);
-  if (!is_device(ordinal)) return kInvalidArgument;
+  const bool is_described = machine() != nullptr && index < machine()->gpus.size();
+  if (!is_device(ordinal) && !is_described) return kInvalidArgument;
   *handle = handle_of(ordinal);
   return kSuccess;
 }
@@ -83,9 +179,10 @@ int nvmlDeviceGetIndex(Handle handle, unsigned* index) {
   return kSuccess;
 }
 
-int nvmlDeviceGetCudaComputeCapability(Handle, int* major, int* minor) {
-  *major = kComputeCapabilityMajor;
-  *minor = kComputeCapabilityMinor;
+int nvmlDeviceGetCudaComputeCapability(Handle handle, int* major, int* minor) {
+  const MachineGpu* const gpu = gpu_for(CALLER, handle);
+  *major = gpu != nullptr ? gpu->compute_major : kComputeCapabilityMajor;
+  *minor = gpu != nullptr ? gpu->compute_minor : kComputeCapabilityMinor;
   return kSuccess;
 }
 
@@ -94,24 +191,133 @@ int nvmlDeviceGetP2PStatus(Handle, Handle, int, int* status) {
   return kSuccess;
 }
 
-int nvmlDeviceGetNvLinkState(Handle, unsigned, int*) {
-  return kNotSupported;
+int nvmlSystemGetDriverVersion(char* version, unsigned length) {
+  return copy("580.0 emulated", version, length);
 }
-int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle, unsigned, void*) {
-  return kNotSupported;
+
+int nvmlDeviceGetPciInfo_v3(Handle handle, PciInfo* info) {
+  fill(bus_id_of(ordinal_of(handle)), info);
+  return kSuccess;
+}
+
+int nvmlDeviceGetUUID(Handle handle, char* uuid, unsigned length) {
+  const int ordinal = ordinal_of(handle);
+  if (!is_device(ordinal)) return kNotSupported;
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = "GPU-";
+  for (const unsigned char byte : device(ordinal).uuid) {
+    const std::size_t bare = text.size();
+    text += bare == 12 || bare == 17 || bare == 22 || bare == 27 ? "-" : "";
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return copy(text, uuid, length);
+}
+
+int nvmlDeviceGetName(Handle handle, char* name, unsigned length) {
+  const MachineGpu* const gpu = gpu_for(CALLER, handle);
+  return copy(gpu != nullptr ? gpu->name : "Emulated GPU", name, length);
+}
+
+int nvmlDeviceGetMaxClockInfo(Handle handle, int, unsigned* mhz) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::memory_clock_mhz, mhz);
+}
+int nvmlDeviceGetMemoryBusWidth(Handle handle, unsigned* bits) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::memory_bus_bits, bits);
+}
+int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::pcie_generation, generation);
+}
+int nvmlDeviceGetCurrPcieLinkWidth(Handle handle, unsigned* width) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::pcie_width, width);
+}
+int nvmlDeviceGetMaxPcieLinkGeneration(Handle handle, unsigned* generation) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::most_pcie_generation, generation);
+}
+int nvmlDeviceGetMaxPcieLinkWidth(Handle handle, unsigned* width) {
+  return number(gpu_for(CALLER, handle), &MachineGpu::most_pcie_width, width);
+}
+
+int nvmlDeviceGetNvLinkState(Handle handle, unsigned number, int* state) {
+  const MachineLink* const link = link_for(CALLER, handle, number);
+  hang_at("links");
+  if (link == nullptr) return kNotSupported;
+  *state = link->is_up ? 1 : 0;
+  return kSuccess;
+}
+
+int nvmlDeviceGetNvLinkVersion(Handle handle, unsigned number, unsigned* version) {
+  if (link_for(CALLER, handle, number) == nullptr) return kNotSupported;
+  *version = gpu_for(CALLER, handle)->link_version;
+  return kSuccess;
+}
+
+// A link that is down does not know its other end.
+int nvmlDeviceGetNvLinkRemoteDeviceType(Handle handle, unsigned number, int* type) {
+  const MachineLink* const link = link_for(CALLER, handle, number);
+  if (link == nullptr || !link->is_up) return kNotSupported;
+  *type = link->end == LinkEnd::kGpu ? 0 : 2;
+  return kSuccess;
+}
+
+int nvmlDeviceGetNvLinkRemotePciInfo_v2(Handle handle, unsigned number, PciInfo* info) {
+  const MachineLink* const link = link_for(CALLER, handle, number);
+  if (link == nullptr || !link->is_up) return kNotSupported;
+  fill(link->remote_bus_id, info);
+  return kSuccess;
 }
 int nvmlDeviceGetNvLinkRemotePciInfo(Handle, unsigned, void*) {
   return kNotSupported;
 }
+
+int nvmlDeviceGetNvLinkErrorCounter(Handle handle, unsigned number, int counter,
+                                    unsigned long long* value) {
+  const MachineLink* const link = link_for(CALLER, handle, number);
+  if (link == nullptr || counter < 0 || counter > 3) return kNotSupported;
+  const auto& errors = g_readings > 1 ? link->errors_later : link->errors_first;
+  *value = errors[static_cast<std::size_t>(counter)];
+  return kSuccess;
+}
+
 int nvmlDeviceGetNvLinkCapability(Handle, unsigned, int, unsigned*) {
   return kNotSupported;
 }
-int nvmlDeviceGetFieldValues(Handle, int, void*) {
-  return kNotSupported;
+
+int nvmlDeviceGetFieldValues(Handle handle, int count, FieldValue* values) {
+  constexpr unsigned kSpeedOfAll = 90, kLinkCount = 91, kSpeedOfOne = 164;
+  const MachineGpu* const gpu = gpu_for(CALLER, handle);
+  if (gpu == nullptr) return kNotSupported;
+  for (int i = 0; i < count; ++i) {
+    FieldValue& value = values[i];
+    value.result = kSuccess;
+    if (value.field == kLinkCount) {
+      value.value = gpu->links.size();
+    } else if (value.field == kSpeedOfAll && !gpu->links.empty()) {
+      value.value = gpu->link_speed_mbytes_s;
+    } else if (value.field == kSpeedOfOne && value.scope < gpu->links.size()) {
+      value.value = gpu->links[value.scope].is_up ? gpu->link_speed_mbytes_s : 0;
+    } else {
+      value.result = kNotSupported;
+    }
+  }
+  return kSuccess;
 }
-int nvmlDeviceGetGpuFabricInfoV(Handle, void*) {
-  return kNotSupported;
+
+int nvmlDeviceGetGpuFabricInfoV(Handle handle, FabricInfo* info) {
+  constexpr unsigned char kCompleted = 3;
+  const MachineGpu* const gpu = gpu_for(CALLER, handle);
+  if (gpu == nullptr) return kNotSupported;
+  if (info->version != (sizeof(FabricInfo) | 2U << 24U)) return kInvalidArgument;
+  info->state = gpu->fabric_cluster.empty() ? 0 : kCompleted;
+  info->status = kSuccess;
+  info->clique = gpu->fabric_clique;
+  for (std::size_t i = 0; i < sizeof info->cluster && 2 * i < gpu->fabric_cluster.size(); ++i) {
+    info->cluster[i] =
+        static_cast<unsigned char>(std::stoul(gpu->fabric_cluster.substr(2 * i, 2), nullptr, 16));
+  }
+  return kSuccess;
 }
+
 int nvmlDeviceGetPlatformInfo(Handle, void*) {
   return kNotSupported;
 }

@@ -128,6 +128,40 @@ TEST_CASE("doctor names what is wrong with the plugin") {
   CHECK(worst(facts, "variable").health == Health::kProblem);
 }
 
+TEST_CASE("doctor says what the plugin's probe reads") {
+  Facts facts = good_machine();
+  topology::Machine machine;
+  machine.took_ns = 12'000'000;
+  machine.gpus.resize(2);
+  for (topology::Gpu& gpu : machine.gpus) {
+    gpu.pci = "0000:18:00.0";
+    gpu.links.resize(18);
+    for (topology::NvLink& link : gpu.links) {
+      link.is_up = true;
+    }
+  }
+  machine.ports.resize(2);
+  machine.ports[0].state = "ACTIVE";
+  machine.ports[0].rate_mbit_s = 400'000;
+  facts.machine = describe_machine(machine);
+  CHECK(worst(facts, "topology").health == Health::kOk);
+  CHECK(worst(facts, "topology").text ==
+        "2 GPUs with 18 NVLinks each, 1 port of 400 Gb/s, 1 port that is not active; read in 12 ms");
+  machine.gpus[0].links[7].is_up = false;
+  machine.gpus[1].pcie_width = 8;
+  machine.gpus[1].most_pcie_width = 16;
+  facts.machine = describe_machine(machine);
+  CHECK(facts.machine.troubles ==
+        std::vector<std::string>{"NVLink 7 of GPU 0 (0000:18:00.0) is down",
+                                 "PCIe of GPU 0 (0000:18:00.0) has 8 lanes of 16"});
+  CHECK(worst(facts, "topology").health == Health::kProblem);
+  machine.state = topology::State::kFailed;
+  machine.reason = "NVML: Driver Not Loaded";
+  facts.machine = describe_machine(machine);
+  CHECK(worst(facts, "topology").text ==
+        "the plugin's probe learns nothing: NVML: Driver Not Loaded");
+}
+
 TEST_CASE("releases of NCCL") {
   CHECK(version_text(22907) == "2.29.7");
   CHECK(version_text(23100) == "2.31.0");

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The topology that the plugin reads: machines that the emulated NVML presents, and one that hangs."""
+
+import json
+import pathlib
+
+import adapters
+from harness import Job, check, print_facts
+
+MACHINES = pathlib.Path(__file__).resolve().parent.parent / "machines"
+
+
+def run_on(setup, machine, ranks=2, ranks_per_host=2, **variables):
+    setup.start_anew(f"{machine}{len(setup.jobs)}")
+    path = MACHINES / f"{machine}.json"
+    adapters.write_sysfs(json.loads(path.read_text(encoding="utf-8")), setup.directory / "sys")
+    return Job(setup, "--scenario", "burst", "--iterations", "4", "--ranks-per-host",
+               str(ranks_per_host), ranks=ranks, timeout=60, EMUGPU_MACHINE=str(path),
+               RINGSIDE_SYSFS=str(setup.directory / "sys"), **variables).wait()
+
+
+def readings(trace):
+    return [line["args"] for line in trace.lines if line["name"] == "ringside_topology"]
+
+
+def faults(setup):
+    """Two hosts that are not alike: ranks, matrix and findings are those of the description."""
+    job = run_on(setup, "dgx_h100_faults", ranks=4)
+    for trace in job.traces():
+        found = readings(trace)
+        check(len(found) >= 2, f"{trace.path.name}: {len(found)} readings, not start and end")
+        check(all(r["state"] == "complete" and r["gpus"] == 8 for r in found), str(found))
+        print_facts(rank=trace.rank, us_per_gpu=found[-1]["nvml_ns"] // 8000)
+    told = json.loads(setup.run_analyzer("topology", "--format", "json",
+                                         setup.directory / "traces"))
+    domains = {row["domain"]: row for row in told["domains"]}
+    check(set(domains) == {"emulated-host-0", "emulated-host-1"}, f"domains {list(domains)}")
+    check([domains[f"emulated-host-{h}"]["links_min"] for h in (0, 1)] == [18, 17],
+          f"links {domains}")
+    kinds = sorted(finding["kind"] for finding in told["findings"])
+    check({"topology-differs", "link-down", "link-errors", "pcie-degraded", "adapter-slow"}
+          <= set(kinds), f"findings {kinds}")
+    refused = setup.run_analyzer("topology", "--mesh", "0,2", setup.directory / "traces",
+                                 expected=(3,))
+    check(refused == "", f"a matrix of two hosts: {refused}")
+
+
+def hangs(setup):
+    """An NVML that never returns costs the job nothing, at load and at exit."""
+    for machine, state in (("nvml_hangs_init", "unfinished"), ("nvml_hangs_later", "complete")):
+        job = run_on(setup, machine)
+        for trace in job.traces():
+            check(trace.closed, f"{trace.path.name} is not closed")
+            found = readings(trace)
+            check([r["state"] for r in found] == [state], f"{machine}: {found}")
+        job.summary()
+
+
+def turned_off(setup):
+    job = run_on(setup, "dgx_h100", RINGSIDE_TOPOLOGY="0")
+    for trace in job.traces():
+        check(not readings(trace), "RINGSIDE_TOPOLOGY=0, but there is a topology")
+
+
+TESTS = {"nccl-topology": faults, "nccl-topology-hangs": hangs, "nccl-topology-off": turned_off}
