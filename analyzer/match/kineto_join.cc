@@ -24,7 +24,7 @@ using model::KinetoComm;
 // Both clocks are CLOCK_REALTIME, read in different ways.
 constexpr std::int64_t kSlack_ns = 20'000;
 
-struct Entry {
+struct CommCall {
   std::size_t comm = 0;  // of KinetoTrace::comms
   ProfiledCall call;
   std::optional<std::uint64_t> seq;  // if it is numbered
@@ -34,7 +34,7 @@ struct Entry {
 class GroupPairing {
  public:
   /// `is_complete`: no call of NCCL is missing. `is_from_start`: nor is one before the first.
-  GroupPairing(const std::vector<KinetoComm>& comms, std::span<const Entry> entries,
+  GroupPairing(const std::vector<KinetoComm>& comms, std::span<const CommCall> entries,
                const GroupCalls& calls, std::span<const std::uint32_t> threads, bool is_complete,
                bool is_from_start)
       : comms_(comms),
@@ -124,7 +124,7 @@ class GroupPairing {
   }
 
   std::optional<std::size_t> only_place() {
-    const bool knows_all = std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    const bool knows_all = std::all_of(entries_.begin(), entries_.end(), [](const CommCall& entry) {
       return is_known_call(entry.call.name);
     });
     for (std::size_t i = 1; i < entries_.size(); ++i) {
@@ -152,7 +152,7 @@ class GroupPairing {
   static constexpr std::uint64_t kMostWork = 50'000'000;
 
   const std::vector<KinetoComm>& comms_;
-  std::span<const Entry> entries_;
+  std::span<const CommCall> entries_;
   const GroupCalls& calls_;
   std::span<const std::uint32_t> threads_;  // of the calls
   bool is_complete_;
@@ -221,7 +221,7 @@ class FileJoin {
   }
 
   KinetoFileJoin join() {
-    std::map<std::string_view, std::vector<Entry>> groups;
+    std::map<std::string_view, std::vector<CommCall>> groups;
     for (std::size_t i = 0; i < trace_.comms.size(); ++i) {
       const KinetoComm& comm = trace_.comms[i];
       const std::string_view name = trace_.names.text(comm.collective);
@@ -237,8 +237,8 @@ class FileJoin {
   }
 
  private:
-  Entry entry_of(std::size_t index, const KinetoComm& comm, std::string_view name) const {
-    Entry entry;
+  CommCall entry_of(std::size_t index, const KinetoComm& comm, std::string_view name) const {
+    CommCall entry;
     entry.comm = index;
     entry.call.name = name;
     entry.seq = is_numbered(name) ? comm.seq : std::nullopt;
@@ -286,7 +286,7 @@ class FileJoin {
     return of_ranks;
   }
 
-  void join_group(std::string_view name, const std::vector<Entry>& entries) {
+  void join_group(std::string_view name, const std::vector<CommCall>& entries) {
     KinetoGroupJoin& group = joined_.groups.emplace_back();
     const model::KinetoGroup* const listed = group_named(name);
     group.name = name;
@@ -294,7 +294,7 @@ class FileJoin {
     group.calls = entries.size();
     group.unknown = static_cast<std::uint64_t>(
         std::count_if(entries.begin(), entries.end(),
-                      [](const Entry& entry) { return !is_known_call(entry.call.name); }));
+                      [](const CommCall& entry) { return !is_known_call(entry.call.name); }));
     const std::set<std::uint32_t> contexts = contexts_of(name, listed);
     const GroupCalls calls = group_calls(traces_.names, file_, contexts);
     std::vector<std::uint32_t> threads;
@@ -307,7 +307,7 @@ class FileJoin {
         std::all_of(contexts.begin(), contexts.end(),
                     [&](std::uint32_t context) { return is_recorded_from_start(file_, context); });
     GroupPairing pairing(trace_.comms, entries, calls, threads, is_complete, is_from_start);
-    pairing.pair([&](const Entry& entry, std::size_t first, std::size_t count, PairProof proof) {
+    pairing.pair([&](const CommCall& entry, std::size_t first, std::size_t count, PairProof proof) {
       ++group.pairs[static_cast<std::size_t>(proof)];
       group.operations += count;
       if (count == 1) {
@@ -336,7 +336,7 @@ class FileJoin {
     group.most_offset_ns = std::min(group.most_offset_ns.value_or(most_ns), most_ns);
   }
 
-  void fill(const Entry& entry, std::size_t index, const KinetoGroupJoin& group) {
+  void fill(const CommCall& entry, std::size_t index, const KinetoGroupJoin& group) {
     const KinetoComm& comm = trace_.comms[entry.comm];
     model::Operation operation = file_.operations[index];
     if (operation.called_by == model::kNoName) {
