@@ -20,6 +20,7 @@ class WhenImported:
 
     def __init__(self, name: str, then: Callable[[ModuleType], Any]) -> None:
         self._name, self._then = name, then
+        self._is_asking = False
         known = sys.modules.get(name)
         if known is not None:
             self._done(known)
@@ -34,16 +35,22 @@ class WhenImported:
         self, name: str, path: Optional[Sequence[str]], target: Optional[ModuleType] = None
     ) -> Optional[importlib.machinery.ModuleSpec]:
         """As Python asks all that is in sys.meta_path."""
-        if name != self._name:
+        if name != self._name or self._is_asking:
             return None
-        self.remove()
-        spec = importlib.util.find_spec(name)  # as the others find it
+        self._is_asking = True
+        try:
+            spec = importlib.util.find_spec(name)  # as the others find it
+        finally:
+            self._is_asking = False
         if spec is not None and spec.loader is not None:
             execute = spec.loader.exec_module
 
             def execute_and_tell(module: ModuleType) -> None:
                 execute(module)
-                self._done(module)
+                # Nobody may want to know any longer, or whoever asked has imported nothing.
+                if self in sys.meta_path:
+                    self.remove()
+                    self._done(module)
 
             # A loader that takes no other function leaves the module without what is to be done.
             with contextlib.suppress(AttributeError):

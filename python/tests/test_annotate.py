@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import importlib.util
 import inspect
 import pathlib
 import sys
@@ -213,6 +214,7 @@ def test_a_module_is_met_when_the_program_imports_it(
     removed.remove()
     _imports.WhenImported("imported_later.part", then)
     assert "imported_later" not in sys.modules
+    assert importlib.util.find_spec("imported_later.part") is not None and met == []
     for name in ("imported_later.other", "imported_later.part", "json"):
         importlib.import_module(name)
     assert met == [7] and sys.meta_path == before

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a job of PyTorch again and again, with and without the plugin in turn, and looks for ranks that
-have done all their work and do not end.
+"""Runs a job of PyTorch again and again, with and without the plugin in turn, and looks for ranks
+that have done all their work and do not end.
 
     late_ends.py BUILD [--jobs 100] [--until 17:30] [--late-s 20] [--give-up-s 180] [--apart] ...
 
 A rank's last line in its log is "ok". For each job a line says how long each rank took from there
 to its end and how much of that it computed, how busy the machine was, and whether a rank is late.
-A late rank's threads are written to LOG_DIRECTORY (gdb, py-spy where it is installed) with the
-processor time that it takes meanwhile, which tells a rank that waits from one that only computes
-slowly. Then it has until --give-up-s to end by itself. The last lines count. Exit status 1: a rank
-did not end by itself, or a job failed.
+A late rank's threads are written to a file in the log directory (gdb, py-spy where it is
+installed), with the processor time that it takes meanwhile, which tells a rank that waits from one
+that computes slowly. Then it has until --give-up-s to end by itself. The last lines count. Exit
+status 1: a rank did not end by itself, or a job failed.
 """
 
 import argparse
 import collections
 import datetime
+import math
 import os
 import pathlib
 import shutil
@@ -79,7 +80,8 @@ class Rank:
         seconds = self.seconds(time.monotonic())
         if seconds is None:
             return "no ok"
-        return f"{seconds:.1f} s ({self.computed_s:.1f} computed)" + ("" if self.ended_at else " so far")
+        so_far = "" if self.ended_at else " so far"
+        return f"{seconds:.1f} s ({self.computed_s:.1f} computed){so_far}"
 
 
 def threads_of(pid):
@@ -107,35 +109,35 @@ def threads_of(pid):
     return "\n".join(said)
 
 
-def watch(job, ranks, options, report):
-    """Until all ranks have ended, or nobody waits any longer."""
-    started, late_text = time.monotonic(), []
-    while any(rank.ended_at is None for rank in ranks):
-        now = time.monotonic()
-        if now - started > options.timeout_s + options.give_up_s:
-            break
+def look_closely(rank):
+    """What a late rank does."""
+    before_s, begun = computed_s(rank.pid), time.monotonic()
+    time.sleep(2)
+    after_s, took_s = computed_s(rank.pid), time.monotonic() - begun
+    since_ok = f"rank {rank.number}, pid {rank.pid}, {begun - rank.ok_at:.1f} s after its ok: "
+    if before_s is None or after_s is None:
+        return f"{since_ok}it ended while it was looked at\n"
+    return (f"{since_ok}in {took_s:.1f} s it computed {after_s - before_s:.2f} s, load "
+            f"{os.getloadavg()[0]:.1f}\n{threads_of(rank.pid)}\n")
+
+
+def watch(ranks, options, report):
+    """Until all ranks have ended by themselves; False if nobody waits any longer for one."""
+    until = time.monotonic() + options.timeout_s + options.give_up_s
+    while any(rank.ended_at is None for rank in ranks) and time.monotonic() < until:
         for rank in ranks:
             if rank.ended_at is None:
                 rank.look()
-        for rank in ranks:
-            seconds = rank.seconds(now)
-            if rank.ended_at is None and seconds is not None and seconds > options.late_s \
-                    and not rank.is_late:
+        now = time.monotonic()
+        waited = {rank: rank.seconds(now) for rank in ranks if rank.ok_at and not rank.ended_at}
+        for rank, seconds in waited.items():
+            if seconds > options.late_s and not rank.is_late:
                 rank.is_late = True
-                before_s, begun = computed_s(rank.pid), time.monotonic()
-                time.sleep(2)
-                after_s = computed_s(rank.pid)
-                if before_s is not None and after_s is not None:
-                    late_text.append(
-                        f"rank {rank.number}, pid {rank.pid}, {seconds:.1f} s after its ok: in "
-                        f"{time.monotonic() - begun:.1f} s it computed {after_s - before_s:.2f} s, load "
-                        f"{os.getloadavg()[0]:.1f}\n{threads_of(rank.pid)}\n")
-            if seconds is not None and rank.ended_at is None and seconds > options.give_up_s:
-                report.write_text("\n".join(late_text))
-                return False
+                with open(report, "a", encoding="utf-8") as file:
+                    file.write(look_closely(rank))
+        if any(seconds > options.give_up_s for seconds in waited.values()):
+            break
         time.sleep(0.05)
-    if late_text:
-        report.write_text("\n".join(late_text))
     return all(rank.ended_at is not None and rank.ok_at is not None for rank in ranks)
 
 
@@ -162,7 +164,7 @@ def run_one(options, number, with_plugin):
     ranks = [Rank(rank, pid, setup.directory / f"rank{rank}.log") for rank, pid in enumerate(pids)]
     kind = "with" if with_plugin else "without"
     report = options.log_directory / f"late-{number}-{kind}.txt"
-    is_well = watch(job, ranks, options, report) and len(ranks) == options.ranks
+    is_well = watch(ranks, options, report) and len(ranks) == options.ranks
     load = os.getloadavg()[0]
     late = [rank for rank in ranks if rank.is_late]
     if not is_well:
@@ -205,10 +207,10 @@ def main():
         counts[with_plugin]["late"] += any(rank.is_late for rank in ranks)
         seconds[with_plugin] += [rank.seconds(0) for rank in ranks if rank.ok_at and rank.ended_at]
     for kind, count in counts.items():
-        of_ranks = sorted(seconds[kind])
-        middle = f"{statistics.median(of_ranks):.1f} s, at most {of_ranks[-1]:.1f} s" if of_ranks else "-"
-        print(f"{'with' if kind else 'without'} the plugin: {count['jobs']} jobs, {count['failed']} "
-              f"failed, {count['late']} with a late rank; median from ok to the end {middle}")
+        of_ranks = sorted(seconds[kind]) or [math.nan]
+        print(f"{'with' if kind else 'without'} the plugin: {count['jobs']} jobs, "
+              f"{count['failed']} failed, {count['late']} with a late rank; from ok to the end "
+              f"{statistics.median(of_ranks):.1f} s (median), at most {of_ranks[-1]:.1f} s")
     return 1 if any(count["failed"] for count in counts.values()) else 0
 
 

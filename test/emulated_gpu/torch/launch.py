@@ -8,7 +8,8 @@
 nccl_ranks sets the environment that NCCL needs here. The ranks are forks of this process: PyTorch
 is imported once, which takes longer than most scenarios. With --apart each rank is a program that
 imports it by itself, as launchers start ranks. Ranks fill one host after the other; with --in-turn
-each goes to the next host. Each writes rank<N>.log. The exit status is 0 if all of them ended with 0.
+each goes to the next host. Each writes rank<N>.log. The exit status is 0 if all of them ended with
+0.
 """
 
 import argparse

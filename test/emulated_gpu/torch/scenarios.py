@@ -122,7 +122,7 @@ def ragged(rank):
 
 
 def coalesced(rank, ring=None):
-    """Calls that reach NCCL in one group. The ring is the order in which ranks send to each other."""
+    """Calls that reach NCCL in one group. Ranks send to each other in the order of the ring."""
     ring = ring or rank.everyone
     at = ring.index(rank.rank)
     following, previous = ring[(at + 1) % rank.world], ring[at - 1]
@@ -158,7 +158,7 @@ def point_to_point(rank, distance=1):
 
 
 def clean(rank):
-    """Calls that are as they should be, in groups old and new, and nothing of Ringside's in Python."""
+    """Calls as they should be, in groups old and new, and nothing of Ringside's in Python."""
     rank.start()
     halves = [dist.new_group(rank.everyone[half::2]) for half in (0, 1)]
     for group in (None, halves[rank.rank % 2], dist.new_group()):
