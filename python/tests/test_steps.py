@@ -74,14 +74,6 @@ def test_schedule_is_checked() -> None:
     assert actions == ["NONE", "WARMUP", "RECORD", "RECORD_AND_SAVE", "NONE", "NONE"]
 
 
-def test_schedule_is_torch_s() -> None:
-    torch = pytest.importorskip("torch.profiler")
-    for numbers in ((1, 1, 2, 2, 1), (0, 0, 1, 0, 0), (2, 0, 3, 1, 0), (0, 2, 1, 3, 4)):
-        keys = dict(zip(("wait", "warmup", "active", "repeat", "skip_first"), numbers))
-        ours, theirs = nccl_ringside.schedule(**keys), torch.schedule(**keys)
-        assert [ours(n) for n in range(30)] == [theirs(n).name for n in range(30)]
-
-
 # Calls what torch.profiler.profile calls, when it does: torch itself is not needed to test that.
 TORCH = """
     import enum, gzip, json, pathlib, sys
@@ -176,25 +168,6 @@ def test_beside_torch_the_profiler_needs_one_argument(run: Run) -> None:
                 profiler.step()
     world.destroy()
     """,
-        RINGSIDE_START="0",
-    )
-    assert counts(job.trace()) == [4 * 102, 4 * 103]
-
-
-def test_schedule_of_torch_as_it_is(run: Run) -> None:
-    pytest.importorskip("torch.profiler")
-    job = run(
-        """
-        import torch
-        import nccl_ringside as ringside
-        from caller import Communicator
-        world = Communicator()
-        with ringside.Profiler(schedule=torch.profiler.schedule(wait=1, warmup=1, active=2)) as p:
-            for step in range(6):
-                world.all_reduce(100 + step)
-                p.step()
-        world.destroy()
-        """,
         RINGSIDE_START="0",
     )
     assert counts(job.trace()) == [4 * 102, 4 * 103]

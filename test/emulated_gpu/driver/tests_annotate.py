@@ -380,12 +380,12 @@ def alone(setup):
 
 
 def trainers(setup):
-    """torch/trainers.py: the callbacks record the steps of the schedule, of trainings with the real
-    packages."""
+    """torch/trainers.py: the callbacks, and a Profiler beside PyTorch's, record the steps of the
+    schedule, of trainings with the real packages."""
     packages = pathlib.Path(setup.torch).resolve().parent / f"trainers-{sys.implementation.cache_tag}"
     if not packages.is_dir():
         raise Skipped("no Lightning and transformers: test/emulated_gpu/get_torch.sh fetches them")
-    for name in ("lightning", "transformers"):
+    for name in ("loop", "lightning", "transformers"):
         setup.start_anew(name)
         variables = torch_variables(setup)
         variables["PYTHONPATH"] += f":{packages}"

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The callbacks for Lightning and Hugging Face's Trainer, each in a training of six steps on the CPU,
-with the real packages and the real plugin. Ends with an exception, or prints what was recorded.
+"""The callbacks for Lightning and Hugging Face's Trainer, and a loop of one's own, each in a
+training of six steps on the CPU, with the real packages and the real plugin. Ends with an
+exception, or prints "ok".
 
-    NCCL_PROFILER_PLUGIN=... RINGSIDE_DIR=... trainers.py lightning|transformers
+    NCCL_PROFILER_PLUGIN=... RINGSIDE_DIR=... trainers.py loop|lightning|transformers
 """
 
+import itertools
 import pathlib
 import sys
 import tempfile
+import types
 
+import nccl_ringside
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python" / "tests"))
@@ -17,6 +21,25 @@ import caller  # noqa: E402
 
 STEPS = 6
 DATA = torch.randn(STEPS, 4)
+
+
+def with_loop(communicator, schedule, **arguments):
+    """Beside PyTorch's profiler it needs one argument."""
+    theirs = torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
+                                    schedule=schedule)
+    ours = nccl_ringside.Profiler(theirs, **arguments)
+    with theirs, ours:
+        for step in range(STEPS):
+            communicator.all_reduce(step + 1)
+            theirs.step()
+            ours.step()
+    # For programs without PyTorch there is the same schedule.
+    for numbers in itertools.product((0, 2), (0, 1), (1, 3), (0, 2), (0, 1)):
+        named = dict(zip(("wait", "warmup", "active", "repeat", "skip_first"), numbers))
+        same = nccl_ringside.schedule(**named), torch.profiler.schedule(**named)
+        actions = [(same[0](step), same[1](step).name) for step in range(30)]
+        assert all(one == other for one, other in actions), named
+    return types.SimpleNamespace(profiler=ours)
 
 
 def with_lightning(communicator, **arguments):
@@ -67,7 +90,8 @@ def with_transformers(communicator, **arguments):
 
 def main():
     communicator, ready = caller.Communicator(), []
-    train = {"lightning": with_lightning, "transformers": with_transformers}[sys.argv[1]]
+    train = {"loop": with_loop, "lightning": with_lightning,
+             "transformers": with_transformers}[sys.argv[1]]
     callback = train(communicator,
                      schedule=torch.profiler.schedule(wait=1, warmup=1, active=2, repeat=1),
                      on_trace_ready=lambda profiler: ready.append(profiler.step_num))
