@@ -56,7 +56,7 @@ def run(ringside, directory):
     """Returns ringside's output for a case's partials, and that of `reduce`; None if it has none."""
     words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
     # The answers of NCCL's RAS that lie beside traces are in no partial.
-    if directory.name == "hang-ras-beside":
+    if directory.name in ("hang-ras-beside", "hang-ras-diagnostics"):
         return None, set()
     # A command that may write over its traces is left alone.
     if not words or words[0] not in COMMANDS or "--force" in words:
