@@ -5,6 +5,7 @@
 #include <array>
 
 #include "analyzer/report/document.h"
+#include "analyzer/report/job_ranks.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/summary.h"
 
@@ -131,9 +132,13 @@ std::string HangText::place(std::uint32_t position) const {
   const metrics::Position& of = hang_.positions[position];
   const model::Process& process = traces_.files[of.file].process;
   const std::string rank = of.rank ? std::to_string(*of.rank) : std::string("?");
-  return process.host.empty()
-             ? rank
-             : rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
+  if (!process.host.empty()) {
+    return rank + " (host " + process.host + ", pid " + std::to_string(process.pid) + ")";
+  }
+  const auto of_job = job_ranks(traces_, hang_.matches.communicators[of.communicator]);
+  return of.rank && *of.rank < of_job.size()
+             ? rank + " (rank " + std::to_string(of_job[*of.rank]) + " of the job)"
+             : rank;
 }
 
 std::vector<match::Caller> HangText::callers(std::uint32_t operation) const {

@@ -45,7 +45,8 @@ class HangText {
   std::string unknown_ranks(std::uint32_t operation) const;
   std::string label(std::uint32_t communicator) const;
 
-  /// "5 (host a, pid 17)".
+  /// "5 (host a, pid 17)"; of a dump, which tells no host, "1 (rank 5 of the job)" where that
+  /// differs.
   std::string place(std::uint32_t position) const;
   /// "Ranks 1 (host a, pid 17), 2 (host a, pid 18) have": those that block it so.
   std::string blockers_text(std::uint32_t operation, metrics::Blocker::Why why) const;
