@@ -320,7 +320,8 @@ class DumpReader {
     listed.clear();
     for (std::uint32_t& rank : ranks) {
       rank += first;
-      listed += (listed.empty() ? "[" : ", ") + std::to_string(rank);
+      listed += listed.empty() ? "[" : ", ";
+      listed += std::to_string(rank);
     }
     listed += ']';
   }
