@@ -168,8 +168,9 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
                "  ringside ctl start --at 12:30:00Z --operations 1000\tthe same on every host\n",
                options);
   command
-      ->add_option("--events", options->events,
-                   "What to record, as RINGSIDE_EVENTS takes it; else what is configured")
+      ->add_option(
+          "--events", options->events,
+          "Events to record, as RINGSIDE_EVENTS takes them; else those that are configured")
       ->type_name("EVENTS");
   add_at(*command, *options);
   command

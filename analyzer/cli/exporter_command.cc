@@ -114,9 +114,10 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
       })
       ->capture_default_str();
   command
-      ->add_option("--ring-dir", options->ring_directory,
-                   "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
-                   "/dev/shm, and TMPDIR, else /tmp)")
+      ->add_option(
+          "--ring-dir", options->ring_directory,
+          "Directory of the processes' rings and sockets (default: RINGSIDE_RING_DIR, else "
+          "/dev/shm, and TMPDIR, else /tmp)")
       ->type_name("DIR");
   constexpr double kLeast_s = 0.05;
   constexpr double kMost_s = 60;

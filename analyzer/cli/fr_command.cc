@@ -207,7 +207,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
   command->add_flag("--force", options->force, "Replace FILE if it is there");
   command
       ->add_option("-p,--prefix", options->dumps.prefix,
-                   "What the names of the dumps have before the rank (default: anything)")
+                   "The names of the dumps up to the rank (default: anything)")
       ->type_name("PREFIX");
   command
       ->add_flag("-j,--just_print_entries", options->lists_entries,

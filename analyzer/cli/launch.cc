@@ -11,9 +11,10 @@ namespace ringside::cli {
 
 void add_place_options(CLI::App& command, LaunchOptions& options) {
   command
-      .add_option("--dir", options.plan.directory,
-                  "Where traces go; may exist, and be shared by the nodes of a job (default: "
-                  "RINGSIDE_DIR, else a new ringside-<date>-<time>)")
+      .add_option(
+          "--dir", options.plan.directory,
+          "Directory of the traces; may exist, and be shared by the nodes of a job (default: "
+          "RINGSIDE_DIR, else a new ringside-<date>-<time>)")
       ->type_name("DIR");
   command
       .add_option("--plugin", options.plan.plugin,
@@ -28,8 +29,9 @@ void add_place_options(CLI::App& command, LaunchOptions& options) {
 
 void add_recording_options(CLI::App& command, LaunchOptions& options) {
   command
-      .add_option("--events", options.plan.events,
-                  "What to record, as RINGSIDE_EVENTS has it: default, all, coll,p2p,proxy, ...")
+      .add_option(
+          "--events", options.plan.events,
+          "Events to record, as RINGSIDE_EVENTS has them: default, all, coll,p2p,proxy, ...")
       ->type_name("EVENTS")
       ->check([](const std::string& text) { return launch::trouble_with_events(text); });
   command

@@ -36,7 +36,7 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
   command.add_flag("--all", options.choice.all, "All processes of this user");
   command
       .add_option("--ring-dir", options.choice.ring_directory,
-                  "Where the processes have their rings and sockets (RINGSIDE_RING_DIR, else "
+                  "Directory of the processes' rings and sockets (default: RINGSIDE_RING_DIR, else "
                   "/dev/shm, and TMPDIR, else /tmp)")
       ->type_name("DIR");
   constexpr double kLeast_s = 0.01;

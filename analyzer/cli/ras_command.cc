@@ -83,7 +83,7 @@ void add_ras(CLI::App& app, Chosen& chosen) {
       command->add_option("FILE", options->file, "An answer that was kept, instead of asking");
   command
       ->add_option("--address", options->address,
-                   "Where it listens (default: NCCL_RAS_ADDR, else localhost:28028)")
+                   "The address of the service (default: NCCL_RAS_ADDR, else localhost:28028)")
       ->type_name("HOST:PORT")
       ->excludes(file);
   command->add_option("--save", options->save, "Also write the answer there, as it is")

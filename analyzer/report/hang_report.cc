@@ -70,11 +70,13 @@ class HangReport {
   const model::Process& process_of(const metrics::Position& position) const {
     return traces_.files[position.file].process;
   }
-  // Shorter than in a sentence: "AllReduce seq 16 of world".
+  // Shorter than in a sentence: "AllReduce seq 16 of world". A number alone would say nothing.
   std::string name_in_table(std::uint32_t operation) const {
     const auto matched = hang_.operations[operation].matched;
-    return text_.short_name_of(operation) + " of " +
-           text_.label(hang_.matches.operations[matched].communicator);
+    const std::string label = text_.label(hang_.matches.operations[matched].communicator);
+    return text_.short_name_of(operation) +
+           (label.find_first_not_of("0123456789") == label.npos ? " of communicator " : " of ") +
+           label;
   }
   Cell communicator_of(const metrics::StuckOperation& stuck) const {
     return text_.label(hang_.matches.operations[stuck.matched].communicator);
@@ -421,8 +423,9 @@ class HangReport {
       return !last.in_flight && last.state == model::State::kEnqueued;
     });
     if (only_enqueue > 0) {
-      notes.push_back("Of the last operation of " + counted(only_enqueue, "rank") +
-                      " only the enqueue can be seen: such a one never looks stuck by itself.");
+      notes.push_back("For " + counted(only_enqueue, "rank") +
+                      ", only the enqueue of the last operation is seen: such an operation never "
+                      "looks stuck by itself.");
     }
     notes.insert(notes.end(), alignment_.notes().begin(), alignment_.notes().end());
     if (!alignment_.is_aligned() && traces_.files.front().process.tells_moment) {

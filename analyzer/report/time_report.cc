@@ -170,8 +170,7 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
     all.waiting_unknown += rank.waiting_unknown;
   }
   if (all.busy_ns == 0) {
-    document.sentences.push_back(
-        "Of no operation are the times of its execution known: nothing can be said.");
+    document.sentences.push_back("No operation has known times of execution: nothing can be said.");
   } else {
     document.sentences.push_back(
         "Over all ranks, operations ran in " + human_duration(all.busy_ns) + " of " +

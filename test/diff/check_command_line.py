@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -151,6 +152,13 @@ def check_interrupted(ringside):
             assert [path.name for path in place.iterdir()] == ["there.json"], (words, number)
             assert (place / "there.json").read_text(encoding="utf-8") == "kept"
             shutil.rmtree(place)
+    # A limit on the size of files (ulimit -f) ends the command in the middle of the file.
+    place.mkdir()
+    limited = subprocess.run([ringside.program, "merge", "-o", "all.json", ringside.directory / "traces"],
+                             cwd=place, check=False, capture_output=True,
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    assert limited.returncode == -signal.SIGXFSZ and not list(place.iterdir()), limited
+    place.rmdir()
     # A signal that is ignored, as under nohup, stays so: the pipe's end is what ends the command.
     with subprocess.Popen(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", ringside.program, "merge",
                            "-o", "ignored.json", pipe], cwd=ringside.directory,
