@@ -43,11 +43,20 @@ class CsvSink : public ExportSink {
         return;
       }
     }
-    if (::mkdir(directory.c_str(), 0777) == 0) {
+    // Known before it is there: a signal may come between.
+    if (::access(directory.c_str(), F_OK) != 0) {
       made_.emplace(directory, UnfinishedFile::Kind::kDirectory);
-    } else if (errno != EEXIST) {
-      fail(directory);
-      return;
+    }
+    if (::mkdir(directory.c_str(), 0777) != 0) {
+      const int error = errno;
+      if (made_) {
+        made_->forget();
+      }
+      if (error != EEXIST) {
+        errno = error;
+        fail(directory);
+        return;
+      }
     }
     std::string line;
     for (std::size_t i = 0; i < kExportTableCount && error_.empty(); ++i) {
