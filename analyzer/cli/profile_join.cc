@@ -32,7 +32,7 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
     std::vector<model::KinetoTrace> read(count);
     std::vector<std::optional<std::string>> errors(count);
     for_each_on_cores(count, [&](std::size_t, std::size_t i) {
-      errors[i] = load::read_kineto_trace(paths[begin + i], read[i]);
+      errors[i] = load::read_kineto_trace(paths[begin + i], read[i], true);
     });
     for (std::size_t i = 0; i < count; ++i) {
       if (errors[i]) {

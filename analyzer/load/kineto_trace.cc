@@ -44,12 +44,10 @@ std::optional<model::SyncKind> sync_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-// Most events of a trace with stacks are Python's functions, and of others arrows. A quote within a
-// text is written with a backslash, so these are no part of one.
-bool is_wanted(std::string_view text) {
-  const std::string_view begin = text.substr(0, 256);
-  return begin.find(R"("cat": "python_function")") == begin.npos &&
-         begin.find(R"("ph": "s")") == begin.npos && begin.find(R"("ph": "f")") == begin.npos;
+// Looks at an event's text. A quote within a text is written with a backslash, so these are no part
+// of one.
+bool has_member(std::string_view text, std::string_view member) {
+  return text.substr(0, 256).find(member) != text.npos;
 }
 
 class Columns {
@@ -68,6 +66,8 @@ class Columns {
       add_operator(event, has_arguments ? &arguments : nullptr);
     } else if (category == "user_annotation") {
       add_call(event, has_arguments ? &arguments : nullptr, trace_.annotations);
+    } else if (category == "python_function") {
+      add_call(event, nullptr, trace_.python);
     } else if (category == "cuda_runtime" || category == "cuda_driver") {
       add_call(event, has_arguments ? &arguments : nullptr, trace_.runtime);
     } else if (!has_arguments) {
@@ -182,11 +182,16 @@ void settle(Rows& rows, std::int64_t base_ns) {
 
 }  // namespace
 
-std::optional<std::string> read_kineto_trace(const std::string& path, model::KinetoTrace& trace) {
+std::optional<std::string> read_kineto_trace(const std::string& path, model::KinetoTrace& trace,
+                                             bool wants_python) {
   KinetoFile file;
   Columns columns(trace);
   trace.path = path;
   const auto take = [&](std::size_t, const object& event) { columns.add(event); };
+  const auto is_wanted = [&](std::string_view text) {
+    return !has_member(text, R"("ph": "s")") && !has_member(text, R"("ph": "f")") &&
+           (wants_python || !has_member(text, R"("cat": "python_function")"));
+  };
   if (auto error = file.read(path, take, is_wanted)) {
     return error;
   }
@@ -196,6 +201,10 @@ std::optional<std::string> read_kineto_trace(const std::string& path, model::Kin
   trace.damaged += file.damaged();
   settle(trace.operators, file.base_ns());
   settle(trace.annotations, file.base_ns());
+  if (!wants_python) {
+    trace.python.clear();  // of a file that is written without spaces
+  }
+  settle(trace.python, file.base_ns());
   settle(trace.runtime, file.base_ns());
   settle(trace.activities, file.base_ns());
   settle(trace.comms, file.base_ns());

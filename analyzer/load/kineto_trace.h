@@ -11,10 +11,11 @@
 
 namespace ringside::load {
 
-/// Reads a trace of PyTorch's profiler. Python functions, arrows and what nothing needs are left
-/// out as they are read. Returns why the file is no such trace, or cannot be read to its end;
-/// nothing if it is one.
-std::optional<std::string> read_kineto_trace(const std::string& path, model::KinetoTrace& trace);
+/// Reads a trace of PyTorch's profiler. Arrows and what nothing needs are left out as they are
+/// read, and so are Python's functions if they are not wanted: they are most of a trace that has
+/// them. Returns why the file is no such trace, or cannot be read to its end; nothing if it is one.
+std::optional<std::string> read_kineto_trace(const std::string& path, model::KinetoTrace& trace,
+                                             bool wants_python = false);
 
 }  // namespace ringside::load
 

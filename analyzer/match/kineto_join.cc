@@ -200,6 +200,27 @@ class Stack {
   std::vector<std::size_t> around_;  // 1 + index of the one around it; 0: none
 };
 
+// A function in a file of the program: "train.py(17): step". Files of PyTorch and of Python itself
+// have no directory before their package there.
+bool is_of_program(std::string_view name) {
+  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return name.find(".py(") != name.npos && !starts("torch/") && !starts("<") &&
+         !starts("contextlib.py(") && !starts("functools.py(") && !starts("threading.py(") &&
+         !starts("multiprocessing/") && !starts("concurrent/");
+}
+
+// "train.py:17 in step".
+std::string frame_of(std::string_view name) {
+  const std::size_t open = name.find(".py(") + 3;
+  const std::size_t close = name.find("): ", open);
+  std::string text(name.substr(0, open));
+  if (close == name.npos) {
+    return std::string(name);
+  }
+  text.append(":").append(name.substr(open + 1, close - open - 1));
+  return text.append(" in ").append(name.substr(close + 3));
+}
+
 class FileJoin {
  public:
   FileJoin(const model::KinetoTrace& trace, std::uint32_t file, model::Traces& traces)
@@ -215,8 +236,15 @@ class FileJoin {
         stacks_[call.thread].add(call);
       }
     }
-    for (auto& [thread, stack] : stacks_) {
-      stack.settle();
+    for (const KinetoCall& call : trace.python) {
+      if (is_of_program(trace.names.text(call.name))) {
+        python_[call.thread].add(call);
+      }
+    }
+    for (auto* const stacks : {&stacks_, &python_}) {
+      for (auto& [thread, stack] : *stacks) {
+        stack.settle();
+      }
     }
   }
 
@@ -352,30 +380,42 @@ class FileJoin {
     file_.operations.set(index, operation);
   }
 
-  // What is called for a function of torch.distributed ("c10d::allreduce_") says no more than the
-  // function, and stands there only if nothing else does.
+  // Operators, and behind them lines of the program. What is called for a function of
+  // torch.distributed ("c10d::allreduce_") says no more than the function, and stands there only if
+  // nothing else does.
   std::string callers_of(const KinetoComm& comm) const {
     std::string text;
     std::string_view own;
-    const auto stack = stacks_.find(comm.thread);
-    if (stack == stacks_.end()) {
-      return text;
-    }
-    for (const KinetoCall* const call : stack->second.around(comm.start_ns, comm.end_ns)) {
+    const auto add = [&](std::string_view line) {
+      text.append(text.empty() ? "" : "\n").append(line);
+    };
+    for (const KinetoCall* const call : open_around(stacks_, comm)) {
       const std::string_view name = trace_.names.text(call->name);
       if (name.starts_with("c10d::")) {
         own = name;
       } else if (name != "record_param_comms" && !name.empty()) {
-        text.append(text.empty() ? "" : "\n").append(name);
+        add(name);
       }
     }
+    for (const KinetoCall* const call : open_around(python_, comm)) {
+      add(frame_of(trace_.names.text(call->name)));
+    }
     return text.empty() ? std::string(own) : text;
+  }
+
+  using Stacks = std::map<std::int64_t, Stack>;  // by thread
+
+  static std::vector<const KinetoCall*> open_around(const Stacks& stacks, const KinetoComm& comm) {
+    const auto stack = stacks.find(comm.thread);
+    return stack != stacks.end() ? stack->second.around(comm.start_ns, comm.end_ns)
+                                 : std::vector<const KinetoCall*>();
   }
 
   const model::KinetoTrace& trace_;
   model::Traces& traces_;
   model::TraceFile& file_;
-  std::map<std::int64_t, Stack> stacks_;  // by thread
+  Stacks stacks_;  // of operators and ranges
+  Stacks python_;  // of functions of the program
   KinetoFileJoin joined_;
 };
 

@@ -86,6 +86,7 @@ struct KinetoTrace {
   NameTable names;
   std::vector<KinetoCall> operators;  // each of these in order of start
   std::vector<KinetoCall> annotations;
+  std::vector<KinetoCall> python;  // functions, "train.py(17): step", where they are asked for
   std::vector<KinetoCall> runtime;
   std::vector<GpuActivity> activities;
   std::vector<CudaSync> syncs;

@@ -138,6 +138,30 @@ TEST_CASE("a group that is seen from its first call on is joined by counting") {
   CHECK(job.text(last.process_group) == "default_pg");
 }
 
+TEST_CASE("Python's functions name the lines of the program, behind operators") {
+  Job job;
+  job.call(1'000'000, "AllReduce", 4);
+  job.see(1'000'000, "allreduce", 4, 1);
+  model::KinetoCall function = job.profile().annotations.front();
+  SECTION("and without these alone") {
+    job.profile().annotations.clear();
+  }
+  const std::string before = job.profile().annotations.empty() ? "" : "forward\n";
+  for (const char* const name : {"train.py(60): <module>", "train.py(17): step",
+                                 "torch/distributed/distributed_c10d.py(2806): all_reduce",
+                                 "<built-in method allreduce of PyCapsule>"}) {
+    function.name = job.profile().names.id(name);
+    job.profile().python.push_back(function);
+    ++function.start_ns;
+    --function.end_ns;
+  }
+  function.thread = kThread + 1;
+  job.profile().python.push_back(function);
+  CHECK(job.join().pairs == Pairs{1, 0, 0});
+  const model::Operation operation = job.file().operations[0];
+  CHECK(job.text(operation.called_by) == before + "train.py:17 in step\ntrain.py:60 in <module>");
+}
+
 TEST_CASE("what the profiler saw in the middle fits in one place") {
   Job job;
   for (std::int64_t i = 0; i < 9; ++i) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "analyzer/load/kineto_items.h"
+#include "analyzer/load/kineto_trace.h"
 #include "test/unit/catch.h"
 
 using ringside::load::KinetoFile;
@@ -153,4 +154,27 @@ TEST_CASE("an item that is too long is left out, and those around it are there")
   }
   CHECK_FALSE(items.error());
   CHECK(found == "{\"a\":1}long{\"c\":3}");
+}
+
+TEST_CASE("a trace as columns, with Python's functions or without") {
+  const Document document(R"json({"distributedInfo": {"rank": 1}, "traceEvents": [
+    {"ph": "X", "cat": "python_function", "name": "a.py(1): f", "pid": 7, "tid": 8, "ts": 3, "dur": 2},
+    {"ph":"X","cat":"python_function","name":"b.py(1): g","pid":7,"tid":8,"ts":2,"dur":2},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "tid": 8, "ts": 1, "dur": 9},
+    {"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 7, "ts": 1, "dur": 9},
+    {"ph": "s", "cat": "ac2g", "id": 5, "pid": 7, "tid": 8, "ts": 2}],
+    "baseTimeNanoseconds": 1000})json");
+  for (const bool wants_python : {false, true}) {
+    ringside::model::KinetoTrace trace;
+    REQUIRE_FALSE(ringside::load::read_kineto_trace(document.path(), trace, wants_python));
+    CHECK(trace.rank == 1);
+    CHECK(trace.damaged == 1);  // it has no thread
+    REQUIRE(trace.operators.size() == 1);
+    CHECK(trace.operators[0].start_ns == 2000);
+    CHECK(trace.operators[0].end_ns == 11'000);
+    REQUIRE(trace.python.size() == (wants_python ? 2 : 0));
+    if (wants_python) {
+      CHECK(trace.names.text(trace.python[0].name) == "b.py(1): g");
+    }
+  }
 }
