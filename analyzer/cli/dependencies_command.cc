@@ -38,6 +38,19 @@ constexpr char kDependenciesExample[] =
     "  ringside dependencies --kineto profiles/ --rank 0 --format json\tfor a script, in order of "
     "time\n";
 
+// Leaves the rows that can be among the first of all: a large trace has a row for each of a million
+// waits.
+void keep_longest(std::size_t most_rows, std::vector<report::DependencyPart::Row>& rows) {
+  if (most_rows == 0 || rows.size() <= most_rows) {
+    return;
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& one, const auto& other) {
+    return one.waited_ns > other.waited_ns;
+  });
+  rows.resize(most_rows);
+  rows.shrink_to_fit();
+}
+
 ExitStatus run_dependencies(const DependenciesOptions& given) {
   DependenciesOptions options = given;
   options.choice.is_longest_first = options.is_for_people();
@@ -55,6 +68,9 @@ ExitStatus run_dependencies(const DependenciesOptions& given) {
                                                                      *trace.rank) != ranks.end());
     if (!error && is_chosen) {
       part = report::dependency_part(trace, options.choice);
+      if (options.choice.is_longest_first) {
+        keep_longest(options.most_rows(), part->rows);
+      }
     }
     const std::lock_guard lock(mutex);
     if (error) {

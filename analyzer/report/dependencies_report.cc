@@ -350,11 +350,13 @@ Document dependencies_document(std::vector<DependencyPart> parts, const Dependen
   Table threads = threads_table();
   std::vector<DependencyPart::Row> rows;
   std::uint64_t calls = 0;
+  std::uint64_t dependencies = 0;  // there may be more than rows
   std::int64_t waited_ns = 0;
   for (DependencyPart& part : parts) {
     calls += part.calls;
     std::move(part.rows.begin(), part.rows.end(), std::back_inserter(rows));
     for (DependencyPart::Sum& sum : part.sums) {
+      dependencies += sum.dependencies;
       waited_ns += sum.waited_ns;
       threads.rows.push_back(std::move(sum.key));
       auto& row = threads.rows.back();
@@ -370,7 +372,8 @@ Document dependencies_document(std::vector<DependencyPart> parts, const Dependen
   for (DependencyPart::Row& row : rows) {
     table.rows.push_back(std::move(row.cells));
   }
-  document.sentences.push_back(counted(table.rows.size(), "dependency", "dependencies") +
+  table.left_out = dependencies - table.rows.size();
+  document.sentences.push_back(counted(dependencies, "dependency", "dependencies") +
                                " of operators of the CPU on the GPU; " + counted(calls, "call") +
                                " waited " + human_duration(waited_ns) + " in all; " +
                                counted(parts.size(), "trace") + " of PyTorch's profiler.");
