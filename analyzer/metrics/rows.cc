@@ -231,7 +231,7 @@ class Summer {
           take(std::move(found->second), times);
         }
       }
-      result_[key.communicator].rows.push_back(finish(key, std::move(row), std::move(times)));
+      result_[key.communicator].rows.push_back(finish(key, std::move(row), times));
     }
     group_rows.finish(result_);
     return std::move(result_);
