@@ -147,6 +147,7 @@ TEST_CASE("doctor says what the plugin's probe reads") {
   CHECK(worst(facts, "topology").health == Health::kOk);
   CHECK(worst(facts, "topology").text ==
         "2 GPUs with 18 NVLinks each, 1 port of 400 Gb/s, 1 port that is not active; read in 12 ms");
+  machine.gpus[0].links[7].number = 7;
   machine.gpus[0].links[7].is_up = false;
   machine.gpus[1].pcie_width = 8;
   machine.gpus[1].most_pcie_width = 16;
