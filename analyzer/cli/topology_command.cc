@@ -129,6 +129,9 @@ void add_topology(CLI::App& app, Chosen& chosen) {
       "topology",
       "Say which GPUs, links and adapters the job had, and whether all ranks saw the same");
   add_input_options(*command, *options);
+  for (const char* const of_clocks : {"--no-align", "--clock-error", "--align-report"}) {
+    command->remove_option(command->get_option(of_clocks));
+  }
   command
       ->add_option("--mesh", options->mesh,
                    "Only the matrix of these ranks, such as 0,1,2; they must be on one host or in "

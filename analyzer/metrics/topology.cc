@@ -13,12 +13,11 @@ namespace {
 
 using topology::Machine;
 
-
 std::string why_unread(const model::TraceFile& file) {
   if (file.machines.empty()) {
-    return "its trace has no topology (RINGSIDE_TOPOLOGY=0, an older plugin, or a partial)";
+    return "the trace has no topology (RINGSIDE_TOPOLOGY=0, an older plugin, or a partial)";
   }
-  return "its topology could not be read: " + file.machines.rbegin()->second.reason;
+  return "the topology could not be read: " + file.machines.rbegin()->second.reason;
 }
 
 const topology::Gpu* find_in(const Machine& machine, const model::Context& context) {
@@ -36,7 +35,8 @@ struct UsedGpu {
 };
 
 // One rank for each GPU that a process uses.
-void add_rank_gpus(const model::TraceFile& file, std::uint32_t number, std::vector<RankGpu>& ranks) {
+void add_rank_gpus(const model::TraceFile& file, std::uint32_t number,
+                   std::vector<RankGpu>& ranks) {
   std::map<std::string, UsedGpu> used;  // by address, or UUID
   for (const auto& [context_number, context] : file.contexts) {
     if (context_number == 0) {
@@ -66,9 +66,9 @@ void add_rank_gpus(const model::TraceFile& file, std::uint32_t number, std::vect
     if (machine == nullptr) {
       rank.unknown = why_unread(file);
     } else if (address.empty()) {
-      rank.unknown = "its trace does not say which GPU it uses";
+      rank.unknown = "the trace does not say which GPU the rank uses";
     } else if (rank.gpu = find_in(*machine, *gpu.context); rank.gpu == nullptr) {
-      rank.unknown = "NVML does not show it its GPU " + address;
+      rank.unknown = "NVML does not show the GPU " + address;
     }
     ranks.push_back(std::move(rank));
   }

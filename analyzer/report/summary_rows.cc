@@ -86,7 +86,8 @@ std::string efficiency_cell(const metrics::Row& row, bool with_intervals) {
     const std::string most = row.is_least_open() ? "?" : text(percent->most);
     return least == most ? least : least + " to " + most;
   }
-  return (percent->is_vague() ? "~" : "") + text(percent->best);
+  const std::string shown = text(percent->best);
+  return (percent->is_vague() && !shown.starts_with('<') ? "~" : "") + shown;
 }
 
 std::string size_cell(const metrics::Row& row) {

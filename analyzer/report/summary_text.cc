@@ -277,6 +277,10 @@ std::vector<std::string> footer_lines(const Summary& summary) {
       "that it needed; wall: each rank's own start to its own end; wait: for the ranks it needed.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
+  if (has_peaks(summary)) {
+    lines.emplace_back(
+        "of peak: busbw by the most that the ranks' links allow, or that --baseline has reached.");
+  }
   bool is_vague = false;
   std::uint64_t unknown = 0;  // rows
   bool is_on_some = false;

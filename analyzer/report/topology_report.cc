@@ -181,12 +181,12 @@ Table gpu_table(const Topology& topology) {
     const topology::Gpu& gpu = *rank.gpu;
     const auto up = std::count_if(gpu.links.begin(), gpu.links.end(),
                                   [](const topology::NvLink& link) { return link.is_up == true; });
-    table.rows.push_back(
-        {rank.label, rank.host, known_text(gpu.pci), known_text(gpu.name),
-         static_cast<std::uint64_t>(up), std::uint64_t{gpu.links.size()}, nvlink_rate(gpu),
-         pcie_text(gpu.pcie_generation, gpu.pcie_width),
-         pcie_text(gpu.most_pcie_generation, gpu.most_pcie_width), cell_of(gpu.numa_node),
-         known_text(nearest_ports(topology, rank)), known_text(gpu.uuid)});
+    table.rows.push_back({rank.label, rank.host, known_text(gpu.pci), known_text(gpu.name),
+                          static_cast<std::uint64_t>(up), std::uint64_t{gpu.links.size()},
+                          nvlink_rate(gpu), pcie_text(gpu.pcie_generation, gpu.pcie_width),
+                          pcie_text(gpu.most_pcie_generation, gpu.most_pcie_width),
+                          cell_of(gpu.numa_node), known_text(nearest_ports(topology, rank)),
+                          known_text(gpu.uuid)});
   }
   return table;
 }
@@ -287,12 +287,17 @@ void say_agreement(const Topology& topology, Document& document) {
       std::any_of(topology.findings.begin(), topology.findings.end(),
                   [](const auto& finding) { return finding.kind == "topology-differs"; });
   std::size_t known = 0;
-  for (const RankGpu& rank : topology.ranks) {
+  std::map<std::string, std::vector<std::uint32_t>> unknown;  // by the reason
+  for (std::uint32_t i = 0; i < topology.ranks.size(); ++i) {
+    const RankGpu& rank = topology.ranks[i];
     if (rank.gpu != nullptr) {
       ++known;
     } else {
-      document.notes.push_back(rank.label + " of host " + rank.host + ": " + rank.unknown);
+      unknown[rank.unknown].push_back(i);
     }
+  }
+  for (const auto& [reason, ranks] : unknown) {
+    document.notes.push_back(ranks_text(topology, ranks) + ": " + reason);
   }
   if (known == 0) {
     document.sentences.emplace_back("No rank knows its topology.");
@@ -402,13 +407,14 @@ Document topology_document(const Topology& topology, bool is_for_people,
   document.tables.push_back(gpu_table(topology));
   document.tables.push_back(port_table(topology));
   document.tables.push_back(tree_table(topology, is_for_people ? kMostMatrices : SIZE_MAX));
+  std::vector<std::string> once;
   for (const HostMachine& host : topology.hosts) {
-    if (host.first == nullptr) {
-      document.notes.push_back("host " + host.host + ": " + host.trouble);
-    } else if (host.first == host.last) {
-      document.notes.push_back("host " + host.host +
-                               " was read once, so no counter's increase is known");
+    if (host.first != nullptr && host.first == host.last) {
+      once.push_back(host.host);
     }
+  }
+  if (!once.empty()) {
+    document.notes.push_back("read once, so no counter's increase is known: " + listed_names(once));
   }
   return document;
 }

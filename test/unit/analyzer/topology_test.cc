@@ -202,8 +202,8 @@ TEST_CASE("a process without a reading is no rank of a matrix, and says why") {
   traces.files[1].machines[1].reason = "NVML: Driver Not Loaded";
   const metrics::Topology topology = metrics::find_topology(traces);
   CHECK(topology.domains.empty());
-  CHECK(topology.ranks[0].unknown.starts_with("its trace has no topology"));
-  CHECK(topology.ranks[1].unknown == "its topology could not be read: NVML: Driver Not Loaded");
+  CHECK(topology.ranks[0].unknown.starts_with("the trace has no topology"));
+  CHECK(topology.ranks[1].unknown == "the topology could not be read: NVML: Driver Not Loaded");
 }
 
 TEST_CASE("the links of a communicator: NVLink within a host, the nearest adapters between") {
