@@ -13,7 +13,10 @@ MACHINES = pathlib.Path(__file__).resolve().parent.parent / "machines"
 def run_on(setup, machine, ranks=2, ranks_per_host=2, **variables):
     setup.start_anew(f"{machine}{len(setup.jobs)}")
     path = MACHINES / f"{machine}.json"
-    adapters.write_sysfs(json.loads(path.read_text(encoding="utf-8")), setup.directory / "sys")
+    described = json.loads(path.read_text(encoding="utf-8"))
+    # All processes of the job share it, so an adapter that is slow on one host is so on all.
+    adapters.write_sysfs(described, setup.directory / "sys",
+                         described.get("slow_adapter", {}).get("host"))
     return Job(setup, "--scenario", "burst", "--iterations", "4", "--ranks-per-host",
                str(ranks_per_host), ranks=ranks, timeout=60, EMUGPU_MACHINE=str(path),
                RINGSIDE_SYSFS=str(setup.directory / "sys"), **variables).wait()
@@ -33,7 +36,7 @@ def faults(setup):
         print_facts(rank=trace.rank, us_per_gpu=found[-1]["nvml_ns"] // 8000)
     told = json.loads(setup.run_analyzer("topology", "--format", "json",
                                          setup.directory / "traces"))
-    domains = {row["domain"]: row for row in told["domains"]}
+    domains = {row["domain"]: row for row in told["tables"]["domains"]["rows"]}
     check(set(domains) == {"emulated-host-0", "emulated-host-1"}, f"domains {list(domains)}")
     check([domains[f"emulated-host-{h}"]["links_min"] for h in (0, 1)] == [18, 17],
           f"links {domains}")
