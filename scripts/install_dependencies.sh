@@ -10,8 +10,8 @@
 set -euo pipefail
 
 packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev libmicrohttpd-dev
-  libpugixml-dev libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev node-d3 python3
-  zlib1g-dev)
+  libpugixml-dev libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev
+  node-d3 python3 zlib1g-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
   clang-tidy-14 g++-aarch64-linux-gnu libclang-rt-14-dev mmdebstrap prometheus python3-selenium
   python3-venv qemu-user-static rpm shellcheck)

@@ -42,7 +42,7 @@ KinetoLines::KinetoLines(const model::Traces& traces, const align::Alignment& al
 std::optional<std::string> KinetoLines::write(const std::function<void(std::string_view)>& put) {
   std::string text;
   load::KinetoFile file;
-  const auto error = file.read(planned_.path, [&](std::size_t place, const Object& event) {
+  auto error = file.read(planned_.path, [&](std::size_t place, const Object& event) {
     const auto link = planned_.links.find(place);
     text.clear();
     if (!take(event, link != planned_.links.end() ? &link->second : nullptr, text)) {

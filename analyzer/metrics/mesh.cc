@@ -18,7 +18,7 @@ struct SwitchSide {
 };
 
 std::optional<std::uint64_t> added(const std::optional<std::uint64_t>& one,
-                                 const std::optional<std::uint64_t>& other) {
+                                   const std::optional<std::uint64_t>& other) {
   return one && other ? std::optional(*one + *other) : std::nullopt;
 }
 
@@ -153,6 +153,7 @@ std::optional<Mesh> make_mesh(const std::vector<MeshGpu>& gpus, std::string& ref
   mesh.switch_links = mesh.links;
   mesh.mbytes_s.assign(gpus.size(), std::vector<std::optional<std::uint64_t>>(gpus.size(), 0));
   std::vector<SwitchSide> sides;
+  sides.reserve(gpus.size());
   for (const MeshGpu& gpu : gpus) {
     sides.push_back(switch_side(*gpu.gpu));
   }
@@ -181,7 +182,7 @@ std::optional<Mesh> make_mesh(const std::vector<MeshGpu>& gpus, std::string& ref
         const bool is_known = sides[one].mbytes_s && sides[other].mbytes_s;
         mesh.mbytes_s[one][other] =
             is_known ? added(mesh.mbytes_s[one][other],
-                           std::min(*sides[one].mbytes_s, *sides[other].mbytes_s))
+                             std::min(*sides[one].mbytes_s, *sides[other].mbytes_s))
                      : std::nullopt;
       }
     }

@@ -136,6 +136,7 @@ std::vector<HostMachine> find_hosts(const model::Traces& traces) {
     }
   }
   std::vector<HostMachine> sorted;
+  sorted.reserve(hosts.size());
   for (auto& [name, host] : hosts) {
     sorted.push_back(std::move(host));
   }

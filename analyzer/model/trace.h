@@ -40,7 +40,7 @@ struct Process {
   std::string host;
   /// NCCL's variables that say how it uses the machine, and by what it tells hosts apart.
   std::map<std::string, std::string> nccl_environment;
-  std::string boot_id;      // of the host's kernel: processes with the same one share a clock
+  std::string boot_id;  // of the host's kernel: processes with the same one share a clock
   std::int64_t pid = 0;
   std::optional<std::int64_t> launcher_rank;
   std::int64_t base_time_s = 0;

@@ -62,7 +62,7 @@ std::string shown(const CellColumn& column, const Cell& cell) {
     default:
       break;
   }
-  const std::string text = plain(column, cell);
+  std::string text = plain(column, cell);
   // Zeros would say that there is none. A chance is never quite 0.
   const bool is_chance = column.key == "chance";
   if (text != fixed(0, column.decimals) ||

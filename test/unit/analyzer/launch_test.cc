@@ -145,8 +145,9 @@ TEST_CASE("doctor says what the plugin's probe reads") {
   machine.ports[0].rate_mbit_s = 400'000;
   facts.machine = describe_machine(machine);
   CHECK(worst(facts, "topology").health == Health::kOk);
-  CHECK(worst(facts, "topology").text ==
-        "2 GPUs with 18 NVLinks each, 1 port of 400 Gb/s, 1 port that is not active; read in 12 ms");
+  CHECK(
+      worst(facts, "topology").text ==
+      "2 GPUs with 18 NVLinks each, 1 port of 400 Gb/s, 1 port that is not active; read in 12 ms");
   machine.gpus[0].links[7].number = 7;
   machine.gpus[0].links[7].is_up = false;
   machine.gpus[1].pcie_width = 8;
