@@ -29,6 +29,7 @@ error_code take_gpu(Value& value, model::Context& context) {
     Value member;
     if (const auto error = field.unescaped_key().get(key)) return error;
     if (const auto error = field.value().get(member)) return error;
+    if (is_misplaced(member)) return simdjson::TAPE_ERROR;
     error_code error = simdjson::SUCCESS;
     if (key == "pci") {
       error = take_text(member, context.gpu_pci);
@@ -363,6 +364,7 @@ error_code take_environment(Value& environment, std::map<std::string, std::strin
     if (const auto error = field.unescaped_key().get(key)) return error;
     const std::string name(key);
     if (const auto error = field.value().get(value)) return error;
+    if (is_misplaced(value)) return simdjson::TAPE_ERROR;
     if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
       if (const auto error = take_text(value, kept[name])) return error;
     }

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/load/plain_metadata.h"
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "test/load/plain_json.h"
 
 namespace ringside::plain {
 namespace {
+
+bool read_gpu(const Members& args, model::Context& context) {
+  for (const Member& member : args) {
+    if (member.key != "gpu") {
+      continue;
+    }
+    const auto members = members_of(member.value);
+    if (!members || !take(*members, "pci", context.gpu_pci) ||
+        !take(*members, "uuid", context.gpu_uuid)) {
+      return false;
+    }
+  }
+  return true;
+}
 
 bool read_communicator(const Members& args, model::TraceFile& file) {
   std::optional<std::uint32_t> number;
@@ -14,7 +30,7 @@ bool read_communicator(const Members& args, model::TraceFile& file) {
   if (!take(args, "context", number) || !number || !take(args, "comm", context.comm) ||
       !take(args, "name", context.name) || !take(args, "rank", context.rank) ||
       !take(args, "nranks", context.nranks) || !take(args, "created_ns", context.created_ns) ||
-      !take(args, "finalized_ns", context.finalized_ns)) {
+      !take(args, "finalized_ns", context.finalized_ns) || !read_gpu(args, context)) {
     return false;
   }
   context.operations = file.contexts[*number].operations;
@@ -224,6 +240,25 @@ bool read_start(const Members& args, bool& starts_at_load) {
   return true;
 }
 
+bool read_environment(const Members& args, std::map<std::string, std::string>& kept) {
+  for (const Member& member : args) {
+    if (member.key != "environment") {
+      continue;
+    }
+    const auto members = members_of(member.value);
+    if (!members) {
+      return false;
+    }
+    for (const char* const name : {"NCCL_HOSTID", "NCCL_IB_DISABLE", "NCCL_IB_HCA", "NCCL_NET",
+                                   "NCCL_P2P_LEVEL", "NCCL_P2P_DISABLE"}) {
+      if (!take(*members, name, kept[name])) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
 bool read_events(const Members& args, bool& has_events) {
   for (const Member& member : args) {
     if (member.key != "events") {
@@ -254,6 +289,7 @@ bool read_process(const std::string& arguments, model::Process& process) {
       !take(*args, "launcher_rank", process.launcher_rank) ||
       !take(*args, "start_ns", process.start_ns) || !take(*args, "abi", process.abi) ||
       !read_sampling(*args, process.sampling) || !read_start(*args, process.starts_at_load) ||
+      !read_environment(*args, process.nccl_environment) ||
       !read_events(*args, process.has_events)) {
     return false;
   }
