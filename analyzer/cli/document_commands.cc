@@ -133,9 +133,9 @@ void add_calls(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "calls", "List the operations one by one, with what each rank did", kCallsExample,
       options, chosen, [](const Analysis& analysis, const AnalysisOptions& chosen_options) {
-        report::Document document =
-            report::calls_document(analysis.traces, analysis.matches, analysis.alignment,
-                                   chosen_options.most_rows(1000), chosen_options.wants_frames());
+        report::Document document = report::calls_document(
+            analysis.traces, analysis.matches, analysis.alignment, chosen_options.most_rows(1000),
+            chosen_options.wants_frames(), chosen_options.format == "table" ? screen_columns() : 0);
         if (!analysis.profiles.empty()) {
           document.tables.push_back(report::profile_join_table(analysis.profiles, analysis.traces));
         }
