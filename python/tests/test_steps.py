@@ -76,7 +76,7 @@ def test_schedule_is_checked() -> None:
 
 # Calls what torch.profiler.profile calls, when it does: torch itself is not needed to test that.
 TORCH = """
-    import enum, gzip, json, pathlib, sys
+    import enum, gzip, json, os, pathlib, sys
     import nccl_ringside as ringside
     import nccl_ringside.torch
     from caller import Communicator
