@@ -57,7 +57,7 @@ error_code take_links(Value& value, std::vector<topology::NvLink>& links) {
       Value member;
       if (const auto error = field.unescaped_key().get(key)) return error;
       if (const auto error = field.value().get(member)) return error;
-    if (is_misplaced(member)) return simdjson::TAPE_ERROR;
+      if (is_misplaced(member)) return simdjson::TAPE_ERROR;
       if (const auto error = take_link_member(key, member, link)) return error;
     }
   }
