@@ -49,26 +49,6 @@ bool is_exchange(std::string_view name) {
          name == "allToAllImpl" || name == "batch_op_issue";
 }
 
-std::span<const NcclCall> called_together(std::span<const NcclCall> made) {
-  const auto end = std::find_if(made.begin(), made.end(), [&](const NcclCall& one) {
-    return !one.group || one.group != made.front().group;
-  });
-  return made.first(static_cast<std::size_t>(end - made.begin()));
-}
-
-std::size_t calls_exchanged(const ProfiledCall& call, std::span<const NcclCall> made) {
-  const auto group = called_together(made);
-  std::uint64_t sent_bytes = 0;
-  std::uint64_t received_bytes = 0;
-  for (const NcclCall& one : group) {
-    if ((one.func != "Send" && one.func != "Recv") || !one.bytes) {
-      return 0;
-    }
-    (one.func == "Send" ? sent_bytes : received_bytes) += *one.bytes;
-  }
-  return call.input_bytes == sent_bytes && call.output_bytes == received_bytes ? group.size() : 0;
-}
-
 std::size_t calls_listed(const CallPattern& pattern, const ProfiledCall& call,
                          std::span<const NcclCall> made) {
   if (pattern.sized == Sized::kNot) {
@@ -112,7 +92,7 @@ std::size_t calls_made(const ProfiledCall& call, std::span<const NcclCall> made)
     return 0;
   }
   if (is_exchange(call.name)) {
-    return calls_exchanged(call, made);
+    return calls_exchanged(call.input_bytes, call.output_bytes, made);
   }
   for (const CallPattern& pattern : kCallPatterns) {
     if (pattern.name == call.name) {

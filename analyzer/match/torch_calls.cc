@@ -73,8 +73,11 @@ std::span<const NcclCall> called_together(std::span<const NcclCall> made) {
   return made.first(static_cast<std::size_t>(end - made.begin()));
 }
 
-// Sends and receives to all ranks. What all give and take together is known, and not each size.
-std::size_t calls_exchanged(const TorchCall& call, std::span<const NcclCall> made) {
+}  // namespace
+
+std::size_t calls_exchanged(std::optional<std::uint64_t> input_bytes,
+                            std::optional<std::uint64_t> output_bytes,
+                            std::span<const NcclCall> made) {
   const auto group = called_together(made);
   std::uint64_t sent_bytes = 0;
   std::uint64_t received_bytes = 0;
@@ -84,12 +87,8 @@ std::size_t calls_exchanged(const TorchCall& call, std::span<const NcclCall> mad
     }
     (one.func == "Send" ? sent_bytes : received_bytes) += *one.bytes;
   }
-  const bool fits =
-      sent_bytes == sum_of(call.input_bytes) && received_bytes == sum_of(call.output_bytes);
-  return fits ? group.size() : 0;
+  return input_bytes == sent_bytes && output_bytes == received_bytes ? group.size() : 0;
 }
-
-}  // namespace
 
 bool is_behind_its_calls(std::string_view name) {
   return name == "coalesced" || name == "ALLGATHER_coalesced" || name == "REDUCE_SCATTER_coalesced";
@@ -103,7 +102,7 @@ std::size_t calls_made(const TorchCall& call, std::span<const NcclCall> made) {
     return called_together(made).size();
   }
   if (is_exchange(call.name)) {
-    return calls_exchanged(call, made);
+    return calls_exchanged(sum_of(call.input_bytes), sum_of(call.output_bytes), made);
   }
   for (const CallPattern& pattern : kCallPatterns) {
     if (pattern.name == call.name) {

@@ -30,6 +30,12 @@ struct NcclCall {
 /// Whether the entry stands for a group of calls, and was made behind them.
 bool is_behind_its_calls(std::string_view name);
 
+/// Returns how many of these calls of NCCL were made together with the first one, if they are sends
+/// and receives that give and take these bytes in all; else 0. The sizes of each are not known.
+std::size_t calls_exchanged(std::optional<std::uint64_t> input_bytes,
+                            std::optional<std::uint64_t> output_bytes,
+                            std::span<const NcclCall> made);
+
 /// Returns how many of these calls of NCCL, from the first one on, are those that this call made; 0
 /// if they do not fit, in function or size, or if the call is not known.
 std::size_t calls_made(const TorchCall& call, std::span<const NcclCall> made);
