@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <poll.h>
 #include <sys/eventfd.h>
@@ -100,7 +101,7 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
   }
   listener_.store(listener, std::memory_order_relaxed);
   // An address has room for about 100 letters. Through the directory's descriptor, any path fits.
-  const std::string name = std::string("/") + assemble::kControlName;
+  const std::string name = std::string("/") + assemble::kNewControlName;
   Result bound = bind_at(listener, "/proc/self/fd/" + std::to_string(directory) + name);
   if (!bound.is_ok()) {
     bound = bind_at(listener, path + name);  // without /proc
@@ -108,9 +109,11 @@ Result ControlSocket::listen_at(int directory, const std::string& path) {
   if (!bound.is_ok()) {
     return bound;
   }
-  // bind() takes the mode from the umask. Nobody can connect before listen().
-  if (fchmodat(directory, assemble::kControlName, 0600, 0) != 0 ||
-      ::listen(listener, static_cast<int>(kMostClients)) != 0) {
+  // bind() takes the mode from the umask. Nobody can connect before listen(), and a socket that
+  // refuses a connection reads as one whose process ends: it gets its name when it listens.
+  if (fchmodat(directory, assemble::kNewControlName, 0600, 0) != 0 ||
+      ::listen(listener, static_cast<int>(kMostClients)) != 0 ||
+      renameat(directory, assemble::kNewControlName, directory, assemble::kControlName) != 0) {
     return Result(errno);
   }
   const int wake = record::own_descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -134,6 +137,7 @@ Result ControlSocket::begin(int directory, const std::string& path, Handler hand
   if (!begun.is_ok()) {
     close_descriptor(listener_);
     close_descriptor(wake_);
+    unlinkat(directory, assemble::kNewControlName, 0);
     unlinkat(directory, assemble::kControlName, 0);
   }
   return begun;

@@ -54,6 +54,8 @@ inline constexpr char kJournalName[] = "journal";
 inline constexpr std::string_view kRingsSuffix = ".rings";
 /// Name of the control socket, which is in the same directory while the process lives.
 inline constexpr char kControlName[] = "control";
+/// Its name until it listens.
+inline constexpr char kNewControlName[] = "control.new";
 
 using TypeCounts = std::array<std::uint64_t, record::kAccountTypes>;
 

@@ -89,7 +89,7 @@ bool LeftOver::has_files() const {
   if (DIR* const all = listed >= 0 ? fdopendir(listed) : nullptr; all != nullptr) {
     while (const dirent* entry = readdir(all)) {
       const std::string_view name(entry->d_name);
-      has_any = has_any || name.starts_with("ring") || name == assemble::kControlName;
+      has_any = has_any || name.starts_with("ring") || name.starts_with(assemble::kControlName);
     }
     closedir(all);
   }
@@ -231,6 +231,7 @@ Result LeftOver::remove() {
     }
     closedir(all);
   }
+  unlinkat(directory_, assemble::kNewControlName, 0);
   unlinkat(directory_, assemble::kControlName, 0);
   return Result::of_call(rmdir(path_.c_str()) == 0);
 }
