@@ -72,6 +72,12 @@ class Job:
         is_rail = self.is_ring or sender % self.per_host == receiver % self.per_host
         return 1 if is_rail else 0.4
 
+    def siblings(self, link):
+        """How many other links are of its kind and class."""
+        def kind(of):
+            return self.is_on_one_host(*of), self.factor(*of)
+        return sum(kind(other) == kind(link) for other in self.links if other != link)
+
     def clock(self, rank, time_ns):
         host = self.host(rank)
         return int(time_ns * (1 + self.drift[host])) + self.offset_ns[host] + 10_000_000
@@ -165,8 +171,9 @@ def check(ringside, seed, counts, verbose):
             if link["slow_factor"]}
     if job.slow:
         # Behind a buffer it shows only where the clocks are known well; among few links that vary
-        # much, chance can do the same.
-        is_certain = not job.buffered and not (job.is_ring and job.noise > 0.1)
+        # much, chance can do the same. Four links or fewer of one kind do not tell their usual rate.
+        is_certain = (not job.buffered and not (job.is_ring and job.noise > 0.1) and
+                      job.siblings(job.slow) >= 4)
         counts["slow"] += is_certain
         counts["found"] += is_certain and job.slow in slow
         if verbose and job.slow not in slow:
