@@ -312,6 +312,10 @@ class ColumnReader {
   bool failed_ = false;
 };
 
+/// A T& of what reads, a const T& of what writes.
+template <typename Archive, typename T>
+using Of = typename Archive::template Of<T>;
+
 /// A table of `rows`, each described by visit(archive, row).
 template <typename Rows, typename Visit>
 void write_table(const Rows& rows, std::string& bytes, Visit visit) {

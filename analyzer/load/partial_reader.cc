@@ -11,6 +11,7 @@
 
 #include "analyzer/load/descriptor.h"
 #include "analyzer/load/operation_line.h"
+#include "analyzer/load/partial_machine.h"
 #include "analyzer/load/partial_rows.h"
 #include "analyzer/load/partial_sections.h"
 #include "analyzer/load/reader.h"
@@ -78,6 +79,8 @@ bool read_tables(ByteReader& bytes, model::TraceFile& file, Section& section) {
          read_entries(bytes, file.marks, &section.greatest_name) &&
          read_table(bytes,
                     [&](ColumnReader& reader) { visit(reader, file.clocks.emplace_back()); }) &&
+         read_machines(bytes, file.machines) &&
+         read_entries(bytes, file.process.nccl_environment) &&
          read_entries(bytes, file.account.dropped) &&
          read_table(bytes, [&](ColumnReader& reader) { reader(section.names.emplace_back()); });
 }

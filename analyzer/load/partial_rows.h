@@ -14,13 +14,9 @@
 
 namespace ringside::load {
 
-/// A T& of what reads, a const T& of what writes.
-template <typename Archive, typename T>
-using Of = typename Archive::template Of<T>;
-
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Process> process) {
-  // Partials are made of traces alone, which tell all three. They have no topology.
+  // Partials are made of traces alone, which tell all three. The environment is a table of its own.
   auto& [run_id, dump, segment, segment_start_ns, job, host, nccl_environment, boot_id, pid,
          launcher_rank, base_time_s, start_ns, nccl_version, abi, sampling, starts_at_load,
          has_events, tells_begin, tells_moment, tells_start] = process;
@@ -40,8 +36,7 @@ struct BlockRows {
 /// The one row of a file. Its containers are tables of their own.
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, BlockRows> rows) {
-  // A partial has what was found before segments are put together, and nothing of a dump or of the
-  // machine.
+  // A partial has what was found before segments are put together, and nothing of a dump.
   auto& [path, process, contexts, operations, tensors, tensor_bytes, proxies, steps, clocks,
          machines, windows, marks, last_ns, account, operations_written, segments, later_paths,
          segments_missing, next_segment, closed, recovered, silent_ns, marks_lost, ranges_lost,
@@ -56,10 +51,11 @@ void visit(Archive& archive, Of<Archive, model::TraceFile> file, Of<Archive, Blo
 
 template <typename Archive>
 void visit(Archive& archive, Of<Archive, model::Context> context) {
-  // Partials are made of traces, and no trace tells what a watchdog saw. They have no topology.
+  // Partials are made of traces, and no trace tells what a watchdog saw.
   auto& [comm, name, rank, nranks, created_ns, finalized_ns, gpu_pci, gpu_uuid, operations,
          enqueued, started, completed] = context;
-  archive(comm, name, rank, nranks, created_ns, finalized_ns);  // operations are counted anew
+  // Operations are counted anew.
+  archive(comm, name, rank, nranks, created_ns, finalized_ns, gpu_pci, gpu_uuid);
 }
 
 template <typename Archive>

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/load/partial_machine.h"
 #include "analyzer/load/partial_rows.h"
 #include "analyzer/load/partial_sections.h"
 
@@ -91,6 +92,10 @@ void write_rows(const std::deque<Row>& rows, std::size_t begin, std::size_t end,
   writer.append_to(bytes);
 }
 
+const auto kWriteEntry = [](ColumnWriter& writer, const auto& entry) {
+  writer(entry.first, entry.second);
+};
+
 const auto kVisitEntry = [](ColumnWriter& writer, const auto& entry) {
   writer(entry.first);
   visit(writer, entry.second);
@@ -108,8 +113,9 @@ void write_trace(const LoadedTrace& loaded, std::string& bytes) {
     write_table(file.clocks, bytes, [](ColumnWriter& writer, const model::ClockReading& reading) {
       visit(writer, reading);
     });
-    write_table(file.account.dropped, bytes,
-                [](ColumnWriter& writer, const auto& entry) { writer(entry.first, entry.second); });
+    write_machines(file.machines, bytes);
+    write_table(file.process.nccl_environment, bytes, kWriteEntry);
+    write_table(file.account.dropped, bytes, kWriteEntry);
     std::vector<std::string> names;
     for (model::NameId id = 0; id < loaded.traces.names.size(); ++id) {
       names.emplace_back(loaded.traces.names.text(id));

@@ -13,7 +13,7 @@ import tempfile
 
 import run_cases
 
-COMMANDS = {"summary", "match", "communicators", "hang", "stragglers", "network", "overlap", "critical-path",
+COMMANDS = {"summary", "topology", "match", "communicators", "hang", "stragglers", "network", "overlap", "critical-path",
             "iterations", "compare", "report", "export"}
 WITH_VALUE = {"-o", "--output", "--csv", "--sqlite", "--kineto", "--baseline"}
 
@@ -57,9 +57,6 @@ def run(ringside, directory):
     words = shlex.split((directory / "cmd").read_text(encoding="utf-8"))
     # The answers of NCCL's RAS that lie beside traces are in no partial.
     if directory.name in ("hang-ras-beside", "hang-ras-diagnostics"):
-        return None, set()
-    # A partial has no topology, so there is no peak (docs/partial-format.md).
-    if directory.name.startswith("summary-peak-"):
         return None, set()
     # A command that may write over its traces is left alone.
     if not words or words[0] not in COMMANDS or "--force" in words:
