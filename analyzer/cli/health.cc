@@ -11,9 +11,11 @@
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/hang_selection.h"
 #include "analyzer/metrics/network.h"
+#include "analyzer/metrics/topology.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/network_report.h"
+#include "analyzer/report/topology_report.h"
 #include "launch/text.h"
 
 namespace ringside::cli {
@@ -65,7 +67,8 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
       summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
       before.stuck, report::make_network_report(traces, network, 0, false),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
-                             report::kMostJudged));
+                             report::kMostJudged),
+      report::topology_document(metrics::find_topology(traces), true, std::nullopt));
 }
 
 void add_commands(const CLI::App& command, const AnalysisOptions& options, report::Health& health) {
@@ -92,7 +95,7 @@ void add_commands(const CLI::App& command, const AnalysisOptions& options, repor
     inputs += (inputs.empty() ? "" : " ") +
               launch::shell_word(input.starts_with('-') ? "./" + input : input);
   }
-  report::add_commands(all + inputs, of_hang + inputs, health);
+  report::add_commands(all + inputs, of_hang + inputs, inputs, health);
 }
 
 std::string next_lines(const report::Health& health) {

@@ -189,7 +189,7 @@ void print_run_summary(const std::vector<std::string>& traces, std::size_t top,
   report::Summary summary = analysis->summary(true);
   report::Health health = find_health(before, *analysis, summary);
   const std::string input = launch::shell_word(directory);
-  report::add_commands(input, input, health);
+  report::add_commands(input, input, input, health);
   summary.health = &health;
   std::size_t left_out = 0;
   for (metrics::CommunicatorRows& communicator : summary.rows) {

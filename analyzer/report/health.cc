@@ -55,7 +55,7 @@ class HealthJudge {
               const match::Matches& matches, const std::optional<Document>& hang)
       : summary_(summary), stragglers_(stragglers), matches_(matches), hang_(hang) {}
 
-  Health judge(const Document& network, const Document& match) {
+  Health judge(const Document& network, const Document& match, Document topology) {
     if (hang_) {
       take(*hang_, "stuck");
       if (hang_->findings.empty()) {
@@ -67,6 +67,10 @@ class HealthJudge {
     take(match, "mismatches");
     take(stragglers_document(stragglers_, matches_), "late");
     take(network, "network");
+    // A note on the machine says what may be as it should be, and an error why there is no matrix.
+    std::erase_if(topology.findings,
+                  [](const Finding& finding) { return finding.severity != Severity::kWarning; });
+    take(topology, "topology");
     add_losses();
     std::stable_sort(health_.findings.begin(), health_.findings.end(),
                      [](const HealthFinding& a, const HealthFinding& b) {
@@ -295,6 +299,7 @@ std::string command_of(const HealthFinding& one) {
          : one.section == "late"       ? "ringside stragglers"
          : one.section == "mismatches" ? "ringside match"
          : one.section == "network"    ? "ringside network"
+         : one.section == "topology"   ? "ringside topology"
          : kind == "clocks"            ? "ringside stragglers --align-report"
          : kind == "recovered"         ? "ringside hang"
          : kind == "no-trace"          ? "ringside communicators"
@@ -305,14 +310,18 @@ std::string command_of(const HealthFinding& one) {
 
 Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
                     const match::Matches& matches, const std::optional<Document>& hang,
-                    const Document& network, const Document& match) {
-  return HealthJudge(summary, stragglers, matches, hang).judge(network, match);
+                    const Document& network, const Document& match, const Document& topology) {
+  return HealthJudge(summary, stragglers, matches, hang).judge(network, match, topology);
 }
 
-void add_commands(const std::string& inputs, const std::string& hang_inputs, Health& health) {
+void add_commands(const std::string& inputs, const std::string& hang_inputs,
+                  const std::string& paths, Health& health) {
   for (HealthFinding& one : health.findings) {
     if (const std::string command = command_of(one); !command.empty()) {
-      one.command = command + ' ' + (command == "ringside hang" ? hang_inputs : inputs);
+      one.command = command + ' ' +
+                    (command == "ringside hang"       ? hang_inputs
+                     : command == "ringside topology" ? paths
+                                                      : inputs);
     } else if (one.finding.kind == "not-closed") {
       one.command = "ringside recover";
     }

@@ -38,15 +38,17 @@ struct Health {
   std::string merge_command = {};
 };
 
-/// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network` and
-/// `match`: as those commands make them.
+/// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network`, `match`
+/// and `topology`: as those commands make them.
 Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
                     const match::Matches& matches, const std::optional<Document>& hang,
-                    const Document& network, const Document& match);
+                    const Document& network, const Document& match, const Document& topology);
 
 /// Gives each finding the command line that shows more: `inputs` are the options and paths of the
-/// user, as a shell takes them. `hang_inputs`: those of them that `ringside hang` has.
-void add_commands(const std::string& inputs, const std::string& hang_inputs, Health& health);
+/// user, as a shell takes them. `hang_inputs`: those of them that `ringside hang` has. `paths`:
+/// without options.
+void add_commands(const std::string& inputs, const std::string& hang_inputs,
+                  const std::string& paths, Health& health);
 
 /// The headline, then the gravest findings, then how many more there are. A line that begins with
 /// two blanks has the command that shows more of those above it.

@@ -12,6 +12,7 @@
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary_text.h"
 #include "analyzer/report/time_report.h"
+#include "analyzer/report/topology_report.h"
 
 namespace ringside::report {
 namespace {
@@ -184,6 +185,8 @@ std::string page_json(const PageData& data) {
   const Document match = match_document(data.traces, data.matches, data.alignment, kMostJudged);
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
+  const Document topology =
+      topology_document(metrics::find_topology(data.traces), true, std::nullopt);
   const Document completeness = completeness_of(data);
   Document path = critical_path_document(data.critical_path, data.traces, data.matches);
   std::erase_if(path.tables, [](const Table& table) { return table.key == "longest"; });
@@ -194,14 +197,19 @@ std::string page_json(const PageData& data) {
       {"mismatches", &match},         {"communicators", &communicators},
       {"iterations", &iterations},    {"critical-path", &path},
       {"completeness", &completeness}};
+  if (std::any_of(data.traces.files.begin(), data.traces.files.end(),
+                  [](const model::TraceFile& file) { return !file.machines.empty(); })) {
+    documents.push_back(&topology);
+    sections.push_back({"topology", &topology});
+  }
   if (data.hang) {
     documents.push_back(&*data.hang);
     sections.push_back({"stuck", &*data.hang});
   }
   JsonWriter json;
   json.begin_output(kPageVersion, "report");
-  Health health =
-      judge_health(data.summary, data.stragglers, data.matches, data.hang, network, match);
+  Health health = judge_health(data.summary, data.stragglers, data.matches, data.hang, network,
+                               match, topology);
   if (data.add_commands) {
     data.add_commands(health);
   }

@@ -18,6 +18,7 @@ export const kTitles = {
   time: 'Where the time went',
   bandwidth: 'Bandwidth',
   network: 'Network',
+  topology: 'GPUs, links and adapters',
   iterations: 'Iterations',
   'critical-path': 'Critical path',
   stuck: 'What is stuck',
@@ -270,6 +271,12 @@ export function sectionsOf(data) {
 const kSections = [
   ['health', (place, data) => addHealth(data)], ['runs', addRuns], ['late', addLate], ['time', addTime],
   ['bandwidth', addBandwidth], ['network', addNetwork],
+  [
+    'topology',
+    documentOf(
+        'topology', ['topology_domains', 'topology_gpus', 'topology_ports'],
+        'These traces do not say which GPUs, links and adapters the job had.')
+  ],
   ['iterations', addIterations],
   [
     'critical-path',
