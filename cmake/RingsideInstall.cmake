@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed beside the programs and the headers: a CMake package, a pkg-config file, man pages,
+# Files that are installed beside the programs and the headers: a CMake package, a pkg-config file, man pages,
 # completions, documents, dashboard, alert rules, examples, the Python module; and the target `uninstall`.
 #
 # With RINGSIDE_BUILT nothing is compiled: the programs are those of that directory (packages).

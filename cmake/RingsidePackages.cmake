@@ -3,7 +3,7 @@
 # the same files, so the plugin is /usr/lib/libnccl-profiler-ringside.so everywhere.
 set(CPACK_PACKAGE_NAME ringside)
 set(CPACK_PACKAGE_VENDOR "Ringside")
-set(CPACK_PACKAGE_CONTACT "Ringside <root@localhost>" CACHE STRING "Who makes the packages")
+set(CPACK_PACKAGE_CONTACT "Ringside <root@localhost>" CACHE STRING "Maintainer of the packages")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
 set(CPACK_PACKAGE_DESCRIPTION
     "A profiler plugin that NCCL loads by itself, and the command line tool ringside, which puts the "
@@ -26,8 +26,8 @@ endif()
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.28)")
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 
-# What it needs of the C library is found in the programs by rpmbuild; nothing is needed for recipes
-# and the pkg-config file.
+# rpmbuild finds in the programs what they need of the C library; nothing is needed for recipes and
+# the pkg-config file.
 set(CPACK_RPM_PACKAGE_ARCHITECTURE "${CMAKE_SYSTEM_PROCESSOR}")
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
 set(CPACK_RPM_PACKAGE_AUTOPROV no)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the plugin's probe reads on this machine, for `ringside doctor`.
+// The readings of the plugin's probe on this machine, for `ringside doctor`.
 #ifndef RINGSIDE_ANALYZER_LAUNCH_MACHINE_LOOK_H
 #define RINGSIDE_ANALYZER_LAUNCH_MACHINE_LOOK_H
 

@@ -7,7 +7,7 @@ import re
 
 from mkdocs.structure.files import File
 
-# Where they are -> what they are called on the site.
+# Their place in the repository -> their name on the site.
 ELSEWHERE = {"python/README.md": "python.md", "test/emulated_gpu/README.md": "emulated-gpu.md",
              "CONTRIBUTING.md": "contributing.md"}
 LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)\s]*)?\)")

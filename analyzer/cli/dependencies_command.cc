@@ -27,7 +27,7 @@ constexpr char kDependenciesExample[] =
     "next depends on that kernel. This names the kernel, the call that waited, how long, and the "
     "next operator on that thread; it needs no traces of Ringside's.\n"
     "\n"
-    "What a call waited for is \"recorded\" where the profiler has cuda_sync events "
+    "A wait is \"recorded\" where the profiler has cuda_sync events "
     "(_ExperimentalConfig(enable_cuda_sync_events=True)), and \"inferred\" from streams and times "
     "where it has none. docs/analyzer.md has the rules.\n"
     "\n"
@@ -157,8 +157,8 @@ void add_dependencies(CLI::App& app, Chosen& chosen) {
       ->group(kSelectionGroup);
   command
       ->add_option("--instance", options->choice.instance,
-                   "Of these ranges (without --annotation: of ProfilerStep) the one with this "
-                   "number, from 0")
+                   "Only the range with this number, counted from 0 (without --annotation: a range "
+                   "ProfilerStep)")
       ->type_name("COUNT")
       ->group(kSelectionGroup);
   set_command(*command, kDependenciesExample,

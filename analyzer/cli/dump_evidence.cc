@@ -69,7 +69,7 @@ bool add_hang_of_dumps(const AnalysisOptions& options, const metrics::Hang& hang
     put_first(std::move(made.sentences.front()), document);
     std::move(made.findings.begin(), made.findings.end(), std::back_inserter(document.findings));
   } else if (is_sure || (of_dumps.operations.empty() != hang.operations.empty())) {
-    // What the dumps cannot know is nothing beside a trace that knows it.
+    // A trace's verdict outweighs dumps that cannot know.
     document.sentences.push_back(kByDumps + std::move(made.sentences.front()));
   }
   return is_sure;

@@ -14,13 +14,13 @@ namespace ringside::cli {
 /// Whether one of the operations is stuck for certain.
 bool is_surely_stuck(const metrics::Hang& hang);
 
-/// What is stuck, by the dumps. It comes first if they say why, and the traces, whose verdict
-/// `hang` is, do not. Returns whether something is stuck for certain by the dumps. Takes the dumps
-/// out of `analysis`.
+/// Adds the operations that are stuck by the dumps. They come first if the dumps say why, and the
+/// traces, whose verdict `hang` is, do not. Returns whether something is stuck for certain by the
+/// dumps. Takes the dumps out of `analysis`.
 bool add_hang_of_dumps(const AnalysisOptions& options, const metrics::Hang& hang,
                        Analysis& analysis, report::Document& document);
 
-/// What does not match, by the dumps; it comes first if all matches by the traces.
+/// Adds the mismatches that the dumps show; they come first if all matches by the traces.
 void add_mismatches_of_dumps(const AnalysisOptions& options, Analysis& analysis,
                              report::Document& document);
 

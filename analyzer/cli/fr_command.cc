@@ -214,7 +214,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
                  "List the calls, ranks side by side, without a verdict")
       ->excludes(output);
   command->add_flag("-v,--verbose", options->is_verbose,
-                    "Also what each rank did last, the groups, and all calls");
+                    "Also the last operation of each rank, the groups, and all calls");
   command->add_flag("--print_stack_trace", options->has_stacks,
                     "Also the stacks of the calls that a verdict is on (with -j: of all)");
   command

@@ -31,8 +31,8 @@ struct MergeOptions : AnalysisOptions {
 };
 
 constexpr char kMergeExample[] =
-    "Open the result in ui.perfetto.dev or chrome://tracing. Where ranks wait for others, for "
-    "whom, and who came last is drawn in; docs/analyzer.md says how.\n"
+    "Open the result in ui.perfetto.dev or chrome://tracing. The timeline shows the waits of "
+    "ranks, for which rank they wait, and which came last; docs/analyzer.md says how.\n"
     "\n"
     "Examples:\n"
     "  ringside merge traces/ -o all.json\tall ranks on one clock\n"

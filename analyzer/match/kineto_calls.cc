@@ -16,7 +16,7 @@ struct CallPattern {
   bool is_several;  // one call for each of the tensors, whose number is not told
 };
 
-// Where a name is there twice, either fits: the implementations differ.
+// A name may be there twice: the implementations differ, and either fits.
 constexpr std::array<CallPattern, 22> kCallPatterns = {{
     {"allreduce", "AllReduce", Sized::kInput, false},
     {"all_reduce", "AllReduce", Sized::kInput, false},

@@ -167,7 +167,7 @@ class Stack {
   void add(const KinetoCall& call) { calls_.push_back(&call); }
 
   void settle() {
-    // Of two that begin together, the longer is around the other.
+    // If two begin together, the longer is around the other.
     std::stable_sort(calls_.begin(), calls_.end(), [](const auto* one, const auto* other) {
       return std::pair(one->start_ns, -one->end_ns) < std::pair(other->start_ns, -other->end_ns);
     });
@@ -380,7 +380,7 @@ class FileJoin {
     file_.operations.set(index, operation);
   }
 
-  // Operators, and behind them lines of the program. What is called for a function of
+  // Operators, and behind them lines of the program. An operator called for a function of
   // torch.distributed ("c10d::allreduce_") says no more than the function, and stands there only if
   // nothing else does.
   std::string callers_of(const KinetoComm& comm) const {

@@ -35,7 +35,7 @@ struct KinetoGroupJoin {
   std::array<std::uint64_t, kPairProofs> pairs{};
   std::uint64_t unknown = 0;     // calls whose name is not known
   std::uint64_t operations = 0;  // of the pairs
-  /// Of pairs with one operation: in how many it lies in the call by both clocks.
+  /// Pairs with one operation, and how many of them have it within the call by both clocks.
   std::uint64_t compared = 0;
   std::uint64_t within = 0;
   /// By how much the clock of Ringside's trace may be ahead of the profiler's: all compared pairs

@@ -17,7 +17,7 @@ struct CallPattern {
   Sized sized;
 };
 
-// Where a name is there twice, either fits: the implementations differ.
+// A name may be there twice: the implementations differ, and either fits.
 constexpr std::array<CallPattern, 20> kCallPatterns = {{
     {"all_reduce", "AllReduce", Sized::kInput},
     {"all_reduce_barrier", "AllReduce", Sized::kInput},

@@ -21,8 +21,8 @@ constexpr std::int64_t kStretches = 512;
 
 using Times = std::pair<std::int64_t, std::int64_t>;
 
-// The execution, or the call where only that is known. What has not ended lasts until the last time
-// of its file.
+// The execution, or the call where only that is known. An operation that has not ended lasts until
+// the last time of its file.
 std::optional<Times> times_of(const model::Operation& one, const model::TraceFile& file) {
   const auto begin = one.start_ns ? one.start_ns : one.enqueue_start_ns;
   const auto end = one.in_flight  ? std::optional(file.operations.extent_ns()->second)

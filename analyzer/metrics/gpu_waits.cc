@@ -77,7 +77,7 @@ class Stream {
     return next == rows_.begin() ? std::nullopt : std::optional(std::prev(next)->activity);
   }
 
-  /// Of that, the one that was over last by `until_ns`.
+  /// The same, but the one that was over last by `until_ns`.
   std::optional<std::size_t> last_over(std::int64_t before_ns, std::int64_t until_ns) const {
     const auto next =
         std::upper_bound(rows_.begin(), launched_from(before_ns), until_ns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where a CPU thread waited for the GPU: in which call, for which kernel or copy, and which
-// operator came next.
+// Waits of a CPU thread for the GPU: in which call, for which kernel or copy, and which operator
+// came next.
 #ifndef RINGSIDE_ANALYZER_METRICS_GPU_WAITS_H
 #define RINGSIDE_ANALYZER_METRICS_GPU_WAITS_H
 

@@ -172,7 +172,7 @@ void find_pcie_trouble(const std::string& host, const Gpu& first, const Gpu& las
   }
 }
 
-// The ports that work have one rate on most machines. Where three quarters of them have, one that
+// The ports that work have one rate on most machines. If three quarters of them have it, one that
 // is slower stands out.
 void find_slow_ports(const std::string& host, const Machine& machine,
                      std::vector<TopologyFinding>& findings) {

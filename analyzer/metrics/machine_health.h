@@ -13,7 +13,7 @@
 
 namespace ringside::metrics {
 
-/// What somebody has seen: by a thing and its property, the value as a text.
+/// All that somebody has seen: by a thing and its property, the value as a text.
 struct Seen {
   std::string who;  // "rank 3", "host b"
   std::map<std::string, std::string> facts;

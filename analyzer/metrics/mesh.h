@@ -43,7 +43,7 @@ struct Mesh {
   std::vector<std::vector<std::uint32_t>> switch_links;
   /// 10^6 bytes a second in one direction; nothing if the speed of a link is not known.
   std::vector<std::vector<std::optional<std::uint64_t>>> mbytes_s;
-  /// Of these, what direct links alone carry; and what each GPU's switch links carry, all together.
+  /// The share of direct links alone; and what each GPU's switch links carry, all together.
   std::vector<std::vector<std::optional<std::uint64_t>>> direct_mbytes_s;
   std::vector<std::optional<std::uint64_t>> switch_mbytes_s;
   MeshKind kind = MeshKind::kNone;
@@ -58,9 +58,9 @@ std::optional<Mesh> make_mesh(const std::vector<MeshGpu>& gpus, std::string& ref
 MeshKind kind_of(const std::vector<std::vector<std::uint32_t>>& links,
                  const std::vector<std::vector<std::uint32_t>>& switch_links);
 
-/// What data an NVLink of this version carries in one direction, in 10^6 bytes a second. NVML tells
-/// the rate of the line, which is more where the line has an encoding (26,562 for 25,000). The
-/// lesser of both counts. Nothing if it is not known.
+/// The data that an NVLink of this version carries in one direction, in 10^6 bytes a second. NVML
+/// tells the rate of the line, which is more where the line has an encoding (26,562 for 25,000).
+/// The lesser of both counts. Nothing if it is not known.
 std::optional<std::uint64_t> data_rate_mbytes_s(const topology::NvLink& link);
 
 /// The NVLink domain of a GPU: its fabric's cluster and clique, else its host.

@@ -92,7 +92,7 @@ std::optional<std::vector<const topology::Port*>> nearest_ports(const DomainRank
   return std::nullopt;
 }
 
-// What the adapters of a domain carry together. Ranks of a host share them.
+// The rate of all adapters of a domain together. Ranks of a host share them.
 std::optional<double> adapters_of(const std::vector<DomainRank>& ranks) {
   std::set<std::pair<std::string, std::string>> counted;
   double sum_gb_s = 0;
@@ -124,7 +124,7 @@ std::optional<double> pcie_of(const topology::Gpu& gpu) {
              : std::nullopt;
 }
 
-// What a group can give to the others, by NVLink; where that joins them not at all, by PCIe.
+// The rate at which a group can give to the others, by NVLink; by PCIe if no NVLink joins them.
 std::optional<Within> cut_of(const std::vector<DomainRank>& ranks, const Mesh& mesh,
                              const std::vector<bool>& is_in) {
   double direct = 0;

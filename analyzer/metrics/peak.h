@@ -22,8 +22,8 @@ struct Peak {
   std::string_view bound;  // what binds: "NVLink", "PCIe", "adapters", or "baseline"
 };
 
-/// What joins the ranks of one communicator. A rate is in GB/s in one direction; what is not known
-/// is absent.
+/// The links that join the ranks of one communicator. A rate is in GB/s in one direction; what is
+/// not known is absent.
 struct CommunicatorLinks {
   std::uint32_t nranks = 0;
   std::uint32_t domains = 0;  // NVLink domains that have ranks
@@ -48,8 +48,8 @@ std::optional<Peak> peak_of(const CommunicatorLinks& links, std::string_view fun
 /// The data that PCIe carries in one direction, in GB/s.
 std::optional<double> pcie_gb_s(std::uint32_t generation, std::uint32_t lanes);
 
-/// What joins the ranks of each communicator, in the order of Matches::communicators. Nothing where
-/// a rank or its GPU is not known.
+/// The links that join the ranks of each communicator, in the order of Matches::communicators.
+/// Nothing where a rank or its GPU is not known.
 std::vector<std::optional<CommunicatorLinks>> find_links(const model::Traces& traces,
                                                          const match::Matches& matches);
 

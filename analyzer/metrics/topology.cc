@@ -146,7 +146,7 @@ std::vector<HostMachine> find_hosts(const model::Traces& traces) {
   return sorted;
 }
 
-// What ranks of one host have read; they must agree on what they all see.
+// Compares the readings of ranks of one host: they must agree on what they all see.
 void compare_ranks(const model::Traces& traces, const Topology& topology,
                    std::vector<TopologyFinding>& findings) {
   for (const HostMachine& host : topology.hosts) {

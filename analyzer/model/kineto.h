@@ -37,7 +37,7 @@ struct KinetoCall {
 
 enum class GpuWork : std::uint8_t { kKernel, kCopy, kSet };
 
-/// What ran on a stream: a kernel, a copy, or a setting of memory.
+/// A piece of work on a stream: a kernel, a copy, or a setting of memory.
 struct GpuActivity {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

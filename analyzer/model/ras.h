@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What NCCL's own RAS service said of a running job, at one moment.
+// The answer of NCCL's own RAS service about a running job, at one moment.
 #ifndef RINGSIDE_ANALYZER_MODEL_RAS_H
 #define RINGSIDE_ANALYZER_MODEL_RAS_H
 

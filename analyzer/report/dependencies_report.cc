@@ -229,8 +229,8 @@ class PartMaker {
 
 Table dependencies_table(bool is_longest_first) {
   return {"dependencies",
-          is_longest_first ? "What operators of the CPU depend on, the longest waits first"
-                           : "What operators of the CPU depend on, by rank and time",
+          is_longest_first ? "GPU work that operators of the CPU depend on, the longest waits first"
+                           : "GPU work that operators of the CPU depend on, by rank and time",
           {{"rank", "rank", Shown::kInteger},
            {"range", "range"},
            {"thread", "thread", Shown::kInteger},

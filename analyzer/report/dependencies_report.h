@@ -24,7 +24,7 @@ struct DependencyChoice {
   bool is_longest_first = false;          // else by rank and time
 };
 
-/// What one trace of PyTorch's profiler says; it refers to nothing of the trace.
+/// The figures of one trace of PyTorch's profiler; they refer to nothing of the trace.
 struct DependencyPart {
   struct Row {
     std::int64_t waited_ns = 0;

@@ -217,7 +217,7 @@ class HangReport {
   void add_waits() {
     Table& table = document_.tables.emplace_back();
     table.key = "waits";
-    table.title = "Who is waited for";
+    table.title = "Ranks that the others wait for";
     table.columns = {{"operation", "operation"}, {"rank", "waits for rank", Shown::kInteger},
                      {"host", "host"},           {"pid", "pid", Shown::kInteger},
                      {"why", "because it has"},  {"stuck_in", "and is stuck in"}};
@@ -289,7 +289,7 @@ class HangReport {
   void add_positions() {
     Table& table = document_.tables.emplace_back();
     table.key = "ranks";
-    table.title = "What each rank did last";
+    table.title = "The last operation of each rank";
     table.columns = {{"communicator", "communicator"},
                      {"rank", "rank", Shown::kInteger},
                      {"job_rank", "of the job", Shown::kInteger},

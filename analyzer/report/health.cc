@@ -224,7 +224,7 @@ class HealthJudge {
     } else if (const metrics::Lateness* const open = stragglers_.find_open()) {
       health_.status = "unknown";
       health_.headline = open_sentence(stragglers_, *open);
-      // What chance may explain is no trouble yet; what the clocks hide may be a great one.
+      // Lateness by chance is no trouble yet; what the clocks hide may be a great one.
       if (stragglers_.share_of(*open) > metrics::kOpenShare) {
         health_.headline.insert(0, "No trouble is sure: ");
       }

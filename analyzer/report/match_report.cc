@@ -66,7 +66,7 @@ class MatchDocument {
   Document make() {
     document_.command = "match";
     sides_ = {"sides",
-              "What does not match: each side",
+              "Operations that do not match, side by side",
               {{"communicator", "communicator"},
                {"run", "run", Shown::kInteger},
                {"operation", "operation"},
@@ -262,10 +262,9 @@ class MatchDocument {
     return operations == 0 ? "There is no operation to match."
            : total_[0] == operations && is_whole()
                ? "All match: " + of + ", recorded on all ranks, and they agree."
-           : total_[0] == operations
-               ? "What is recorded matches: " + of + ", on all ranks, and they agree; not all is " +
-                     "recorded."
-               : of + ": " + joined(parts) + '.';
+           : total_[0] == operations ? "All recorded operations match: " + of +
+                                           " agree on all ranks. Some records are " + "missing."
+                                     : of + ": " + joined(parts) + '.';
   }
 
   const model::Traces& traces_;

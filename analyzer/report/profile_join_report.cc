@@ -28,7 +28,7 @@ std::string rank_text(const model::TraceFile& file) {
                                     : "pid " + std::to_string(file.process.pid);
 }
 
-// What is wrong with the clocks of a process, as all of its groups show; empty if nothing is.
+// The fault of a process's clocks, as all of its groups show; empty if there is none.
 std::string clock_text(const match::KinetoFileJoin& join) {
   std::optional<std::int64_t> least_ns;
   std::optional<std::int64_t> most_ns;
@@ -72,7 +72,7 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
       }
     }
     if (const std::string clocks = clock_text(join); !clocks.empty()) {
-      notes.push_back("Of " + rank_text(traces.files[join.file]) + ' ' + clocks + '.');
+      notes.push_back("For " + rank_text(traces.files[join.file]) + ' ' + clocks + '.');
     }
   }
   if (joins.empty()) {

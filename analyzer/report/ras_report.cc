@@ -123,7 +123,7 @@ Table ranks_table(const model::Ras& ras, const RasNames& names) {
   return table;
 }
 
-// What may be the cause of trouble is a warning; settings that differ are a note.
+// A possible cause of trouble is a warning; settings that differ are a note.
 Document diagnostics_document(const model::Ras& ras, const RasNames& names) {
   Document document{"ras", {}, {}, {}, {}};
   for (const model::RasDiagnostic& diagnostic : ras.diagnostics) {

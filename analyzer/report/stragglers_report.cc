@@ -226,6 +226,12 @@ void add_findings(const Stragglers& stragglers, Document& document) {
   if (const Lateness* const open = stragglers.find_open()) {
     document.findings.push_back(
         {Severity::kNote, "late-unknown", open_sentence(stragglers, *open)});
+    if (stragglers.share_of(*open) <= metrics::kOpenShare && stragglers.hosts.size() > 1) {
+      document.findings.push_back({Severity::kNote, "clock-or-late",
+                                   "a rank that is always late looks like a host whose clock is "
+                                   "ahead; if the hosts' clocks "
+                                   "are synchronised, --clock-error (say 50us) decides it"});
+    }
   }
 }
 

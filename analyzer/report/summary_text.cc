@@ -25,7 +25,7 @@ bool is_of_example_profiler(const model::TraceFile& file) {
   return !file.process.tells_start && file.process.run_id.starts_with("NVIDIA's example profiler");
 }
 
-// What of these files is wrong, and therefore not used.
+// Says which values of these files are wrong, and therefore not used.
 void add_example_lines(const InputFacts& inputs, std::uint64_t files,
                        std::vector<std::string>& lines) {
   if (files == 0) {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Slurm: TaskProlog (slurm.conf: TaskProlog=/etc/slurm/task_prolog.sh, or srun --task-prolog=FILE).
-# All jobs are recorded, or those of one user, without a change of their scripts. What this prints as
-# `export NAME=value` Slurm puts into the task's environment, without quotes.
+# All jobs are recorded, or those of one user, without a change of their scripts. Slurm puts what this
+# prints as `export NAME=value` into the task's environment, without quotes.
 #
 # RINGSIDE=off in a job's environment leaves it alone. Nothing that goes wrong here ends a job.
 PATH=${PATH:+$PATH:}/usr/local/bin:/usr/bin:/bin:/opt/ringside/bin

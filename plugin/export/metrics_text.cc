@@ -292,7 +292,8 @@ void write_process(Writer& out, const MetricsFacts& facts, const Labels& labels)
       std::uint64_t{facts.recording ? 1U : 0U});
   one("ringside_written_timestamp_seconds", Kind::kGauge, "seconds", "When this text was written.",
       facts.realtime_s);
-  out.family("ringside_build_info", Kind::kGauge, "", "What runs; the value is 1.");
+  out.family("ringside_build_info", Kind::kGauge, "",
+             "Versions of Ringside and NCCL; the value is 1.");
   out.sample(process + "," + label("version", facts.process.plugin_version) + "," +
                  label("nccl_version", facts.process.nccl_version != 0
                                            ? nccl_version_text(facts.process.nccl_version)

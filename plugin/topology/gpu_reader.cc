@@ -18,7 +18,7 @@ std::string text_in(const std::array<char, Length>& bytes) {
   return {bytes.data(), strnlen(bytes.data(), Length)};
 }
 
-// What the function says, or nothing: it may be missing, or the GPU may not know.
+// Asks the function. Nothing: it is missing, or the GPU does not know.
 template <typename Value, typename Function, typename... Arguments>
 std::optional<Value> ask(Function function, Arguments... arguments) {
   Value value{};

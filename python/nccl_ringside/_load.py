@@ -110,7 +110,7 @@ class Traces:
 
 
 def load(*paths: _Path, options: Sequence[str] = ()) -> Traces:
-    """What `ringside` finds in directories of traces, or in trace files, as Arrow tables.
+    """Loads what `ringside` finds in directories of traces, or in trace files, as Arrow tables.
 
     `options` are those of `ringside export` ("--comm", "world"). Needs pyarrow, and the tool
     `ringside` that is installed with this package, or in PATH. ValueError: the traces cannot be

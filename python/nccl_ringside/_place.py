@@ -13,7 +13,7 @@ PLUGIN_NAME = "libnccl-profiler-ringside.so"
 
 
 def _prefix() -> str:
-    """Where `cmake --install` has put all of Ringside: this file is in share/ringside/python there."""
+    """The prefix of `cmake --install`: this file is in share/ringside/python there."""
     place = os.path.realpath(__file__)
     for _ in range(5):
         place = os.path.dirname(place)

@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-# What CLI11 calls kinds of values that nobody has named.
+# CLI11's names for kinds of values that nobody has named.
 NO_KIND = re.compile(r"(?<!mark:)\b(TEXT|UINT|INT|FLOAT|REQUIRED|SUBCOMMAND)\b")
 
 
@@ -171,7 +171,7 @@ def check_interrupted(ringside):
 
 
 def check_values(ringside):
-    """What is no value of an option is an error of the command line, in our words."""
+    """A wrong value of an option is an error of the command line, in our words."""
     words = (("--top", "x", "x is no whole number"), ("--top", "-3", "-3 is below 0"),
              ("--top", "nan", "nan is no whole number"), ("--rank", "x", "x is no number"),
              ("--min-bytes", "x", "x is no size, like 65536 or 64mb"),

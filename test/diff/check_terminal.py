@@ -43,7 +43,7 @@ def on_terminal(rows, columns, *command, **variables):
     return text.decode().replace("\r\n", "\n")
 
 
-# What a narrow terminal must still show, by command: the words of the table's first line.
+# Columns that a narrow terminal must still show, by command: the words of the table's first line.
 KEPT = {
     "summary": ({"function", "message", "median", "wait", "busbw"}, {}),
     "stragglers": ({"rank", "late", "costs", "others waited"}, {}),

@@ -36,7 +36,7 @@ JOBS = {
 }
 
 
-# What the emulation cannot carry is off for NCCL. The traces are to be those of the machine.
+# NCCL's features that the emulation cannot carry are off. The traces are to be those of the machine.
 LIMITS = ("NCCL_IB_DISABLE", "NCCL_NET", "NCCL_P2P_DISABLE")
 
 

@@ -44,7 +44,7 @@ def options_of(ringside, command, known={}):
 
 
 def unknown(ringside, command):
-    """What of the command line is not in the help."""
+    """The parts of the command line that the help does not have."""
     words = re.split(r" -- | --$", command + " ")[0].split()
     # "ringside env, ringside doctor": the first is enough
     name = words[1].rstrip(",")

@@ -70,7 +70,7 @@ def theirs(torch, directory):
 
 
 def without_each(program, directory):
-    """What `hang` must not say of a clean run if one dump is missing: that something is stuck."""
+    """`hang` must not call a clean run stuck if one dump is missing."""
     wrong = []
     for left_out in sorted(directory.iterdir()):
         kept = [path for path in directory.iterdir() if path != left_out]

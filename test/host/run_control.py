@@ -208,7 +208,7 @@ def dead(case):
     one, said = case.ctl("start", "--pid", process.pid, status=1)
     require("has died" in said and one[0]["ok"] is False and "recover" in one[0]["error"], said)
     require(time.monotonic() - begin < 5, "the child of the fork holds the socket")
-    # What --job and --dir choose, and what would be done.
+    # The choice of --job and --dir, and what would be done.
     case.run("recover", "--job", "another", case.rings, status=3)
     case.run("recover", "--dir", case.place / "elsewhere", case.rings, status=3)
     before = sorted(case.rings.iterdir())

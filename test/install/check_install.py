@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `cmake --install` installs: all that a user needs, wherever it is moved to. A project builds
+"""`cmake --install` installs all that a user needs, wherever it is moved to. A project builds
 against it with find_package and with pkg-config, and runs with the plugin loaded. Then `uninstall`.
 
 usage: check_install.py SOURCE BUILD CMAKE
@@ -76,7 +76,7 @@ def check_man_page(prefix):
 
 
 def check_bash(prefix, place):
-    """What a TAB offers."""
+    """The words that a TAB offers."""
     script = prefix / "share/bash-completion/completions/ringside"
 
     def offered(*words):

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ringside doctor` may find: a libnccl.so.2 of the release LAUNCH_TEST_VERSION, which crashes
-// when asked if that is "crash"; and a profiler plugin that is not Ringside's.
+// A library that `ringside doctor` may find: a libnccl.so.2 of the release LAUNCH_TEST_VERSION,
+// which crashes when asked if that is "crash"; and a profiler plugin that is not Ringside's.
 #include <stdlib.h>
 #include <string.h>
 

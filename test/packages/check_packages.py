@@ -28,7 +28,7 @@ import expected  # noqa: E402
 NAME = "2.30.7-v6-mix-n2"
 RECORDING = f"test/data/transcripts/{NAME}"
 PLUGIN = "lib/libnccl-profiler-ringside.so"
-# What glibc 2.28 is made of, and what rpm itself understands.
+# Libraries of glibc 2.28, and names that rpm itself understands.
 FROM_GLIBC = re.compile(r"(lib(c|m|dl|rt|pthread)\.so\.6?|libpthread|libdl|librt|ld-linux|rpmlib|rtld)")
 SUITES = ("bullseye", "trixie")
 
@@ -58,7 +58,7 @@ def operations_of(source):
 
 
 class Place:
-    """Where a package is installed: `enter` goes before a command, paths are as they are in there."""
+    """A place where a package is installed: `enter` goes before a command, paths are as they are in there."""
 
     def __init__(self, enter, prefix, work, outside):
         self.enter, self.prefix, self.work, self.outside = enter, prefix, work, outside

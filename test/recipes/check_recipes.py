@@ -185,7 +185,7 @@ def check_enroot(cluster, given):
 
 
 def check_kubernetes(examples):
-    """What one file promises another: directories, labels, ports; and the schemas."""
+    """Holds against each other what one file promises another: directories, labels, ports; and the schemas."""
     try:
         yaml = importlib.import_module("yaml")
     except ImportError:

@@ -118,7 +118,7 @@ Table bandwidth_table(const Summary& summary) {
 
 Table shares_table(const std::vector<metrics::RankShares>& shares) {
   Table table = {"shares",
-                 "Where the time of each rank went",
+                 "How each rank spent its time",
                  {{"rank", "rank"},
                   {"host", "host"},
                   {"span_ns", "in all", Shown::kDuration},

@@ -14,18 +14,18 @@ import {addTable} from 'page/table';
 
 export const kTitles = {
   runs: 'Runs side by side',
-  late: 'Who was late',
-  time: 'Where the time went',
+  late: 'Late ranks',
+  time: 'Time of each rank',
   bandwidth: 'Bandwidth',
   network: 'Network',
   topology: 'GPUs, links and adapters',
   iterations: 'Iterations',
   'critical-path': 'Critical path',
-  stuck: 'What is stuck',
-  mismatches: 'What does not match',
+  stuck: 'Stuck operations',
+  mismatches: 'Mismatches',
   communicators: 'Communicators',
   completeness: 'Completeness',
-  glossary: 'What the figures mean'
+  glossary: 'Glossary'
 };
 
 export function sectionOf(id) { return document.getElementById(id); }

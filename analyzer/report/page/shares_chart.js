@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bars that show where the time of each rank went.
+// Bars that show how each rank spent its time.
 
 import {addChart, fitText, legendOf, makeRoving} from 'page/chart';
 import {element} from 'page/element';
@@ -17,7 +17,7 @@ export function drawShares(place, data) {
   place.append(element(
       'div', {class: 'bar'},
       legendOf(kShares.map(([, text]) => text), (rect, i) => rect.style('fill', colours[i]))));
-  addChart(place, 'Where the time of each rank went', (svg, width) => {
+  addChart(place, 'How each rank spent its time', (svg, width) => {
     const left = Math.min(
         width < 520 ? 124 : 190, Math.max(...bars.map((bar) => bar.rank.length)) * 6.8 + 12);
     const height = bars.length > 24 ? 14 : 20;
@@ -69,7 +69,7 @@ export function drawShares(place, data) {
         svg, marks,
         (part) => `${part.bar.rank}${part.bar.ranks > 1 ? ` (${part.bar.ranks} ranks)` : ''}\n` +
             `${part.text}: ${percentText(part.percent)}, ${durationText(part.ns)}`,
-        'Where the time of each rank went');
+        'How each rank spent its time');
     return 26 + bars.length * height;
   });
   place.append(element(

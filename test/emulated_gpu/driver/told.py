@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the analyzer tells of each operation's caller, held against what the rank asked.
+"""The analyzer's account of each operation's caller, held against what the rank asked.
 
 The truth of names and numbers is PyTorch's own: asked.py's log has the line and the function, the
 Flight Recorder the group's description and the sequence number.

@@ -85,7 +85,7 @@ class Rank:
 
 
 def threads_of(pid):
-    """What the kernel, gdb and py-spy know of the threads of a process."""
+    """All that the kernel, gdb and py-spy know of the threads of a process."""
     states = collections.Counter()
     for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
         try:
@@ -110,7 +110,7 @@ def threads_of(pid):
 
 
 def look_closely(rank):
-    """What a late rank does."""
+    """The work of a late rank."""
     before_s, begun = computed_s(rank.pid), time.monotonic()
     time.sleep(2)
     after_s, took_s = computed_s(rank.pid), time.monotonic() - begun

@@ -136,7 +136,7 @@ int pairs_with_finding(std::uint64_t first_seed) {
   return wrong;
 }
 
-TEST_CASE("Of pairs of equal jobs at most one in twenty has a finding", "[one-thread]") {
+TEST_CASE("At most one in twenty pairs of equal jobs has a finding", "[one-thread]") {
   CHECK(pairs_with_finding(1) <= 25);
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("between hosts, whichever binds") {
   CHECK(peak(hosts(2, 400), "AllReduce", "RING") == 400);
   CHECK(peak_of(hosts(2, 400), "AllReduce", "RING")->bound == "adapters");
   CHECK(peak(hosts(2, 900), "AllReduce", "RING") == 450);
-  // Of two hosts each gives all data once: busbw exceeds the adapters' rate.
+  // Each of two hosts gives all data once: busbw exceeds the adapters' rate.
   CommunicatorLinks two = hosts(2, 100);
   CHECK(is_near(peak(two, "AllReduce", "TREE"), 2 * 15.0 / 16 * 100));
   CHECK(is_near(peak(hosts(4, 100), "AllReduce", "TREE"), 2 * 31.0 / 32 * 100 / 2));

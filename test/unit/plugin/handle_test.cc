@@ -57,7 +57,7 @@ TEST_CASE("A handle made under another secret is taken for ours once in millions
   CHECK(by_old == 0);
 }
 
-TEST_CASE("What was given out is ours, whatever ring and counter it has") {
+TEST_CASE("A handle that was given out is ours, whatever ring and counter it has") {
   IdCheck check;
   check.prepare();
   std::mt19937_64 random(1);

@@ -279,7 +279,7 @@ TEST_CASE("A journal of version 2 is read as before, and does not know what was 
   }
 }
 
-TEST_CASE("Where notes have little room those come first without which nothing is recovered") {
+TEST_CASE("If notes have little room, those come first without which nothing is recovered") {
   Memory memory;
   Journal journal(memory.data(), memory.size(), 1, 1);
   journal.note_final_path("/somewhere/ringside.x.json");

@@ -198,7 +198,7 @@ TEST_CASE(
   pool.close_in_child();
 }
 
-TEST_CASE("Where a ring cannot be a file it is memory, and that is counted") {
+TEST_CASE("A ring that cannot be a file is memory, and that is counted") {
   record::RingPool pool;
   pool.prepare();
   pool.set_directory(1'000'000, record::RingPool::kLeastBytes, 1U << 30);  // no such descriptor
