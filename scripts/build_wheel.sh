@@ -5,7 +5,8 @@
 #   build_wheel.sh [x86_64|aarch64] [OUTPUT_DIRECTORY]     default: this machine's, and build/wheel
 #
 # The compiler is Zig's clang from PyPI, which knows the symbols of each glibc. The libraries are built
-# from Debian's source packages with it, since Debian's own archives need its glibc and its libstdc++.
+# from Debian's source packages with it, since Debian's own archives need its glibc and its libstdc++;
+# apt holds each against the checksums of the signed list of packages.
 # Nothing is installed: tools, sources and libraries lie below the output directory. Exit status 77:
 # something needed is not to be had.
 set -euo pipefail
@@ -25,7 +26,7 @@ work=$output/$machine
 prefix=$work/prefix
 headers=$output/headers
 tools=$output/tools/bin
-sources=(zlib simdjson sqlite3 libmicrohttpd)
+sources=(zlib simdjson sqlite3 libmicrohttpd pugixml)
 # Headers and scripts, the same on every machine; the two libraries are what CMake's files name.
 packages=(libcli11-dev nlohmann-json3-dev libspdlog-dev libspdlog1.10 libfmt-dev libfmt9 node-d3)
 mkdir -p "$work" "$prefix/lib" "$prefix/include"
@@ -46,8 +47,11 @@ if [ ! -e "$output/tools/done" ]; then
   touch "$output/tools/done"
 fi
 
-# As apt is configured on this machine, in a state of its own.
-if [ ! -e "$output/fetched" ]; then
+# As apt is configured on this machine, in a state of its own. What was fetched for another list of
+# packages is fetched anew.
+wanted="${sources[*]} ${packages[*]}"
+if [ "$wanted" != "$(cat "$output/fetched" 2> /dev/null)" ]; then
+  rm -rf "$output"/{apt,source,headers,nvtx}
   apt=$output/apt
   mkdir -p "$apt"/{lists/partial,cache/archives/partial,parts} "$output/source" "$headers"
   : > "$apt/status"
@@ -76,7 +80,7 @@ if [ ! -e "$output/fetched" ]; then
     skip "pip has no nvidia-nvtx"
   python3 -m zipfile -e "$output"/nvtx/nvidia_nvtx-*.whl "$output/nvtx"
   cp -r "$output"/nvtx/nvidia/*/include/nvtx3 "$headers/usr/include"
-  touch "$output/fetched"
+  echo "$wanted" > "$output/fetched"
 fi
 
 # A compiler is one word for configure scripts and for CMake.
@@ -154,6 +158,13 @@ build_sqlite() {
   cp sqlite3.h "$prefix/include"
 }
 
+# Its CMake package is how ringside finds it. It asks for a CMake older than pip's takes.
+build_pugixml() {
+  "${cmake_for_target[@]}" -S "$(source_of pugixml)" -B . -DBUILD_SHARED_LIBS=OFF \
+    -DCMAKE_INSTALL_LIBDIR=lib -DCMAKE_POLICY_VERSION_MINIMUM=3.5
+  cmake --build . --parallel "$jobs" --target install
+}
+
 # Without TLS and what the exporter does not use; what GNU's build tools make is there already.
 build_microhttpd() {
   cp -r "$(source_of libmicrohttpd)/." .
@@ -192,6 +203,7 @@ collect_licences() {
 library zlib build_zlib
 library simdjson build_simdjson
 library sqlite build_sqlite
+library pugixml build_pugixml
 library microhttpd build_microhttpd
 collect_licences
 
