@@ -187,10 +187,10 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
   }
   place_silent(std::move(silent), choice, chosen);
   if (chosen.replies.empty()) {
-    chosen.notes.push_back("no process " +
+    chosen.notes.push_back("no " +
                            std::string(choice.directory.empty() && choice.job.empty() && !choice.all
-                                           ? "of yours"
-                                           : "that is meant") +
+                                           ? "process of yours"
+                                           : "chosen process") +
                            " answers in " + places_of(choice) +
                            ": a process has its socket from its first communicator on");
     return chosen;

@@ -91,7 +91,7 @@ void Exporter::add_own(const std::vector<Exchange>& asked, std::size_t answered,
               static_cast<double>(asked.size() - answered - dead - without_socket));
   page.sample(labelled("state", "no_socket"), static_cast<double>(without_socket));
   page.family("ringside_exporter_errors", "counter",
-              "Processes that gave no metrics although they live, in all scrapes.");
+              "Live processes that gave no metrics, summed over all scrapes.");
   constexpr std::array<std::string_view, kErrors> kReasons = {"timeout", "refused", "trouble"};
   for (std::size_t i = 0; i < kErrors; ++i) {
     page.sample(labelled("reason", kReasons[i]), static_cast<double>(errors_[i].load()));

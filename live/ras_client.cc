@@ -132,7 +132,7 @@ RasAnswer ask_ras(const std::string& address, std::chrono::milliseconds timeout)
   const std::size_t colon = address.rfind(':');
   std::string host = address.substr(0, colon);
   if (colon == std::string::npos || host.empty() || colon + 1 == address.size()) {
-    answer.error = "is no HOST:PORT";
+    answer.error = "the address is not HOST:PORT";
     return answer;
   }
   if (host.front() == '[' && host.back() == ']') {

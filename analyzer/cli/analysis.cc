@@ -124,11 +124,11 @@ void add_selection(CLI::App& command, match::Selection& selection) {
           "", "user tag"))
       ->group(kSelectionGroup);
   add_moment(command, "--from",
-             "Only operations called so many seconds after the first, or later; or, as mark:TEXT, "
-             "since a mark of the application",
+             "Only operations called from this moment on: seconds since the first operation, or "
+             "mark:TEXT for a mark of the application",
              kSelectionGroup, selection.from_s, selection.from_mark);
-  add_moment(command, "--to", "Only operations called by then", kSelectionGroup, selection.to_s,
-             selection.to_mark);
+  add_moment(command, "--to", "Only operations called by this moment, given likewise",
+             kSelectionGroup, selection.to_s, selection.to_mark);
 }
 
 // Dumps and durations do not know most of what these commands say.
@@ -178,8 +178,8 @@ void add_input_options(CLI::App& command, AnalysisOptions& options) {
                                          text + " is no time above 0 and up to an hour, like 50us");
             }
           },
-          "How far a host's clock may be from the true time at most (50us, 2ms), where its kernel "
-          "does not say")
+          "Greatest error of a host's clock (50us, 2ms), for hosts whose kernel does not report "
+          "one")
       ->type_name("DURATION");
   command.add_flag("--align-report", options.align_report,
                    "Also show each host's clock: offset, drift, uncertainty, and what sets it");
@@ -202,9 +202,10 @@ void add_dump_options(CLI::App& command, AnalysisOptions& options) {
 
 void add_kineto_option(CLI::App& command, AnalysisOptions& options) {
   command
-      .add_option("--kineto", options.kineto,
-                  "With what these traces of PyTorch's profiler say of the calls: files, or "
-                  "directories of them")
+      .add_option(
+          "--kineto", options.kineto,
+          "Add what traces of PyTorch's profiler say of the calls: files, or directories of "
+          "them")
       ->type_name("PATH")
       ->allow_extra_args(false);
 }
@@ -223,7 +224,22 @@ report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   return report::make_summary(facts(), problems, duplicates, by, late);
 }
 
+// Nothing is joined if none of these paths exists: the option was mistyped.
+bool is_any_there(const std::vector<std::string>& kineto) {
+  std::error_code error;
+  if (kineto.empty() || std::any_of(kineto.begin(), kineto.end(), [&](const std::string& path) {
+        return std::filesystem::exists(path, error);
+      })) {
+    return true;
+  }
+  tell("ringside: --kineto: " + kineto.front() + ": No such file or directory");
+  return false;
+}
+
 bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
+  if (!is_any_there(options.kineto)) {
+    return false;
+  }
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);

@@ -24,8 +24,8 @@ constexpr char kEnvExample[] =
     "  docker run $(ringside env --format docker --dir /traces) ...\n"
     "\n"
     "shell has `export NAME='value'` lines, mpirun `-x NAME=value` (Open MPI), docker `-e "
-    "NAME=value`, json an object. In mpirun and docker a value with blanks or the like is "
-    "quoted, and then needs `eval`.\n";
+    "NAME=value`, json an object. The forms mpirun and docker quote a value with blanks; "
+    "then the shell needs `eval`.\n";
 
 std::string variables_as_json(const launch::Variables& variables) {
   report::JsonWriter json;

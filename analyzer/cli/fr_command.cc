@@ -178,7 +178,7 @@ void add_fr(CLI::App& app, Chosen& chosen) {
   options->dumps.takes_dumps = true;
   options->dumps.takes_others = false;
   CLI::App* const command = app.add_subcommand(
-      "fr", "Say what PyTorch's torchfrtrace would of Flight Recorder dumps, with its options");
+      "fr", "Analyse Flight Recorder dumps as PyTorch's torchfrtrace does, with its options");
   add_quiet_option(*command);
   auto* const directory =
       command->add_option("trace_dir", options->inputs, "The directory of the dumps")->expected(1);

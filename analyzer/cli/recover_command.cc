@@ -214,8 +214,8 @@ void add_recover(CLI::App& app, Chosen& chosen) {
   command
       ->add_option(
           "--output", options->output_directory,
-          "Write the traces into this directory, which is made, instead of replacing those that "
-          "were begun")
+          "Write the traces into this directory (made if missing) instead of replacing the "
+          "unfinished ones")
       ->type_name("DIR");
   command->add_option("--job", options->job, "Only the rings of the job of this name")
       ->type_name("NAME");

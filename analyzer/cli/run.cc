@@ -15,6 +15,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/help.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/model/printable.h"
 #include "plugin/config/nearest_name.h"
 
 #ifndef RINGSIDE_VERSION
@@ -87,16 +88,16 @@ std::string reworded(std::string text) {
       {std::regex(R"((\S+) unit not recognized\..*$)"), "$1 is no size, like 65536 or 64mb"},
       {std::regex(R"(Value (\S+) could not be converted to .*$)"),
        "$1 is no size, like 65536 or 64mb"},
-      {std::regex(R"(->)"), ""},
-      {std::regex(R"(Check (.*) value in \{(.*)\} OR \{.* FAILED$)"), "$1 is none of $2"},
-      {std::regex(R"((\S+) not in \{(.*)\}$)"), "$1 is none of $2"},
+      {std::regex(R"(->[^,}]*)"), ""},
+      {std::regex(R"(Check (.*) value in \{(.*)\} OR \{.* FAILED$)"), "$1 is not one of $2"},
+      {std::regex(R"((\S+) not in \{(.*)\}$)"), "$1 is not one of $2"},
       {std::regex(R"(Value (\S+) not in range (\S+) to (\S+)$)"), "$1 is not from $2 to $3"},
       {std::regex(R"((\.\d*[1-9])0{3,}\b|\.0{6}\b)"), "$1"},
   }};
   for (const auto& [library, ours] : wordings) {
     text = std::regex_replace(text, library, ours);
   }
-  constexpr std::string_view kNoneOf = " is none of ";
+  constexpr std::string_view kNoneOf = " is not one of ";
   const std::size_t list = text.find(kNoneOf);
   for (std::size_t at = text.find(',', list); list != text.npos && at != text.npos;
        at = text.find(',', at + 1)) {
@@ -119,8 +120,9 @@ std::string usage_error(const CLI::App* app, const CLI::Error& error) {
     return app->help() + '\n' + words + ": say which command\n";
   }
   return words + ": " +
-         (is_unexpected ? unexpected(*command, rest.front()) : reworded(error.what())) + "\nTry `" +
-         words + " --help`.\n";
+         (is_unexpected ? unexpected(*command, rest.front())
+                        : model::printable(reworded(error.what()))) +
+         "\nTry `" + words + " --help`.\n";
 }
 
 // Takes the words behind `--` of `ringside run` off the command line: they are no options of ours.
@@ -143,7 +145,10 @@ std::string trouble_with_whole(std::string& text) {
 }
 
 std::string trouble_with_size(std::string& text) {
-  return text.find('-') != text.npos ? text + " is below 0" : "";
+  static const std::regex size(R"(\s*[0-9.]+(e[0-9]+)?\s*[kmgtpe]?i?b?\s*)", std::regex::icase);
+  return text.find('-') != text.npos     ? text + " is below 0"
+         : !std::regex_match(text, size) ? text + " is no size, like 65536 or 64mb"
+                                         : "";
 }
 
 std::string trouble_with_number(std::string& text) {

@@ -169,10 +169,11 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
   command
-      ->add_option("--by,--group-by", options->by,
-                   "Rows also by the range of the application (range: ringside_push), the line of "
-                   "the program (caller: nccl_ringside.torch.annotate) or NCCL's tag of the call "
-                   "(user-tag); with each row's share of all waiting")
+      ->add_option(
+          "--by,--group-by", options->by,
+          "Split the rows by the range of the application (range: ringside_push), the line of "
+          "the program (caller: nccl_ringside.torch.annotate) or NCCL's tag of the call "
+          "(user-tag); with each row's share of all waiting")
       ->type_name("WHAT")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, metrics::RowsBy>{{"range", metrics::RowsBy::kRange},

@@ -127,7 +127,7 @@ std::vector<std::string> limits(const model::Traces& traces, const align::Alignm
   }
   if (sampled > 0) {
     notes.push_back(counted(sampled, "trace is", "traces are") +
-                    " sampled (RINGSIDE_SAMPLE): all is said of the operations that were kept");
+                    " sampled (RINGSIDE_SAMPLE): all figures are those of the operations kept");
   }
   return notes;
 }
@@ -140,9 +140,9 @@ std::string not_closed_sentence(const model::Traces& traces) {
   }
   return std::to_string(open) + " of " + counted(traces.files.size(), "trace") +
          (open == 1 ? " is" : " are") +
-         " not closed, so the end is missing, and what was in flight with it: the process was "
-         "killed or still runs. `ringside recover` completes what a killed process left; `ringside "
-         "ctl dump` (or ringside_dump) makes whole traces of a job that runs.";
+         " not closed: the process was killed or still runs, and its last operations are missing. "
+         "`ringside recover` completes the trace of a killed process; `ringside ctl dump` (or "
+         "ringside_dump) writes whole traces of a running job.";
 }
 
 std::uint64_t count_unread(const model::Traces& traces, const model::Problems& problems) {

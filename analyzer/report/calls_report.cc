@@ -90,8 +90,8 @@ class CallsDocument {
         document_.notes.push_back(ranks);
       } else if (!job_ranks(traces_, communicator).empty()) {
         document_.notes.push_back(label_of(communicator) +
-                                  ": its ranks are not those of the job, which `ringside "
-                                  "communicators` has");
+                                  ": its ranks are not those of the job; `ringside "
+                                  "communicators` lists both");
       }
     }
     document_.tables.push_back(std::move(table_));

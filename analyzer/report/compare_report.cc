@@ -184,8 +184,8 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
     document.sentences.push_back("A and B have no kind of operations in common that has times.");
   } else if (judged == 0) {
     document.sentences.push_back(
-        "Nothing can be judged: of no kind do A and B have enough operations of known time that "
-        "are independent of each other.");
+        "Nothing can be judged: no kind has enough independent operations of known time in both "
+        "A and B.");
   } else if (!slower.empty()) {
     document.sentences.push_back(std::to_string(slower.size()) + of + " got slower, the most " +
                                  name_of_kind(*slower.front()) + ": " +

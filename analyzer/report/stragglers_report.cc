@@ -230,7 +230,7 @@ void add_findings(const Stragglers& stragglers, Document& document) {
       document.findings.push_back({Severity::kNote, "clock-or-late",
                                    "a rank that is always late looks like a host whose clock is "
                                    "ahead; if the hosts' clocks "
-                                   "are synchronised, --clock-error (say 50us) decides it"});
+                                   "are synchronised, `--clock-error` (say 50us) decides it"});
     }
   }
 }

@@ -174,12 +174,18 @@ def check_values(ringside):
     """A wrong value of an option is an error of the command line, in our words."""
     words = (("--top", "x", "x is no whole number"), ("--top", "-3", "-3 is below 0"),
              ("--top", "nan", "nan is no whole number"), ("--rank", "x", "x is no number"),
-             ("--min-bytes", "x", "x is no size, like 65536 or 64mb"),
+             ("--min-bytes", "a x", "a x is no size, like 65536 or 64mb"),
              ("--min-bytes", "1e400", "1e400 is no size, like 65536 or 64mb"),
-             ("--format", "xml", "xml is none of table, json, csv, markdown"))
+             ("--format", "xml", "xml is not one of table, json, csv, markdown"))
     for option, value, said in words:
         result = ringside.run("match", option, value, "traces")
         assert result.returncode == 2 and f"match: {option}: {said}\n" in result.stderr, result
+    result = ringside.run("summary", "--by", "\x1b[1mx", "traces")
+    said = "summary: --by: ?[1mx is not one of caller, range, user-tag\n"
+    assert result.returncode == 2 and said in result.stderr, result
+    result = ringside.run("summary", "--kineto", "nowhere", "traces")
+    said = "ringside: --kineto: nowhere: No such file or directory\n"
+    assert result.returncode == 3 and result.stderr == said and not result.stdout, result
     # A variable of a shell that is not set: never rank 0, all rows, or all jobs.
     for command, option in (("match", "--rank"), ("match", "--top"), ("match", "--comm"),
                             ("recover", "--job"), ("recover", "--dir"), ("report", "--output"),

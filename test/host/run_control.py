@@ -276,7 +276,7 @@ def jobs(case):
     require([one["pid"] for one in case.ctl("status", "--pid", pids[0], "--pid", pids[1])[0]] ==
             pids, "--pid")
     _, said = case.run("ctl", "status", "--dir", case.place, status=3)
-    require("no process that is meant" in said, said)
+    require("no chosen process answers" in said, said)
     case.start_host(RINGSIDE_DIR=str(case.place / "elsewhere"), RINGSIDE_JOB="one")
     case.wait_for_sockets(6)
     _, said = case.run("ctl", "stop", status=2)

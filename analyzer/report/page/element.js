@@ -15,6 +15,12 @@ export function element(name, attributes, ...children) {
   return made;
 }
 
+// A sentence in which commands and options stand between backticks, as parts of an element.
+export function withCode(text) {
+  return text.split(/`((?:ringside |--)[^`]*)`/)
+      .map((part, i) => i % 2 === 0 ? part : element('code', {class: 'word'}, part));
+}
+
 // A command for a shell, which a click selects.
 export function commandLine(title, command) {
   return element('span', {class: 'command'}, `${title}: `, element('code', {}, command));

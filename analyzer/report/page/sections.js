@@ -3,7 +3,7 @@
 // Each section of the page shows a part of the data.
 
 import {drawBandwidth, seriesLegend} from 'page/bandwidth_chart';
-import {chooser, commandLine, csvButton, csvText, element} from 'page/element';
+import {chooser, commandLine, csvButton, csvText, element, withCode} from 'page/element';
 import {durationText, gbsText, integerText, kNone, percentText, prose, severityMark} from 'page/format';
 import {drawIterations} from 'page/iterations_chart';
 import {drawLateMap} from 'page/late_map';
@@ -31,14 +31,14 @@ export const kTitles = {
 export function sectionOf(id) { return document.getElementById(id); }
 
 function addLead(place, texts) {
-  for (const text of texts) place.append(element('p', {class: 'lead'}, prose(text)));
+  for (const text of texts) place.append(element('p', {class: 'lead'}, ...withCode(prose(text))));
 }
 
 function addNotes(place, texts, beginWithNames) {
   if (texts.length === 0) return;
   place.append(element(
       'ul', {class: 'notes'},
-      ...texts.map((text) => element('li', {}, prose(text, beginWithNames)))));
+      ...texts.map((text) => element('li', {}, ...withCode(prose(text, beginWithNames))))));
 }
 
 function addIterations(place, data) {
@@ -80,7 +80,7 @@ function addHealth(data) {
               element(
                   'span', {class: `severity ${finding.severity}`}, severityMark(finding.severity)),
               element(
-                  'p', {}, `${prose(finding.text, finding.section === 'mismatches')} `,
+                  'p', {}, ...withCode(`${prose(finding.text, finding.section === 'mismatches')} `),
                   element('a', {href: `#${finding.section}`}, `${kTitles[finding.section]}\u00a0→`),
                   ' ', element('a', {
                     class: 'def',
@@ -121,7 +121,7 @@ function addLate(place, data) {
         place,
         ['How long all others waited for each rank, the worst first.' +
          (maps.some((map) => map.columns_are === 'iterations') ?
-              ' What is in no iteration is in the table only.' :
+              ' Operations outside all iterations are in the table only.' :
               '')]);
     if (maps.length > 1) place.append(chooser('Run', maps.map((map) => `${map.run}`), show));
     place.append(chart);

@@ -104,8 +104,8 @@ function tableHead(key, table, state, sortBy) {
           'a', {
             class: 'def',
             href: `#g-${definition}`,
-            title: `What ${title} means`,
-            'aria-label': `What ${title} means`
+            title: `Definition of ${title}`,
+            'aria-label': `Definition of ${title}`
           },
           '?'));
     }

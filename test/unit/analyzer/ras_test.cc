@@ -116,7 +116,7 @@ TEST_CASE("a socket that never answers, and one that nobody listens at, give an 
   CHECK(live::ask_ras(place, std::chrono::milliseconds(200)).error == "no answer in time");
   ::close(listener);
   CHECK_FALSE(live::ask_ras(place, std::chrono::seconds(20)).error.empty());
-  CHECK(live::ask_ras("28028", std::chrono::seconds(1)).error == "is no HOST:PORT");
+  CHECK(live::ask_ras("28028", std::chrono::seconds(1)).error == "the address is not HOST:PORT");
 }
 
 }  // namespace
