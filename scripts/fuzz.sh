@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes all targets with libFuzzer, AddressSanitizer and UndefinedBehaviorSanitizer, two at a time.
 #
-#   fuzz.sh [SECONDS [TARGET...]]     default: 600 seconds for each of trace, load, partial, dump, kineto, recover, request, abi
+#   fuzz.sh [SECONDS [TARGET...]]     default: 600 seconds for each of trace, load, partial,
+#     dump, inspector, example, ras, topology, kineto, recover, request, abi
 #
 # Findings are left in build/fuzz/findings. New inputs stay in build/fuzz/corpus; --merge=1 of
 # libFuzzer takes those from them that test/fuzz/corpus should have.
@@ -12,7 +13,7 @@ cd "$(dirname "$0")/.."
 seconds=${1:-600}
 [ $# -eq 0 ] || shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(trace load partial dump kineto recover request abi)
+[ ${#targets[@]} -gt 0 ] || targets=(trace load partial dump inspector example ras topology kineto recover request abi)
 build=build/fuzz
 CC=clang-14 CXX=clang++-14 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo \
   -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g1 -DNDEBUG" \

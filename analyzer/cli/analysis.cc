@@ -263,7 +263,9 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {
     std::fprintf(stderr, "ringside: there is no %s to analyse\n",
-                 options.dumps.takes_others ? "trace" : "dump");
+                 !options.dumps.takes_others ? "dump"
+                 : options.dumps.takes_dumps ? "trace or dump"
+                                             : "trace");
     return false;
   }
   return true;

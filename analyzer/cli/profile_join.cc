@@ -45,6 +45,7 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
       }
     }
   }
+  match::name_communicators(joins, traces);
   return joins;
 }
 

@@ -9,6 +9,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/report/summary.h"
 #include "plugin/config/nearest_name.h"
 
 namespace ringside::cli {
@@ -51,8 +52,10 @@ std::string unknown_rank_or_host(const match::Selection& selection, const model:
   }
   for (const std::int64_t rank : selection.ranks) {
     if (const std::string text = std::to_string(rank); !ranks.contains(text)) {
-      return "--rank: no trace is of rank " + text +
-             (ranks.empty() ? "; no trace names its rank" : "; there are: " + list_of(ranks));
+      const std::string word = report::file_word(traces);
+      return "--rank: no " + word + " is of rank " + text +
+             (ranks.empty() ? "; no " + word + " names its rank"
+                            : "; there are: " + list_of(ranks));
     }
   }
   for (const std::string& host : selection.hosts) {

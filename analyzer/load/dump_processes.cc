@@ -11,7 +11,8 @@
 namespace ringside::load {
 namespace {
 
-// Of the first entry, since the epoch; in whole and in part seconds, since these are untrusted.
+// The time of the first entry, since the epoch; in whole and in part seconds, since these are
+// untrusted.
 std::pair<std::int64_t, std::int64_t> first_entry_of(const model::TraceFile& file) {
   return {file.process.base_time_s, file.process.start_ns};
 }

@@ -29,6 +29,7 @@ class JsonTree {
     simdjson::dom::object object;
     std::int64_t number = 0;
     bool truth = false;
+    std::string_view text;
     PlainValue value;
     if (element.get(array) == simdjson::SUCCESS) {
       const std::size_t from = items_.size();
@@ -40,17 +41,17 @@ class JsonTree {
     if (element.get(object) == simdjson::SUCCESS) {
       const std::size_t from = items_.size();
       for (const simdjson::dom::key_value_pair field : object) {
-        items_.push_back({Kind::kText, 0, field.key});
+        items_.push_back(PlainValue::of_text(field.key));
         items_.push_back(value_of(field.value));
       }
       return container_of(Kind::kDict, from);
     }
     if (element.get(number) == simdjson::SUCCESS) {
-      value = {Kind::kInteger, number};
-    } else if (element.get(value.text) == simdjson::SUCCESS) {
-      value.kind = Kind::kText;
+      value = {Kind::kInteger, 0, number};
+    } else if (element.get(text) == simdjson::SUCCESS) {
+      value = PlainValue::of_text(text);
     } else if (element.get(truth) == simdjson::SUCCESS) {
-      value = {Kind::kBool, truth ? 1 : 0};
+      value = {Kind::kBool, 0, truth ? 1 : 0};
     } else {
       value.kind = element.is_null() ? Kind::kNone : Kind::kOther;
     }

@@ -70,6 +70,32 @@ inline bool is_misplaced(simdjson::ondemand::value& value) {
   return kNoValue.find(token.front()) != std::string_view::npos || (next != ',' && next != '}');
 }
 
+/// Calls visit(key, value) for each member of an object; it returns an error, or SUCCESS.
+template <typename Visit>
+simdjson::error_code visit_object(simdjson::ondemand::value& value, Visit&& visit) {
+  simdjson::ondemand::object object;
+  if (const auto error = value.get_object().get(object)) {
+    return error;
+  }
+  for (auto field : object) {
+    std::string_view key;
+    simdjson::ondemand::value member;
+    if (const auto error = field.unescaped_key().get(key)) {
+      return error;
+    }
+    if (const auto error = field.value().get(member)) {
+      return error;
+    }
+    if (is_misplaced(member)) {
+      return simdjson::TAPE_ERROR;
+    }
+    if (const auto error = visit(key, member)) {
+      return error;
+    }
+  }
+  return simdjson::SUCCESS;
+}
+
 /// Converts microseconds with three decimals, without a detour over floating point. Returns nothing
 /// if the text is anything else. Blanks may follow.
 std::optional<std::int64_t> nanoseconds(std::string_view number);

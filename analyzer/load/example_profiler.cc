@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "analyzer/load/durations.h"
+#include "analyzer/model/unknown_host.h"
 #include "plugin/assemble/message_bytes.h"
 
 namespace ringside::load {
@@ -92,7 +93,7 @@ void widen(Time& last_ns, const Time& time_ns) {
   last_ns = last_ns && time_ns ? std::max(last_ns, time_ns) : std::nullopt;
 }
 
-// What the lines between the begin and the end of a call say of how it ran.
+// The facts that the lines between the begin and the end of a call tell: how it ran.
 struct Run {
   struct Channel {
     Time first_ns;  // the callbacks of the kernel
@@ -359,7 +360,7 @@ class ExampleReader {
                      first.comm.value_or("unknown") + ", rank " + std::to_string(*first.rank);
     process.boot_id = process.run_id;  // its clock counts as one of its own
     process.job = "unknown";
-    process.host = "unknown host";
+    process.host = model::kUnknownHost;
     process.pid = static_cast<std::int64_t>(pid_ & kMostNumber);
     process.tells_moment = false;
     process.tells_start = false;

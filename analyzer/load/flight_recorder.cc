@@ -8,10 +8,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <functional>
 #include <limits>
 #include <map>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
+
+#include "analyzer/load/dump_entry.h"
+#include "analyzer/model/torch_dtype.h"
 
 namespace ringside::load {
 namespace {
@@ -56,94 +62,16 @@ std::optional<std::int64_t> time_of(const PlainValue& value) {
   return time_ns && *time_ns > 0 ? time_ns : std::nullopt;
 }
 
-std::uint64_t bytes_of_type(std::string_view type) {
-  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 17> kBytes = {
-      {{"Float", 4},
-       {"Double", 8},
-       {"Half", 2},
-       {"BFloat16", 2},
-       {"Byte", 1},
-       {"Char", 1},
-       {"Short", 2},
-       {"Int", 4},
-       {"Long", 8},
-       {"Bool", 1},
-       {"UInt16", 2},
-       {"UInt32", 4},
-       {"UInt64", 8},
-       {"ComplexHalf", 4},
-       {"ComplexFloat", 8},
-       {"ComplexDouble", 16},
-       {"Float8_e4m3fn", 1}}};
-  const auto found = std::find_if(kBytes.begin(), kBytes.end(),
-                                  [&](const auto& one) { return one.first == type; });
-  return found != kBytes.end() ? found->second : type.starts_with("Float8_") ? 1 : 0;
-}
-
-// The tensors that one side of a call has.
-struct Tensors {
-  std::optional<std::uint64_t> count;  // of elements, in all
-  std::optional<std::uint64_t> bytes;
-  std::string_view type;  // empty if it has none, or several
-};
-
-// The tensors that have the same size on all ranks that make the same call.
-enum class Alike : std::uint8_t { kNone, kInput, kOutput };
-
-// The sizes of other functions may differ from rank to rank: those of all_to_all do, and a root has
-// other tensors than the rest. Ranks may give all_gather tensors of different sizes, and each gets
-// the same size from it.
-Alike alike_in(std::string_view func) {
-  constexpr std::array<std::pair<std::string_view, Alike>, 19> kAlike = {
-      {{"all_reduce", Alike::kInput},
-       {"all_reduce_barrier", Alike::kInput},
-       {"allreduce_coalesced", Alike::kInput},
-       {"broadcast", Alike::kInput},
-       {"_broadcast_oop", Alike::kOutput},
-       {"reduce", Alike::kInput},
-       {"_reduce_oop", Alike::kInput},
-       {"gather", Alike::kInput},
-       {"scatter", Alike::kOutput},
-       {"_all_gather_base", Alike::kOutput},
-       {"all_gather", Alike::kOutput},
-       {"all_gather_single", Alike::kOutput},
-       {"all_gather_into_tensor_coalesced", Alike::kOutput},
-       {"_reduce_scatter_base", Alike::kInput},
-       {"reduce_scatter", Alike::kInput},
-       {"reduce_scatter_single", Alike::kInput},
-       {"reduce_scatter_tensor_coalesced", Alike::kInput},
-       {"Send", Alike::kInput},
-       {"Recv", Alike::kOutput}}};
-  const auto found = std::find_if(kAlike.begin(), kAlike.end(),
-                                  [&](const auto& one) { return one.first == func; });
-  return found == kAlike.end() ? Alike::kNone : found->second;
-}
-
-// Each rank may give and take other sizes, but what all give is what all take.
-bool is_all_to_all(std::string_view call) {
-  return call == "all_to_all" || call == "all_to_all_single" || call == "all_to_all_v_single";
-}
-
-// From version 2.7 on also the end of collectives that are called together.
-bool is_end_of_group(std::string_view call) {
-  return call == "coalesced" || call == "ALLGATHER_coalesced" || call == "REDUCE_SCATTER_coalesced";
-}
-
-// An entry of the dump.
-struct DumpEntry {
-  std::string_view call;  // as all_reduce; without what stands before the last colon
-  model::Operation operation;
-  std::optional<std::int64_t> collective;  // numbers of its group
-  std::optional<std::int64_t> point_to_point;
-  std::vector<std::uint64_t> input_bytes;  // of each tensor
-  std::vector<std::uint64_t> output_bytes;
-};
-
 class DumpReader {
  public:
   DumpReader(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
-             std::uint32_t replica_ranks)
-      : tree_(tree), root_(root), rank_(rank), dump_(dump), replica_ranks_(replica_ranks) {}
+             std::uint32_t replica_ranks, std::vector<DumpEntry>& entries)
+      : tree_(tree),
+        root_(root),
+        rank_(rank),
+        dump_(dump),
+        replica_ranks_(replica_ranks),
+        entries_(entries) {}
 
   std::string read() {
     const PlainValue entries = tree_.at(root_, "entries");
@@ -157,7 +85,9 @@ class DumpReader {
     is_torchcomms_ = is_of_torchcomms(entries);
     fill_process();
     find_groups();
+    last_of_context_.assign(contexts_.size() + 1, kNoEntry);
     std::uint64_t place = 0;
+    entries_.reserve(tree_.list(entries).size());
     for (const PlainValue& value : tree_.list(entries)) {
       const char* const trouble = add(value);
       if (*trouble != '\0') {
@@ -167,6 +97,8 @@ class DumpReader {
       ++place;
     }
     dump_.file.lines = place;
+    dump_.file.tensors.reserve(entries_.size());
+    dump_.file.tensor_bytes.reserve(tensor_bytes_.size());
     for (const DumpEntry& entry : entries_) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
@@ -183,12 +115,11 @@ class DumpReader {
     const bool is_p2p = entry.operation.kind == model::Kind::kPointToPoint;
     const auto seq = is_p2p ? entry.point_to_point : entry.collective;
     dump_.file.tensors.push_back(
-        {static_cast<std::uint32_t>(entry.input_bytes.size()),
-         static_cast<std::uint32_t>(entry.output_bytes.size()),
+        {entry.inputs, entry.outputs,
          seq && *seq >= 0 ? std::optional(static_cast<std::uint64_t>(*seq)) : std::nullopt});
-    for (const auto* const sizes : {&entry.input_bytes, &entry.output_bytes}) {
-      dump_.file.tensor_bytes.insert(dump_.file.tensor_bytes.end(), sizes->begin(), sizes->end());
-    }
+    const auto first = tensor_bytes_.begin() + static_cast<std::ptrdiff_t>(entry.first_tensor);
+    dump_.file.tensor_bytes.insert(dump_.file.tensor_bytes.end(), first,
+                                   first + entry.inputs + entry.outputs);
   }
 
   std::string check_version() {
@@ -218,8 +149,8 @@ class DumpReader {
       }
     };
     for (const PlainValue& value : tree_.list(entries)) {
-      take_least(first_ns, time_of(tree_.at(value, "time_created_ns")));
-      take_least(first_record, integer_of(tree_.at(value, "record_id")));
+      take_least(first_ns, time_of(tree_.at(value, keys_.time_created_ns)));
+      take_least(first_record, integer_of(tree_.at(value, keys_.record_id)));
     }
     begin_ns_ = first_ns.value_or(0);
     base_s_ = begin_ns_ / kNsPerSecond;
@@ -232,12 +163,12 @@ class DumpReader {
   bool is_of_torchcomms(const PlainValue& entries) const {
     const auto all = tree_.list(entries);
     return !all.empty() && std::all_of(all.begin(), all.end(), [&](const PlainValue& value) {
-      const auto names = tree_.list(tree_.at(value, "process_group"));
-      const std::string_view call = tree_.text(tree_.at(value, "profiling_name"));
-      const auto record = integer_of(tree_.at(value, "record_id"));
+      const auto names = tree_.list(tree_.at(value, keys_.process_group));
+      const std::string_view call = tree_.text(tree_.at(value, keys_.profiling_name));
+      const auto record = integer_of(tree_.at(value, keys_.record_id));
       return names.size() == 2 && call.substr(0, call.find(':')) == tree_.text(names[1]) &&
-             record && record == integer_of(tree_.at(value, "collective_seq_id")) &&
-             integer_of(tree_.at(value, "p2p_seq_id")) == 0;
+             record && record == integer_of(tree_.at(value, keys_.collective_seq_id)) &&
+             integer_of(tree_.at(value, keys_.p2p_seq_id)) == 0;
     });
   }
 
@@ -245,7 +176,7 @@ class DumpReader {
   // ended, whatever its state says. Sends and receives do not tell their peers.
   void take_torchcomms(const PlainValue& value, DumpEntry& entry) {
     model::Operation& operation = entry.operation;
-    if (tree_.at(value, "retired").number != 0) {
+    if (tree_.at(value, keys_.retired).number != 0) {
       operation.state = model::State::kCompleted;
       operation.in_flight = false;
     }
@@ -281,18 +212,24 @@ class DumpReader {
   // Returns nothing if the dump does not say that this rank is in the group. Its rank there and the
   // number of ranks are then not known, and no verdict could be right.
   std::optional<std::uint32_t> context_of(const PlainValue& value) {
-    const PlainValue group = tree_.at(value, "process_group");
-    const auto names = tree_.list(group);
-    const auto number = integer_of(tree_.at(value, "pg_id"));
-    const std::string name(!names.empty() ? tree_.text(names[0])
-                           : number       ? std::to_string(*number)
-                                          : std::string());
-    const auto found = contexts_.find(name);
+    const auto names = tree_.list(tree_.at(value, keys_.process_group));
+    const PlainValue id = tree_.at(value, keys_.pg_id);
+    const PlainValue name = names.empty() ? PlainValue() : names[0];
+    const PlainValue description = names.size() > 1 ? names[1] : PlainValue();
+    // Most entries are of the same group as the one before, and share its texts.
+    if (const std::array<PlainValue, 3> group = {id, name, description}; last_group_ != group) {
+      last_group_ = group;
+      last_context_ = find_context(integer_of(id), tree_.text(name), tree_.text(description));
+    }
+    return last_context_;
+  }
+
+  std::optional<std::uint32_t> find_context(std::optional<std::int64_t> number,
+                                            std::string_view name, std::string_view description) {
+    const auto found = contexts_.find(!name.empty() || !number ? name : std::to_string(*number));
     if (found == contexts_.end()) {
       return std::nullopt;
     }
-    const std::string_view description =
-        names.size() > 1 ? tree_.text(names[1]) : std::string_view();
     model::Context& context = dump_.file.contexts[found->second];
     if (!description.empty() && description != "undefined" && !is_torchcomms_) {
       context.name = description;
@@ -354,22 +291,40 @@ class DumpReader {
     }
   }
 
-  Tensors tensors_of(const PlainValue& value, const char* sizes_key, const char* types_key,
-                     std::vector<std::uint64_t>& each_bytes) const {
+  DumpType* type_of(const PlainValue& value) {
+    if (last_type_ == nullptr || last_type_value_ != value) {
+      last_type_value_ = value;
+      const std::string_view text = tree_.text(value);
+      last_type_ = &types_.try_emplace(text, DumpType{text, 0}).first->second;
+      last_type_->bytes = model::element_bytes(text).value_or(0);
+    }
+    return last_type_;
+  }
+
+  model::NameId name_of(DumpType* type) {
+    if (type != nullptr && type->name == model::kNoName) {
+      type->name = dump_.names.id(type->text);
+    }
+    return type != nullptr ? type->name : model::kNoName;
+  }
+
+  // Adds the bytes of each to `count` of tensor_bytes_.
+  DumpTensors tensors_of(const PlainValue& value, const PlainKey& sizes_key,
+                         const PlainKey& types_key, std::uint32_t& count) {
     const auto sizes = tree_.list(tree_.at(value, sizes_key));
     const auto types = tree_.list(tree_.at(value, types_key));
-    Tensors tensors;
+    count = static_cast<std::uint32_t>(sizes.size());
+    DumpTensors tensors;
     if (sizes.empty()) {
       return tensors;
     }
     tensors.count = 0;
     tensors.bytes = 0;
-    tensors.type = types.empty() ? std::string_view() : tree_.text(types[0]);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
-      const std::string_view type =
-          types.empty() ? std::string_view() : tree_.text(types[std::min(i, types.size() - 1)]);
-      tensors.type = type == tensors.type ? type : std::string_view();
-      each_bytes.push_back(add_tensor(sizes[i], bytes_of_type(type), tensors));
+      DumpType* const type =
+          type_of(types.empty() ? PlainValue() : types[std::min(i, types.size() - 1)]);
+      tensors.type = i == 0 || type == tensors.type ? type : nullptr;
+      tensor_bytes_.push_back(add_tensor(sizes[i], type->bytes, tensors));
     }
     return tensors;
   }
@@ -377,7 +332,7 @@ class DumpReader {
   // Nothing is told of a size that is damaged, or of a type that is not known. Returns the bytes of
   // the tensor, then more than any message has.
   std::uint64_t add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element,
-                           Tensors& tensors) const {
+                           DumpTensors& tensors) const {
     std::uint64_t count = 1;
     bool is_known = sizes.kind == PlainValue::Kind::kList;
     for (const PlainValue& size : tree_.list(sizes)) {
@@ -409,104 +364,123 @@ class DumpReader {
     entry.call = is_send ? "Send" : "Recv";
   }
 
-  void fill_tensors(const PlainValue& value, DumpEntry& entry) {
-    const Tensors input = tensors_of(value, "input_sizes", "input_dtypes", entry.input_bytes);
-    const Tensors output = tensors_of(value, "output_sizes", "output_dtypes", entry.output_bytes);
-    const Alike alike = alike_in(entry.call);
-    const Tensors& told = alike == Alike::kOutput ? output : input;
-    entry.operation.datatype = dump_.names.id(told.type);
+  DumpCall& call_of(std::string_view text) {
+    const auto found = calls_.find(text);
+    return found != calls_.end()
+               ? found->second
+               : calls_.try_emplace(text, DumpCall{alike_in(text), is_all_to_all(text)})
+                     .first->second;
+  }
+
+  void fill_call(const PlainValue& value, DumpEntry& entry) {
+    DumpCall& call = call_of(entry.call);
+    entry.first_tensor = tensor_bytes_.size();
+    const DumpTensors input =
+        tensors_of(value, keys_.input_sizes, keys_.input_dtypes, entry.inputs);
+    const DumpTensors output =
+        tensors_of(value, keys_.output_sizes, keys_.output_dtypes, entry.outputs);
+    const DumpTensors& told = call.alike == Alike::kOutput ? output : input;
+    entry.operation.datatype = name_of(told.type);
     // Before version 2.4 the sizes of an all_to_all are not those of its tensors.
     constexpr std::uint32_t kTellsAllToAll = 4;
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
-    if (is_all_to_all(entry.call) && minor_ >= kTellsAllToAll &&
+    if (call.is_all_to_all && minor_ >= kTellsAllToAll &&
         std::max(input.count.value_or(kMost), output.count.value_or(kMost)) < kMost) {
       entry.operation.surplus =
           static_cast<std::int64_t>(*input.count) - static_cast<std::int64_t>(*output.count);
     }
-    if (alike != Alike::kNone) {
+    if (call.alike != Alike::kNone) {
       entry.operation.count = told.count;
       entry.operation.bytes = told.bytes;
     }
+    if (call.name == model::kNoName) {
+      call.name = dump_.names.id(entry.call);
+    }
+    entry.operation.func = call.name;
   }
 
   // The stack as call_site.h has it. Entries of a pickle share the containers of their frames, so
   // that few stacks are made into text.
   model::NameId stack_of(const PlainValue& entry) {
-    std::vector<std::int64_t> frames;
-    for (const PlainValue& frame : tree_.list(tree_.at(entry, "frames"))) {
-      if (frame.kind == PlainValue::Kind::kDict) {
-        frames.push_back(frame.number);
-      }
+    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+    const auto frames = tree_.list(tree_.at(entry, keys_.frames));
+    std::uint64_t hash = frames.size();
+    for (const PlainValue& frame : frames) {
+      hash = (hash ^ static_cast<std::uint64_t>(frame.number)) * kOdd;
+      hash ^= hash >> 32;
     }
-    const auto [known, is_new] = stacks_.try_emplace(std::move(frames), model::kNoName);
-    if (is_new) {
-      std::string text;
-      for (const PlainValue& frame : tree_.list(tree_.at(entry, "frames"))) {
-        if (frame.kind != PlainValue::Kind::kDict) {
-          continue;
-        }
-        const std::string_view function = tree_.text(tree_.at(frame, "name"));
-        const std::string_view file = tree_.text(tree_.at(frame, "filename"));
-        const auto line = integer_of(tree_.at(frame, "line"));
-        text += text.empty() ? "" : "\n";
-        text.append(file).append(":").append(line ? std::to_string(*line) : "?");
-        text.append(" in ").append(function);
-      }
-      known->second = dump_.names.id(text);
+    DumpStack& stack = stacks_[hash];
+    if (!std::equal(frames.begin(), frames.end(), stack.frames.begin(), stack.frames.end())) {
+      stack = {frames, dump_.names.id(text_of(frames))};
     }
-    return known->second;
+    return stack.name;
+  }
+
+  std::string text_of(std::span<const PlainValue> frames) const {
+    std::string text;
+    for (const PlainValue& frame : frames) {
+      if (frame.kind != PlainValue::Kind::kDict) {
+        continue;
+      }
+      const std::string_view function = tree_.text(tree_.at(frame, keys_.name));
+      const std::string_view file = tree_.text(tree_.at(frame, keys_.filename));
+      const auto line = integer_of(tree_.at(frame, keys_.line));
+      text += text.empty() ? "" : "\n";
+      text.append(file).append(":").append(line ? std::to_string(*line) : "?");
+      text.append(" in ").append(function);
+    }
+    return text;
   }
 
   // Returns why it is left out; empty if it is not.
   const char* add(const PlainValue& value) {
-    const std::string_view name = tree_.text(tree_.at(value, "profiling_name"));
-    const std::string_view state = tree_.text(tree_.at(value, "state"));
-    const auto created_ns = time_of(tree_.at(value, "time_created_ns"));
+    const std::string_view name = tree_.text(tree_.at(value, keys_.profiling_name));
+    const std::string_view state = tree_.text(tree_.at(value, keys_.state));
+    const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
     if (name.empty() || !created_ns) {
       return "an entry without profiling_name or time_created_ns; it is left out";
     }
-    DumpEntry entry;
-    entry.call = name.substr(name.rfind(':') + 1);
-    model::Operation& operation = entry.operation;
-    if (state == "completed") {
-      operation.state = model::State::kCompleted;
-    } else if (state == "started") {
-      operation.state = model::State::kStarted;
-    } else if (state != "scheduled") {
+    if (state != "completed" && state != "started" && state != "scheduled") {
       return "an entry with another state than scheduled, started and completed; it is left out";
     }
-    operation.id = static_cast<std::uint64_t>(
-        integer_of(tree_.at(value, "record_id")).value_or(static_cast<std::int64_t>(next_id_)));
-    next_id_ = operation.id + 1;
+    const auto id = static_cast<std::uint64_t>(
+        integer_of(tree_.at(value, keys_.record_id)).value_or(static_cast<std::int64_t>(next_id_)));
+    next_id_ = id + 1;
     const auto context = context_of(value);
     if (!context) {
       return "an entry of a group of which pg_config does not say that this rank is in it; it is "
              "left out";
     }
+    DumpEntry& entry = entries_.emplace_back();
+    entry.call = name.substr(name.rfind(':') + 1);
+    model::Operation& operation = entry.operation;
+    operation.id = id;
     operation.context = *context;
+    operation.state = state == "completed" ? model::State::kCompleted
+                      : state == "started" ? model::State::kStarted
+                                           : model::State::kEnqueued;
     operation.in_flight = operation.state != model::State::kCompleted;
     operation.window = window_;
     operation.enqueue_start_ns = relative(*created_ns);
     note_moment(*created_ns);
-    note_moment(time_of(tree_.at(value, "time_discovered_started_ns")).value_or(0));
-    note_moment(time_of(tree_.at(value, "time_discovered_completed_ns")).value_or(0));
-    entry.collective = integer_of(tree_.at(value, "collective_seq_id"));
-    entry.point_to_point = integer_of(tree_.at(value, "p2p_seq_id"));
+    note_moment(time_of(tree_.at(value, keys_.time_discovered_started_ns)).value_or(0));
+    note_moment(time_of(tree_.at(value, keys_.time_discovered_completed_ns)).value_or(0));
+    entry.collective = integer_of(tree_.at(value, keys_.collective_seq_id));
+    entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
     }
     if (entry.call.starts_with("send ") || entry.call.starts_with("recv ")) {
       take_peer(entry);
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
+      entries_.pop_back();
       return "";
     } else if (entry.collective && *entry.collective >= 0) {
       operation.seq = static_cast<std::uint64_t>(*entry.collective);
     }
-    fill_tensors(value, entry);
-    operation.func = dump_.names.id(entry.call);
+    fill_call(value, entry);
     operation.called_by = stack_of(value);
-    last_of_context_[operation.context].push_back(entries_.size());
-    entries_.push_back(std::move(entry));
+    entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
     return "";
   }
 
@@ -514,24 +488,24 @@ class DumpReader {
   // entry with their numbers and the state of all. Returns false if no call was listed: then that
   // entry stands for the calls.
   bool end_group(const DumpEntry& end) {
-    std::vector<std::size_t>& before = last_of_context_[end.operation.context];
-    std::size_t first = before.size();
-    while (first > 0 && !entries_[before[first - 1]].operation.group &&
-           entries_[before[first - 1]].collective == end.collective &&
-           entries_[before[first - 1]].point_to_point == end.point_to_point &&
-           entries_[before[first - 1]].operation.state != model::State::kCompleted) {
-      --first;
+    const std::size_t last = last_of_context_[end.operation.context];
+    std::size_t first = last;  // before which no call is one of the group
+    while (first != kNoEntry && !entries_[first].operation.group &&
+           entries_[first].collective == end.collective &&
+           entries_[first].point_to_point == end.point_to_point &&
+           entries_[first].operation.state != model::State::kCompleted) {
+      first = entries_[first].before;
     }
-    if (first == before.size()) {
+    if (first == last) {
       // If the ring has lost the calls of the group, only its number tells it: no collective has
       // it.
-      const bool may_be_cut_off = before.empty() && dump_.file.account.rotated > 0;
-      const bool repeats = !before.empty() && entries_[before.back()].collective == end.collective;
+      const bool may_be_cut_off = last == kNoEntry && dump_.file.account.rotated > 0;
+      const bool repeats = last != kNoEntry && entries_[last].collective == end.collective;
       return may_be_cut_off || repeats;
     }
     ++groups_;
-    for (std::size_t i = first; i < before.size(); ++i) {
-      model::Operation& operation = entries_[before[i]].operation;
+    for (std::size_t i = last; i != first; i = entries_[i].before) {
+      model::Operation& operation = entries_[i].operation;
       operation.state = end.operation.state;
       operation.in_flight = end.operation.in_flight;
       operation.group = groups_;
@@ -554,10 +528,18 @@ class DumpReader {
   std::map<std::uint32_t, std::int64_t> calls_of_context_;  // collectives, of torchcomms only
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
-  std::map<std::string, std::uint32_t> contexts_;              // by the group's name
-  std::map<std::vector<std::int64_t>, model::NameId> stacks_;  // by the containers of the frames
-  std::vector<DumpEntry> entries_;
-  std::map<std::uint32_t, std::vector<std::size_t>> last_of_context_;  // indices of entries_
+  DumpKeys keys_;
+  std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
+  std::array<PlainValue, 3> last_group_;                        // of context_of()
+  std::optional<std::uint32_t> last_context_;
+  PlainValue last_type_value_;
+  DumpType* last_type_ = nullptr;
+  std::unordered_map<std::string_view, DumpType> types_;
+  std::unordered_map<std::string_view, DumpCall> calls_;
+  std::unordered_map<std::uint64_t, DumpStack> stacks_;  // by a hash of the frames
+  std::vector<DumpEntry>& entries_;
+  std::vector<std::uint64_t> tensor_bytes_;
+  std::vector<std::size_t> last_of_context_;  // indices of entries_
   std::uint64_t window_ = 1;
   std::uint64_t groups_ = 0;
   std::uint64_t next_id_ = 0;
@@ -583,7 +565,9 @@ std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view
 
 std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
                       std::uint32_t replica_ranks) {
-  std::string trouble = DumpReader(tree, root, rank, dump, replica_ranks).read();
+  thread_local std::vector<DumpEntry> entries;  // its memory serves the next dump, too
+  entries.clear();
+  std::string trouble = DumpReader(tree, root, rank, dump, replica_ranks, entries).read();
   return tree.is_exhausted()
              ? "no Flight Recorder dump: the same lists and texts are in so many places that it "
                "would take too long to read"

@@ -89,12 +89,17 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
            "as nccl_trace_rank_7, and TORCH_FR_DUMP_TEMP_FILE says where PyTorch writes them";
   }
   if (!has_dumps(directory)) {
-    return "no Ringside traces (*.json, *.json.gz) in this directory; set RINGSIDE_DIR to it when "
-           "running the job, or name the directory of the traces";
+    return std::string("no Ringside traces (*.json, *.json.gz)") +
+           (dumps.takes_dumps ? ", and no dumps of PyTorch's Flight Recorder (nccl_trace_rank_7),"
+                              : "") +
+           " in this directory; set RINGSIDE_DIR to it when running the job, or name the directory "
+           "of the traces";
   }
   return dumps.takes_dumps
-             ? "no Ringside traces in this directory, and of the dumps of PyTorch's Flight "
-               "Recorder there none whose name is that of --prefix and a rank"
+             ? std::string(dumps.takes_others ? "no Ringside traces in this directory, and of"
+                                              : "of") +
+                   " the dumps of PyTorch's Flight Recorder there none whose name is that of "
+                   "--prefix and a rank"
              : "no Ringside traces in this directory, but dumps of PyTorch's Flight Recorder, " +
                    std::string(kDumpsRefused);
 }
@@ -107,7 +112,7 @@ void add_other(const fs::directory_entry& entry, std::vector<std::string>& other
   }
 }
 
-// What lies beside dumps and is none may be one that was cut to nothing, or was renamed.
+// A file beside dumps that is none itself may be one that was cut to nothing, or was renamed.
 void note_others(const fs::path& directory, std::vector<std::string> others, Inputs& inputs) {
   constexpr std::size_t kNamed = 3;
   if (others.empty()) {
@@ -174,7 +179,7 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
     }
   }
   if (dump_choice.takes_dumps && dump_choice.prefix.empty() && traces == 0 && partials.empty() &&
-      !dumps.empty()) {
+      durations.empty()) {
     note_others(directory, std::move(others), inputs);
   }
   bool has_better = traces > 0;

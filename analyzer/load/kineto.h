@@ -54,7 +54,7 @@ class KinetoFile {
   std::optional<std::int64_t> pid() const {
     return pids_.size() == 1 ? std::optional(*pids_.begin()) : std::nullopt;
   }
-  /// What is added to since_base_ns(); 0 in older traces, whose times count from the epoch.
+  /// It is to be added to since_base_ns(); 0 in older traces, whose times count from the epoch.
   std::int64_t base_ns() const { return base_ns_; }
   /// distributedInfo.pg_config.
   const std::vector<model::KinetoGroup>& groups() const { return groups_; }

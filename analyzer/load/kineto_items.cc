@@ -8,7 +8,7 @@
 namespace ringside::load {
 namespace {
 
-// What a byte outside of a text means for the place at which a value ends.
+// The meaning of a byte outside of a text for the place at which a value ends.
 enum class Role : std::uint8_t { kNone, kQuote, kOpen, kClose, kEnd };
 
 constexpr std::array<Role, 256> kRoles = [] {

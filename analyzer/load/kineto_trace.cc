@@ -88,7 +88,7 @@ class Columns {
     return trace_.names.id(text_at(event, key));
   }
 
-  // Where an event has no thread, it is not known whose it is.
+  // An event without a thread may be any thread's.
   const model::KinetoCall* add_call(const object& event, const object* arguments,
                                     std::vector<model::KinetoCall>& calls) {
     const auto times = times_of(event);

@@ -49,17 +49,13 @@ error_code take_links(Value& value, std::vector<topology::NvLink>& links) {
   simdjson::ondemand::array array;
   if (const auto error = value.get_array().get(array)) return error;
   for (auto element : array) {
-    simdjson::ondemand::object object;
-    if (const auto error = element.get_object().get(object)) return error;
+    Value object;
+    if (const auto error = element.get(object)) return error;
     topology::NvLink& link = links.emplace_back();
-    for (auto field : object) {
-      std::string_view key;
-      Value member;
-      if (const auto error = field.unescaped_key().get(key)) return error;
-      if (const auto error = field.value().get(member)) return error;
-      if (is_misplaced(member)) return simdjson::TAPE_ERROR;
-      if (const auto error = take_link_member(key, member, link)) return error;
-    }
+    const auto error = visit_object(object, [&](std::string_view key, Value& member) {
+      return take_link_member(key, member, link);
+    });
+    if (error) return error;
   }
   return simdjson::SUCCESS;
 }
@@ -82,20 +78,14 @@ error_code take_counter(Value& value, std::uint64_t& count) {
 }
 
 error_code take_counters(Value& value, std::map<std::string, std::uint64_t>& counters) {
-  simdjson::ondemand::object object;
-  if (const auto error = value.get_object().get(object)) return error;
-  for (auto field : object) {
-    std::string_view key;
-    Value member;
+  return visit_object(value, [&](std::string_view key, Value& member) {
     std::uint64_t count = 0;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    const std::string name(key);
-    if (const auto error = field.value().get(member)) return error;
-    if (is_misplaced(member)) return simdjson::TAPE_ERROR;
-    if (const auto error = take_counter(member, count)) return error;
-    counters[name] = count;
-  }
-  return simdjson::SUCCESS;
+    const error_code error = take_counter(member, count);
+    if (!error) {
+      counters[std::string(key)] = count;
+    }
+    return error;
+  });
 }
 
 error_code take_gpu_member(std::string_view key, Value& value, topology::Gpu& gpu) {
@@ -151,7 +141,7 @@ void put(Part&& newer, std::vector<Part>& known) {
   }
 }
 
-// What ringside_topology says of the reading; its GPUs and ports have lines of their own.
+// The reading as ringside_topology tells it; its GPUs and ports have lines of their own.
 void put_head(topology::Machine&& head, topology::Machine& known) {
   head.gpus = std::move(known.gpus);
   head.ports = std::move(known.ports);

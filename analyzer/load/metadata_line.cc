@@ -20,28 +20,14 @@ using simdjson::error_code;
 using Value = simdjson::ondemand::value;
 
 error_code take_gpu(Value& value, model::Context& context) {
-  simdjson::ondemand::object object;
-  if (const auto error = value.get_object().get(object)) {
-    return error;
-  }
-  for (auto field : object) {
-    std::string_view key;
-    Value member;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    if (const auto error = field.value().get(member)) return error;
-    if (is_misplaced(member)) return simdjson::TAPE_ERROR;
-    error_code error = simdjson::SUCCESS;
+  return visit_object(value, [&](std::string_view key, Value& member) {
     if (key == "pci") {
-      error = take_text(member, context.gpu_pci);
+      const error_code error = take_text(member, context.gpu_pci);
       context.gpu_pci = topology::sysfs_address(context.gpu_pci);
-    } else if (key == "uuid") {
-      error = take_text(member, context.gpu_uuid);
-    }
-    if (error != simdjson::SUCCESS) {
       return error;
     }
-  }
-  return simdjson::SUCCESS;
+    return key == "uuid" ? take_text(member, context.gpu_uuid) : simdjson::SUCCESS;
+  });
 }
 
 Failure read_communicator(EventParser& parser, const Event& event, Part& part) {
@@ -132,51 +118,26 @@ error_code add(std::uint64_t callbacks, std::uint64_t& sum) {
 }
 
 error_code add_type(std::string_view type, Value& counts, model::Account& account) {
-  simdjson::ondemand::object object;
-  if (const auto error = counts.get_object().get(object)) {
-    return error;
-  }
-  for (auto field : object) {
-    std::string_view reason;
-    Value value;
+  return visit_object(counts, [&](std::string_view reason, Value& value) {
     std::uint64_t callbacks = 0;
-    if (const auto error = field.unescaped_key().get(reason)) return error;
-    if (const auto error = field.value().get(value)) return error;
     if (const auto error = take_integer(value, callbacks)) return error;
-    error_code error = simdjson::SUCCESS;
-    if (reason == "produced") {
-      error = add(callbacks, account.produced);
-    } else if (reason == "sampled_out") {
-      error = add(callbacks, account.sampled_out);
-    } else if (reason == schema::kReasonRotated) {
-      error = add(callbacks, account.rotated);
-    } else if (reason == "in_rings") {
-      error = add(callbacks, account.in_rings);
-    } else if (reason.starts_with("dropped_") && callbacks > 0) {
-      error = add(callbacks, account.dropped[std::string(type) + ' ' + std::string(reason)]);
+    if (reason == "produced") return add(callbacks, account.produced);
+    if (reason == "sampled_out") return add(callbacks, account.sampled_out);
+    if (reason == schema::kReasonRotated) return add(callbacks, account.rotated);
+    if (reason == "in_rings") return add(callbacks, account.in_rings);
+    if (reason.starts_with("dropped_") && callbacks > 0) {
+      return add(callbacks, account.dropped[std::string(type) + ' ' + std::string(reason)]);
     }
-    if (error != simdjson::SUCCESS) {
-      return error;
-    }
-  }
-  return simdjson::SUCCESS;
+    return simdjson::SUCCESS;
+  });
 }
 
 error_code add_given_up(Value& counts, model::Account& account) {
-  simdjson::ondemand::object object;
-  if (const auto error = counts.get_object().get(object)) {
-    return error;
-  }
-  for (auto field : object) {
-    std::string_view type;
-    Value value;
+  return visit_object(counts, [&](std::string_view /*type*/, Value& value) {
     std::uint64_t events = 0;
-    if (const auto error = field.unescaped_key().get(type)) return error;
-    if (const auto error = field.value().get(value)) return error;
-    if (const auto error = take_integer(value, events)) return error;
-    if (const auto error = add(events, account.given_up)) return error;
-  }
-  return simdjson::SUCCESS;
+    const error_code error = take_integer(value, events);
+    return error ? error : add(events, account.given_up);
+  });
 }
 
 Failure read_account(EventParser& parser, const Event& event, Part& part) {
@@ -185,21 +146,10 @@ Failure read_account(EventParser& parser, const Event& event, Part& part) {
   auto failure = parser.visit_arguments(event, [&](std::string_view key, Value& value) {
     if (key == "ts_ns") return take_integer(value, ts_ns);
     if (key == "given_up") return add_given_up(value, account);
-    if (key != "by_type") {
-      return simdjson::SUCCESS;
-    }
-    simdjson::ondemand::object types;
-    if (const auto error = value.get_object().get(types)) {
-      return error;
-    }
-    for (auto field : types) {
-      std::string_view type;
-      Value counts;
-      if (const auto error = field.unescaped_key().get(type)) return error;
-      if (const auto error = field.value().get(counts)) return error;
-      if (const auto error = add_type(type, counts, account)) return error;
-    }
-    return simdjson::SUCCESS;
+    return key != "by_type" ? simdjson::SUCCESS
+                            : visit_object(value, [&](std::string_view type, Value& counts) {
+                                return add_type(type, counts, account);
+                              });
   });
   if (!failure) {
     part.has_account = true;
@@ -303,73 +253,34 @@ error_code take_nullable_text(Value& value, std::string& text) {
 }
 
 error_code take_sampling(Value& value, model::Sampling& sampling) {
-  simdjson::ondemand::object object;
-  if (const auto error = value.get_object().get(object)) {
-    return error;
-  }
-  for (auto field : object) {
-    std::string_view key;
-    Value number;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    if (const auto error = field.value().get(number)) return error;
-    error_code error = simdjson::SUCCESS;
-    if (key == "coll_of") {
-      error = take_integer(number, sampling.coll_of);
-    } else if (key == "p2p_of") {
-      error = take_integer(number, sampling.p2p_of);
-    } else if (key == "window_ns") {
-      error = take_integer(number, sampling.window_ns);
-    } else if (key == "period_ns") {
-      error = take_integer(number, sampling.period_ns);
-    } else if (key == "min_bytes") {
-      error = take_integer(number, sampling.min_bytes);
-    }
-    if (error != simdjson::SUCCESS) {
-      return error;
-    }
-  }
-  return simdjson::SUCCESS;
+  return visit_object(value, [&](std::string_view key, Value& number) {
+    if (key == "coll_of") return take_integer(number, sampling.coll_of);
+    if (key == "p2p_of") return take_integer(number, sampling.p2p_of);
+    if (key == "window_ns") return take_integer(number, sampling.window_ns);
+    if (key == "period_ns") return take_integer(number, sampling.period_ns);
+    if (key == "min_bytes") return take_integer(number, sampling.min_bytes);
+    return simdjson::SUCCESS;
+  });
 }
 
 error_code take_start(Value& config, bool& starts_at_load) {
-  simdjson::ondemand::object object;
-  if (const auto error = config.get_object().get(object)) {
-    return error;
-  }
   std::string start;
-  for (auto field : object) {
-    std::string_view key;
-    Value value;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    if (const auto error = field.value().get(value)) return error;
-    if (key == "RINGSIDE_START") {
-      if (const auto error = take_text(value, start)) return error;
-    }
-  }
+  const error_code error = visit_object(config, [&](std::string_view key, Value& value) {
+    return key == "RINGSIDE_START" ? take_text(value, start) : simdjson::SUCCESS;
+  });
   starts_at_load = start == "1";
-  return simdjson::SUCCESS;
+  return error;
 }
 
 error_code take_environment(Value& environment, std::map<std::string, std::string>& kept) {
   constexpr std::array<std::string_view, 6> kNames = {"NCCL_HOSTID",    "NCCL_IB_DISABLE",
                                                       "NCCL_IB_HCA",    "NCCL_NET",
                                                       "NCCL_P2P_LEVEL", "NCCL_P2P_DISABLE"};
-  simdjson::ondemand::object object;
-  if (const auto error = environment.get_object().get(object)) {
-    return error;
-  }
-  for (auto field : object) {
-    std::string_view key;
-    Value value;
-    if (const auto error = field.unescaped_key().get(key)) return error;
-    const std::string name(key);
-    if (const auto error = field.value().get(value)) return error;
-    if (is_misplaced(value)) return simdjson::TAPE_ERROR;
-    if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) {
-      if (const auto error = take_text(value, kept[name])) return error;
-    }
-  }
-  return simdjson::SUCCESS;
+  return visit_object(environment, [&](std::string_view key, Value& value) {
+    return std::find(kNames.begin(), kNames.end(), key) != kNames.end()
+               ? take_text(value, kept[std::string(key)])
+               : simdjson::SUCCESS;
+  });
 }
 
 error_code take_events(Value& value, bool& has_events) {

@@ -4,10 +4,13 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <simdjson.h>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "analyzer/load/byte_words.h"
 
 namespace ringside::load {
 namespace {
@@ -84,90 +87,175 @@ std::string name_of(unsigned char opcode) {
   return hexadecimal(opcode);
 }
 
+// Most texts are short, and ASCII: then eight bytes at a time are looked at here.
+bool is_utf8(std::string_view text) {
+  constexpr std::size_t kShort = 64;
+  const char* at = text.data();
+  const char* const end = at + (text.size() <= kShort ? text.size() : 0);
+  std::uint64_t seen = 0;
+  for (; static_cast<std::size_t>(end - at) >= sizeof seen; at += sizeof seen) {
+    seen |= load_word(at);
+  }
+  for (; at < end; ++at) {
+    seen |= static_cast<unsigned char>(*at);
+  }
+  return (text.size() <= kShort && (seen & kTops) == 0) ||
+         simdjson::validate_utf8(text.data(), text.size());
+}
+
+// Keeps its memory from one pickle to the next.
 class PickleReader {
  public:
-  PickleReader(std::string_view bytes, PlainTree& tree) : bytes_(bytes), tree_(tree) {}
-
-  PickleResult read() {
-    while (error_.empty() && !is_done_) {
-      opcode_at_ = at_;
-      const std::string_view opcode = take(1);
-      if (error_.empty()) {
-        do_one(static_cast<unsigned char>(opcode.front()));
+  PickleResult read(std::string_view bytes, PlainTree& tree) {
+    tree_ = &tree;
+    begin_ = next_ = bytes.data();
+    end_ = begin_ + bytes.size();
+    stack_.clear();
+    marks_.clear();
+    memo_.clear();
+    is_done_ = false;
+    error_.clear();
+    while (!is_done_) {
+      opcode_ = next_;
+      const auto opcode = take_number<unsigned char>();
+      PlainValue value;
+      if (is_value(opcode, value)) {
+        stack_.push_back(value);
+      } else if (!is_done_) {
+        do_other(opcode);
       }
     }
-    if (error_.empty() && at_ != bytes_.size()) {
+    if (error_.empty() && next_ != end_) {
       fail("the pickle ends here, and bytes follow it");
     }
     return error_.empty() ? PickleResult{stack_.back(), {}} : PickleResult{{}, error_};
   }
 
  private:
-  void fail(const std::string& why) {
+  // Stands in the memo where nothing was stored.
+  static constexpr Kind kNothing{0xff};
+
+  [[gnu::noinline, gnu::cold]] void fail(const std::string& why) {
+    is_done_ = true;
     if (error_.empty()) {
-      error_ = why + " (at byte " + std::to_string(opcode_at_) + ')';
+      error_ = why + " (at byte " + std::to_string(opcode_ - begin_) + ')';
     }
   }
 
-  std::string_view take(std::uint64_t size) {
-    if (size > bytes_.size() - at_) {
+  [[gnu::always_inline]] std::string_view take(std::uint64_t size) {
+    if (size > static_cast<std::uint64_t>(end_ - next_)) {
       fail("the pickle is cut off");
-      return {};
+      return {next_, 0};
     }
-    const std::string_view taken = bytes_.substr(at_, static_cast<std::size_t>(size));
-    at_ += taken.size();
-    return taken;
+    const char* const from = std::exchange(next_, next_ + size);
+    return {from, static_cast<std::size_t>(size)};
   }
 
   // Little-endian; 0 behind the end.
-  std::uint64_t take_number(std::size_t size) {
-    std::uint64_t number = 0;
-    std::size_t place = 0;
-    for (const char byte : take(size)) {
-      number |= std::uint64_t{static_cast<unsigned char>(byte)} << (8 * place++);
-    }
+  template <typename Number>
+  [[gnu::always_inline]] Number take_number() {
+    static_assert(std::endian::native == std::endian::little);
+    Number number = 0;
+    const std::string_view bytes = take(sizeof number);
+    std::memcpy(&number, bytes.data(), bytes.size());
     return number;
   }
 
-  void push(const PlainValue& value) { stack_.push_back(value); }
-  void push_integer(std::int64_t number) { push({Kind::kInteger, number}); }
-  void push_text(std::uint64_t size) {
+  static PlainValue integer(std::int64_t number) { return {Kind::kInteger, 0, number}; }
+  PlainValue take_text(std::uint64_t size) {
     const std::string_view text = take(size);
-    if (!simdjson::validate_utf8(text.data(), text.size())) {
+    if (!is_utf8(text)) {
       fail("a text is not UTF-8");
     }
-    push({Kind::kText, 0, text});
-  }
-
-  void push_real() {
-    std::uint64_t bits = 0;
-    for (const char byte : take(sizeof bits)) {
-      bits = bits << 8U | static_cast<unsigned char>(byte);
-    }
-    push({Kind::kReal, std::bit_cast<std::int64_t>(bits)});
+    return PlainValue::of_text(text);
   }
 
   // Two's complement of any length. One that does not fit 64 bits is kept as such.
-  void push_long(std::uint64_t size) {
+  PlainValue take_long(std::uint64_t size) {
     const std::string_view digits = take(size);
-    if (digits.size() > sizeof(std::uint64_t)) {
-      push({Kind::kOther});
-      return;
+    std::int64_t number = 0;
+    if (digits.size() > sizeof number) {
+      return {Kind::kOther};
     }
-    std::uint64_t number = 0;
     const bool is_negative = !digits.empty() && static_cast<signed char>(digits.back()) < 0;
-    for (std::size_t i = sizeof number; i-- > 0;) {
-      const unsigned char digit = i < digits.size() ? static_cast<unsigned char>(digits[i])
-                                  : is_negative     ? 0xff
-                                                    : 0;
-      number = number << 8U | digit;
+    number = is_negative ? -1 : 0;
+    std::memcpy(&number, digits.data(), digits.size());
+    return integer(number);
+  }
+
+  [[gnu::always_inline]] PlainValue recall(std::uint64_t number) {
+    if (number >= memo_.size() || memo_[static_cast<std::size_t>(number)].kind == kNothing) {
+      fail_to_recall(number);
+      return {};
     }
-    push_integer(std::bit_cast<std::int64_t>(number));
+    return memo_[static_cast<std::size_t>(number)];
+  }
+
+  [[gnu::noinline, gnu::cold]] void fail_at_end() { fail("the pickle is cut off"); }
+  [[gnu::noinline, gnu::cold]] void fail_to_recall(std::uint64_t number) {
+    fail("number " + std::to_string(number) + " of the memo was never stored");
+  }
+
+  // Whether the opcode puts a value on the stack that is read from the bytes or is in the memo.
+  [[gnu::always_inline]] bool is_value(unsigned char opcode, PlainValue& value) {
+    switch (static_cast<Opcode>(opcode)) {
+      case Opcode::kNone:
+        break;
+      case Opcode::kNewTrue:
+        value = {Kind::kBool, 0, 1};
+        break;
+      case Opcode::kNewFalse:
+        value = {Kind::kBool};
+        break;
+      case Opcode::kBinInt:
+        value = integer(take_number<std::int32_t>());
+        break;
+      case Opcode::kBinInt1:
+        value = integer(take_number<std::uint8_t>());
+        break;
+      case Opcode::kBinInt2:
+        value = integer(take_number<std::uint16_t>());
+        break;
+      case Opcode::kLong1:
+        value = take_long(take_number<std::uint8_t>());
+        break;
+      case Opcode::kLong4:
+        value = take_long(take_number<std::uint32_t>());
+        break;
+      case Opcode::kBinFloat:
+        value = {Kind::kReal, 0,
+                 static_cast<std::int64_t>(__builtin_bswap64(take_number<std::uint64_t>()))};
+        break;
+      case Opcode::kShortBinUnicode:
+        value = take_text(take_number<std::uint8_t>());
+        break;
+      case Opcode::kBinUnicode:
+        value = take_text(take_number<std::uint32_t>());
+        break;
+      case Opcode::kBinUnicode8:
+        value = take_text(take_number<std::uint64_t>());
+        break;
+      case Opcode::kBinGet:
+        value = recall(take_number<std::uint8_t>());
+        break;
+      case Opcode::kLongBinGet:
+        value = recall(take_number<std::uint32_t>());
+        break;
+      case Opcode::kEmptyList:
+        value = tree_->add_container(Kind::kList);
+        break;
+      case Opcode::kEmptyDict:
+        value = tree_->add_container(Kind::kDict);
+        break;
+      default:
+        return false;
+    }
+    return true;
   }
 
   // Moves the values above the size `from` of the stack into a container.
   void move_to(std::size_t from, const PlainValue& container) {
-    tree_.append(container, std::span(stack_).subspan(from));
+    tree_->append(container, std::span(stack_).subspan(from));
     stack_.resize(from);
   }
 
@@ -177,9 +265,9 @@ class PickleReader {
       fail("a tuple of more values than there are");
       return;
     }
-    const PlainValue tuple = tree_.add_container(Kind::kList);
+    const PlainValue tuple = tree_->add_container(Kind::kList);
     move_to(stack_.size() - size, tuple);
-    push(tuple);
+    stack_.push_back(tuple);
   }
 
   std::size_t take_mark() {
@@ -195,7 +283,7 @@ class PickleReader {
   // Puts the values above the size `from` into the container below them.
   void add_to(Kind kind, std::size_t from) {
     const std::size_t least = marks_.empty() ? 0 : marks_.back();
-    const bool is_there = error_.empty() && from > least && stack_[from - 1].kind == kind &&
+    const bool is_there = !is_done_ && from > least && stack_[from - 1].kind == kind &&
                           (kind == Kind::kList || (stack_.size() - from) % 2 == 0);
     if (!is_there) {
       fail(kind == Kind::kList ? "values for a list, and no list below them"
@@ -216,23 +304,19 @@ class PickleReader {
   // Numbers of the memo are no greater than the bytes that were read, so that it cannot take much
   // more memory than they do.
   void remember(std::uint64_t number) {
-    if (stack_.empty() || number > at_) {
+    if (stack_.empty() || number > static_cast<std::uint64_t>(next_ - begin_)) {
       fail(stack_.empty() ? "nothing is there to be remembered"
                           : "number " + std::to_string(number) + " of the memo is out of order");
       return;
     }
-    if (memo_.size() <= number) {
-      memo_.resize(static_cast<std::size_t>(number) + 1);
-    }
-    memo_[static_cast<std::size_t>(number)] = stack_.back();
-  }
-
-  void recall(std::uint64_t number) {
-    if (number >= memo_.size() || !memo_[static_cast<std::size_t>(number)]) {
-      fail("number " + std::to_string(number) + " of the memo was never stored");
+    if (memo_.size() == number) {
+      memo_.push_back(stack_.back());
       return;
     }
-    push(*memo_[static_cast<std::size_t>(number)]);
+    if (memo_.size() < number) {
+      memo_.resize(static_cast<std::size_t>(number) + 1, {kNothing});
+    }
+    memo_[static_cast<std::size_t>(number)] = stack_.back();
   }
 
   void finish() {
@@ -243,60 +327,32 @@ class PickleReader {
   }
 
   void check_protocol() {
-    constexpr std::uint64_t kLeast = 2;
-    constexpr std::uint64_t kNewest = 5;
-    const std::uint64_t protocol = take_number(1);
-    if (error_.empty() && (protocol < kLeast || protocol > kNewest)) {
+    constexpr unsigned kLeast = 2;
+    constexpr unsigned kNewest = 5;
+    const unsigned protocol = take_number<std::uint8_t>();
+    if (!is_done_ && (protocol < kLeast || protocol > kNewest)) {
       fail("protocol " + std::to_string(protocol) + " of pickle; 2 to 5 are read");
     }
   }
 
-  void do_one(unsigned char opcode) {
+  void do_other(unsigned char opcode) {
     switch (static_cast<Opcode>(opcode)) {
-      case Opcode::kProto:
-        return check_protocol();
-      case Opcode::kFrame:
-        static_cast<void>(take_number(8));  // how much could be read ahead
-        return;
-      case Opcode::kStop:
-        return finish();
       case Opcode::kMark:
         return marks_.push_back(stack_.size());
-      case Opcode::kNone:
-        return push({});
-      case Opcode::kNewTrue:
-        return push({Kind::kBool, 1});
-      case Opcode::kNewFalse:
-        return push({Kind::kBool});
-      case Opcode::kBinInt:
-        return push_integer(static_cast<std::int32_t>(static_cast<std::uint32_t>(take_number(4))));
-      case Opcode::kBinInt1:
-        return push_integer(static_cast<std::int64_t>(take_number(1)));
-      case Opcode::kBinInt2:
-        return push_integer(static_cast<std::int64_t>(take_number(2)));
-      case Opcode::kLong1:
-        return push_long(take_number(1));
-      case Opcode::kLong4:
-        return push_long(take_number(4));
-      case Opcode::kBinFloat:
-        return push_real();
-      case Opcode::kShortBinUnicode:
-        return push_text(take_number(1));
-      case Opcode::kBinUnicode:
-        return push_text(take_number(4));
-      case Opcode::kBinUnicode8:
-        return push_text(take_number(8));
-      default:
-        return do_container(opcode);
-    }
-  }
-
-  void do_container(unsigned char opcode) {
-    switch (static_cast<Opcode>(opcode)) {
-      case Opcode::kEmptyList:
-        return push(tree_.add_container(Kind::kList));
-      case Opcode::kEmptyDict:
-        return push(tree_.add_container(Kind::kDict));
+      case Opcode::kBinPut:
+        return remember(take_number<std::uint8_t>());
+      case Opcode::kLongBinPut:
+        return remember(take_number<std::uint32_t>());
+      case Opcode::kMemoize:
+        return remember(memo_.size());
+      case Opcode::kAppend:
+        return add_last(Kind::kList, 1);
+      case Opcode::kAppends:
+        return add_to(Kind::kList, take_mark());
+      case Opcode::kSetItem:
+        return add_last(Kind::kDict, 2);
+      case Opcode::kSetItems:
+        return add_to(Kind::kDict, take_mark());
       case Opcode::kEmptyTuple:
         return push_tuple(0);
       case Opcode::kTuple1:
@@ -307,37 +363,27 @@ class PickleReader {
         return push_tuple(3);
       case Opcode::kTuple:
         return push_tuple(stack_.size() - take_mark());
-      case Opcode::kAppend:
-        return add_last(Kind::kList, 1);
-      case Opcode::kAppends:
-        return add_to(Kind::kList, take_mark());
-      case Opcode::kSetItem:
-        return add_last(Kind::kDict, 2);
-      case Opcode::kSetItems:
-        return add_to(Kind::kDict, take_mark());
-      case Opcode::kBinPut:
-        return remember(take_number(1));
-      case Opcode::kLongBinPut:
-        return remember(take_number(4));
-      case Opcode::kMemoize:
-        return remember(memo_.size());
-      case Opcode::kBinGet:
-        return recall(take_number(1));
-      case Opcode::kLongBinGet:
-        return recall(take_number(4));
+      case Opcode::kProto:
+        return check_protocol();
+      case Opcode::kFrame:
+        take_number<std::uint64_t>();  // how much could be read ahead
+        return;
+      case Opcode::kStop:
+        return finish();
       default:
         fail("opcode " + name_of(opcode) +
              ", which dumps do not need, is not followed: nothing of a pickle is ever run");
     }
   }
 
-  std::string_view bytes_;
-  PlainTree& tree_;
-  std::size_t at_ = 0;
-  std::size_t opcode_at_ = 0;
+  PlainTree* tree_ = nullptr;
+  const char* begin_ = nullptr;
+  const char* next_ = nullptr;
+  const char* end_ = nullptr;
+  const char* opcode_ = nullptr;  // the one that is done
   std::vector<PlainValue> stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::vector<std::optional<PlainValue>> memo_;
+  std::vector<PlainValue> memo_;
   bool is_done_ = false;
   std::string error_;
 };
@@ -350,7 +396,8 @@ bool begins_as_pickle(std::string_view bytes) {
 }
 
 PickleResult read_pickle(std::string_view bytes, PlainTree& tree) {
-  return PickleReader(bytes, tree).read();
+  thread_local PickleReader reader;
+  return reader.read(bytes, tree);
 }
 
 }  // namespace ringside::load

@@ -6,8 +6,10 @@
 #define RINGSIDE_ANALYZER_LOAD_PLAIN_TREE_H
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,6 +17,7 @@
 
 namespace ringside::load {
 
+/// A dump has a hundred for each entry, so they are small.
 struct PlainValue {
   enum class Kind : std::uint8_t {
     kNone,
@@ -24,12 +27,39 @@ struct PlainValue {
     kText,
     kList,   // and a tuple
     kDict,   // its items are keys and values in turn
-    kOther,  // a number that does not fit
+    kOther,  // a number or text that does not fit
   };
   Kind kind = Kind::kNone;
-  // A truth value as 0 or 1; the bits of a real number; a container's index in the tree.
+  std::uint32_t text_size = 0;
+  // A truth value as 0 or 1; the bits of a real number; a container's index in the tree; the
+  // address of a text.
   std::int64_t number = 0;
-  std::string_view text = {};
+
+  bool operator==(const PlainValue&) const = default;
+
+  static PlainValue of_text(std::string_view text) {
+    static_assert(sizeof(const char*) == sizeof(number));
+    constexpr std::size_t kMostBytes = std::numeric_limits<std::uint32_t>::max();
+    return text.size() > kMostBytes
+               ? PlainValue{Kind::kOther}
+               : PlainValue{Kind::kText, static_cast<std::uint32_t>(text.size()),
+                            std::bit_cast<std::int64_t>(text.data())};
+  }
+  /// Only where `kind` is kText.
+  std::string_view text() const { return {std::bit_cast<const char*>(number), text_size}; }
+};
+
+/// A key of dicts, as PlainTree::at() looks for it: what it learns from one dict makes the search
+/// in the next one of the same tree short.
+class PlainKey {
+ public:
+  explicit PlainKey(std::string_view name) : name_(name) {}
+
+ private:
+  friend class PlainTree;
+  std::string_view name_;
+  mutable std::size_t pair_ = 0;      // where it was found
+  mutable std::int64_t address_ = 0;  // of its text there: many dicts share one
 };
 
 /// A pickle can have the same value in many places, so that few bytes hold a tree that would take
@@ -48,13 +78,12 @@ class PlainTree {
     items_.clear();
     containers_.clear();
     work_left_ = kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes);
-    next_pair_ = 0;
     items_.reserve(std::min(bytes / kBytesOfItem, kMostReserved));
   }
 
   PlainValue add_container(Kind kind) {
     containers_.push_back({items_.size(), 0, 0});
-    return {kind, static_cast<std::int64_t>(containers_.size() - 1), {}};
+    return {kind, 0, static_cast<std::int64_t>(containers_.size() - 1)};
   }
   /// `container` must be a list or a dict. Items that it has already are moved where there is no
   /// room behind them, and room for as many again is made. `added` must not be items of the tree.
@@ -88,29 +117,30 @@ class PlainTree {
   std::span<const PlainValue> dict(const PlainValue& value) const {
     return value.kind == Kind::kDict ? items(value) : std::span<const PlainValue>();
   }
-  /// Returns the value of a key; kNone if there is none, or if `value` is no dict. It is fast if
-  /// keys are asked for in their order.
-  PlainValue at(const PlainValue& value, std::string_view key) const {
-    const auto pairs = value.kind == Kind::kDict && work_left_ >= 0 ? span_of(value)
-                                                                    : std::span<const PlainValue>();
-    const std::size_t count = pairs.size() / 2;
-    for (std::size_t i = 0; i < count; ++i) {
-      --work_left_;
-      next_pair_ = next_pair_ < count ? next_pair_ : 0;
-      const std::size_t key_at = 2 * next_pair_++;
-      if (pairs[key_at].kind == Kind::kText && pairs[key_at].text == key) {
-        return pairs[key_at + 1];
-      }
+  /// Returns the value of a key; kNone if there is none, or if `value` is no dict. It is fast where
+  /// dicts have the key at the same place.
+  PlainValue at(const PlainValue& value, const PlainKey& key) const {
+    if (value.kind != Kind::kDict || work_left_ < 0) {
+      return {};
     }
-    return {};
+    const auto pairs = span_of(value);
+    const std::size_t at = 2 * key.pair_;
+    if (at < pairs.size() && pairs[at].number == key.address_ && pairs[at].kind == Kind::kText) {
+      --work_left_;
+      return pairs[at + 1];
+    }
+    return find(pairs, key);
+  }
+  PlainValue at(const PlainValue& value, std::string_view key) const {
+    return at(value, PlainKey(key));
   }
   /// Empty if it is no text.
   std::string_view text(const PlainValue& value) const {
     if (value.kind != Kind::kText || work_left_ < 0) {
       return {};
     }
-    work_left_ -= static_cast<std::int64_t>(value.text.size());
-    return value.text;
+    work_left_ -= value.text_size;
+    return value.text();
   }
 
   bool is_exhausted() const { return work_left_ < 0; }
@@ -128,6 +158,17 @@ class PlainTree {
     std::size_t room;
   };
 
+  PlainValue find(std::span<const PlainValue> pairs, const PlainKey& key) const {
+    for (std::size_t at = 0; at < pairs.size(); at += 2) {
+      --work_left_;
+      if (pairs[at].kind == Kind::kText && pairs[at].text() == key.name_) {
+        key.pair_ = at / 2;
+        key.address_ = pairs[at].number;
+        return pairs[at + 1];
+      }
+    }
+    return {};
+  }
   std::span<const PlainValue> span_of(const PlainValue& container) const {
     const Container& found = containers_[static_cast<std::size_t>(container.number)];
     return {items_.data() + found.first, found.size};
@@ -141,7 +182,6 @@ class PlainTree {
   std::vector<PlainValue> items_;
   std::vector<Container> containers_;
   mutable std::int64_t work_left_ = 0;
-  mutable std::size_t next_pair_ = 0;  // where at() begins to look
 };
 
 inline std::optional<std::int64_t> integer_of(const PlainValue& value) {

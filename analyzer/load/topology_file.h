@@ -24,7 +24,7 @@ struct TopologyFile {
 
 enum class TopologyFormat { kNcclXml, kNvidiaSmi };
 
-/// What the text is by its beginning; nothing if it is neither.
+/// The format of the text, by its beginning; nothing if it is neither.
 std::optional<TopologyFormat> topology_format(std::string_view text);
 
 /// Nothing, and a reason in `error`, if the text is damaged, or has no GPU.

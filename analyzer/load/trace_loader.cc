@@ -132,7 +132,9 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   }
   read_all(readers, threads, progress);
   model::Traces traces;
-  for (const Entry& entry : entries_of(paths, readers)) {
+  const std::vector<Entry> entries = entries_of(paths, readers);
+  traces.files.reserve(entries.size());
+  for (const Entry& entry : entries) {
     entry.reader->finish(entry.index, traces, problems);
   }
   join_segments(traces);

@@ -8,8 +8,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/model/kineto.h"
@@ -47,6 +49,9 @@ struct KinetoFileJoin {
   std::string path;
   std::uint32_t file = 0;  // index into Traces::files
   std::vector<KinetoGroupJoin> groups;
+  /// Descriptions of groups ("mesh_tp") whose calls are joined, by the hash and the number of ranks
+  /// of their communicators. NCCL may have been given only a number for them.
+  std::map<std::pair<std::string, std::optional<std::uint32_t>>, std::string> names;
 };
 
 /// The file of the process that was profiled: of its rank and its pid, as far as the profiler tells
@@ -61,6 +66,9 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
 /// among them.
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces);
+
+/// Gives communicators the names that the joined files tell, on all ranks.
+void name_communicators(const std::vector<KinetoFileJoin>& joins, model::Traces& traces);
 
 }  // namespace ringside::match
 

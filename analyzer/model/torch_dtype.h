@@ -16,25 +16,27 @@ namespace ringside::model {
 /// Size of an element of a datatype ("BFloat16"); nothing if it is not known.
 inline std::optional<std::uint64_t> element_bytes(std::string_view dtype) {
   using Pair = std::pair<std::string_view, std::uint64_t>;
-  constexpr std::array<Pair, 16> kSizes = {{{"Byte", 1},
+  constexpr std::array<Pair, 17> kSizes = {{{"Byte", 1},
                                             {"Char", 1},
                                             {"Bool", 1},
-                                            {"Float8_e4m3fn", 1},
-                                            {"Float8_e5m2", 1},
-                                            {"Float8_e4m3fnuz", 1},
-                                            {"Float8_e5m2fnuz", 1},
                                             {"Short", 2},
                                             {"Half", 2},
                                             {"BFloat16", 2},
+                                            {"UInt16", 2},
                                             {"Int", 4},
                                             {"Float", 4},
+                                            {"UInt32", 4},
+                                            {"ComplexHalf", 4},
                                             {"Long", 8},
                                             {"Double", 8},
+                                            {"UInt64", 8},
                                             {"ComplexFloat", 8},
                                             {"ComplexDouble", 16}}};
   const auto* const found = std::find_if(kSizes.begin(), kSizes.end(),
                                          [&](const Pair& one) { return one.first == dtype; });
-  return found != kSizes.end() ? std::optional(found->second) : std::nullopt;
+  return found != kSizes.end()          ? std::optional(found->second)
+         : dtype.starts_with("Float8_") ? std::optional<std::uint64_t>(1)
+                                        : std::nullopt;
 }
 
 }  // namespace ringside::model

@@ -83,7 +83,7 @@ class CallsDocument {
     for (const match::Communicator& communicator : matches_.communicators) {
       const auto absent = match::ranks_without_trace(communicator);
       if (!absent.empty()) {
-        document_.notes.push_back(label_of(communicator) + ": no trace of " +
+        document_.notes.push_back(label_of(communicator) + ": no " + file_word(traces_) + " of " +
                                   match::rank_list(absent));
       }
       if (const auto ranks = job_ranks_text(traces_, communicator, {}); !ranks.empty()) {

@@ -391,7 +391,7 @@ class HangReport {
       lossy += metrics::has_lost_records(file) ? 1 : 0;
     }
     if (lossy > 0) {
-      notes.push_back(counted(lossy, "trace") + " " + (lossy == 1 ? "has" : "have") +
+      notes.push_back(counted(lossy, file_word(traces_)) + " " + (lossy == 1 ? "has" : "have") +
                       " lost records: what looks unfinished there may have finished, and an "
                       "operation that is not there may have been called.");
     }

@@ -173,15 +173,16 @@ std::vector<std::uint32_t> HangText::unread_ranks(std::uint32_t operation) const
 }
 
 std::string HangText::unknown_ranks(std::uint32_t operation) const {
-  constexpr std::array<const char*, metrics::kUnknownCount> kWhy = {
-      "no trace", "its trace is not closed, and holds nothing that is in flight",
+  const std::string none = std::string("no ") + file_word(traces_);
+  const std::array<const char*, metrics::kUnknownCount> why = {
+      none.c_str(), "its trace is not closed, and holds nothing that is in flight",
       "its dump is older than the hang", "its records are not complete"};
   const StuckOperation& stuck = hang_.operations[operation];
   std::string text;
   for (std::size_t i = 0; i < metrics::kUnknownCount; ++i) {
     const std::vector<std::uint32_t> ranks = i == 0 ? unread_ranks(operation) : stuck.unknown[i];
     if (!ranks.empty()) {
-      text += (text.empty() ? "" : "; ") + rank_ranges(ranks) + ": " + kWhy[i];
+      text += (text.empty() ? "" : "; ") + rank_ranges(ranks) + ": " + why[i];
     }
   }
   return text;

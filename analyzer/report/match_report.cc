@@ -164,7 +164,8 @@ class MatchDocument {
     }
     const auto absent = match::ranks_without_trace(communicator);
     if (!absent.empty()) {
-      document_.notes.push_back(label + ": no trace of " + match::rank_list(absent));
+      document_.notes.push_back(label + ": no " + file_word(traces_) + " of " +
+                                match::rank_list(absent));
     }
   }
 

@@ -247,6 +247,14 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs) {
   return lines;
 }
 
+const char* file_word(const model::Traces& traces) {
+  const bool are_dumps =
+      !traces.files.empty() &&
+      std::none_of(traces.files.begin(), traces.files.end(),
+                   [](const model::TraceFile& file) { return file.process.tells_begin; });
+  return are_dumps ? "dump" : "trace";
+}
+
 std::string label_of(const match::Communicator& communicator) {
   std::string label = match::distinct_name(communicator);
   if (label.empty()) {

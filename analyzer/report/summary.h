@@ -92,6 +92,10 @@ std::vector<std::string> run_lines(const std::vector<match::Run>& runs);
 /// The communicator's name, else its hash, else its place in the order of creation.
 std::string label_of(const match::Communicator& communicator);
 
+/// The word for a file of these: "trace", or "dump" where all are dumps of PyTorch's Flight
+/// Recorder.
+const char* file_word(const model::Traces& traces);
+
 /// The median wait, in ns. Nothing where it is not known to within half of the median wall time.
 std::optional<double> shown_wait_ns(const metrics::Row& row);
 

@@ -8,6 +8,7 @@
 
 #include "analyzer/match/duplicate_files.h"
 #include "analyzer/model/joined.h"
+#include "analyzer/model/unknown_host.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 
@@ -177,11 +178,19 @@ std::vector<std::string> origin_lines(const Summary& summary) {
           job_line(summary.inputs)};
 }
 
+// "2 ranks on 1 host (node1)".
+std::string ranks_on_hosts(const InputFacts& inputs) {
+  const std::string ranks = counted(inputs.ranks, "rank");
+  return inputs.hosts.size() == 1 && inputs.hosts.contains(model::kUnknownHost)
+             ? ranks + " on hosts that the records do not name"
+             : ranks + " on " + counted(inputs.hosts.size(), "host") + " (" + joined(inputs.hosts) +
+                   ')';
+}
+
 std::vector<std::string> input_lines(const Summary& summary) {
   const InputFacts& inputs = summary.inputs;
   std::vector<std::string> lines = {
-      "Read: " + counted(inputs.files.size(), "trace") + ", " + counted(inputs.ranks, "rank") +
-          " on " + counted(inputs.hosts.size(), "host") + " (" + joined(inputs.hosts) + "), " +
+      "Read: " + counted(inputs.files.size(), "trace") + ", " + ranks_on_hosts(inputs) + ", " +
           counted(inputs.operations, "operation") + ", " + human_bytes(inputs.size_bytes),
       job_line(inputs)};
   const auto runs = run_lines(summary.runs);
