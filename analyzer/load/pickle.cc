@@ -145,7 +145,7 @@ class PickleReader {
   [[gnu::always_inline]] std::string_view take(std::uint64_t size) {
     if (size > static_cast<std::uint64_t>(end_ - next_)) {
       fail("the pickle is cut off");
-      return {next_, 0};
+      size = 0;
     }
     const char* const from = std::exchange(next_, next_ + size);
     return {from, static_cast<std::size_t>(size)};
@@ -191,7 +191,6 @@ class PickleReader {
     return memo_[static_cast<std::size_t>(number)];
   }
 
-  [[gnu::noinline, gnu::cold]] void fail_at_end() { fail("the pickle is cut off"); }
   [[gnu::noinline, gnu::cold]] void fail_to_recall(std::uint64_t number) {
     fail("number " + std::to_string(number) + " of the memo was never stored");
   }
