@@ -210,6 +210,15 @@ void add_kineto_option(CLI::App& command, AnalysisOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& help) {
+  command.add_option("--by,--group-by", by, help)
+      ->type_name("WHAT")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, metrics::RowsBy>{{"range", metrics::RowsBy::kRange},
+                                                 {"caller", metrics::RowsBy::kCaller},
+                                                 {"user-tag", metrics::RowsBy::kUserTag}}));
+}
+
 void add_stacks_option(CLI::App& command, AnalysisOptions& options) {
   command.add_flag("--stacks", options.has_stacks,
                    "Also show all frames of the stacks of these calls, where the dumps have them");

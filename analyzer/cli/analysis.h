@@ -59,6 +59,8 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options);
 void add_dump_options(CLI::App& command, AnalysisOptions& options);
 /// Has the command take traces of PyTorch's profiler beside those of the job.
 void add_kineto_option(CLI::App& command, AnalysisOptions& options);
+/// Has the command group its rows by what the application says of the operations, too.
+void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& help);
 /// Has the command show the stacks of calls on demand.
 void add_stacks_option(CLI::App& command, AnalysisOptions& options);
 /// All of these but those that choose a part.
@@ -84,10 +86,10 @@ struct Analysis {
     }
     return *facts_;
   }
-  /// Says who is late. Likewise.
-  const metrics::Stragglers& stragglers() const {
+  /// Says who is late. Likewise; `by`, what the waiting is summed up by, is that of the first time.
+  const metrics::Stragglers& stragglers(metrics::RowsBy by = metrics::RowsBy::kCaller) const {
     if (!stragglers_) {
-      stragglers_ = metrics::find_stragglers(facts());
+      stragglers_ = metrics::find_stragglers(facts(), by);
     }
     return *stragglers_;
   }

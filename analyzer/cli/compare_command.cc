@@ -13,6 +13,7 @@ namespace {
 
 struct CompareOptions : AnalysisOptions {
   double threshold_percent = 5;
+  metrics::RowsBy by = metrics::RowsBy::kKind;
 };
 
 constexpr char kCompareExample[] =
@@ -44,7 +45,7 @@ std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions
     notes.push_back((side == 0 ? "A: " : "B: ") + open);
   }
   return std::make_unique<std::vector<metrics::TimesOfKind>>(
-      metrics::times_of_kinds(analysis->facts()));
+      metrics::times_of_kinds(analysis->facts(), options.by));
 }
 
 ExitStatus run_compare(const CompareOptions& options) {
@@ -57,7 +58,7 @@ ExitStatus run_compare(const CompareOptions& options) {
   }
   const auto changes = metrics::compare(*a, *b);
   const double threshold_percent = options.threshold_percent;
-  report::Document document = report::compare_document(changes, threshold_percent);
+  report::Document document = report::compare_document(changes, threshold_percent, options.by);
   report::Table& table = document.tables.front();
   if (const std::size_t most = options.most_rows(); most > 0 && table.rows.size() > most) {
     table.left_out = table.rows.size() - most;
@@ -84,6 +85,10 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   add_analysis_options(*command, *options);
   command->get_option("DIR_OR_FILE")->expected(2)->description("A and B: a directory or file each");
   command->remove_option(command->get_option("--align-report"));
+  add_by_option(*command, options->by,
+                "Split the kinds of operations by the range of the application (range), the line "
+                "of the program "
+                "(caller) or NCCL's tag of the call (user-tag)");
   command
       ->add_option("--threshold", options->threshold_percent,
                    "Ignore changes of the time up to this")

@@ -28,6 +28,11 @@ struct IterationsOptions : AnalysisOptions {
   std::size_t period = 0;
 };
 
+// Of commands that group rows.
+struct GroupedOptions : AnalysisOptions {
+  metrics::RowsBy by = metrics::RowsBy::kKind;
+};
+
 constexpr char kMatchExample[] =
     "The gravest come first, and of these the earliest: it is often the cause of the others. "
     "docs/metrics.md defines the verdicts.\n"
@@ -160,12 +165,18 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
 }
 
 void add_stragglers(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<AnalysisOptions>();
+  const auto options = std::make_shared<GroupedOptions>();
+  options->by = metrics::RowsBy::kCaller;
   CLI::App& command = add_document(
       app, "stragglers", "Say which rank or host is late, and what it costs the others",
-      kStragglersExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::stragglers_document(analysis.stragglers(), analysis.matches);
+      kStragglersExample, options, chosen,
+      [](const Analysis& analysis, const GroupedOptions& chosen_options) {
+        return report::stragglers_document(analysis.stragglers(chosen_options.by),
+                                           analysis.matches);
       });
+  add_by_option(command, options->by,
+                "Sum the waiting up by the range of the application (range), the line of the "
+                "program (caller, the default) or NCCL's tag of the call (user-tag)");
   add_kineto_option(command, *options);
 }
 
@@ -179,13 +190,18 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
 }
 
 void add_critical_path(CLI::App& app, Chosen& chosen) {
-  add_document(
+  const auto options = std::make_shared<GroupedOptions>();
+  CLI::App& command = add_document(
       app, "critical-path", "Follow the longest chain over all ranks, and say where its time went",
-      kCriticalPathExample, std::make_shared<AnalysisOptions>(), chosen,
-      [](const Analysis& analysis, const auto&) {
+      kCriticalPathExample, options, chosen,
+      [](const Analysis& analysis, const GroupedOptions& chosen_options) {
         return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
-                                              analysis.traces, analysis.matches);
+                                              analysis.traces, analysis.matches, chosen_options.by);
       });
+  add_by_option(
+      command, options->by,
+      "Split the operations on the path by the range of the application (range), the line "
+      "of the program (caller) or NCCL's tag of the call (user-tag)");
 }
 
 void add_iterations(CLI::App& app, Chosen& chosen) {

@@ -25,6 +25,7 @@ namespace {
 struct SummaryOptions : AnalysisOptions {
   bool is_strict = false;
   bool with_intervals = false;
+  bool with_nominal = false;
   bool has_plot = false;
   bool no_findings = false;
   std::string baseline;
@@ -129,6 +130,7 @@ ExitStatus run_summary(const SummaryOptions& options) {
   }
   // Durations without starts leave so much open that one figure would say nothing.
   summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
+  summary.with_nominal = options.with_nominal;
   report::Health health;
   if (has_findings) {
     health = find_health(before, *analysis, summary);
@@ -168,23 +170,20 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   options->takes_durations = true;
   command->remove_option(command->get_option("--top"));
   command->remove_option(command->get_option("--table"));
-  command
-      ->add_option(
-          "--by,--group-by", options->by,
-          "Split the rows by the range of the application (range: ringside_push), the line of "
-          "the program (caller: nccl_ringside.torch.annotate) or NCCL's tag of the call "
-          "(user-tag); with each row's share of all waiting")
-      ->type_name("WHAT")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, metrics::RowsBy>{{"range", metrics::RowsBy::kRange},
-                                                 {"caller", metrics::RowsBy::kCaller},
-                                                 {"user-tag", metrics::RowsBy::kUserTag}}));
+  add_by_option(
+      *command, options->by,
+      "Split the rows by the range of the application (range: ringside_push), the line of "
+      "the program (caller: nccl_ringside.torch.annotate) or NCCL's tag of the call "
+      "(user-tag); with each row's share of all waiting");
   command->add_flag(
       "--strict", options->is_strict,
       "Exit with 4 if something is not in the traces: a line or file that could not be read or is "
       "missing, dropped callbacks, the end of a trace that is not closed, a rank without a trace");
   command->add_flag("--intervals", options->with_intervals,
                     "Show how much of each time and bandwidth the clocks and stamps leave open");
+  command->add_flag("--nominal", options->with_nominal,
+                    "Show the nominal bandwidth of monitor_collectives.py, too (docs/metrics.md), "
+                    "which JSON and CSV always have");
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
   command->add_flag("--no-findings", options->no_findings,
                     "Show the table alone, which takes less time: do not look for what is wrong");

@@ -13,6 +13,25 @@ constexpr std::array<std::string_view, 11> kFunctions = {
     "AllReduce", "AllGather", "ReduceScatter", "Broadcast", "Reduce",       "AlltoAll",
     "Gather",    "Scatter",   kSendRecv,       "AlltoAllv", "SendRecv ring"};
 
+// The message of monitor_collectives.py times its factor, in messages of one rank. See
+// nominal_gb_s.
+std::optional<double> nominal_factor(std::string_view func, std::uint32_t nranks) {
+  const auto n = static_cast<double>(nranks);
+  if (func == "AlltoAllv") {
+    return std::nullopt;
+  }
+  if (func == "AlltoAll") {
+    return n * (n - 1);
+  }
+  if (func == "ReduceScatter") {
+    return (n - 1) / n;
+  }
+  if (func == "AllGather" || func == "Gather" || func == "Scatter") {
+    return n - 1;
+  }
+  return func == "AllReduce" ? 2 * (n - 1) / n : 1;
+}
+
 }  // namespace
 
 std::optional<double> test_size_bytes(std::string_view func, std::uint64_t bytes,
@@ -45,6 +64,9 @@ Bandwidth bandwidth(std::string_view func, std::uint64_t bytes, std::uint32_t nr
   }
   if (nranks > 1 || !busbw_depends_on_ranks(func)) {
     result.busbw_gb_s = algbw_gb_s * assemble::bus_factor(func, nranks);
+    if (const auto factor = nominal_factor(func, nranks)) {
+      result.nominal_gb_s = *factor * static_cast<double>(bytes) / time_ns;
+    }
   }
   return result;
 }

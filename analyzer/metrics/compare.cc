@@ -247,9 +247,10 @@ void sort_by_time(std::vector<TimedOperation>& times) {
 
 }  // namespace
 
-std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts) {
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
+  const Grouping grouping(traces, matches, by);
   std::vector<OperationKind> kinds;
   for (const match::Communicator& communicator : matches.communicators) {
     kinds.push_back(kind_of(traces, communicator));
@@ -268,6 +269,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts) {
     const match::Communicator& communicator = matches.communicators[operation.communicator];
     const model::Operation first = match::operation_of(traces, matches.parts[operation.first_part]);
     OperationKind kind = kinds[operation.communicator];
+    kind.by = grouping.text_of(grouping.group_of(operation));
     kind.function = function_of(traces, operation);
     kind.bytes = operation.way == match::Way::kGroup
                      ? match::group_bytes(traces, matches, operation)

@@ -13,11 +13,13 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/difference.h"
+#include "analyzer/metrics/grouping.h"
 
 namespace ringside::metrics {
 
 /// Operations of two runs are comparable if they have the same kind.
 struct OperationKind {
+  std::string by;            // the text of its group (Grouping); empty if none, or not asked for
   std::string communicator;  // its name; empty if not known
   std::uint32_t nranks = 0;
   std::uint32_t hosts = 0;  // of the ranks that have a trace
@@ -30,8 +32,8 @@ struct OperationKind {
   std::string datatype;
 
   auto tied() const {
-    return std::tie(communicator, nranks, hosts, nranks_inferred, function, bytes, is_size_class,
-                    datatype);
+    return std::tie(by, communicator, nranks, hosts, nranks_inferred, function, bytes,
+                    is_size_class, datatype);
   }
   bool operator<(const OperationKind& other) const { return tied() < other.tied(); }
   bool operator==(const OperationKind& other) const { return tied() == other.tied(); }
@@ -60,8 +62,8 @@ struct TimesOfKind {
   bool is_alone = false;  // only one rank is known: there is no bandwidth that depends on ranks
 };
 
-/// By kind.
-std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts);
+/// By kind. `by`: kinds are also told apart by this.
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by = RowsBy::kKind);
 
 /// The duration that is compared, by one definition for both sides.
 enum class TimeIs : std::uint8_t { kBusy, kLeast };

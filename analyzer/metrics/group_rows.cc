@@ -47,6 +47,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   std::optional<model::TimesFrom> ran_by;
   std::optional<double> algbw = 0;
   std::optional<double> busbw = 0;
+  std::optional<double> nominal = 0;
   bool is_inferred = false;
   for (const std::uint32_t index : operations) {
     const std::string_view function = function_of(traces, matches.operations[index]);
@@ -65,6 +66,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
     const Bandwidth own = own_bytes ? bandwidth(function, *own_bytes, ranks, 1) : Bandwidth{};
     add_to(algbw, own.algbw_gb_s);
     add_to(busbw, own.busbw_gb_s);
+    add_to(nominal, own.nominal_gb_s);
     is_inferred = is_inferred || busbw_depends_on_ranks(function);
   }
   if (!ran_by) {
@@ -83,6 +85,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
   ++row.count_scaled;
   collected.algbw_of_1_ns = algbw;
   collected.busbw_of_1_ns = busbw;
+  collected.nominal_of_1_ns = nominal;
   if (together.is_impossible) {
     ++row.excluded;
     return;
@@ -107,6 +110,7 @@ void GroupRows::finish(std::vector<CommunicatorRows>& communicators) {
     if (row.busy) {
       row.algbw_gb_s = over(collected.algbw_of_1_ns, row.busy->median);
       row.busbw_gb_s = over(collected.busbw_of_1_ns, row.busy->median);
+      row.nominal_gb_s = over(collected.nominal_of_1_ns, row.busy->median);
     }
     communicators[std::get<0>(key)].rows.push_back(std::move(row));
   }

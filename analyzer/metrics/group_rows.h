@@ -36,6 +36,7 @@ class GroupRows {
     /// The sum over the members of what each would have if the group took 1 ns.
     std::optional<double> algbw_of_1_ns;
     std::optional<double> busbw_of_1_ns;
+    std::optional<double> nominal_of_1_ns;
   };
 
   const facts::Facts& facts_;

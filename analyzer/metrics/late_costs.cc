@@ -7,7 +7,6 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/metrics/operation_order.h"
-#include "analyzer/model/call_site.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -25,13 +24,11 @@ void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
 
 }  // namespace
 
-LateCosts::LateCosts(const facts::Facts& facts)
+LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
     : ranks(),
       facts_(facts),
-      has_callers_(std::any_of(
-          facts.traces().files.begin(), facts.traces().files.end(),
-          [](const model::TraceFile& file) { return file.operations.may_have_callers(); })),
       matches_(facts.matches()),
+      grouping_(facts.traces(), matches_, by),
       who_(facts.traces(), matches_),
       cascade_(facts, who_),
       finder_(facts, cascade_.is_needed()),
@@ -179,12 +176,8 @@ void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges)
   const match::MatchedOperation& matched = matches_.operations[operation];
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
-  const model::NameId called_by =
-      has_callers_
-          ? match::name_of_first(facts_.traces(), matches_, matched, &model::Operation::called_by)
-          : model::kNoName;
-  WaitedAt& here = counts.by_caller[{model::call_site(facts_.traces().names.text(called_by)),
-                                     match::function_name(facts_.traces(), matched)}];
+  WaitedAt& here =
+      waited_[{grouping_.group_of(matched), match::function_name(facts_.traces(), matched)}];
   ++here.operations;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     origins_[i].clear();
@@ -339,6 +332,12 @@ void LateCosts::note_last(const match::MatchedOperation& matched) {
 
 // Finds what each would cost if it was like the others are on average.
 void LateCosts::finish() {
+  counts.grouped_by = grouping_.by();
+  for (const auto& [group, waited] : waited_) {
+    WaitedAt& all = counts.by_group[{grouping_.text_of(group.first), group.second}];
+    all.operations += waited.operations;
+    raise(all.waited_ns, waited.waited_ns);
+  }
   for (std::vector<Suspect>* const suspects : {&ranks, &hosts}) {
     double sum = 0;
     double count = 0;

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/metrics/call_arrivals.h"
@@ -14,6 +16,7 @@
 #include "analyzer/metrics/charge_blocks.h"
 #include "analyzer/metrics/charges.h"
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/run_times.h"
 #include "analyzer/metrics/stragglers.h"
 
@@ -29,7 +32,8 @@ struct Suspect {
 
 class LateCosts {
  public:
-  explicit LateCosts(const facts::Facts& facts);
+  /// `by`: what the waiting is summed up by.
+  LateCosts(const facts::Facts& facts, RowsBy by);
 
   /// Goes through all operations on several ranks, which `also` sums up besides. `ranks`, `hosts`
   /// and `counts` are complete afterwards.
@@ -81,8 +85,9 @@ class LateCosts {
   }
 
   const facts::Facts& facts_;
-  const bool has_callers_;  // else no operation is looked through for one
   const match::Matches& matches_;
+  const Grouping grouping_;
+  std::map<std::pair<std::uint32_t, std::string_view>, WaitedAt> waited_;  // by group and function
   const GlobalRanks who_;
   Cascade cascade_;
   ChargeFinder finder_;

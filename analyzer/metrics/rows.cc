@@ -14,7 +14,6 @@
 #include "analyzer/match/describe.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
-#include "analyzer/match/ranges.h"
 #include "analyzer/metrics/group_rows.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/model/parallel.h"
@@ -181,15 +180,12 @@ class Summer {
         traces_(facts.traces()),
         matches_(facts.matches()),
         judgements_(facts.judgements()),
-        by_(by),
+        grouping_(traces_, matches_, by),
         also_(also),
         groups_(facts::find_groups(traces_, matches_)),
         joined_(judgements_.size()),
         of_thread_(core_count()),
         result_(matches_.communicators.size()) {
-    if (by == RowsBy::kRange) {
-      ranges_.emplace(traces_);
-    }
     is_grouped_.resize(judgements_.size());
     for (const auto& group : groups_) {
       for (const std::uint32_t i : group) {
@@ -257,23 +253,10 @@ class Summer {
     return joined_[index]->is_finished && !match::disagrees(judgements_[index]);
   }
 
-  model::NameId name_of(const match::MatchedOperation& operation,
-                        model::NameId model::Operation::*member) const {
-    return match::name_of_first(traces_, matches_, operation, member);
-  }
-
+  // A caller that is not known is one of the rows.
   std::string by_of(const match::MatchedOperation& operation) const {
-    switch (by_) {
-      case RowsBy::kRange:
-        return ranges_->text(ranges_->of(traces_, matches_, operation));
-      case RowsBy::kCaller:
-        return match::caller_text(traces_, name_of(operation, &model::Operation::called_by));
-      case RowsBy::kUserTag:
-        return std::string(traces_.names.text(name_of(operation, &model::Operation::user_tag)));
-      case RowsBy::kKind:
-        break;
-    }
-    return {};
+    std::string text = grouping_.text_of(grouping_.group_of(operation));
+    return text.empty() && grouping_.by() == RowsBy::kCaller ? "unknown" : text;
   }
 
   void count(std::size_t index) {
@@ -408,6 +391,7 @@ class Summer {
       };
       row.algbw_gb_s = figure(&Bandwidth::algbw_gb_s);
       row.busbw_gb_s = figure(&Bandwidth::busbw_gb_s);
+      row.nominal_gb_s = figure(&Bandwidth::nominal_gb_s);
       row.algbw_inferred = row.ranks_inferred && size_depends_on_ranks(row.function);
       row.busbw_inferred = row.ranks_inferred && busbw_depends_on_ranks(row.function);
     }
@@ -418,10 +402,9 @@ class Summer {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const std::vector<match::Judgement>& judgements_;
-  const RowsBy by_;
+  const Grouping grouping_;
   const facts::Fold& also_;
   const std::vector<std::vector<std::uint32_t>> groups_;
-  std::optional<match::Ranges> ranges_;
   std::vector<bool> is_grouped_;               // by operation
   std::vector<std::optional<Joined>> joined_;  // likewise; nothing until it has come
   std::vector<std::map<Key, Times>> of_thread_;
@@ -441,9 +424,9 @@ std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by,
                                         Stragglers* stragglers, const facts::Fold& also) {
   Summer summer(facts, by, also);
   if (stragglers != nullptr) {
-    *stragglers = find_stragglers(facts, [&](std::size_t thread, const facts::SeenOperation& seen) {
-      summer.add(thread, seen);
-    });
+    *stragglers = find_stragglers(
+        facts, RowsBy::kCaller,
+        [&](std::size_t thread, const facts::SeenOperation& seen) { summer.add(thread, seen); });
   }
   return summer.finish();
 }

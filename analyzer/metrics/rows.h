@@ -15,15 +15,13 @@
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/metrics/bandwidth.h"
+#include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/peak.h"
 #include "analyzer/metrics/row_times.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
-
-/// The operations of a row have this in common beside their kind.
-enum class RowsBy : std::uint8_t { kKind, kRange, kCaller, kUserTag };
 
 /// Matched operations of one communicator that agree in function, bytes (but for AlltoAllv, whose
 /// sizes follow the data), datatype, algorithm, protocol and the source of their times.
@@ -63,6 +61,7 @@ struct Row {
   /// Empty for proxy_queue and enqueue.
   std::optional<Figure> algbw_gb_s;
   std::optional<Figure> busbw_gb_s;
+  std::optional<Figure> nominal_gb_s;  // likewise; see metrics::Bandwidth
   /// The most busbw that links allow, or that a baseline has reached; nothing if it is not known.
   std::optional<Peak> peak;
   bool algbw_inferred = false;  // depends on an inferred number of ranks

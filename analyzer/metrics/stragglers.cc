@@ -90,8 +90,8 @@ const Lateness* Stragglers::find_open(double limit) const {
   return nullptr;
 }
 
-Stragglers find_stragglers(const facts::Facts& facts, const facts::Fold& also) {
-  LateCosts costs(facts);
+Stragglers find_stragglers(const facts::Facts& facts, RowsBy by, const facts::Fold& also) {
+  LateCosts costs(facts, by);
   costs.add_all(also);
   LateJudge(costs).judge();
   describe(costs);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/late_events.h"
 
 namespace ringside::metrics {
@@ -49,7 +50,7 @@ struct Lateness {
   std::map<std::uint32_t, std::uint64_t> last_in;  // times last, by index of the communicator
 };
 
-/// The waiting in all operations of one function that one line of the program called.
+/// The waiting in all operations of one function and one group.
 struct WaitedAt {
   std::uint64_t operations = 0;
   std::int64_t waited_ns = 0;  // surely, by all ranks
@@ -66,9 +67,10 @@ struct Stragglers {
   std::uint64_t by_call = 0;     // judged by the calls: of some ranks no more is known
   std::int64_t waited_ns = 0;    // surely, by all
   std::int64_t waited_most_ns = 0;
-  /// By the line of the program (model::call_site), which is empty if not known, and by function.
-  /// It sums to waited_ns, and refers to the names of the traces.
-  std::map<std::pair<std::string_view, std::string_view>, WaitedAt> by_caller;
+  /// By the text of the group (Grouping::text_of), which is empty if not known, and by function. It
+  /// sums to waited_ns, and refers to the names of the traces.
+  std::map<std::pair<std::string, std::string_view>, WaitedAt> by_group;
+  RowsBy grouped_by = RowsBy::kCaller;
   /// All ranks' time, which every share is of: from the first arrival to the last end of a run,
   /// times its ranks.
   std::int64_t all_time_ns = 0;
@@ -86,8 +88,9 @@ struct Stragglers {
   const Lateness* find_open(double limit = kOpenShare) const;
 };
 
-/// `also`: sums up the operations on several ranks besides.
-Stragglers find_stragglers(const facts::Facts& facts, const facts::Fold& also = {});
+/// `by`: what the waiting is summed up by. `also`: sums up the operations on several ranks besides.
+Stragglers find_stragglers(const facts::Facts& facts, RowsBy by = RowsBy::kCaller,
+                           const facts::Fold& also = {});
 
 }  // namespace ringside::metrics
 

@@ -31,6 +31,7 @@ class CallsDocument {
         matches_(matches),
         alignment_(alignment),
         screen_columns_(screen_columns),
+        tags_(traces, matches, metrics::RowsBy::kUserTag),
         judgements_(match::judge_all(traces, matches, align::judging_clock(alignment))) {}
 
   Document make(std::size_t top, bool has_frames) {
@@ -60,7 +61,8 @@ class CallsDocument {
     }
     table_.columns.insert(table_.columns.end(), {{"process_group", "process group"},
                                                  {"torch_seq", "PyTorch's", Shown::kInteger, "seq"},
-                                                 {"called_by", "called at"}});
+                                                 {"called_by", "called at"},
+                                                 {"user_tag", "user tag"}});
     const auto order = by_first_call();
     const std::size_t shown = top == 0 ? order.size() : std::min(top, order.size());
     for (std::size_t i = 0; i < shown; ++i) {
@@ -68,7 +70,7 @@ class CallsDocument {
     }
     table_.left_out = order.size() - shown;
     table_.is_whole = true;
-    for (const char* const key : {"process_group", "torch_seq", "called_by"}) {
+    for (const char* const key : {"process_group", "torch_seq", "called_by", "user_tag"}) {
       drop_empty_column(table_, key);
     }
     std::set<std::uint32_t> communicators;
@@ -188,6 +190,7 @@ class CallsDocument {
                       : Cell(std::string(traces_.names.text(process_group))));
     row.push_back(cell_of(torch_seq));
     row.push_back(call_site_cell(traces_, callers));
+    row.push_back(group_cell(tags_.text_of(tags_.group_of(operation))));
     for (const match::Caller& caller : callers) {
       frames_.add(label, match::call_sites(traces_, {caller}), {caller});
     }
@@ -247,6 +250,7 @@ class CallsDocument {
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   const std::size_t screen_columns_;
+  const metrics::Grouping tags_;
   const std::vector<match::Judgement> judgements_;
   std::uint32_t rank_columns_ = 0;
   Document document_;

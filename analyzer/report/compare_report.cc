@@ -6,6 +6,7 @@
 
 #include "analyzer/match/describe.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/summary.h"
 
 namespace ringside::report {
 namespace {
@@ -31,7 +32,8 @@ std::string name_of_kind(const Change& change) {
   }
   return text + " of " +
          (kind.communicator.empty() ? "a communicator of " + counted(kind.nranks, "rank")
-                                    : kind.communicator);
+                                    : kind.communicator) +
+         (kind.by.empty() ? "" : " (" + kind.by + ')');
 }
 
 std::string signed_percent(double percent) {
@@ -60,7 +62,7 @@ Cell judged_by(const Change& change) {
   }
 }
 
-Table table_of(const std::vector<Change>& changes) {
+Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
   Table table{"changes",
               "Kinds of operations, by change of the time",
               {{"communicator", "communicator"},
@@ -89,33 +91,40 @@ Table table_of(const std::vector<Change>& changes) {
               {}};
   table.gives_way = {"hosts", "judged_by",    "count_a", "count_b", "nranks",      "datatype",
                      "in",    "communicator", "time_is", "chance",  "median_a_ns", "median_b_ns"};
+  if (by != metrics::RowsBy::kKind) {
+    table.columns.insert(table.columns.begin(), {column_of(by), title_of(by)});
+  }
   for (const Change& change : changes) {
     const metrics::OperationKind& kind = change.kind;
-    table.rows.push_back({kind.communicator.empty() ? Cell() : Cell(kind.communicator),
-                          std::uint64_t{kind.nranks},
-                          std::uint64_t{kind.hosts},
-                          kind.function,
-                          cell_of(change.bytes),
-                          match::datatype_name(kind.datatype),
-                          !change.is_in_b   ? "A only"
-                          : !change.is_in_a ? "B only"
-                                            : "both",
-                          change.count_a,
-                          change.count_b,
-                          cell_of(change.median_a_ns),
-                          cell_of(change.median_b_ns),
-                          cell_of(change.busbw_a_gb_s),
-                          cell_of(change.busbw_b_gb_s),
-                          cell_of(change.percent),
-                          cell_of(change.chance),
-                          change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
-                          cell_of(change.bytes_min),
-                          cell_of(change.bytes_max),
-                          cell_of(change.percent_least),
-                          cell_of(change.percent_most),
-                          judged_by(change),
-                          std::uint64_t{change.units_a},
-                          std::uint64_t{change.units_b}});
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    if (by != metrics::RowsBy::kKind) {
+      cells.push_back(group_cell(kind.by));
+    }
+    cells.insert(cells.end(), {kind.communicator.empty() ? Cell() : Cell(kind.communicator),
+                               std::uint64_t{kind.nranks},
+                               std::uint64_t{kind.hosts},
+                               kind.function,
+                               cell_of(change.bytes),
+                               match::datatype_name(kind.datatype),
+                               !change.is_in_b   ? "A only"
+                               : !change.is_in_a ? "B only"
+                                                 : "both",
+                               change.count_a,
+                               change.count_b,
+                               cell_of(change.median_a_ns),
+                               cell_of(change.median_b_ns),
+                               cell_of(change.busbw_a_gb_s),
+                               cell_of(change.busbw_b_gb_s),
+                               cell_of(change.percent),
+                               cell_of(change.chance),
+                               change.time_is == metrics::TimeIs::kBusy ? "busy" : "least",
+                               cell_of(change.bytes_min),
+                               cell_of(change.bytes_max),
+                               cell_of(change.percent_least),
+                               cell_of(change.percent_most),
+                               judged_by(change),
+                               std::uint64_t{change.units_a},
+                               std::uint64_t{change.units_b}});
   }
   return table;
 }
@@ -126,7 +135,8 @@ bool got_slower(const Change& change, double threshold_percent) {
   return change.is_significant() && change.percent && *change.percent > threshold_percent;
 }
 
-Document compare_document(const std::vector<Change>& changes, double threshold_percent) {
+Document compare_document(const std::vector<Change>& changes, double threshold_percent,
+                          metrics::RowsBy by) {
   Document document;
   document.command = "compare";
   std::vector<Change> sorted = changes;
@@ -196,7 +206,7 @@ Document compare_document(const std::vector<Change>& changes, double threshold_p
         " % and beyond chance" +
         (faster > 0 ? "; " + std::to_string(faster) + " got faster." : "."));
   }
-  document.tables.push_back(table_of(sorted));
+  document.tables.push_back(table_of(sorted, by));
   if (by_blocks > 0) {
     document.notes.push_back(
         "A and B hold one run each, so how much one run differs from the next is not known: a "

@@ -12,8 +12,10 @@ namespace ringside::report {
 /// True if it is significant, and the median time rose by more than so many percent.
 bool got_slower(const metrics::Change& change, double threshold_percent);
 
-/// Reports what got slower, and what faster, by more than `threshold_percent`.
-Document compare_document(const std::vector<metrics::Change>& changes, double threshold_percent);
+/// Reports what got slower, and what faster, by more than `threshold_percent`. `by`: what kinds are
+/// also told apart by.
+Document compare_document(const std::vector<metrics::Change>& changes, double threshold_percent,
+                          metrics::RowsBy by = metrics::RowsBy::kKind);
 
 }  // namespace ringside::report
 

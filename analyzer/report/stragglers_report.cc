@@ -158,54 +158,66 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
   return table;
 }
 
-using Caller = std::pair<std::pair<std::string_view, std::string_view>, metrics::WaitedAt>;
+using Group = std::pair<std::pair<std::string, std::string_view>, metrics::WaitedAt>;
 
-// By waiting, most first. Nothing where no line of the program is known.
-std::vector<Caller> callers_of(const Stragglers& all) {
-  std::vector<Caller> callers(all.by_caller.begin(), all.by_caller.end());
-  if (std::all_of(callers.begin(), callers.end(),
-                  [](const Caller& one) { return one.first.first.empty(); })) {
+// By waiting, most first. Nothing where no group is known.
+std::vector<Group> groups_of(const Stragglers& all) {
+  std::vector<Group> groups(all.by_group.begin(), all.by_group.end());
+  if (std::all_of(groups.begin(), groups.end(),
+                  [](const Group& one) { return one.first.first.empty(); })) {
     return {};
   }
-  std::stable_sort(callers.begin(), callers.end(), [](const Caller& a, const Caller& b) {
+  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     return a.second.waited_ns > b.second.waited_ns;
   });
-  return callers;
+  return groups;
 }
 
-std::string site_of(const Caller& caller) {
-  return caller.first.first.empty() ? "unknown" : std::string(caller.first.first);
-}
-
-std::optional<double> share_percent(const Stragglers& all, const Caller& caller) {
-  return all.waited_ns > 0 ? std::optional(100 * static_cast<double>(caller.second.waited_ns) /
+std::optional<double> share_percent(const Stragglers& all, const Group& group) {
+  return all.waited_ns > 0 ? std::optional(100 * static_cast<double>(group.second.waited_ns) /
                                            static_cast<double>(all.waited_ns))
                            : std::nullopt;
 }
 
-// The line at which most of the waiting is; lines that are not known say nothing.
-std::string caller_sentence(const Stragglers& all, const std::vector<Caller>& callers) {
-  if (all.waited_ns <= 0 || callers.empty() || callers.front().first.first.empty()) {
+// The group in which most of the waiting is; one that is not known says nothing.
+std::string group_sentence(const Stragglers& all, const std::vector<Group>& groups) {
+  if (all.waited_ns <= 0 || groups.empty() || groups.front().first.first.empty()) {
     return {};
   }
-  const Caller& most = callers.front();
-  return std::string(most.first.second) + " from " + site_of(most) + ": " +
-         fixed(share_percent(all, most).value_or(0), 0) + " % of all waiting.";
+  const Group& most = groups.front();
+  const bool is_line = all.grouped_by == metrics::RowsBy::kCaller;
+  return std::string(most.first.second) +
+         (is_line ? " from " : std::string(" of ") + title_of(all.grouped_by) + ' ') +
+         most.first.first + ": " + fixed(share_percent(all, most).value_or(0), 0) +
+         " % of all waiting.";
 }
 
-Table callers_table(const Stragglers& all, const std::vector<Caller>& callers) {
-  Table table{"callers",
-              "Lines of the program, by the waiting in what they called",
-              {{"called_by", "called at"},
+Table groups_table(const Stragglers& all, const std::vector<Group>& groups) {
+  const auto [key, title] = [&]() -> std::pair<const char*, const char*> {
+    switch (all.grouped_by) {
+      case metrics::RowsBy::kRange:
+        return {"ranges", "Ranges of the application, by the waiting in what was called there"};
+      case metrics::RowsBy::kUserTag:
+        return {"user_tags", "User tags of NCCL, by the waiting in the calls that have them"};
+      default:
+        return {"callers", "Lines of the program, by the waiting in what they called"};
+    }
+  }();
+  Table table{key,
+              title,
+              {{column_of(all.grouped_by), title_of(all.grouped_by)},
                {"function", "function"},
                {"operations", "operations", Shown::kInteger},
                {"waited_ns", "waited", Shown::kDuration},
                {"wait_share_percent", "waiting", Shown::kNumber, "% of all"}},
               {}};
-  for (const Caller& caller : callers) {
-    table.rows.push_back({site_of(caller), std::string(caller.first.second),
-                          caller.second.operations, caller.second.waited_ns,
-                          cell_of(share_percent(all, caller))});
+  for (const Group& group : groups) {
+    const auto& [text, function] = group.first;
+    const bool is_line = all.grouped_by == metrics::RowsBy::kCaller;
+    table.rows.push_back(
+        {text.empty() ? (is_line ? Cell(std::string("unknown")) : Cell()) : Cell(text),
+         std::string(function), group.second.operations, group.second.waited_ns,
+         cell_of(share_percent(all, group))});
   }
   return table;
 }
@@ -281,7 +293,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
   Document document;
   document.command = "stragglers";
   add_findings(stragglers, document);
-  const auto callers = callers_of(stragglers);
+  const auto groups = groups_of(stragglers);
   const std::uint64_t judged = stragglers.decided + stragglers.undecided;
   if (judged == 0) {
     document.sentences.push_back(
@@ -298,7 +310,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
     if (const std::string chain = chain_sentence(stragglers); !chain.empty()) {
       document.sentences.push_back(chain);
     }
-    if (const std::string most = caller_sentence(stragglers, callers); !most.empty()) {
+    if (const std::string most = group_sentence(stragglers, groups); !most.empty()) {
       document.sentences.push_back(most);
     }
     if (std::none_of(document.findings.begin(), document.findings.end(),
@@ -313,8 +325,8 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
   if (stragglers.hosts.size() > 1) {
     document.tables.push_back(table_of(stragglers, stragglers.hosts, matches, true));
   }
-  if (!callers.empty()) {
-    document.tables.push_back(callers_table(stragglers, callers));
+  if (!groups.empty()) {
+    document.tables.push_back(groups_table(stragglers, groups));
   }
   document.notes.push_back(counted(stragglers.operations, "operation") +
                            " of several ranks: " + std::to_string(stragglers.decided) +

@@ -146,6 +146,25 @@ const char* column_of(metrics::RowsBy by) {
   return nullptr;
 }
 
+const char* title_of(metrics::RowsBy by) {
+  switch (by) {
+    case metrics::RowsBy::kCaller:
+      return "called at";
+    case metrics::RowsBy::kUserTag:
+      return "user tag";
+    default:
+      return column_of(by);
+  }
+}
+
+Cell group_cell(const std::string& text) {
+  Cell cell;
+  if (!text.empty()) {
+    cell = text;
+  }
+  return cell;
+}
+
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows) {
   std::int64_t all_ns = 0;
   for (const metrics::CommunicatorRows& communicator : rows) {

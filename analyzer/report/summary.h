@@ -59,6 +59,7 @@ struct Summary {
   InputFacts inputs;
   metrics::RowsBy by = metrics::RowsBy::kKind;
   bool with_intervals = false;     // tables show how much is left open, in place of one figure
+  bool with_nominal = false;       // tables have the nominal bandwidth, too, as JSON and CSV always
   const Health* health = nullptr;  // what is wrong, if that was judged
   const model::Problems* problems = nullptr;
   const align::Alignment* alignment = nullptr;
@@ -102,8 +103,11 @@ std::optional<double> shown_wait_ns(const metrics::Row& row);
 /// Whether a row has a peak: tables have no column for it otherwise.
 bool has_peaks(const Summary& summary);
 
-/// The column that Row::by has; nullptr if there is none.
+/// The column that a group has, for programs and for people; nullptr if there is none.
 const char* column_of(metrics::RowsBy by);
+const char* title_of(metrics::RowsBy by);
+/// Empty if the group is not known, or there is none.
+Cell group_cell(const std::string& text);
 
 /// The sure waiting of all rows, which shares are of.
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows);

@@ -185,6 +185,7 @@ void write_row(JsonWriter& json, const metrics::Row& row, const char* by, std::i
   json.integer("gpu_stamps_rejected", row.gpu_rejected);
   write_bandwidth(json, "algbw", row.algbw_gb_s, row.is_least_open());
   write_bandwidth(json, "busbw", row.busbw_gb_s, row.is_least_open());
+  write_bandwidth(json, "nominal", row.nominal_gb_s, row.is_least_open());
   if (row.peak) {
     const auto percent = row.efficiency_percent();
     json.number("peak_gb_s", row.peak->busbw_gb_s, 6);

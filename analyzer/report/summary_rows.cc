@@ -144,15 +144,15 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
               {}};
   table.gives_way = {"protocol", "algorithm", "times", "p99",  "datatype",
                      "wall",     "ranks",     "algbw", "count"};
+  if (summary.with_nominal) {
+    table.columns.insert(std::prev(table.columns.end()), {"", "nominal", Shown::kInteger, "GB/s"});
+  }
   const bool with_peaks = has_peaks(summary);
   if (with_peaks) {
     table.columns.insert(std::prev(table.columns.end()), {"", "of peak", Shown::kInteger, "%"});
   }
   if (by != nullptr) {
-    const char* const title = summary.by == metrics::RowsBy::kCaller    ? "called at"
-                              : summary.by == metrics::RowsBy::kUserTag ? "user tag"
-                                                                        : by;
-    table.columns.insert(table.columns.begin(), {"", title});
+    table.columns.insert(table.columns.begin(), {"", title_of(summary.by)});
     table.columns.push_back({"", "waiting", Shown::kInteger, "% of all"});
   }
   for (const metrics::Row& row : summary.rows[communicator].rows) {
@@ -176,6 +176,10 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
          bandwidth_cell(row.algbw_gb_s, row.algbw_inferred, with_intervals, row.is_least_open()),
          bandwidth_cell(row.busbw_gb_s, row.busbw_inferred, with_intervals, row.is_least_open()),
          times_from_name(row.times_from)});
+    if (summary.with_nominal) {
+      cells.insert(std::prev(cells.end()), bandwidth_cell(row.nominal_gb_s, row.busbw_inferred,
+                                                          with_intervals, row.is_least_open()));
+    }
     if (with_peaks) {
       cells.insert(std::prev(cells.end()), efficiency_cell(row, with_intervals));
     }
@@ -202,7 +206,7 @@ std::string summary_as_csv(const Summary& summary) {
   add({"wall_median_us", "wait_median_us"}, 3);
   add({"on_some_ranks", "excluded", "bytes_min", "bytes_max"});
   add({"time_least_us", "time_most_us"}, 3);
-  add({"busbw_least_gb_s", "busbw_most_gb_s"}, 6);
+  add({"busbw_least_gb_s", "busbw_most_gb_s", "nominal_gb_s"}, 6);
   const bool is_sampled = !summary.inputs.samplings.empty();
   if (is_sampled) {
     add({"count_scaled"});
@@ -254,7 +258,8 @@ std::string summary_as_csv(const Summary& summary) {
                row.busbw_gb_s ? Cell(row.busbw_gb_s->least) : Cell(),
                row.busbw_gb_s && is_closed && std::isfinite(row.busbw_gb_s->most)
                    ? Cell(row.busbw_gb_s->most)
-                   : Cell()};
+                   : Cell(),
+               cell_of(shown_of(row.nominal_gb_s))};
       if (is_sampled) {
         cells.emplace_back(row.count_scaled);
       }

@@ -286,6 +286,13 @@ std::vector<std::string> footer_lines(const Summary& summary) {
       "that it needed; wall: each rank's own start to its own end; wait: for the ranks it needed.",
       "algbw and busbw are nccl-tests', from the median time; 1 GB/s = 1e9 bytes/s. "
       "docs/metrics.md has the formulas."};
+  if (summary.with_nominal) {
+    lines.emplace_back(
+        "nominal: as monitor_collectives.py of torch.distributed's calls defines it, with the "
+        "message "
+        "as that counts it: of ReduceScatter busbw / ranks, of AlltoAll busbw x ranks, else "
+        "busbw.");
+  }
   if (has_peaks(summary)) {
     lines.emplace_back(
         "of peak: busbw by the most that the ranks' links allow, or that --baseline has reached.");

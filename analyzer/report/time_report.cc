@@ -60,8 +60,9 @@ std::string waiting_text(const metrics::RankOverlap& all) {
 }
 
 Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces,
-                  const match::Matches& matches) {
-  using Kind = std::tuple<std::string, std::string, std::uint64_t>;
+                  const match::Matches& matches, metrics::RowsBy by) {
+  using Kind = std::tuple<std::string, std::string, std::uint64_t, std::string>;
+  const metrics::Grouping grouping(traces, matches, by);
   struct Sum {
     std::uint64_t times = 0;
     std::int64_t spent_ns = 0;
@@ -74,7 +75,8 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
     const match::MatchedOperation& operation = matches.operations[part.operation];
     const auto& one = match::operation_of(traces, matches.parts[operation.first_part]);
     Sum& sum = sums[{label_of(matches.communicators[operation.communicator]),
-                     std::string(metrics::function_of(traces, operation)), one.bytes.value_or(0)}];
+                     std::string(metrics::function_of(traces, operation)), one.bytes.value_or(0),
+                     grouping.text_of(grouping.group_of(operation))}];
     ++sum.times;
     sum.spent_ns += part.end_ns - part.start_ns;
   }
@@ -91,9 +93,16 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
                {"spent_ns", "time", Shown::kDuration},
                {"spent_percent", "of the path", Shown::kNumber, "%", 1}},
               {}};
+  if (by != metrics::RowsBy::kKind) {
+    table.columns.insert(table.columns.begin(), {column_of(by), title_of(by)});
+  }
   for (const auto& [kind, sum] : sorted) {
-    table.rows.push_back({std::get<0>(kind), std::get<1>(kind), std::get<2>(kind), sum.times,
-                          sum.spent_ns, percent(sum.spent_ns, path.length_ns)});
+    std::vector<Cell>& cells = table.rows.emplace_back();
+    if (by != metrics::RowsBy::kKind) {
+      cells.push_back(group_cell(std::get<3>(kind)));
+    }
+    cells.insert(cells.end(), {std::get<0>(kind), std::get<1>(kind), std::get<2>(kind), sum.times,
+                               sum.spent_ns, percent(sum.spent_ns, path.length_ns)});
   }
   return table;
 }
@@ -220,7 +229,7 @@ Document overlap_document(const metrics::Overlap& overlap, const match::Matches&
 }
 
 Document critical_path_document(const metrics::CriticalPath& path, const model::Traces& traces,
-                                const match::Matches& matches) {
+                                const match::Matches& matches, metrics::RowsBy by) {
   Document document;
   document.command = "critical-path";
   if (path.operations == 0) {
@@ -251,7 +260,7 @@ Document critical_path_document(const metrics::CriticalPath& path, const model::
         fixed(percent(top->gain_ns, path.length_ns), 1) + " %).");
   }
   document.tables.push_back(ranks_table(path));
-  document.tables.push_back(kinds_table(path, traces, matches));
+  document.tables.push_back(kinds_table(path, traces, matches, by));
   document.tables.push_back(parts_table(path, traces, matches));
   if (path.undecided > 0) {
     document.notes.push_back("in " + counted(path.undecided, "operation") +

@@ -6,6 +6,7 @@
 
 #include "analyzer/match/matcher.h"
 #include "analyzer/metrics/critical_path.h"
+#include "analyzer/metrics/grouping.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/document.h"
@@ -14,8 +15,10 @@ namespace ringside::report {
 
 Document overlap_document(const metrics::Overlap& overlap, const match::Matches& matches);
 
+/// `by`: operations on the path are also told apart by this.
 Document critical_path_document(const metrics::CriticalPath& path, const model::Traces& traces,
-                                const match::Matches& matches);
+                                const match::Matches& matches,
+                                metrics::RowsBy by = metrics::RowsBy::kKind);
 
 }  // namespace ringside::report
 

@@ -324,7 +324,10 @@ Table mesh_table(const Mesh& mesh, const std::vector<std::string>& labels, const
   for (std::size_t one = 0; one < labels.size(); ++one) {
     std::vector<Cell> row = {labels[one]};
     for (std::size_t other = 0; other < labels.size(); ++other) {
-      row.push_back(one == other ? Cell() : Cell(std::uint64_t{mesh.links[one][other]}));
+      Cell& cell = row.emplace_back();
+      if (one != other) {
+        cell = std::uint64_t{mesh.links[one][other]};
+      }
     }
     table.rows.push_back(std::move(row));
   }

@@ -175,6 +175,23 @@ def killed_early(recording):
     return recording.leave_out("AllReduce", 2) if recording.rank == 1 else recording
 
 
+def tagged(recording):
+    """As version 7 tells it: AllReduces have a tag, in turn one of two, and no other call has one."""
+    recording.only_world_until("AllReduce", 7)
+    recording.calls[0]["abi"] = 7
+    number, tags = 0, {}
+    for call in recording.calls:
+        if call["cb"] != "startEvent" or call["type"] not in ("CollApi", "Coll", "P2pApi", "P2p"):
+            continue
+        if call["type"] == "CollApi" and call["func"] == "AllReduce":
+            tags[call["h"]] = ("0x2a", "0x7")[number % 2]
+            number += 1
+        call["userTag"] = tags.get(call["h"] if call["type"].endswith("Api") else call["parent"], "0x0")
+        if call["type"] == "Coll":
+            call.update(kernelVariant="RING_LL_f32", isSymColl=0)
+    return recording
+
+
 KILLED = ("--rank1=--death", "--rank1=kill", "--rank1=--kill-after", "--rank1=LAST")
 CASES = {
     "plugin-whole": ("match traces", whole, ()),
@@ -186,6 +203,8 @@ CASES = {
     "plugin-one-rank-hang": ("hang traces/ringside.mix.node0.rank0.json", whole, ()),
     "plugin-one-rank-strict": ("summary --strict traces/ringside.mix.node0.rank0.json", whole, ()),
     "plugin-one-rank-chosen": ("summary --strict --rank 0 --fail-on mismatch traces", whole, ()),
+    # For other cases of user tags, too. NCCL's version is that of the recording, 2.30.7.
+    "plugin-user-tag": ("summary --by user-tag traces", tagged, ()),
     "plugin-called": ("summary --group-by range traces", whole, (
         "--range-at", "100:LAST:torch.all_reduce group=0 ranks=0-1 in=4 out=4")),
     "plugin-hang-send": ("hang traces", does_not_receive, ("--sleep-at", "LAST:3", "--dump-at",
@@ -194,6 +213,7 @@ CASES = {
                       KILLED),
     "plugin-killed-left-out": ("match traces", killed_early, KILLED),
 }
+EVENTS = {"plugin-user-tag": "coll,p2p,proxy"}  # others have no times
 CASES_2_25 = {
     "plugin-2.25-whole": ("match traces", whole, ()),
     "plugin-2.25-missing": ("match traces", leaves_out("AllReduce", 3), ()),
@@ -215,7 +235,7 @@ def main():
                 continue
             is_hang = command == "hang traces"
             files = job(Player(options), make, *arguments, name=recording, dumps=is_hang,
-                        events="coll,p2p,kernel" if is_hang else "coll,p2p")
+                        events=EVENTS.get(name, "coll,p2p,kernel" if is_hang else "coll,p2p"))
             directory = HERE / "cases" / (name + options.suffix)
             (directory / "traces").mkdir(parents=True, exist_ok=True)
             (directory / "cmd").write_text(command + "\n", encoding="utf-8")

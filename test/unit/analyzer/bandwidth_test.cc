@@ -64,6 +64,33 @@ TEST_CASE("bandwidths are those of nccl-tests, worked out by hand") {
   CHECK(*found.busbw_gb_s == approx(expected.busbw_gb_s));
 }
 
+// Worked out by hand from the doc strings of monitor_collectives.py. Each rank has 24,000 bytes of
+// its own (reduce_scatter: 24,000 come out at each), n is 4, and the kernel takes 1,000 ns.
+TEST_CASE("nominal bandwidths are those of monitor_collectives.py") {
+  const auto [func, nominal_gb_s] = GENERATE(table<const char*, double>({
+      {"AllReduce", 36},      // 2 x 3/4 x 24,000 / 1,000
+      {"Broadcast", 24},      // 24,000 / 1,000
+      {"Reduce", 24},         // likewise
+      {"AllGather", 72},      // 3/4 x 96,000, what all tensors of tensor_list have
+      {"ReduceScatter", 18},  // 3/4 x 24,000, the output: nccl-tests has 72, of the input
+      {"Gather", 72},         // 96,000 less the root's own 24,000; no factor
+      {"Scatter", 72},        // likewise
+      {"AlltoAll", 288},      // S = 4 x (96,000 - 24,000), of all ranks: nccl-tests has 72, of one
+      {"SendRecv", 24},       // 24,000 / 1,000
+  }));
+  INFO(func);
+  const Bandwidth found = bandwidth(func, 24'000, 4, 1000);
+  REQUIRE(found.nominal_gb_s.has_value());
+  CHECK(*found.nominal_gb_s == approx(nominal_gb_s));
+}
+
+TEST_CASE("a nominal bandwidth that cannot be known is left out") {
+  CHECK_FALSE(bandwidth("AlltoAllv", 24'000, 4, 1000).nominal_gb_s);  // the others' sizes
+  CHECK_FALSE(bandwidth("PutSignal", 24'000, 4, 1000).nominal_gb_s);
+  CHECK_FALSE(bandwidth("AllReduce", 24'000, 1, 1000).nominal_gb_s);
+  CHECK_FALSE(bandwidth("AllReduce", 24'000, 4, 0).nominal_gb_s);
+}
+
 TEST_CASE("an AlltoAllv of equal parts has the busbw of an AlltoAll") {
   for (const std::uint32_t nranks : {2U, 3U, 8U}) {
     CHECK(*bandwidth("AlltoAllv", 24'000 * (nranks - 1), nranks, 1000).busbw_gb_s ==
