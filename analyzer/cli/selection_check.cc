@@ -39,6 +39,12 @@ std::string sentence(const std::string& asked, const std::string& what, const Na
                      : (nearest.empty() ? "; there are: " : " There are: ") + list_of(listed));
 }
 
+// `word`: "trace" or "dump".
+std::string no_rank(const std::string& text, const Names& ranks, const std::string& word) {
+  return "--rank: no " + word + " is of rank " + text +
+         (ranks.empty() ? "; no " + word + " names its rank" : "; there are: " + list_of(ranks));
+}
+
 }  // namespace
 
 std::string unknown_rank_or_host(const match::Selection& selection, const model::Traces& traces) {
@@ -52,10 +58,7 @@ std::string unknown_rank_or_host(const match::Selection& selection, const model:
   }
   for (const std::int64_t rank : selection.ranks) {
     if (const std::string text = std::to_string(rank); !ranks.contains(text)) {
-      const std::string word = report::file_word(traces);
-      return "--rank: no " + word + " is of rank " + text +
-             (ranks.empty() ? "; no " + word + " names its rank"
-                            : "; there are: " + list_of(ranks));
+      return no_rank(text, ranks, report::file_word(traces));
     }
   }
   for (const std::string& host : selection.hosts) {
