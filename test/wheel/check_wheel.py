@@ -36,9 +36,14 @@ PIP_VARIABLES = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_
 
 # scripts/build_wheel.sh links these into the programs, or compiles them into these.
 LINKED = [f"{name}.txt" for name in (
-    "zlib", "simdjson", "sqlite3", "libmicrohttpd", "libmicrohttpd-COPYING", "libcli11-dev",
-    "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "node-d3", "nvtx", "llvm-libcxx",
+    "zlib", "simdjson", "sqlite3", "pugixml", "libmicrohttpd", "libmicrohttpd-COPYING",
+    "libcli11-dev", "nlohmann-json3-dev", "libspdlog-dev", "libfmt-dev", "node-d3", "nvtx", "llvm-libcxx",
     "llvm-libcxxabi", "llvm-libunwind", "zig", "glibc")]
+# As NCCL writes it to NCCL_TOPO_DUMP_FILE.
+TOPOLOGY = """<system version="1"><cpu numaid="0">{}</cpu></system>""".format("".join(
+    f"""<pci busid="0000:0{gpu}:00.0" class="0x030200"><gpu dev="{gpu}" sm="90" rank="{gpu}">
+        <nvlink target="0000:0{1 - gpu}:00.0" count="18" tclass="0x030200"/></gpu></pci>"""
+    for gpu in (0, 1)))
 # As NCCL does: python/tests/caller.py.
 RECORDS = "import caller; caller.Communicator().all_reduce(1024)"
 
@@ -173,7 +178,7 @@ def check_installed(binaries, **variables):
 
 
 def check_features(package, tool, place):
-    """Tests the parts that need libraries of the wheel: a database, a page, metrics by HTTP."""
+    """Tests the parts that need libraries of the wheel: a database, a page, XML, metrics by HTTP."""
     traces = place / "traces"
     run(tool, "run", "--dir", traces, "--", sys.executable, "-c", RECORDS,
         NCCL_ALLGATHERV_ENABLE=1, PYTHONPATH=package.source / "python/tests")
@@ -182,6 +187,10 @@ def check_features(package, tool, place):
         require(database.execute("SELECT count(*) FROM operations").fetchone() == (1,), "the database")
     run(tool, "report", traces, "-o", place / "report.html")
     require("d3js.org" in (place / "report.html").read_text(encoding="utf-8"), "the page has no D3")
+    if "manylinux" in package.wheel.name:  # other builds need no pugixml
+        (place / "system.xml").write_text(TOPOLOGY, encoding="ascii")
+        said = run(tool, "topology", place / "system.xml")
+        require("18 NVLinks between any two" in said, f"topology says {said} of 18 NVLinks")
     exporter = subprocess.Popen([str(tool), "exporter", "--listen", "127.0.0.1:0", "--ring-dir",
                                  str(place)], stderr=subprocess.PIPE, universal_newlines=True)
     try:
