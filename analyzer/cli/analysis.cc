@@ -18,6 +18,7 @@
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/durations.h"
+#include "analyzer/load/kineto.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/dump_join.h"
 #include "analyzer/match/duplicate_files.h"
@@ -233,15 +234,18 @@ report::Summary Analysis::summary(bool has_findings, metrics::RowsBy by) const {
   return report::make_summary(facts(), problems, duplicates, by, late);
 }
 
-// Nothing is joined if none of these paths exists: the option was mistyped.
+// Nothing is joined if no file is there: the option was mistyped.
 bool is_any_there(const std::vector<std::string>& kineto) {
+  const std::vector<std::string> paths = load::kineto_paths(kineto);
   std::error_code error;
-  if (kineto.empty() || std::any_of(kineto.begin(), kineto.end(), [&](const std::string& path) {
+  if (kineto.empty() || std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
         return std::filesystem::exists(path, error);
       })) {
     return true;
   }
-  tell("ringside: --kineto: " + kineto.front() + ": No such file or directory");
+  tell("ringside: --kineto: " + (paths.empty()
+                                     ? "no trace of PyTorch's profiler in " + kineto.front()
+                                     : paths.front() + ": No such file or directory"));
   return false;
 }
 

@@ -220,7 +220,7 @@ class HangReport {
     table.title = "Ranks that the others wait for";
     table.columns = {{"operation", "operation"}, {"rank", "waits for rank", Shown::kInteger},
                      {"host", "host"},           {"pid", "pid", Shown::kInteger},
-                     {"why", "because it has"},  {"stuck_in", "and is stuck in"}};
+                     {"why", "because it has"},  {"stuck_in", "stuck in"}};
     table.gives_way = {"host", "why"};
     for (std::uint32_t i = 0; i < hang_.operations.size(); ++i) {
       for (const Blocker& blocker : hang_.operations[i].blockers) {

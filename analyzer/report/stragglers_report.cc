@@ -238,7 +238,10 @@ void add_findings(const Stragglers& stragglers, Document& document) {
   if (const Lateness* const open = stragglers.find_open()) {
     document.findings.push_back(
         {Severity::kNote, "late-unknown", open_sentence(stragglers, *open)});
-    if (stragglers.share_of(*open) <= metrics::kOpenShare && stragglers.hosts.size() > 1) {
+    const bool is_any_late =
+        !document.findings.empty() && document.findings.front().severity == Severity::kWarning;
+    if (!is_any_late && stragglers.share_of(*open) <= metrics::kOpenShare &&
+        stragglers.hosts.size() > 1) {
       document.findings.push_back({Severity::kNote, "clock-or-late",
                                    "a rank that is always late looks like a host whose clock is "
                                    "ahead; if the hosts' clocks "

@@ -40,6 +40,8 @@ std::string without_middle(const std::string& text, std::size_t width) {
 }
 
 constexpr std::size_t kLeastText = 14;
+// Columns that give way do so before a text of this length is cut: a name of an operation is one.
+constexpr std::size_t kWholeText = 26;
 
 // A column that is shown: its place in the table, and its width.
 struct ShownColumn {
@@ -47,11 +49,12 @@ struct ShownColumn {
   std::size_t width;
 };
 
-// The width of all columns together, if texts give way as far as they may.
-std::size_t least_width(const std::vector<Column>& columns, const std::vector<ShownColumn>& shown) {
+// The width of all columns together, if texts are cut to this length.
+std::size_t least_width(const std::vector<Column>& columns, const std::vector<ShownColumn>& shown,
+                        std::size_t least_text) {
   std::size_t least = 2 * (shown.size() - 1);
   for (const ShownColumn& one : shown) {
-    least += columns[one.at].is_number ? one.width : std::min(one.width, kLeastText);
+    least += columns[one.at].is_number ? one.width : std::min(one.width, least_text);
   }
   return least;
 }
@@ -63,7 +66,7 @@ void fit(const std::vector<Column>& columns, std::size_t most, std::vector<Shown
   for (const ShownColumn& one : shown) {
     all += one.width;
   }
-  if (least_width(columns, shown) > most) {
+  if (least_width(columns, shown, kLeastText) > most) {
     return;
   }
   for (; all > most; --all) {
@@ -78,25 +81,35 @@ void fit(const std::vector<Column>& columns, std::size_t most, std::vector<Shown
   }
 }
 
+// The column to take away next. `is_last_resort`: also one that gives way to all others.
+std::vector<ShownColumn>::iterator least_column(const std::vector<Column>& columns,
+                                                bool is_last_resort,
+                                                std::vector<ShownColumn>& shown) {
+  constexpr std::size_t kKept = 3;
+  auto first = shown.end();
+  for (auto one = shown.begin(); one != shown.end(); ++one) {
+    const std::size_t turn = columns[one->at].gives_way;
+    if ((turn != kGivesWayLast || (is_last_resort && one->at >= kKept)) &&
+        (first == shown.end() || turn <= columns[first->at].gives_way)) {
+      first = one;
+    }
+  }
+  return first;
+}
+
 // Takes columns away until the others fit, and gives their places, in order.
 std::vector<std::size_t> leave_out(const std::vector<Column>& columns, std::size_t most,
                                    std::vector<ShownColumn>& shown) {
-  constexpr std::size_t kKept = 3;
   std::vector<std::size_t> left_out;
-  while (least_width(columns, shown) > most) {
-    auto first = shown.end();
-    for (auto one = shown.begin(); one != shown.end(); ++one) {
-      const std::size_t turn = columns[one->at].gives_way;
-      if ((turn != kGivesWayLast || one->at >= kKept) &&
-          (first == shown.end() || turn <= columns[first->at].gives_way)) {
-        first = one;
+  for (const bool is_last_resort : {false, true}) {
+    while (least_width(columns, shown, is_last_resort ? kLeastText : kWholeText) > most) {
+      const auto least = least_column(columns, is_last_resort, shown);
+      if (least == shown.end()) {
+        break;
       }
+      left_out.push_back(least->at);
+      shown.erase(least);
     }
-    if (first == shown.end()) {
-      break;
-    }
-    left_out.push_back(first->at);
-    shown.erase(first);
   }
   std::sort(left_out.begin(), left_out.end());
   return left_out;

@@ -183,9 +183,11 @@ def check_values(ringside):
     result = ringside.run("summary", "--by", "\x1b[1mx", "traces")
     said = "summary: --by: ?[1mx is not one of caller, range, user-tag\n"
     assert result.returncode == 2 and said in result.stderr, result
-    result = ringside.run("summary", "--kineto", "nowhere", "traces")
-    said = "ringside: --kineto: nowhere: No such file or directory\n"
-    assert result.returncode == 3 and result.stderr == said and not result.stdout, result
+    for path, trouble in (("nowhere", "nowhere: No such file or directory"),
+                          ("traces", "no trace of PyTorch's profiler in traces")):
+        result = ringside.run("summary", "--kineto", path, "traces")
+        said = f"ringside: --kineto: {trouble}\n"
+        assert result.returncode == 3 and result.stderr == said and not result.stdout, result
     # A variable of a shell that is not set: never rank 0, all rows, or all jobs.
     for command, option in (("match", "--rank"), ("match", "--top"), ("match", "--comm"),
                             ("recover", "--job"), ("recover", "--dir"), ("report", "--output"),

@@ -103,6 +103,17 @@ TEST_CASE("columns of a table that is too wide give way in their order, and then
   CHECK(titles == std::vector<std::string>{"d us"});
 }
 
+TEST_CASE("columns give way before the name of an operation is cut") {
+  TextTable table({{"operation", "", false}, {"host", "", false, 0}, {"n", "", true}});
+  table.add_row({"AllReduce seq 4 of world", "node-1", "7"});
+  std::vector<std::string> titles;
+  CHECK(table.aligned(0, 30, &titles).find("\nAllReduce seq 4 of world  7\n") != std::string::npos);
+  CHECK(titles == std::vector<std::string>{"host"});
+  titles.clear();
+  CHECK(table.aligned(0, 20, &titles).find("\nAllReduc..of world  7\n") != std::string::npos);
+  CHECK(titles == std::vector<std::string>{"host"});
+}
+
 TEST_CASE("long lines are broken between words") {
   CHECK(wrapped("one two three", 0) == "one two three\n");
   CHECK(wrapped("one two three", 13) == "one two three\n");
