@@ -72,7 +72,8 @@ bool read_mark(const Members& args, model::NameTable& names, model::TraceFile& f
   mark.name = names.id(*name);
   mark.tid = *tid;
   mark.start_ns = *start_ns;
-  file.marks[*number] = mark;
+  model::Mark& known = file.marks[*number];
+  if (mark.end_ns || !known.end_ns) known = mark;
   return true;
 }
 

@@ -57,7 +57,7 @@ void join(const TraceFile& next, std::uint64_t missing, TraceFile& whole) {
     whole.windows[number] = window;
   }
   for (const auto& [number, mark] : next.marks) {
-    whole.marks[number] = mark;
+    if (mark.end_ns || !whole.marks[number].end_ns) whole.marks[number] = mark;
   }
   if (next.account.produced > 0) whole.account = next.account;
   if (next.last_ns) whole.last_ns = next.last_ns;
