@@ -16,6 +16,7 @@
 #include "analyzer/model/natural_order.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
+#include "analyzer/report/document.h"
 
 namespace ringside::report {
 
