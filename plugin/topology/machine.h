@@ -52,6 +52,8 @@ struct NvLink {
   Remote remote = Remote::kUnknown;
   std::string remote_pci;  ///< as Gpu::pci; empty if not known
   std::array<std::optional<std::uint64_t>, kLinkCounters> errors;
+
+  bool operator==(const NvLink&) const = default;
 };
 
 struct Gpu {
@@ -69,6 +71,8 @@ struct Gpu {
   std::string fabric_cluster;  ///< UUID of the NVLink fabric that the GPU has joined; empty: none
   std::optional<std::uint32_t> fabric_clique;
   std::vector<NvLink> links;
+
+  bool operator==(const Gpu&) const = default;
 };
 
 /// A port of an InfiniBand or RoCE adapter.
@@ -81,6 +85,8 @@ struct Port {
   std::string state;                         ///< "ACTIVE", "DOWN" and so on, as sysfs has it
   std::optional<std::uint64_t> rate_mbit_s;  ///< 10^6 bits a second
   std::map<std::string, std::uint64_t> counters;
+
+  bool operator==(const Port&) const = default;
 };
 
 /// How the reading ended.
@@ -100,6 +106,8 @@ struct Machine {
   std::vector<Gpu> gpus = {};    ///< in NVML's order
   std::vector<Port> ports = {};  ///< sorted by device and number
   std::uint32_t left_out = 0;    ///< GPUs and ports beyond the most that are read
+
+  bool operator==(const Machine&) const = default;
 };
 
 }  // namespace ringside::topology

@@ -182,6 +182,59 @@ TEST_CASE("partial: random traces come out as they were put in") {
   }
 }
 
+topology::Machine draw_machine(Random& random) {
+  topology::Machine machine;
+  machine.state = static_cast<topology::State>(random() % topology::kStateNames.size());
+  fill_all(random, machine.reason, machine.driver, machine.took_ns, machine.nvml_ns,
+           machine.left_out);
+  machine.gpus.resize(random() % 4);
+  for (topology::Gpu& gpu : machine.gpus) {
+    fill_all(random, gpu.index, gpu.pci, gpu.uuid, gpu.name, gpu.compute_major, gpu.compute_minor,
+             gpu.memory_clock_mhz, gpu.memory_bus_bits, gpu.pcie_generation, gpu.pcie_width,
+             gpu.most_pcie_generation, gpu.most_pcie_width, gpu.numa_node, gpu.pci_path,
+             gpu.fabric_cluster, gpu.fabric_clique);
+    gpu.links.resize(random() % 3);
+    for (topology::NvLink& link : gpu.links) {
+      fill_all(random, link.number, link.is_up, link.version, link.speed_mbytes_s, link.remote_pci,
+               link.errors[0], link.errors[1], link.errors[2], link.errors[3]);
+      link.remote = static_cast<topology::Remote>(random() % topology::kRemoteNames.size());
+    }
+  }
+  machine.ports.resize(random() % 4);
+  for (topology::Port& port : machine.ports) {
+    fill_all(random, port.device, port.number, port.pci, port.pci_path, port.numa_node,
+             port.link_layer, port.state, port.rate_mbit_s);
+    for (std::uint64_t i = random() % 3; i > 0; --i) {
+      fill(random, port.counters["counter" + std::to_string(i)]);
+    }
+  }
+  return machine;
+}
+
+TEST_CASE("partial: the machine, its variables and GPUs come out as they were put in") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    INFO("seed " << seed);
+    Random random(seed);
+    load::LoadedTrace drawn = draw_trace(random, "trace", 1);
+    model::TraceFile& file = drawn.traces.files.front();
+    for (std::uint64_t i = random() % 4; i > 0; --i) {
+      file.machines[draw<std::int64_t>(random)] = draw_machine(random);
+    }
+    file.process.nccl_environment = {{"NCCL_ALGO", "Ring"},
+                                     {"NCCL_HOSTID", "host" + std::to_string(seed)}};
+    fill_all(random, file.contexts[0].gpu_pci, file.contexts[0].gpu_uuid);
+    const MemoryFile partial(partial_of({drawn}));
+    model::Problems problems;
+    const model::Traces traces = load::load_traces({partial.path()}, problems, 1);
+    REQUIRE(traces.files.size() == 1);
+    const model::TraceFile& found = traces.files.front();
+    CHECK((found.machines == file.machines));
+    CHECK(found.process.nccl_environment == file.process.nccl_environment);
+    CHECK(found.contexts.at(0).gpu_pci == file.contexts[0].gpu_pci);
+    CHECK(found.contexts.at(0).gpu_uuid == file.contexts[0].gpu_uuid);
+  }
+}
+
 TEST_CASE("partial: it gives what the traces of this repository give") {
   std::size_t checked = 0;
   const std::filesystem::path root(RINGSIDE_TEST_SOURCE);
@@ -261,7 +314,8 @@ TEST_CASE("partial: a newer version is refused, and what to do is said") {
   CHECK(problems.files()[0].reason == "its first 16 bytes are damaged");
   CHECK(load::check_partial_start(start_of_version(9))
             .value_or("")
-            .starts_with("a partial of version 9, but this ringside reads version 2"));
+            .starts_with("a partial of version 9, but this ringside reads version " +
+                         std::to_string(load::kPartialVersion)));
 }
 
 }  // namespace
