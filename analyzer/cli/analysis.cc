@@ -115,7 +115,7 @@ void add_selection(CLI::App& command, match::Selection& selection) {
             const auto read =
                 std::from_chars(text.data() + (is_hex ? 2 : 0), end, tag, is_hex ? 16 : 10);
             if (read.ec != std::errc() || read.ptr != end) {
-              return text + " is no number";
+              return text + " is not a number such as 42 or 0x2a";
             }
             std::array<char, 16> digits{};
             text = "0x" + std::string(digits.begin(),

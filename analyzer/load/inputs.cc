@@ -98,7 +98,7 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
   return dumps.takes_dumps
              ? std::string(dumps.takes_others ? "no Ringside traces in this directory, and of"
                                               : "of") +
-                   " the dumps of PyTorch's Flight Recorder there none whose name is that of "
+                   " the dumps of PyTorch's Flight Recorder there is none whose name is that of "
                    "--prefix and a rank"
              : "no Ringside traces in this directory, but dumps of PyTorch's Flight Recorder, " +
                    std::string(kDumpsRefused);

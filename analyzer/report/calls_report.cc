@@ -190,7 +190,7 @@ class CallsDocument {
                       : Cell(std::string(traces_.names.text(process_group))));
     row.push_back(cell_of(torch_seq));
     row.push_back(call_site_cell(traces_, callers));
-    row.push_back(group_cell(tags_.text_of(tags_.group_of(operation))));
+    row.push_back(group_cell(tags_.by(), tags_.text_of(tags_.group_of(operation))));
     for (const match::Caller& caller : callers) {
       frames_.add(label, match::call_sites(traces_, {caller}), {caller});
     }

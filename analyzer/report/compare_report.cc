@@ -98,7 +98,7 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
     const metrics::OperationKind& kind = change.kind;
     std::vector<Cell>& cells = table.rows.emplace_back();
     if (by != metrics::RowsBy::kKind) {
-      cells.push_back(group_cell(kind.by));
+      cells.push_back(group_cell(by, kind.by));
     }
     cells.insert(cells.end(), {kind.communicator.empty() ? Cell() : Cell(kind.communicator),
                                std::uint64_t{kind.nranks},

@@ -347,7 +347,8 @@ std::vector<std::string> health_lines(const Health& health) {
   const std::size_t shown = std::min(findings.size(), kFindingsShown);
   std::string headline = health.headline + (health.headline.ends_with('.') ? "" : ".");
   // A headline on a mismatch may begin with the name of a communicator, which stays as it is.
-  if (findings.empty() || findings[0].section != "mismatches") {
+  if (findings.empty() || findings[0].section != "mismatches" ||
+      health.headline != findings[0].finding.text) {
     headline = capitalised(std::move(headline));
   }
   std::vector<std::string> lines = {headline};

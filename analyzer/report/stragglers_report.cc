@@ -213,11 +213,9 @@ Table groups_table(const Stragglers& all, const std::vector<Group>& groups) {
               {}};
   for (const Group& group : groups) {
     const auto& [text, function] = group.first;
-    const bool is_line = all.grouped_by == metrics::RowsBy::kCaller;
-    table.rows.push_back(
-        {text.empty() ? (is_line ? Cell(std::string("unknown")) : Cell()) : Cell(text),
-         std::string(function), group.second.operations, group.second.waited_ns,
-         cell_of(share_percent(all, group))});
+    table.rows.push_back({group_cell(all.grouped_by, text), std::string(function),
+                          group.second.operations, group.second.waited_ns,
+                          cell_of(share_percent(all, group))});
   }
   return table;
 }
@@ -288,8 +286,9 @@ std::string open_sentence(const Stragglers& all, const Lateness& one) {
              ? name_of(one) + " costs " + cost_of(all, one) +
                    " of all ranks' time, which may be chance: few late arrivals, or noise that "
                    "lasts"
-             : name_of(one) + " may cost " + cost_of(all, one) +
-                   " of all ranks' time: the clocks leave it open";
+             : name_of(one) + " may cost " + cost_of(all, one) + " of all ranks' time: " +
+                   (all.hosts.size() > 1 ? "the clocks leave it open"
+                                         : "what was recorded leaves it open");
 }
 
 Document stragglers_document(const Stragglers& stragglers, const match::Matches& matches) {

@@ -157,10 +157,12 @@ const char* title_of(metrics::RowsBy by) {
   }
 }
 
-Cell group_cell(const std::string& text) {
+Cell group_cell(metrics::RowsBy by, const std::string& text) {
   Cell cell;
   if (!text.empty()) {
     cell = text;
+  } else if (by == metrics::RowsBy::kCaller) {
+    cell = std::string("unknown");
   }
   return cell;
 }

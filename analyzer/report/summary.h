@@ -107,8 +107,8 @@ bool has_peaks(const Summary& summary);
 /// The column that a group has, for programs and for people; nullptr if there is none.
 const char* column_of(metrics::RowsBy by);
 const char* title_of(metrics::RowsBy by);
-/// Empty if the group is not known, or there is none.
-Cell group_cell(const std::string& text);
+/// A line of the program that is not known is "unknown"; empty if there is no group else.
+Cell group_cell(metrics::RowsBy by, const std::string& text);
 
 /// The sure waiting of all rows, which shares are of.
 std::int64_t all_waited_ns(const std::vector<metrics::CommunicatorRows>& rows);

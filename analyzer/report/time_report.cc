@@ -99,7 +99,7 @@ Table kinds_table(const metrics::CriticalPath& path, const model::Traces& traces
   for (const auto& [kind, sum] : sorted) {
     std::vector<Cell>& cells = table.rows.emplace_back();
     if (by != metrics::RowsBy::kKind) {
-      cells.push_back(group_cell(std::get<3>(kind)));
+      cells.push_back(group_cell(by, std::get<3>(kind)));
     }
     cells.insert(cells.end(), {std::get<0>(kind), std::get<1>(kind), std::get<2>(kind), sum.times,
                                sum.spent_ns, percent(sum.spent_ns, path.length_ns)});

@@ -71,7 +71,9 @@ function addHealth(data) {
   const line = sectionOf('status');
   line.textContent = words[status];
   line.className = status;
-  sectionOf('headline').textContent = prose(headline, (findings[0] || {}).section === 'mismatches');
+  const [first] = findings;
+  sectionOf('headline').textContent =
+      prose(headline, first && first.section === 'mismatches' && first.text === headline);
   sectionOf('origin').textContent = `${data.origin.join('. ')}.`;
   sectionOf('findings')
       .replaceChildren(...findings.map(
