@@ -28,7 +28,7 @@ struct IterationsOptions : AnalysisOptions {
   std::size_t period = 0;
 };
 
-// Of commands that group rows.
+// This is for commands that group rows.
 struct GroupedOptions : AnalysisOptions {
   metrics::RowsBy by = metrics::RowsBy::kKind;
 };

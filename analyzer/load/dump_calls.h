@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the names of calls in Flight Recorder dumps say of their tensors.
+// The names of calls in Flight Recorder dumps, and their tensors.
 #ifndef RINGSIDE_ANALYZER_LOAD_DUMP_CALLS_H
 #define RINGSIDE_ANALYZER_LOAD_DUMP_CALLS_H
 
