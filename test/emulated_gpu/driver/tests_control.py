@@ -41,7 +41,7 @@ def check_windows(trace, calls, windows):
         elif apart:
             outside += 1
             check(key not in recorded, f"{trace.path.name}: {key} was called outside all windows")
-    check(inside > 20 and outside > 20, f"only {inside} calls inside and {outside} outside")
+    check(inside > 8 and outside > 8, f"only {inside} calls inside and {outside} outside")
     return inside, outside
 
 
