@@ -75,6 +75,18 @@ bool read_owned(ByteReader& bytes, const std::vector<Owner*>& owners,
   return is_whole && owner == owners.size();
 }
 
+// The rows of a table that `owners` have in `member`, in the order of the table.
+template <typename Owner, typename Row>
+std::vector<Row*> rows_of(const std::vector<Owner*>& owners, std::vector<Row> Owner::*member) {
+  std::vector<Row*> rows;
+  for (Owner* const owner : owners) {
+    for (Row& row : owner->*member) {
+      rows.push_back(&row);
+    }
+  }
+  return rows;
+}
+
 }  // namespace
 
 void write_machines(const std::map<std::int64_t, topology::Machine>& machines, std::string& bytes) {
@@ -130,13 +142,7 @@ bool read_machines(ByteReader& bytes, std::map<std::int64_t, topology::Machine>&
       })) {
     return false;
   }
-  std::vector<topology::Gpu*> gpus;
-  for (topology::Machine* const machine : all) {
-    for (topology::Gpu& gpu : machine->gpus) {
-      gpus.push_back(&gpu);
-    }
-  }
-  if (!read_owned(bytes, gpus, link_counts,
+  if (!read_owned(bytes, rows_of(all, &topology::Machine::gpus), link_counts,
                   [](ColumnReader& reader, topology::Gpu& gpu) {
                     visit(reader, gpu.links.emplace_back());
                   }) ||
@@ -145,17 +151,12 @@ bool read_machines(ByteReader& bytes, std::map<std::int64_t, topology::Machine>&
       })) {
     return false;
   }
-  std::vector<topology::Port*> ports;
-  for (topology::Machine* const machine : all) {
-    for (topology::Port& port : machine->ports) {
-      ports.push_back(&port);
-    }
-  }
-  return read_owned(bytes, ports, counter_counts, [](ColumnReader& reader, topology::Port& port) {
-    std::pair<std::string, std::uint64_t> counter;
-    reader(counter.first, counter.second);
-    reader.check(port.counters.insert(std::move(counter)).second);
-  });
+  return read_owned(bytes, rows_of(all, &topology::Machine::ports), counter_counts,
+                    [](ColumnReader& reader, topology::Port& port) {
+                      std::pair<std::string, std::uint64_t> counter;
+                      reader(counter.first, counter.second);
+                      reader.check(port.counters.insert(std::move(counter)).second);
+                    });
 }
 
 }  // namespace ringside::load

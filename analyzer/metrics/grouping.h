@@ -22,7 +22,7 @@ enum class RowsBy : std::uint8_t { kKind, kRange, kCaller, kUserTag };
 /// the traces and the matches. Thread-safe.
 class Grouping {
  public:
-  /// Of operations of which no rank tells it, and of all where nothing was asked for.
+  /// The number of a group that no rank tells, and of every group if no grouping was asked for.
   static constexpr std::uint32_t kNone = 0;
 
   Grouping(const model::Traces& traces, const match::Matches& matches, RowsBy by);
