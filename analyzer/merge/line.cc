@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/merge/line.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <system_error>
@@ -110,15 +111,144 @@ void append_hex(std::uint64_t value, std::string& output) {
   output += '"';
 }
 
-std::optional<std::string> EventLine::parse(std::string_view json) {
+void EventLine::clear() {
   phase = category = name = id = {};
   ts_ns.reset();
   dur_ns = 0;
   operation.reset();
   gpu_index.reset();
-  arguments.reset();
   values.clear();
   fields_.clear();
+  arguments_.clear();
+}
+
+std::optional<std::string> EventLine::parse(std::string_view json) {
+  clear();
+  if (parse_canonical(json)) {
+    return std::nullopt;
+  }
+  clear();
+  return parse_any(json);
+}
+
+bool EventLine::parse_canonical(std::string_view json) {
+  constexpr std::string_view kPhases = "beXi";  // others are rare
+  load::CanonicalCursor cursor(json.data());
+  if (json.empty() || !cursor.skip("{\"ph\":\"") ||
+      kPhases.find(*cursor.at()) == std::string_view::npos) {
+    return false;
+  }
+  phase = {cursor.at(), 1};
+  cursor.step(1);
+  if (!cursor.skip('"')) {
+    return false;
+  }
+  fields_.push_back({Key::kDropped, json.substr(1, 8), 5});
+  bool has_pid = false;
+  bool has_dur = false;
+  while (cursor.skip(',')) {
+    const char* const begin = cursor.at();
+    std::string_view key;
+    if (!cursor.key(key)) {
+      return false;
+    }
+    Field field{Key::kOther, {}, static_cast<std::size_t>(cursor.at() - begin)};
+    if (!take_canonical(key, cursor, field)) {
+      return false;
+    }
+    has_pid = has_pid || field.key == Key::kPid;
+    has_dur = has_dur || field.key == Key::kDur;
+    field.text = {begin, static_cast<std::size_t>(cursor.at() - begin)};
+    fields_.push_back(field);
+  }
+  return cursor.skip('}') && cursor.at() == json.data() + json.size() && has_pid && ts_ns &&
+         (phase != "X" || has_dur);
+}
+
+bool EventLine::take_canonical(std::string_view key, load::CanonicalCursor& cursor, Field& field) {
+  std::uint64_t number = 0;
+  if (key == "pid" || key == "tid") {
+    field.key = key == "pid" ? Key::kPid : Key::kDropped;
+    return cursor.number(number);
+  }
+  if (key == "cat") {
+    return cursor.skip('"') && cursor.rest_of_text(category);
+  }
+  if (key == "ts") {
+    field.key = Key::kTs;
+    return cursor.microseconds(ts_ns.emplace());
+  }
+  if (key == "dur") {
+    field.key = Key::kDur;
+    return cursor.microseconds(dur_ns);
+  }
+  if (key == "name") {
+    field.key = Key::kName;
+    return cursor.skip('"') && cursor.rest_of_text(name);
+  }
+  if (key == "id2") {
+    field.key = Key::kDropped;
+    return cursor.skip("{\"local\":\"") && cursor.rest_of_text(id) && cursor.skip('}');
+  }
+  if (key == "args") {
+    field.key = Key::kArguments;
+    return take_canonical_arguments(cursor);
+  }
+  if (key == "bind_id") {
+    field.key = Key::kBindId;
+    std::string_view text;
+    const bool is_text = cursor.skip('"') && cursor.rest_of_text(text);
+    const auto bind_id = is_text ? hex_number(text) : std::nullopt;
+    bind_id_ = bind_id.value_or(0);
+    return bind_id.has_value();
+  }
+  load::CanonicalValue value;
+  return key != "ph" && cursor.value(value);
+}
+
+bool EventLine::take_canonical_arguments(load::CanonicalCursor& cursor) {
+  if (operation || !arguments_.empty() || !cursor.skip('{')) {
+    return false;  // there were some already
+  }
+  if (cursor.skip('}')) {
+    return true;
+  }
+  const bool is_slice = phase == "b";  // only of these more than args.op is asked for
+  do {
+    std::string_view key;
+    load::CanonicalValue value;
+    if (!cursor.key(key) || !cursor.value(value)) {
+      return false;
+    }
+    const bool is_number = value.type == load::CanonicalValue::Type::kNumber;
+    if (is_number && key == "op") {
+      operation = value.number;
+    }
+    if (is_slice) {
+      Argument& argument = arguments_.emplace_back();
+      argument.key = key;
+      argument.text = value.text;
+      if (is_number) {
+        argument.number = static_cast<std::int64_t>(value.number);
+      }
+    }
+  } while (cursor.skip(','));
+  return cursor.skip('}');
+}
+
+std::optional<std::int64_t> EventLine::integer(std::string_view key) const {
+  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
+                                  [&](const Argument& one) { return one.key == key; });
+  return found == arguments_.end() ? std::nullopt : found->number;
+}
+
+std::string_view EventLine::text(std::string_view key) const {
+  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
+                                  [&](const Argument& one) { return one.key == key; });
+  return found == arguments_.end() ? std::string_view() : found->text;
+}
+
+std::optional<std::string> EventLine::parse_any(std::string_view json) {
   simdjson::dom::object object;
   if (const auto error = parser_.parse(json.data(), json.size(), false).get_object().get(object)) {
     return std::string("not a JSON object: ") + simdjson::error_message(error);
@@ -202,13 +332,19 @@ std::optional<std::string> EventLine::take(std::string_view key,
 void EventLine::take_arguments(const simdjson::dom::element& value) {
   operation.reset();
   gpu_index.reset();
-  arguments.reset();
+  arguments_.clear();
   simdjson::dom::object object;
   if (value.get_object().get(object) != simdjson::SUCCESS) {
     return;
   }
-  arguments = object;
   for (const auto member : object) {
+    Argument& argument = arguments_.emplace_back();
+    argument.key = member.key;
+    take_text(member.value, argument.text);
+    std::int64_t whole = 0;
+    if (member.value.get_int64().get(whole) == simdjson::SUCCESS) {
+      argument.number = whole;
+    }
     std::uint64_t number = 0;
     if (member.key == "op" && member.value.get_uint64().get(number) == simdjson::SUCCESS) {
       operation = number;

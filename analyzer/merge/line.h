@@ -5,6 +5,7 @@
 #ifndef RINGSIDE_ANALYZER_MERGE_LINE_H
 #define RINGSIDE_ANALYZER_MERGE_LINE_H
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -13,6 +14,8 @@
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "analyzer/load/canonical_cursor.h"
 
 namespace ringside::merge {
 
@@ -29,8 +32,9 @@ struct Place {
 
 class EventLine {
  public:
-  /// `json` is followed by load::LineReader::kPadding bytes that may be read, and must outlive
-  /// the use of this line. Returns why it is no event that can be moved; nothing if it is one.
+  /// `json` goes on to its newline, is followed by load::LineReader::kPadding bytes that may be
+  /// read, and must outlive the use of this line. Returns why it is no event that can be moved;
+  /// nothing if it is one.
   std::optional<std::string> parse(std::string_view json);
 
   // Valid until the next parse(); of a key that is there twice the last counts.
@@ -43,7 +47,12 @@ class EventLine {
   std::optional<std::uint64_t> operation;                   // args.op
   std::optional<std::int64_t> gpu_index;                    // args.gpu.index
   std::vector<std::pair<std::string_view, double>> values;  // of counters
-  std::optional<simdjson::dom::object> arguments;           // args
+
+  // Of a slice's begin ("b"):
+  /// Returns a whole number among the args; nothing if there is none of this key.
+  std::optional<std::int64_t> integer(std::string_view key) const;
+  /// Returns a text among the args; an empty one if there is none of this key.
+  std::string_view text(std::string_view key) const;
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline.
   /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
@@ -63,6 +72,20 @@ class EventLine {
     std::string_view text;  // raw: "key":value
     std::size_t value = 0;  // where the value begins in it
   };
+  struct Argument {
+    std::string_view key;
+    std::string_view text;               // empty: it is none
+    std::optional<std::int64_t> number;  // nothing: it is no whole one
+  };
+
+  void clear();
+  /// Reads a line that is written as the plugin writes it, as nearly all are: in one pass, without
+  /// simdjson. Returns false if anything else stands there, be it right or wrong in JSON; what was
+  /// read means nothing then.
+  bool parse_canonical(std::string_view json);
+  bool take_canonical(std::string_view key, load::CanonicalCursor& cursor, Field& field);
+  bool take_canonical_arguments(load::CanonicalCursor& cursor);
+  std::optional<std::string> parse_any(std::string_view json);
 
   std::optional<std::string> take(std::string_view key, const simdjson::dom::element& value,
                                   std::string_view raw, Field& field);
@@ -73,6 +96,7 @@ class EventLine {
 
   simdjson::dom::parser parser_;
   std::vector<Field> fields_;
+  std::vector<Argument> arguments_;
   std::vector<std::string_view> raw_;
   std::uint64_t bind_id_ = 0;
 };

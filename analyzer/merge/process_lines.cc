@@ -97,12 +97,33 @@ bool ProcessLines::keeps(const EventLine& line) const {
                      alignment_.to_common_ns(process_.file, begin_ns + duration_ns));
 }
 
+// The slice of the key, which is made if there is none.
+ProcessLines::AsyncSlice& ProcessLines::open_slice() {
+  if (const auto slice = open_.find(key_); slice != open_.end()) {
+    return slice->second;
+  }
+  if (spare_.empty()) {
+    return open_[key_];
+  }
+  OpenSlices::node_type node = std::move(spare_.back());
+  spare_.pop_back();
+  node.key() = key_;
+  return open_.insert(std::move(node)).position->second;
+}
+
+void ProcessLines::close_slice(OpenSlices::iterator slice) {
+  slice->second.row.clear();
+  slice->second.members.clear();
+  slice->second.operation.reset();
+  spare_.push_back(open_.extract(slice));
+}
+
 // An async slice of a trace becomes a slice in one of the rows when its end has come. The frame
 // around an operation only has the row's name.
 std::optional<std::string> ProcessLines::take_async(std::string& output) {
-  std::string key = std::string(line_.category).append(1, '\n').append(line_.id);
+  key_.assign(line_.category).append(1, '\n').append(line_.id);
   if (line_.phase == "e") {
-    const auto slice = open_.find(key);
+    const auto slice = open_.find(key_);
     if (slice == open_.end()) {
       return std::nullopt;  // of a frame, or of what is not kept
     }
@@ -110,10 +131,10 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
     if (end_ns) {
       append_slice(slice->second, *end_ns, output);
     }
-    open_.erase(slice);
+    close_slice(slice);
     return end_ns ? std::nullopt : std::optional<std::string>(kNoPlace);
   }
-  AsyncSlice& slice = open_[key];
+  AsyncSlice& slice = open_slice();
   if (line_.category == schema::kCategoryOperation && line_.operation.value_or(0) == 0) {
     slice.row = line_.name;
     return std::nullopt;
@@ -126,7 +147,7 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
   const bool is_kept = !plan_.is_part || keeps(line_);
   auto failure = is_kept ? begin_async(slice) : std::nullopt;
   if (!is_kept || failure) {
-    open_.erase(key);
+    close_slice(open_.find(key_));
   }
   return failure;
 }
@@ -167,8 +188,8 @@ void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, st
   end_ns = std::max(end_ns, slice.begin_ns);
   last_ns_ = std::max(last_ns_, end_ns);
   const SliceRows::Row row = rows_.place(slice.category, slice.row, slice.begin_ns, end_ns);
-  const std::string tid = std::to_string(row.tid);
   if (row.is_new) {
+    const std::string tid = std::to_string(row.tid);
     const std::string ids =
         R"({"ph":"M","pid":)" + std::to_string(process_.pid) + ",\"tid\":" + tid + ",\"ts\":0,";
     output.append(ids).append(R"("name":"thread_name","args":{"name":)");
@@ -178,7 +199,9 @@ void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, st
     output.append(tid).append("}},\n");
     written_ += 2;
   }
-  output.append(R"({"ph":"X","tid":)").append(tid).append(",\"dur\":");
+  output += R"({"ph":"X","tid":)";
+  append_number(row.tid, output);
+  output += ",\"dur\":";
   append_microseconds(end_ns - slice.begin_ns, output);
   output.append(slice.members).append("},\n");
   ++written_;
@@ -189,8 +212,11 @@ void ProcessLines::append_slice(const AsyncSlice& slice, std::int64_t end_ns, st
 
 void ProcessLines::begin_slice(std::uint32_t tid, std::int64_t begin_ns, std::int64_t end_ns,
                                std::string_view name, std::string& output) {
-  output.append(R"({"ph":"X","cat":"op","pid":)").append(std::to_string(process_.pid));
-  output.append(",\"tid\":").append(std::to_string(tid)).append(",\"ts\":");
+  output += R"({"ph":"X","cat":"op","pid":)";
+  append_number(process_.pid, output);
+  output += ",\"tid\":";
+  append_number(tid, output);
+  output += ",\"ts\":";
   append_microseconds(begin_ns, output);
   output.append(",\"dur\":");
   append_microseconds(end_ns - begin_ns, output);
@@ -251,39 +277,37 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
   }
 }
 
-// An operation whose line of the end is lost has told its end when it began, unless it was in
-// flight.
-std::unordered_map<std::uint64_t, std::int64_t> ProcessLines::ends_of_open() const {
-  std::unordered_map<std::uint64_t, std::int64_t> ends_ns;
+// Until when slices last whose line of the end is lost: up to the end of the trace, but an
+// operation has told its end when it began, unless it was in flight.
+std::vector<ProcessLines::Endless> ProcessLines::endless_slices() const {
+  std::vector<Endless> slices;
+  slices.reserve(open_.size());
   for (const auto& [key, slice] : open_) {
-    if (slice.operation) {
-      ends_ns.try_emplace(*slice.operation, last_ns_);
+    slices.push_back({slice.operation.value_or(0), last_ns_, key, &slice});
+  }
+  std::sort(slices.begin(), slices.end(),
+            [](const Endless& a, const Endless& b) { return a.operation < b.operation; });
+  for (std::size_t i = 0; i < file_.operations.size() && !slices.empty(); ++i) {
+    const std::uint64_t id = file_.operations.id(i);
+    auto slice = std::partition_point(slices.begin(), slices.end(),
+                                      [&](const Endless& one) { return one.operation < id; });
+    for (; id != 0 && slice != slices.end() && slice->operation == id; ++slice) {
+      const model::Execution one = file_.operations.execution(i);
+      if (one.end_ns && !one.in_flight) {
+        slice->end_ns = place_.time(*one.end_ns).value_or(last_ns_);
+      }
     }
   }
-  for (std::size_t i = 0; i < file_.operations.size() && !ends_ns.empty(); ++i) {
-    const auto end = ends_ns.find(file_.operations.id(i));
-    const model::Execution one = file_.operations.execution(i);
-    if (end != ends_ns.end() && one.end_ns && !one.in_flight) {
-      end->second = place_.time(*one.end_ns).value_or(last_ns_);
-    }
-  }
-  return ends_ns;
+  // In order, so that bytes are the same.
+  std::sort(slices.begin(), slices.end(), [](const Endless& a, const Endless& b) {
+    return std::pair(a.slice->begin_ns, a.key) < std::pair(b.slice->begin_ns, b.key);
+  });
+  return slices;
 }
 
 void ProcessLines::finish(std::string& output) {
-  const auto ends_ns = ends_of_open();
-  // A slice that has not ended is shown up to the end of the trace; in order, so that bytes are the
-  // same.
-  std::vector<std::pair<std::int64_t, std::string_view>> in_order;
-  in_order.reserve(open_.size());
-  for (const auto& [key, slice] : open_) {
-    in_order.emplace_back(slice.begin_ns, key);
-  }
-  std::sort(in_order.begin(), in_order.end());
-  const std::int64_t last_ns = last_ns_;
-  for (const auto& [begin_ns, key] : in_order) {
-    const AsyncSlice& slice = open_.at(std::string(key));
-    append_slice(slice, slice.operation ? ends_ns.at(*slice.operation) : last_ns, output);
+  for (const Endless& endless : endless_slices()) {
+    append_slice(*endless.slice, endless.end_ns, output);
   }
   output += "{\"ph\":\"M\"," + ids_ + ",\"ts\":0,\"name\":\"process_name\",\"args\":{\"name\":";
   append_quoted(process_.label + " (" + file_.process.host + gpu_text(gpus_) + ')', output);

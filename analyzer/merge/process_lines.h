@@ -47,9 +47,19 @@ class ProcessLines {
     std::optional<std::uint64_t> operation;  // if it is one
   };
 
+  struct Endless {
+    std::uint64_t operation = 0;  // 0: it is none
+    std::int64_t end_ns = 0;
+    std::string_view key;
+    const AsyncSlice* slice = nullptr;
+  };
+  using OpenSlices = std::unordered_map<std::string, AsyncSlice>;
+
   bool keeps(const EventLine& line) const;
-  std::unordered_map<std::uint64_t, std::int64_t> ends_of_open() const;
+  std::vector<Endless> endless_slices() const;
   std::optional<std::string> take_async(std::string& output);
+  AsyncSlice& open_slice();
+  void close_slice(OpenSlices::iterator slice);
   std::optional<std::string> begin_async(AsyncSlice& slice);
   std::optional<std::string> append(std::string& output);
   void append_slice(const AsyncSlice& slice, std::int64_t end_ns, std::string& output);
@@ -73,8 +83,10 @@ class ProcessLines {
   SliceNames names_;
   SliceRows rows_;
   EventLine line_;
-  std::unordered_map<std::string, AsyncSlice> open_;  // by category and id
-  std::int64_t last_ns_ = 0;                          // of the line, that was met
+  OpenSlices open_;                           // by category and id
+  std::vector<OpenSlices::node_type> spare_;  // memory of slices that have ended
+  std::string key_;                           // of the line that is taken
+  std::int64_t last_ns_ = 0;                  // of the line, that was met
   std::set<std::int64_t> gpus_;
   std::vector<bool> has_extended_wait_;  // by index into the plan's
   std::vector<bool> has_extended_arrow_;

@@ -3,28 +3,10 @@
 
 #include <algorithm>
 
-#include "analyzer/load/dom_value.h"
 #include "analyzer/report/numbers.h"
 #include "ringside/trace_schema.h"
 
 namespace ringside::merge {
-namespace {
-
-using Number = std::optional<std::int64_t>;
-
-std::string size_text(Number bytes) {
-  return bytes && *bytes >= 0 ? ' ' + report::human_bytes(static_cast<std::uint64_t>(*bytes)) : "";
-}
-
-std::string peer_text(bool is_send, Number peer) {
-  return peer ? (is_send ? " to " : " from ") + std::to_string(*peer) : "";
-}
-
-std::string number_text(Number number) {
-  return number ? " #" + std::to_string(*number) : "";
-}
-
-}  // namespace
 
 std::string_view SliceNames::row_of(const EventLine& line) {
   // These have no row in a trace: they are async because they do not nest on their threads.
@@ -46,13 +28,33 @@ std::optional<std::size_t> SliceNames::find(const EventLine& line) {
   return is_there ? std::optional(found->second) : std::nullopt;
 }
 
-std::string SliceNames::kernel_name(const EventLine& line) {
+// Few sizes occur, in very many slices.
+void SliceNames::append_size(std::optional<std::int64_t> bytes) {
+  if (!bytes || *bytes < 0) {
+    return;
+  }
+  std::string& text = sizes_[*bytes];
+  if (text.empty()) {
+    text = ' ' + report::human_bytes(static_cast<std::uint64_t>(*bytes));
+  }
+  name_ += text;
+}
+
+void SliceNames::append_number(std::string_view before, std::optional<std::int64_t> number) {
+  if (number) {
+    name_.append(before) += std::to_string(*number);
+  }
+}
+
+void SliceNames::append_kernel(const EventLine& line) {
   const auto found = find(line);
   if (!found) {
-    return std::string(line.name);
+    name_ = line.name;
+    return;
   }
   const model::CallIdentity call = file_.operations.call(*found);
-  return std::string(traces_.names.text(call.func)) + number_text(call.seq);
+  name_ = traces_.names.text(call.func);
+  append_number(" #", call.seq);
 }
 
 std::string SliceNames::caller_of(const EventLine& line) {
@@ -76,42 +78,37 @@ std::string SliceNames::caller_of(const EventLine& line) {
   return members;
 }
 
-std::string SliceNames::name_of(const EventLine& line) {
-  const auto number = [&](std::string_view key) {
-    return line.arguments ? load::integer_at(*line.arguments, key) : std::nullopt;
-  };
-  const auto text = [&](std::string_view key) {
-    return std::string(line.arguments ? load::text_at(*line.arguments, key) : "");
-  };
+std::string_view SliceNames::name_of(const EventLine& line) {
   const bool is_send = line.name.find("send ") != std::string_view::npos || line.name == "Send";
-  const std::string direction = is_send ? "send" : "receive";
+  const std::string_view before_peer = is_send ? " to " : " from ";
+  const bool is_step = line.category == schema::kCategoryStep;
+  name_.clear();
   if (line.category == schema::kCategoryOperation) {
-    const Number peer = number("peer");
-    return std::string(line.name) + size_text(number("bytes")) + peer_text(is_send, peer) +
-           number_text(peer ? std::nullopt : number("seq"));
-  }
-  if (line.category == schema::kCategoryProxy) {
-    return direction + size_text(number("bytes")) + peer_text(is_send, number("peer"));
-  }
-  if (line.category == schema::kCategoryStep) {
-    return direction + size_text(number("bytes")) + peer_text(is_send, number("peer")) +
-           (number("step") ? ", step " + std::to_string(*number("step")) : "");
-  }
-  if (line.category == schema::kCategoryGpu) {
-    return kernel_name(line);
-  }
-  if (line.category == schema::kCategoryPhase) {
-    return "phase" + number_text(number("phase"));
-  }
-  std::string name;
-  if (line.category == schema::kCategoryControl) {
-    name = text("state");
+    const auto peer = line.integer("peer");
+    name_ = line.name;
+    append_size(line.integer("bytes"));
+    append_number(before_peer, peer);
+    append_number(" #", peer ? std::nullopt : line.integer("seq"));
+  } else if (line.category == schema::kCategoryProxy || is_step) {
+    name_ = is_send ? "send" : "receive";
+    append_size(line.integer("bytes"));
+    append_number(before_peer, line.integer("peer"));
+    append_number(", step ", is_step ? line.integer("step") : std::nullopt);
+  } else if (line.category == schema::kCategoryGpu) {
+    append_kernel(line);
+  } else if (line.category == schema::kCategoryPhase) {
+    name_ = "phase";
+    append_number(" #", line.integer("phase"));
+  } else if (line.category == schema::kCategoryControl) {
+    name_ = line.text("state");
   } else if (line.category == schema::kCategoryNet) {
-    name = text("kind") + size_text(number("bytes"));
+    name_ = line.text("kind");
+    append_size(line.integer("bytes"));
   } else if (line.category == schema::kCategoryCopyEngine) {
-    name = text("type") + size_text(number("bytes"));
+    name_ = line.text("type");
+    append_size(line.integer("bytes"));
   }
-  return name.empty() ? std::string(line.name) : name;
+  return name_.empty() ? line.name : std::string_view(name_);
 }
 
 }  // namespace ringside::merge

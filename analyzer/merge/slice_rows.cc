@@ -20,21 +20,23 @@ constexpr std::array<std::string_view, 10> kOrder = {
 }  // namespace
 
 bool SliceRows::take(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns) {
-  constexpr std::size_t kMostTaken = 64;
+  constexpr std::size_t kMostTaken = 128;  // half of them are forgotten at once
   if (begin_ns < lane.forgotten_ns) {
     return false;
   }
-  const auto next = lane.taken.lower_bound(begin_ns);
+  const auto next = std::partition_point(lane.taken.begin(), lane.taken.end(),
+                                         [&](const auto& one) { return one.first < begin_ns; });
   if (next != lane.taken.end() && next->first < end_ns + kRounding_ns) {
     return false;
   }
   if (next != lane.taken.begin() && std::prev(next)->second + kRounding_ns > begin_ns) {
     return false;
   }
-  lane.taken.emplace(begin_ns, end_ns);
+  lane.taken.emplace(next, begin_ns, end_ns);
   if (lane.taken.size() > kMostTaken) {
-    lane.forgotten_ns = lane.taken.begin()->second + kRounding_ns;
-    lane.taken.erase(lane.taken.begin());
+    const auto last = lane.taken.begin() + kMostTaken / 2;
+    lane.forgotten_ns = last->second + kRounding_ns;
+    lane.taken.erase(lane.taken.begin(), last + 1);
   }
   return true;
 }
@@ -43,7 +45,9 @@ SliceRows::Row SliceRows::place(std::string_view category, std::string_view name
                                 std::int64_t begin_ns, std::int64_t end_ns) {
   const auto order = static_cast<std::uint32_t>(std::find(kOrder.begin(), kOrder.end(), category) -
                                                 kOrder.begin());
-  std::vector<Lane>& lanes = lanes_[{order, std::string(name)}];
+  auto& of_names = lanes_[order];
+  const auto found = of_names.find(name);
+  std::vector<Lane>& lanes = found != of_names.end() ? found->second : of_names[std::string(name)];
   for (Lane& lane : lanes) {
     if (take(lane, begin_ns, end_ns)) {
       return {lane.tid, false};

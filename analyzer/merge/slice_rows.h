@@ -8,6 +8,7 @@
 #define RINGSIDE_ANALYZER_MERGE_SLICE_ROWS_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -36,13 +37,14 @@ class SliceRows {
  private:
   struct Lane {
     std::uint32_t tid = 0;
-    std::map<std::int64_t, std::int64_t> taken;  // the last ones: begin to end
-    std::int64_t forgotten_ns = INT64_MIN;       // all before it counts as taken
+    std::vector<std::pair<std::int64_t, std::int64_t>> taken;  // the last ones: begin and end
+    std::int64_t forgotten_ns = INT64_MIN;                     // all before it counts as taken
   };
   static bool take(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns);
 
-  std::map<std::pair<std::uint32_t, std::string>, std::vector<Lane>> lanes_;  // order, name
-  std::map<std::uint32_t, std::uint32_t> used_;                               // tids, by order
+  // Of a category, in the order of kOrder: the lanes of each name.
+  std::map<std::uint32_t, std::map<std::string, std::vector<Lane>, std::less<>>> lanes_;
+  std::map<std::uint32_t, std::uint32_t> used_;  // tids, by order
 };
 
 }  // namespace ringside::merge

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "analyzer/load/line_reader.h"
 #include "analyzer/merge/line.h"
@@ -28,7 +30,7 @@ struct Moved {
 
 Moved move(std::string json) {
   const std::size_t size = json.size();
-  json.append(load::LineReader::kPadding, ' ');
+  json.append(1, '\n').append(load::LineReader::kPadding, ' ');
   EventLine line;
   Moved moved;
   moved.failure = line.parse(std::string_view(json).substr(0, size));
@@ -105,11 +107,51 @@ TEST_CASE("what a line says of its operation and GPU") {
   std::string json =
       R"({"ph":"b","cat":"op","id2":{"local":"0x1a"},"pid":1,"ts":1.000,"args":{"op":26,"gpu":{"index":2}}})";
   const std::size_t size = json.size();
-  json.append(load::LineReader::kPadding, ' ');
+  json.append(1, '\n').append(load::LineReader::kPadding, ' ');
   REQUIRE_FALSE(line.parse(std::string_view(json).substr(0, size)));
   CHECK(line.id == "0x1a");
   CHECK(line.operation == 26);
   CHECK(line.gpu_index == 2);
+}
+
+TEST_CASE("a line with a blank in it is read as the line that the plugin writes") {
+  for (
+      const std::string line :
+      {R"({"ph":"b","cat":"op","id2":{"local":"0x1a"},"pid":1,"tid":2,"ts":1.000,"name":"Send",)"
+       R"("bind_id":"0x7f3a00000000001a","flow_in":true,"args":{"op":26,"kind":"p2p","peer":3,)"
+       R"("bytes":1048576,"in_flight":true}})",
+       R"({"ph":"e","cat":"op","id2":{"local":"0x1a"},"pid":1,"tid":2,"ts":9.500,"name":"Send"})",
+       R"({"ph":"X","cat":"api","pid":1,"tid":2,"ts":1.000,"dur":2.125,"name":"a","args":{"op":4}})",
+       R"({"ph":"i","cat":"mark","s":"p","pid":1,"tid":1,"ts":2.000,"name":"start","args":{}})",
+       R"({"ph":"b","pid":1,"ts":1.000,"args":{"op":7},"args":{"peer":-3,"x":[1]}})",
+       R"({"ph":"b","pid":1,"ts":1.000,"ts":2.000,"ph":"e","args":{"op":1.5,"op":8}})"}) {
+    INFO(line);
+    const auto read = [](std::string json, EventLine& event) {
+      const std::size_t size = json.size();
+      json.append(1, '\n').append(load::LineReader::kPadding, ' ');
+      static std::string kept[2];
+      std::string& text = kept[json.starts_with("{ ") ? 1 : 0];
+      text = std::move(json);
+      REQUIRE_FALSE(event.parse(std::string_view(text).substr(0, size)));
+      std::string moved;
+      CHECK(event.append_moved(place(), moved));
+      return moved;
+    };
+    EventLine as_written;
+    EventLine with_blank;
+    const std::string moved = read(line, as_written);
+    CHECK(read("{ " + line.substr(1), with_blank) == "{ " + moved.substr(1));
+    CHECK(as_written.phase == with_blank.phase);
+    CHECK(as_written.category == with_blank.category);
+    CHECK(as_written.name == with_blank.name);
+    CHECK(as_written.id == with_blank.id);
+    CHECK(as_written.ts_ns == with_blank.ts_ns);
+    CHECK(as_written.dur_ns == with_blank.dur_ns);
+    CHECK(as_written.operation == with_blank.operation);
+    CHECK(as_written.integer("peer") == with_blank.integer("peer"));
+    CHECK(as_written.integer("bytes") == with_blank.integer("bytes"));
+    CHECK(as_written.text("kind") == with_blank.text("kind"));
+  }
 }
 
 }  // namespace ringside::merge
