@@ -12,17 +12,17 @@
 #include "analyzer/report/numbers.h"
 #include "launch/files.h"
 #include "launch/text.h"
+#include "live/relay.h"
 #include "live/request.h"
 
 namespace ringside::live {
 namespace {
 
-bool is_named(const Choice& choice, const Endpoint& endpoint) {
-  return std::find(choice.pids.begin(), choice.pids.end(), endpoint.pid) != choice.pids.end();
-}
-
 std::string places_of(const Choice& choice) {
   std::string text;
+  if (choice.hosts) {
+    return report::counted(choice.hosts->names.size(), "host");
+  }
   for (const std::string& parent : choice.parents()) {
     text += (text.empty() ? "" : " or ") + parent;
   }
@@ -54,11 +54,12 @@ std::string_view job_in(std::string_view stem) {
 // The dead, in one line.
 std::string note_of_dead(const std::vector<Reply>& dead) {
   const std::filesystem::path first = dead.front().endpoint.path;
-  return dead.size() == 1 ? first.string() + ": " + dead.front().error
-                          : report::counted(dead.size(), "process", "processes") +
-                                " have died and left their rings, the first " + first.string() +
-                                "; `ringside recover " + first.parent_path().string() +
-                                "` makes whole traces of what they left";
+  const std::string place = dead.front().endpoint.place();
+  return dead.size() == 1
+             ? place + ": " + dead.front().error
+             : report::counted(dead.size(), "process", "processes") +
+                   " have died and left their rings, the first " + place + "; `ringside recover " +
+                   first.parent_path().string() + "` makes whole traces of what they left";
 }
 
 // A process that lives and does not reply has failed, if it is of the same job as one that replied:
@@ -86,7 +87,7 @@ void place_silent(std::vector<Reply> silent, const Choice& choice, Chosen& chose
     } else if (reply.silence == Silence::kDead) {
       dead.push_back(std::move(reply));
     } else {
-      chosen.notes.push_back(reply.endpoint.path + ": " + reply.error);
+      chosen.notes.push_back(reply.endpoint.place() + ": " + reply.error);
     }
   }
   if (!dead.empty()) {
@@ -123,7 +124,7 @@ bool is_one_job(const Choice& choice, const std::vector<Reply>& replies,
 
 std::vector<std::string> Choice::parents() const {
   std::vector<std::string> parents;
-  if (ring_directory != "none") {
+  if (ring_directory != "none" && !ring_directory.empty()) {
     parents.push_back(ring_directory);
   }
   if (!control_parent.empty() && control_parent != ring_directory) {
@@ -140,7 +141,7 @@ void sort_replies(std::vector<Reply>& replies) {
     return std::tuple(!reply.status, std::string_view(status.directory),
                       std::string_view(status.job), status.rank.value_or(kLast),
                       std::string_view(status.host), reply.endpoint.pid,
-                      std::string_view(reply.endpoint.path));
+                      std::string_view(reply.endpoint.host), std::string_view(reply.endpoint.path));
   };
   std::sort(replies.begin(), replies.end(),
             [&](const Reply& a, const Reply& b) { return key(a) < key(b); });
@@ -148,20 +149,11 @@ void sort_replies(std::vector<Reply>& replies) {
 
 Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::string_view verb) {
   Chosen chosen;
-  std::vector<Exchange> exchanges;
-  for (const std::string& parent : choice.parents()) {
-    std::string error;
-    for (Endpoint& endpoint : find_endpoints(parent, error)) {
-      if (choice.pids.empty() ? endpoint.is_own : is_named(choice, endpoint)) {
-        Exchange& exchange = exchanges.emplace_back();
-        exchange.endpoint = std::move(endpoint);
-        exchange.request = Request(verb).line();
-      }
-    }
-    if (!error.empty()) {
-      chosen.notes.push_back(std::string(parent).append(": ").append(error));
-    }
-  }
+  const Search search{choice.parents(), choice.pids};
+  const std::string request = Request(verb).line();
+  const std::vector<Exchange> exchanges =
+      choice.hosts ? ask_hosts(*choice.hosts, search, request, timeout, chosen.notes)
+                   : ask_here(search, request, timeout, chosen.notes);
   for (const std::int64_t pid : choice.pids) {
     const bool is_there = std::any_of(exchanges.begin(), exchanges.end(),
                                       [&](const Exchange& of) { return of.endpoint.pid == pid; });
@@ -169,17 +161,18 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
       Reply missing;
       missing.endpoint.pid = pid;
       missing.silence = Silence::kNoSocket;
-      missing.error = "process " + std::to_string(pid) + " has no rings in " + places_of(choice) +
-                      ": NCCL has not loaded the plugin there, or they are " +
+      missing.error = "process " + std::to_string(pid) +
+                      (choice.hosts ? " has no rings on " : " has no rings in ") +
+                      places_of(choice) + ": NCCL has not loaded the plugin there, or they are " +
                       "in another directory (--ring-dir)";
       chosen.replies.push_back(std::move(missing));
     }
   }
-  ask_all(exchanges, timeout);
   std::vector<Reply> silent;
   for (const Exchange& exchange : exchanges) {
     Reply reply = read_reply(exchange);
-    if (!reply.status && choice.pids.empty()) {
+    const bool is_host = exchange.endpoint.path.empty();
+    if (!reply.status && choice.pids.empty() && !is_host) {
       silent.push_back(std::move(reply));
     } else if (!reply.status || is_meant(choice, *reply.status)) {
       chosen.replies.push_back(std::move(reply));
@@ -191,7 +184,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
                            std::string(choice.directory.empty() && choice.job.empty() && !choice.all
                                            ? "process of yours"
                                            : "chosen process") +
-                           " answers in " + places_of(choice) +
+                           (choice.hosts ? " answers on " : " answers in ") + places_of(choice) +
                            ": a process has its socket from its first communicator on");
     return chosen;
   }
@@ -199,6 +192,15 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
   chosen.how = is_one_job(choice, chosen.replies, chosen.notes) ? Chosen::How::kFound
                                                                 : Chosen::How::kAmbiguous;
   return chosen;
+}
+
+void ask_chosen(const Choice& choice, std::vector<Exchange>& exchanges,
+                std::chrono::milliseconds timeout) {
+  if (choice.hosts) {
+    ask_all_on_hosts(*choice.hosts, exchanges, timeout);
+  } else {
+    ask_all(exchanges, timeout);
+  }
 }
 
 }  // namespace ringside::live

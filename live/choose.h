@@ -6,10 +6,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "live/hosts.h"
 #include "live/process_status.h"
 
 namespace ringside::live {
@@ -22,8 +24,9 @@ struct Choice {
   std::string job;        ///< empty: any
   bool all = false;
   bool may_be_of_several_jobs = false;  ///< the command changes nothing
+  std::optional<Hosts> hosts;           ///< whose processes are asked; nothing: this one's
 
-  /// The directories in which the processes have their sockets.
+  /// The directories in which the processes have their sockets; none: each host knows its own.
   std::vector<std::string> parents() const;
 };
 
@@ -42,6 +45,10 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout,
 
 /// By directory, job, rank, host and process; those without a status last.
 void sort_replies(std::vector<Reply>& replies);
+
+/// Sends chosen processes a request each, on whatever host they are.
+void ask_chosen(const Choice& choice, std::vector<Exchange>& exchanges,
+                std::chrono::milliseconds timeout);
 
 }  // namespace ringside::live
 

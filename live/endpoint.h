@@ -11,10 +11,14 @@
 namespace ringside::live {
 
 struct Endpoint {
+  std::string host;      ///< that was asked for it; empty: this one
   std::string path;      ///< the ring directory
   std::string stem;      ///< of its trace's name: what stands before .json
   std::int64_t pid = 0;  ///< by the name, as the process itself sees it; 0: not known
   bool is_own = false;   ///< of the user who asks
+
+  /// Its path, with its host's name before it where that was asked.
+  std::string place() const { return host.empty() ? path : host + ':' + path; }
 };
 
 /// The ring directories in `parent`, in the order of their names. `error` is why it cannot be read.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -14,10 +16,13 @@
 #include "launch/files.h"
 #include "live/ctl_report.h"
 #include "live/moment.h"
+#include "live/relay.h"
 #include "live/request.h"
 
 namespace ringside::cli {
 namespace {
+
+struct RelayOptions {};
 
 struct CtlOptions : LiveOptions {
   std::string verb;
@@ -30,16 +35,21 @@ struct CtlOptions : LiveOptions {
 };
 
 constexpr char kCtlExample[] =
-    "Asks processes that run, on this host, through their control sockets. Without --pid, --dir, "
-    "--job or --all they must be of one job, but for `status`. All are asked at once.\n"
+    "Asks processes that run, on this host or on those that are named (--hosts, --slurm, "
+    "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must be "
+    "of "
+    "one job, but for `status`. All are asked at once.\n"
     "\n"
     "Examples:\n"
     "  ringside ctl status\twhat each process does\n"
     "  ringside ctl start --seconds 10\ta window of ten seconds\n"
-    "  ringside ctl start --at 12:30:00Z --operations 1000\tthe same on every host\n"
+    "  ringside ctl start --slurm 4711 --at +5 --operations 1000\tthe same on all hosts of a job\n"
     "  ringside ctl stop --dir /shared/run-17\tof one job\n"
     "  ringside ctl dump --output /tmp/dumps/\ta file of each process in a directory\n"
     "  ringside ctl mark \"learning rate halved\"\ta text at this moment, in each trace\n";
+
+constexpr std::initializer_list<StatusMeaning> kRelayExitStatuses = {
+    {0, "it has answered"}, {2, "standard input is not from another ringside"}};
 
 std::int64_t now_realtime_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -73,7 +83,11 @@ ExitStatus run_ctl(const CtlOptions& options) {
   ExitStatus status = kExitOk;
   LiveOptions asked = options;
   asked.choice.may_be_of_several_jobs = options.verb == "status";
-  std::vector<live::Reply> replies = choose_processes(asked, command.c_str(), status);
+  const auto choice = completed_choice(asked, command.c_str());
+  if (!choice) {
+    return kExitUsage;
+  }
+  std::vector<live::Reply> replies = choose_processes(*choice, asked, command.c_str(), status);
   if (status != kExitOk) {
     return status;
   }
@@ -112,7 +126,7 @@ ExitStatus run_ctl(const CtlOptions& options) {
         of.push_back(i);
       }
     }
-    live::ask_all(exchanges, options.timeout());
+    live::ask_chosen(*choice, exchanges, options.timeout());
     for (std::size_t i = 0; i < exchanges.size(); ++i) {
       live::Reply reply = live::read_reply(exchanges[i]);
       if (!reply.status) {
@@ -144,6 +158,28 @@ void add_at(CLI::App& command, CtlOptions& options) {
       .add_option("--at", options.at,
                   "When: +SECONDS, HH:MM:SS (Z behind it: UTC), or 2026-10-02T12:34:56Z")
       ->type_name("MOMENT");
+}
+
+// Reads a request of another host's ringside, and answers for the processes of this one.
+ExitStatus run_relay(const RelayOptions&) {
+  constexpr std::size_t kMost_bytes = std::size_t{16} << 20;
+  std::string input;
+  std::array<char, 65536> part;
+  ssize_t got = 0;
+  while (input.size() < kMost_bytes && input.find('\n') == std::string::npos &&
+         (got = read(STDIN_FILENO, part.data(), part.size())) > 0) {
+    input.append(part.data(), static_cast<std::size_t>(got));
+  }
+  live::Choice choice;
+  complete_choice(choice);
+  const std::string answer = live::relay(input, choice.parents());
+  if (answer.empty()) {
+    print_launch_notes("ctl relay",
+                       {"is for ringside itself: `ringside ctl status --hosts FILE --ssh` and "
+                        "others start it on each host, and send it what to ask"});
+    return kExitUsage;
+  }
+  return print(answer) ? kExitOk : kExitInternal;
 }
 
 }  // namespace
@@ -213,6 +249,18 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
                      options);
   command->add_option("TEXT", options->text, "The text")->required();
   add_live_options(*command, *options);
+
+  command = ctl->add_subcommand("relay", "Answer another host's ringside, which starts this");
+  set_command(
+      *command,
+      "`ringside ctl` and `ringside top` start it on each host that they ask (--hosts, "
+      "--slurm, --kubectl). It reads one line from standard input, asks the processes of "
+      "this host, and writes one line.\n"
+      "\n"
+      "Examples:\n"
+      "  ssh node1 ringside ctl relay < request\tas --ssh starts it\n"
+      "  kubectl exec --stdin pod -- ringside ctl relay < request\tas --kubectl starts it\n",
+      kRelayExitStatuses, std::make_shared<RelayOptions>(), chosen, run_relay);
 }
 
 }  // namespace ringside::cli

@@ -51,10 +51,59 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}))
       ->capture_default_str();
+  add_host_options(command, options.hosts);
+}
+
+void add_host_options(CLI::App& command, live::HostOptions& options) {
+  constexpr char kGroup[] = "On several hosts";
+  command
+      .add_option("--hosts", options.hosts,
+                  "A file with a host on each line; -: standard input. Of each line the first word "
+                  "counts, as in a hostfile of mpirun")
+      ->type_name("FILE")
+      ->group(kGroup);
+  command.add_flag("--ssh", options.ssh, "Go to these hosts by ssh, without a password")
+      ->group(kGroup);
+  command
+      .add_option("--slurm", options.slurm,
+                  "The hosts of this Slurm job, as squeue names them, by srun --overlap")
+      ->type_name("JOBID")
+      ->group(kGroup);
+  command
+      .add_option("--kubectl", options.kubectl,
+                  "The running pods of this selector, by kubectl exec (app=trainer)")
+      ->type_name("SELECTOR")
+      ->group(kGroup);
+  command
+      .add_option("--exec", options.exec,
+                  "Go to the hosts by this shell command, which runs what follows it on {host}: "
+                  "'pdsh -N -w {host}'")
+      ->type_name("COMMAND")
+      ->group(kGroup);
+  command
+      .add_option("--remote-program", options.program,
+                  "ringside there (default: the path of this one; in pods, ringside)")
+      ->type_name("PATH")
+      ->group(kGroup);
+  constexpr double kLeast_s = 0.1;
+  constexpr double kMost_s = 3600;
+  command
+      .add_option("--host-timeout", options.timeout_s,
+                  "Seconds to wait for a host; one that is late is named, and the others count")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(kLeast_s, kMost_s))
+      ->capture_default_str()
+      ->group(kGroup);
+  constexpr std::size_t kMostAtOnce = 1024;
+  command.add_option("--hosts-at-once", options.most_at_once, "Hosts that are asked at one time")
+      ->type_name("COUNT")
+      ->check(CLI::Range(std::size_t{1}, kMostAtOnce))
+      ->capture_default_str()
+      ->group(kGroup);
 }
 
 void complete_choice(live::Choice& choice) {
-  if (choice.ring_directory.empty()) {
+  if (choice.ring_directory.empty() && !choice.hosts) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");
     choice.ring_directory = variable != nullptr && *variable != '\0' ? variable : "/dev/shm";
     choice.control_parent = control::control_parent();
@@ -66,10 +115,22 @@ void complete_choice(live::Choice& choice) {
   }
 }
 
-std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
-                                          ExitStatus& status) {
+std::optional<live::Choice> completed_choice(const LiveOptions& options, const char* command) {
   live::Choice choice = options.choice;
+  if (options.hosts.are_given()) {
+    std::string error;
+    choice.hosts = live::find_hosts(options.hosts, error);
+    if (!error.empty()) {
+      print_launch_notes(command, {error});
+      return std::nullopt;
+    }
+  }
   complete_choice(choice);
+  return choice;
+}
+
+std::vector<live::Reply> choose_processes(const live::Choice& choice, const LiveOptions& options,
+                                          const char* command, ExitStatus& status) {
   live::Chosen chosen = live::choose(choice, options.timeout());
   print_launch_notes(command, chosen.notes);
   status = status_of(chosen.how);
@@ -83,7 +144,7 @@ void print_failures(const std::vector<live::Reply>& replies, const char* command
       lines.push_back((reply.endpoint.path.empty()
                            ? std::string()
                            : "process " + std::to_string(reply.endpoint.pid) + " (" +
-                                 reply.endpoint.path + "): ") +
+                                 reply.endpoint.place() + "): ") +
                       reply.error);
     }
   }

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_H
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,23 +19,31 @@ namespace ringside::cli {
 
 struct LiveOptions {
   live::Choice choice;
+  live::HostOptions hosts;
   double timeout_s = 5;
   std::string format = "table";
 
   std::chrono::milliseconds timeout() const;
 };
 
-/// --pid, --dir, --job, --all, --ring-dir, --timeout and --format.
+/// --pid, --dir, --job, --all, --ring-dir, --timeout and --format; those of the hosts.
 void add_live_options(CLI::App& command, LiveOptions& options);
+
+/// --hosts, --ssh, --slurm, --kubectl, --exec and how they are asked.
+void add_host_options(CLI::App& command, live::HostOptions& options);
 
 ExitStatus status_of(live::Chosen::How how);
 
 /// The processes that are meant, with their status. All that is wrong, or worth knowing, goes to
 /// stderr; `status` is what the command has to end with if it cannot go on, else kExitOk.
-std::vector<live::Reply> choose_processes(const LiveOptions& options, const char* command,
-                                          ExitStatus& status);
-/// Takes from the environment what the command line leaves open.
+std::vector<live::Reply> choose_processes(const live::Choice& choice, const LiveOptions& options,
+                                          const char* command, ExitStatus& status);
+/// Takes from the environment what the command line leaves open, of this host's processes.
 void complete_choice(live::Choice& choice);
+
+/// The options' choice, complete, with the hosts of the cluster. Nothing, and a line of stderr says
+/// why, if the hosts are not to be found.
+std::optional<live::Choice> completed_choice(const LiveOptions& options, const char* command);
 
 /// A line of stderr for each that has failed.
 void print_failures(const std::vector<live::Reply>& replies, const char* command);

@@ -29,14 +29,16 @@ struct TopOptions : LiveOptions {
 };
 
 constexpr char kTopExample[] =
-    "Shows each rank of each communicator on this host over the last interval: the operations in "
-    "flight and the oldest of them, how many finished, bus bandwidth as nccl-tests defines it, and "
+    "Shows each rank of each communicator on this host, or on those that are named, over the last "
+    "interval: the operations in flight and the oldest of them, how many finished, bus bandwidth "
+    "as nccl-tests defines it, and "
     "callbacks that were lost. Only recorded operations are shown. `q` or Ctrl-C ends it.\n"
     "\n"
     "Examples:\n"
     "  ringside top\tall of one job, until `q`\n"
     "  ringside top --once --interval 10 --dir /shared/run-17\tone table of ten seconds\n"
-    "  ringside top --once --format json\tfor a script\n";
+    "  ringside top --once --format json\tfor a script\n"
+    "  ringside top --slurm 4711\tthe ranks of a Slurm job, on all its hosts\n";
 
 volatile std::sig_atomic_t g_interrupted = 0;
 
@@ -134,8 +136,9 @@ live::LiveProcesses take_sample(live::Chosen chosen) {
   live::LiveProcesses processes;
   for (live::Reply& reply : chosen.replies) {
     // One that was named and is not there has no path.
-    const std::string key =
-        reply.endpoint.path.empty() ? std::to_string(reply.endpoint.pid) : reply.endpoint.path;
+    const std::string key = reply.endpoint.path.empty()
+                                ? reply.endpoint.host + ' ' + std::to_string(reply.endpoint.pid)
+                                : reply.endpoint.place();
     live::LiveProcess process;
     if (reply.error.empty()) {
       process.sample = live::read_live(reply.answer);
@@ -172,8 +175,11 @@ void wait_s(double seconds, Keys& keys) {
 }
 
 ExitStatus run_top(const TopOptions& options) {
-  live::Choice choice = options.choice;
-  complete_choice(choice);
+  const auto completed = completed_choice(options, "top");
+  if (!completed) {
+    return kExitUsage;
+  }
+  const live::Choice& choice = *completed;
   live::Chosen chosen = live::choose(choice, options.timeout(), "live");
   print_launch_notes("top", chosen.notes);
   if (const ExitStatus status = status_of(chosen.how); status != kExitOk) {

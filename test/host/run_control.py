@@ -9,6 +9,7 @@ scenarios: windows   opened and closed while it runs, and found in the traces; d
            users     another user's process (root only)
            jobs      several jobs at once; processes without a socket
            disk      a dump that does not fit
+           hosts     the same over several hosts, some of which do not answer
            top       rates while it runs, what is in flight when it stands still, on a terminal
 """
 import argparse
@@ -25,6 +26,7 @@ import sys
 import tempfile
 import time
 
+import control_hosts
 import control_top
 import run_hang
 from control_case import Case, Failure, ask, connect, require, wait_for
@@ -327,7 +329,7 @@ def disk(case):
 
 SCENARIOS = {"windows": windows, "duration": duration, "life": life, "requests": requests,
              "dead": dead, "users": users,
-             "jobs": jobs, "disk": disk, "top": control_top.top}
+             "jobs": jobs, "disk": disk, "hosts": control_hosts.hosts, "top": control_top.top}
 
 
 def main():

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/relay.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <unistd.h>
+#include <utility>
+
+#include "launch/text.h"
+#include "live/host_commands.h"
+#include "live/relay_line.h"
+
+namespace ringside::live {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+// A line holds one of these:
+//   to a host    find, ms of time, request, count of parents, parents, pids
+//   to a host    ask, ms of time, then of each process its path and its request
+//   from a host  version, count of notes, notes, then of each process kOfExchange texts
+constexpr std::string_view kFind = "find";
+constexpr std::string_view kAsk = "ask";
+constexpr std::size_t kOfExchange = 7;
+
+// A number that is not negative, of the text at this index; -1 if there is none.
+std::int64_t number(const Texts& texts, std::size_t index) {
+  std::int64_t value = 0;
+  if (index >= texts.size()) {
+    return -1;
+  }
+  const char* const last = texts[index].data() + texts[index].size();
+  const auto [end, error] = std::from_chars(texts[index].data(), last, value);
+  return error == std::errc() && end == last ? value : -1;
+}
+
+void append(const Exchange& exchange, Texts& texts) {
+  texts.insert(
+      texts.end(),
+      {exchange.endpoint.path, exchange.endpoint.stem, std::to_string(exchange.endpoint.pid),
+       exchange.endpoint.is_own ? "1" : "0", std::to_string(static_cast<int>(exchange.silence)),
+       exchange.reason, exchange.answer});
+}
+
+std::optional<Exchange> read_exchange(const Texts& texts, std::size_t at) {
+  Exchange exchange;
+  const std::int64_t silence = number(texts, at + 4);
+  exchange.endpoint.pid = number(texts, at + 2);
+  if (exchange.endpoint.pid < 0 || silence < 0 || silence > static_cast<int>(Silence::kTrouble)) {
+    return std::nullopt;
+  }
+  exchange.endpoint.path = texts[at];
+  exchange.endpoint.stem = texts[at + 1];
+  exchange.endpoint.is_own = texts[at + 3] == "1";
+  exchange.silence = static_cast<Silence>(silence);
+  exchange.reason = texts[at + 5];
+  exchange.answer = texts[at + 6];
+  return exchange;
+}
+
+struct HostAnswer {
+  std::string version;
+  std::vector<std::string> notes;
+  std::vector<Exchange> exchanges;
+};
+
+std::optional<HostAnswer> read_answer(std::string_view output) {
+  const auto texts = read_relay_line(output);
+  const std::int64_t notes = texts ? number(*texts, 1) : -1;
+  if (notes < 0 || static_cast<std::size_t>(notes) > texts->size() - 2) {
+    return std::nullopt;
+  }
+  HostAnswer answer;
+  answer.version = texts->front();
+  std::size_t at = 2;
+  for (std::int64_t i = 0; i < notes; ++i) {
+    answer.notes.push_back((*texts)[at++]);
+  }
+  for (; texts->size() - at >= kOfExchange; at += kOfExchange) {
+    auto exchange = read_exchange(*texts, at);
+    if (!exchange) {
+      return std::nullopt;
+    }
+    answer.exchanges.push_back(*std::move(exchange));
+  }
+  return at == texts->size() ? std::optional(std::move(answer)) : std::nullopt;
+}
+
+// Why there is no answer, in words that follow the host's name.
+std::string why_none(const HostCommand& command, const std::string& program) {
+  constexpr std::string_view kNotFound = "ended with status 127";
+  if (command.error.starts_with(kNotFound)) {
+    return command.error + "; --remote-program says where ringside is there (" + program + ")";
+  }
+  return command.error.empty() ? "answers what is not Ringside's: is it as new there as here?"
+                               : command.error;
+}
+
+// Asks each of these hosts, and gives its answer, or why there is none, to take(index of the host,
+// answer, reason).
+template <typename Take>
+void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
+              Take&& take) {
+  std::vector<HostCommand> commands(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    commands[i].command = hosts.command(inputs[i].first);
+    commands[i].input = inputs[i].second;
+  }
+  run_all(commands, hosts.most_at_once, hosts.timeout);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    auto answer = read_answer(commands[i].output);
+    const std::string reason = answer ? "" : why_none(commands[i], hosts.program);
+    take(inputs[i].first, std::move(answer), reason);
+  }
+}
+
+std::string answer_line(const std::vector<std::string>& notes,
+                        const std::vector<Exchange>& exchanges) {
+  Texts texts = {RINGSIDE_VERSION, std::to_string(notes.size())};
+  texts.insert(texts.end(), notes.begin(), notes.end());
+  for (const Exchange& exchange : exchanges) {
+    append(exchange, texts);
+  }
+  return relay_line(texts);
+}
+
+}  // namespace
+
+std::vector<Exchange> ask_here(const Search& search, const std::string& request,
+                               std::chrono::milliseconds timeout, std::vector<std::string>& notes) {
+  std::vector<Exchange> exchanges;
+  for (const std::string& parent : search.parents) {
+    std::string error;
+    for (Endpoint& endpoint : find_endpoints(parent, error)) {
+      const bool is_named =
+          std::find(search.pids.begin(), search.pids.end(), endpoint.pid) != search.pids.end();
+      if (search.pids.empty() ? endpoint.is_own : is_named) {
+        Exchange& exchange = exchanges.emplace_back();
+        exchange.endpoint = std::move(endpoint);
+        exchange.request = request;
+      }
+    }
+    if (!error.empty()) {
+      notes.push_back(std::string(parent).append(": ").append(error));
+    }
+  }
+  ask_all(exchanges, timeout);
+  return exchanges;
+}
+
+std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
+                                const std::string& request, std::chrono::milliseconds timeout,
+                                std::vector<std::string>& notes) {
+  Texts texts = {std::string(kFind), std::to_string(timeout.count()), request,
+                 std::to_string(search.parents.size())};
+  texts.insert(texts.end(), search.parents.begin(), search.parents.end());
+  for (const std::int64_t pid : search.pids) {
+    texts.push_back(std::to_string(pid));
+  }
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const std::string& name : hosts.names) {
+    inputs.emplace_back(name, relay_line(texts));
+  }
+  std::vector<Exchange> exchanges;
+  std::map<std::string, std::string> other_versions;  // to the first host that has it
+  ask_each(
+      hosts, inputs,
+      [&](const std::string& host, std::optional<HostAnswer> answer, const std::string& reason) {
+        if (!answer) {
+          Exchange& exchange = exchanges.emplace_back();
+          exchange.endpoint.host = host;
+          exchange.silence = Silence::kTrouble;
+          exchange.reason = std::string("host ").append(host).append(" ").append(reason);
+          return;
+        }
+        if (answer->version != RINGSIDE_VERSION) {
+          other_versions.try_emplace(answer->version, host);
+        }
+        for (const std::string& note : answer->notes) {
+          notes.push_back(std::string(host).append(": ").append(note));
+        }
+        for (Exchange& exchange : answer->exchanges) {
+          exchange.endpoint.host = host;
+          exchanges.push_back(std::move(exchange));
+        }
+      });
+  for (const auto& [version, host] : other_versions) {
+    notes.push_back(std::string(host) + " has ringside " + launch::printable(version) +
+                    ", and this is " + RINGSIDE_VERSION);
+  }
+  return exchanges;
+}
+
+void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
+                      std::chrono::milliseconds timeout) {
+  std::map<std::string, std::vector<Exchange*>> of_hosts;
+  for (Exchange& exchange : exchanges) {
+    of_hosts[exchange.endpoint.host].push_back(&exchange);
+  }
+  std::vector<std::pair<std::string, std::string>> inputs;
+  for (const auto& [host, of_host] : of_hosts) {
+    Texts texts = {std::string(kAsk), std::to_string(timeout.count())};
+    for (const Exchange* const exchange : of_host) {
+      texts.insert(texts.end(), {exchange->endpoint.path, exchange->request});
+    }
+    inputs.emplace_back(host, relay_line(texts));
+  }
+  ask_each(hosts, inputs,
+           [&](const std::string& host, std::optional<HostAnswer> answer, std::string reason) {
+             const std::vector<Exchange*>& asked = of_hosts[host];
+             if (answer && answer->exchanges.size() != asked.size()) {
+               reason = "answers for other processes than were asked";
+               answer.reset();
+             }
+             for (std::size_t i = 0; i < asked.size(); ++i) {
+               Exchange& exchange = *asked[i];
+               exchange.silence = answer ? answer->exchanges[i].silence : Silence::kTrouble;
+               exchange.answer = answer ? std::move(answer->exchanges[i].answer) : "";
+               exchange.reason = answer ? std::move(answer->exchanges[i].reason)
+                                        : std::string("its host ").append(reason);
+             }
+           });
+}
+
+std::string relay(std::string_view input, const std::vector<std::string>& parents) {
+  const auto texts = read_relay_line(input);
+  const std::int64_t timeout_ms = texts ? number(*texts, 1) : -1;
+  if (timeout_ms < 0) {
+    return {};
+  }
+  const std::chrono::milliseconds timeout(timeout_ms);
+  std::vector<std::string> notes;
+  if (texts->front() == kAsk && texts->size() % 2 == 0) {
+    std::vector<Exchange> exchanges(texts->size() / 2 - 1);
+    for (std::size_t i = 0; i < exchanges.size(); ++i) {
+      exchanges[i].endpoint.path = (*texts)[2 * i + 2];
+      exchanges[i].request = (*texts)[2 * i + 3];
+    }
+    ask_all(exchanges, timeout);
+    return answer_line(notes, exchanges);
+  }
+  const std::int64_t count = number(*texts, 3);
+  if (texts->front() != kFind || count < 0 || static_cast<std::size_t>(count) > texts->size() - 4) {
+    return {};
+  }
+  Search search;
+  const auto first = texts->begin() + 4;
+  search.parents.assign(first, first + count);
+  if (search.parents.empty()) {
+    search.parents = parents;
+  }
+  for (std::size_t i = 4 + static_cast<std::size_t>(count); i < texts->size(); ++i) {
+    search.pids.push_back(number(*texts, i));
+  }
+  const std::vector<Exchange> exchanges = ask_here(search, (*texts)[2], timeout, notes);
+  return answer_line(notes, exchanges);
+}
+
+}  // namespace ringside::live

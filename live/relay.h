@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Asks the processes of other hosts: there `ringside ctl relay` asks them, and answers one line.
+#ifndef RINGSIDE_LIVE_RELAY_H
+#define RINGSIDE_LIVE_RELAY_H
+
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "live/exchange.h"
+#include "live/hosts.h"
+
+namespace ringside::live {
+
+/// Which processes of a host are asked.
+struct Search {
+  std::vector<std::string>
+      parents;                     ///< of their ring directories; none: as a host has it by itself
+  std::vector<std::int64_t> pids;  ///< empty: all of this user
+};
+
+/// Asks all these processes of this host. `notes` gets what cannot be read.
+std::vector<Exchange> ask_here(const Search& search, const std::string& request,
+                               std::chrono::milliseconds timeout, std::vector<std::string>& notes);
+
+/// The same on all hosts at once; the processes have `timeout`, the hosts their own. A host that
+/// does not answer is an exchange without a path, whose reason says why.
+std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
+                                const std::string& request, std::chrono::milliseconds timeout,
+                                std::vector<std::string>& notes);
+
+/// As ask_all, with processes of these hosts.
+void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
+                      std::chrono::milliseconds timeout);
+
+/// What `ringside ctl relay` answers to what it reads from standard input; nothing if that is not
+/// from ask_hosts or ask_all_on_hosts. `parents`: this host's own.
+std::string relay(std::string_view input, const std::vector<std::string>& parents);
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_LIVE_RELAY_H

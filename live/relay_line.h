@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Texts on one line: what two ringsides on two hosts say to each other. The line passes a login
+// shell, srun or kubectl unharmed, and other lines beside it (a banner) are passed over.
+#ifndef RINGSIDE_LIVE_RELAY_LINE_H
+#define RINGSIDE_LIVE_RELAY_LINE_H
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ringside::live {
+
+/// Returns the texts as a line of ASCII, newline included: "ringside-relay-1 " and then, in base64,
+/// what zlib makes of them. Each text may hold any bytes, fewer than 4 GiB.
+std::string relay_line(const std::vector<std::string>& texts);
+
+/// Returns the texts of the first such line in `output`; nothing if there is none, or if it is
+/// damaged or would be larger than 256 MiB.
+std::optional<std::vector<std::string>> read_relay_line(std::string_view output);
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_LIVE_RELAY_LINE_H
