@@ -92,6 +92,7 @@ void place_silent(std::vector<Reply> silent, const Choice& choice, Chosen& chose
   }
   if (!dead.empty()) {
     chosen.notes.push_back(note_of_dead(dead));
+    chosen.dead = std::move(dead);
   }
   std::move(failed.begin(), failed.end(), std::back_inserter(chosen.replies));
 }

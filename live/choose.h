@@ -34,6 +34,7 @@ struct Chosen {
   enum class How { kFound, kNobody, kAmbiguous };
   How how = How::kNobody;
   std::vector<Reply> replies;      ///< of the chosen, sorted; also those that failed
+  std::vector<Reply> dead;         ///< processes that have died and left their rings, of any run
   std::vector<std::string> notes;  ///< for people: processes passed over, options to give instead
 };
 

@@ -6,6 +6,7 @@
 #include <limits>
 #include <simdjson.h>
 #include <tuple>
+#include <utility>
 
 namespace ringside::live {
 namespace {
@@ -31,9 +32,12 @@ bool read_communicator(const Object& object, LiveCommunicator& made) {
   made.comm = text_of(object, "comm");
   made.name = text_of(object, "name");
   made.rank = integer_of(object, "rank");
+  made.nranks = integer_of(object, "nranks");
   made.oldest_func = text_of(object, "oldest_func");
   made.oldest_age_ns = integer_of(object, "oldest_age_ns");
   made.oldest_seq = integer_of(object, "oldest_seq");
+  take(object, "joint_operations", made.joint_operations);
+  take(object, "joint_ns", made.joint_ns);
   return take(object, "context", made.context) && take(object, "operations", made.operations) &&
          take(object, "message_bytes", made.message_bytes) &&
          take(object, "bus_bytes", made.bus_bytes) && take(object, "bus_ns", made.bus_ns) &&
@@ -111,6 +115,25 @@ std::optional<LiveSample> read_live(const std::string& answer) {
     }
   }
   return sample;
+}
+
+LiveProcesses live_processes(std::vector<Reply> replies) {
+  LiveProcesses processes;
+  for (Reply& reply : replies) {
+    const std::string number =
+        reply.endpoint.pid == 0 ? std::string() : std::to_string(reply.endpoint.pid);
+    const std::string key = reply.endpoint.path.empty()
+                                ? std::string(reply.endpoint.host).append(1, ' ').append(number)
+                                : reply.endpoint.place();
+    LiveProcess process;
+    if (reply.error.empty()) {
+      process.sample = read_live(reply.answer);
+      reply.error = process.sample ? "" : "answers what is not Ringside's protocol";
+    }
+    process.reply = std::move(reply);
+    processes.emplace(key, std::move(process));
+  }
+  return processes;
 }
 
 std::vector<LiveRow> rates_between(const LiveProcesses& before, const LiveProcesses& after) {

@@ -18,8 +18,9 @@ namespace ringside::live {
 struct LiveCommunicator {
   std::int64_t context = 0;
   std::string comm, name;  ///< empty: not known
-  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> rank, nranks;
   std::uint64_t operations = 0, message_bytes = 0, bus_ns = 0;
+  std::uint64_t joint_operations = 0, joint_ns = 0;  ///< 0 from earlier plugins
   double bus_bytes = 0;
   std::uint64_t in_flight_operations = 0, in_flight_bytes = 0;
   std::optional<std::int64_t> oldest_age_ns, oldest_seq;
@@ -41,6 +42,10 @@ struct LiveProcess {
   std::optional<LiveSample> sample;
 };
 using LiveProcesses = std::map<std::string, LiveProcess>;
+
+/// The answers to `live` by the places of the processes; a host that did not answer has its name
+/// and a blank, a process that was named and is not there a blank and its number.
+LiveProcesses live_processes(std::vector<Reply> replies);
 
 /// One rank of one communicator over an interval. A rate that cannot be told has no value: nothing
 /// was recorded all the while, or there is no earlier answer of this process.

@@ -28,6 +28,7 @@ void add_env(CLI::App& app, Chosen& chosen);
 void add_doctor(CLI::App& app, Chosen& chosen);
 void add_ctl(CLI::App& app, Chosen& chosen);
 void add_top(CLI::App& app, Chosen& chosen);
+void add_watch(CLI::App& app, Chosen& chosen);
 void add_exporter(CLI::App& app, Chosen& chosen);
 void add_summary(CLI::App& app, Chosen& chosen);
 void add_match(CLI::App& app, Chosen& chosen);

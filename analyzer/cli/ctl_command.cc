@@ -51,12 +51,6 @@ constexpr char kCtlExample[] =
 constexpr std::initializer_list<StatusMeaning> kRelayExitStatuses = {
     {0, "it has answered"}, {2, "standard input is not from another ringside"}};
 
-std::int64_t now_realtime_ns() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::system_clock::now().time_since_epoch())
-      .count();
-}
-
 // `output` is a file for one process; if it is a directory, each process gets a new file in it.
 std::string dump_path(const std::string& output, const live::Endpoint& endpoint,
                       std::int64_t now_ns) {

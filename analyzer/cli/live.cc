@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/live.h"
 
+#include <chrono>
 #include <filesystem>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +13,12 @@ namespace ringside::cli {
 
 std::chrono::milliseconds LiveOptions::timeout() const {
   return std::chrono::milliseconds(static_cast<std::int64_t>(timeout_s * 1000));
+}
+
+std::int64_t now_realtime_ns() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 
 ExitStatus status_of(live::Chosen::How how) {

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_LIVE_H
 #define RINGSIDE_ANALYZER_CLI_LIVE_H
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,9 @@ void add_live_options(CLI::App& command, LiveOptions& options);
 
 /// --hosts, --ssh, --slurm, --kubectl, --exec and how they are asked.
 void add_host_options(CLI::App& command, live::HostOptions& options);
+
+/// The wall clock, in ns since the epoch.
+std::int64_t now_realtime_ns();
 
 ExitStatus status_of(live::Chosen::How how);
 

@@ -209,6 +209,7 @@ ExitStatus run(int argc, char** argv) {
   name_group(app, "Run a job");
   add_ctl(app, chosen);
   add_top(app, chosen);
+  add_watch(app, chosen);
   add_ras(app, chosen);
   add_exporter(app, chosen);
   name_group(app, "While it runs");

@@ -132,24 +132,6 @@ class Keys {
   bool is_over_ = false;  // nobody has the other end of the terminal any more
 };
 
-live::LiveProcesses take_sample(live::Chosen chosen) {
-  live::LiveProcesses processes;
-  for (live::Reply& reply : chosen.replies) {
-    // One that was named and is not there has no path.
-    const std::string key = reply.endpoint.path.empty()
-                                ? reply.endpoint.host + ' ' + std::to_string(reply.endpoint.pid)
-                                : reply.endpoint.place();
-    live::LiveProcess process;
-    if (reply.error.empty()) {
-      process.sample = live::read_live(reply.answer);
-      reply.error = process.sample ? "" : "answers what is not Ringside's protocol";
-    }
-    process.reply = std::move(reply);
-    processes.emplace(key, std::move(process));
-  }
-  return processes;
-}
-
 std::string heading(std::size_t processes, const std::vector<live::LiveRow>& rows) {
   double interval_s = 0;
   for (const live::LiveRow& row : rows) {
@@ -189,7 +171,7 @@ ExitStatus run_top(const TopOptions& options) {
   const bool is_watched = is_table && !options.once && isatty(STDOUT_FILENO) == 1;
   const Screen screen(is_watched);
   Keys keys(is_watched);
-  live::LiveProcesses before = take_sample(std::move(chosen));
+  live::LiveProcesses before = live::live_processes(std::move(chosen.replies));
   while (true) {
     wait_s(options.interval_s, keys);
     if (g_interrupted != 0) {
@@ -202,7 +184,7 @@ ExitStatus run_top(const TopOptions& options) {
       }
       print_launch_notes("top", chosen.notes);  // why nobody answers now who did a moment ago
     }
-    live::LiveProcesses after = take_sample(std::move(chosen));
+    live::LiveProcesses after = live::live_processes(std::move(chosen.replies));
     const std::vector<live::LiveRow> rows = live::rates_between(before, after);
     const std::string text =
         is_table ? heading(after.size(), rows) + live::top_as_table(rows) : live::top_as_json(rows);

@@ -73,6 +73,13 @@ constexpr double bus_factor(std::string_view func, std::uint64_t nranks) {
   return 1.0;
 }
 
+/// Whether no rank can be done with the function before all ranks have come: each needs something
+/// of each other one.
+constexpr bool waits_for_all(std::string_view func) {
+  return func == "AllReduce" || func == "AllGather" || func == "ReduceScatter" ||
+         func == "AlltoAll";
+}
+
 }  // namespace ringside::assemble
 
 #endif  // RINGSIDE_PLUGIN_ASSEMBLE_MESSAGE_BYTES_H

@@ -68,12 +68,16 @@ std::string live_members(const assemble::Assembler& assembler,
     if (communicator.rank_known) {
       json.member("rank", communicator.rank);
     }
+    if (communicator.has_size) {
+      json.member("nranks", communicator.nranks);
+    }
     const auto known = metrics.communicators().find(communicator.context);
     const exporting::MetricSums sums =
         known != metrics.communicators().end() ? known->second : exporting::MetricSums();
     json.member("operations", sums.operations).member("message_bytes", sums.message_bytes);
     json.member("timed_operations", sums.timed_operations).member("busy_ns", sums.busy_ns);
     json.key("bus_bytes").fixed(sums.bus_bytes).member("bus_ns", sums.bus_ns);
+    json.member("joint_operations", sums.joint_operations).member("joint_ns", sums.joint_ns);
     const auto open = in_flight.find(communicator.context);
     const assemble::InFlightTotal total =
         open != in_flight.end() ? open->second : assemble::InFlightTotal();

@@ -52,6 +52,7 @@ MetricSample sample_of(const Operation& operation, const Communicator& communica
     return sample;
   }
   sample.busy_ns = static_cast<std::uint64_t>(operation.end_ns - operation.start_ns);
+  sample.is_joint = assemble::waits_for_all(operation.func);
   if (has_busbw(operation, communicator)) {
     const double factor =
         operation.kind == assemble::OperationKind::kP2p
@@ -71,6 +72,8 @@ void MetricSums::add(const MetricSums& other) {
   busy_ns += other.busy_ns;
   bus_bytes += other.bus_bytes;
   bus_ns += other.bus_ns;
+  joint_operations += other.joint_operations;
+  joint_ns += other.joint_ns;
   for (std::size_t i = 0; i < durations.size(); ++i) {
     durations[i] += other.durations[i];
   }
@@ -87,6 +90,8 @@ void MetricSample::add_to(MetricSums& sums) const {
   }
   ++sums.timed_operations;
   sums.busy_ns += busy_ns;
+  sums.joint_operations += is_joint ? 1 : 0;
+  sums.joint_ns += is_joint ? busy_ns : 0;
   ++sums.durations[bucket_of(kDurationBounds_ns, static_cast<std::int64_t>(busy_ns))];
   if (bus_bytes > 0) {
     constexpr double kSecond_ns = 1e9;

@@ -37,6 +37,10 @@ struct MetricSums {
   /// busbw, and duration. Their quotient is busbw.
   double bus_bytes = 0;
   std::uint64_t bus_ns = 0;
+  /// Operations with times in which each rank waits for all, and the sum of their durations: less
+  /// for a rank that comes late than for those that wait for it.
+  std::uint64_t joint_operations = 0;
+  std::uint64_t joint_ns = 0;
   std::array<std::uint64_t, kDurationBounds_ns.size() + 1> durations{};
   std::array<std::uint64_t, kBusbwBounds_bytes_per_s.size() + 1> busbws{};
 
@@ -47,6 +51,7 @@ struct MetricSample {
   std::uint64_t message_bytes = 0;
   std::uint64_t busy_ns = 0;  ///< 0: the times of its execution are not known
   double bus_bytes = 0;       ///< 0: has no busbw
+  bool is_joint = false;      ///< each rank waits for all
 
   void add_to(MetricSums& sums) const;
 };

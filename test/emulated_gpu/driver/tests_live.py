@@ -100,6 +100,36 @@ def ctl(setup):
     print_facts(apart_ms=apart_ms, common=len(common), lengths_s=lengths_s)
 
 
+def watch(setup):
+    """One rank is late, and later another is stuck: each is named, without a human, in seconds."""
+    job = Job(setup, "--scenario", "train", "--iterations", "1000", "--late-rank", "2", "--late-us",
+              "20000", "--stuck-rank", "1", "--stuck-at", "400", ranks=RANKS, timeout=200)
+
+    def first_finding(*arguments):
+        begin = time.monotonic()
+        out = setup.run_analyzer("watch", "--format", "json", "--ring-dir", setup.rings, "--wait", "60",
+                                 "--until-finding", "--interval", "0.5", "--for", "150", *arguments,
+                                 expected=(1,))
+        finding = json.loads(out.splitlines()[0])
+        print_facts(after_s=round(time.monotonic() - begin, 1), sentence=finding["sentence"],
+                    verdict=finding["verdict"])
+        return finding
+
+    late = first_finding("--window", "2", "--hang-seconds", "60")
+    check(late["finding"] == "late" and late["ranks"] == [2] and late["communicator"] == "world" and
+          10 <= late["percent_of_time"] <= 75, f"rank 2 is late: {late}")
+    stuck = first_finding("--hang-seconds", "4", "--late-percent", "100", "--command",
+                          f"cat > {setup.directory}/told")
+    told = json.loads((setup.directory / "told").read_text(encoding="utf-8"))
+    job.kill()
+    check(stuck["finding"] == "stuck" and stuck["ranks"] == [0, 2, 3] and stuck["seconds"] >= 4,
+          f"three ranks wait: {stuck}")
+    check(stuck["verdict"] and stuck["verdict"][0].startswith("Rank 1 (") and
+          "has not joined" in stuck["verdict"][0], f"rank 1 is stuck: {stuck}")
+    check(len(stuck["dumps"]) == RANKS and stuck["dumps_missing"] == 0, f"dumps: {stuck}")
+    check(told == stuck, f"the command was told {told}")
+
+
 def top(setup):
     """Four ranks run and their figures are read; then one is stuck, and the others wait."""
     job = Job(setup, "--scenario", "train", "--iterations", "1000", "--stuck-rank", "1",
@@ -255,5 +285,5 @@ def ras(setup):
     print_facts(counts=behind["findings"][0]["text"], stopped=stopped["findings"][0]["text"])
 
 
-TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-top": top, "nccl-exporter": exported,
+TESTS = {"nccl-ras": ras, "nccl-ctl": ctl, "nccl-watch": watch, "nccl-top": top, "nccl-exporter": exported,
          "nccl-scalars": scalars}

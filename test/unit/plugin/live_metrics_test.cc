@@ -107,6 +107,25 @@ TEST_CASE("a send has no factor") {
   CHECK(only(metrics).bus_bytes == Approx(1'000));
 }
 
+TEST_CASE("joint operations are those with times in which each rank waits for all") {
+  LiveMetrics metrics;
+  for (const char* const func : {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll"}) {
+    metrics.add(operation_of(func, 1'000, 1'000), communicator_of(1));
+  }
+  for (const char* const func : {"Broadcast", "Reduce", "Gather", "Scatter"}) {
+    metrics.add(operation_of(func, 1'000, 50'000), communicator_of(1));
+  }
+  Operation send = operation_of("Send", 1'000, 50'000);
+  send.kind = assemble::OperationKind::kP2p;
+  metrics.add(send, communicator_of(1));
+  Operation enqueued = operation_of("AllReduce", 1'000, 50'000);
+  enqueued.times_from = TimesFrom::kEnqueue;
+  metrics.add(enqueued, communicator_of(1));
+  CHECK(metrics.communicators().at(1).joint_operations == 4);
+  CHECK(metrics.communicators().at(1).joint_ns == 4'000);
+  CHECK(metrics.communicators().at(1).timed_operations == 9);
+}
+
 TEST_CASE("series are bounded, and no sum is lost") {
   LiveMetrics metrics;
   std::uint64_t added = 0;

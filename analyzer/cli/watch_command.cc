@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "analyzer/cli/analysis.h"
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/hang_answer.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live.h"
+#include "analyzer/cli/output.h"
+#include "analyzer/report/numbers.h"
+#include "launch/text.h"
+#include "live/host_commands.h"
+#include "live/moment.h"
+#include "live/request.h"
+#include "live/watch_report.h"
+#include "live/watcher.h"
+
+namespace ringside::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct WatchOptions : LiveOptions {
+  live::Watcher::Options limits;
+  double interval_s = 2;
+  double for_s = 0;
+  double wait_s = 0;
+  bool ends_at_finding = false;
+  bool has_no_dumps = false;
+  std::string command;
+};
+
+constexpr char kWatchExample[] =
+    "Looks at all processes of a job again and again, and says at once what goes wrong: an "
+    "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
+    "does not answer. Of what is stuck each process writes a dump beside its trace, and `ringside "
+    "hang` says from them who has not joined. It ends when the job has ended.\n"
+    "\n"
+    "Examples:\n"
+    "  ringside watch --job llama\ta line for each finding\n"
+    "  ringside watch --slurm 4711 --format json >> watch.jsonl\ton all hosts of a job, for a "
+    "program\n"
+    "  ringside watch --slurm 4711 --command 'curl -d @- https://example.org/hook'\teach finding "
+    "as JSON to a webhook\n"
+    "  ringside watch --until-finding --for 3600\tstatus 1 as soon as something is wrong\n";
+
+class Watch {
+ public:
+  Watch(const WatchOptions& options, live::Choice choice)
+      : options_(options), choice_(std::move(choice)), watcher_(options.limits) {
+    choice_.may_be_of_several_jobs = true;
+  }
+
+  ExitStatus run() {
+    const Clock::time_point begin = Clock::now();
+    for (;;) {
+      const Clock::time_point now = Clock::now();
+      live::Chosen chosen = live::choose(choice_, options_.timeout(), "live");
+      const bool is_anybody = chosen.how == live::Chosen::How::kFound;
+      const double since_s = std::chrono::duration<double>(now - begin).count();
+      if (!is_anybody && (has_seen_ || since_s >= options_.wait_s)) {
+        print_launch_notes("watch", has_seen_ ? std::vector<std::string>() : chosen.notes);
+        look(chosen, {}, now);  // who has died
+        return !has_seen_ ? kExitNoInput : has_found_ ? kExitFindings : kExitOk;
+      }
+      if (is_anybody && !has_seen_) {
+        has_seen_ = true;
+        print_launch_notes(
+            "watch", {"watches " + report::counted(chosen.replies.size(), "process", "processes")});
+      }
+      if (is_anybody) {
+        const live::LiveProcesses processes = live::live_processes(std::move(chosen.replies));
+        if (!look(chosen, processes, now)) {
+          return kExitInternal;
+        }
+      }
+      const bool is_over = options_.for_s > 0 && since_s >= options_.for_s;
+      if (is_over || (has_found_ && options_.ends_at_finding)) {
+        return has_found_ ? kExitFindings : kExitOk;
+      }
+      std::this_thread::sleep_until(now + std::chrono::duration<double>(options_.interval_s));
+    }
+  }
+
+ private:
+  // False if the output cannot be written.
+  bool look(const live::Chosen& chosen, const live::LiveProcesses& processes,
+            Clock::time_point now) {
+    for (live::WatchFinding& finding : watcher_.look(chosen, processes, now)) {
+      live::Verdict verdict;
+      if (finding.kind == live::WatchFinding::Kind::kStuck && !finding.ends &&
+          !options_.has_no_dumps) {
+        verdict = verdict_of_dumps(finding, processes);
+      }
+      has_found_ = has_found_ || !finding.ends;
+      const std::string line = live::finding_as_json(finding, verdict, now_realtime_ns());
+      if (!print(options_.format == "json"
+                     ? line
+                     : live::finding_as_text(finding, verdict, now_realtime_ns())) ||
+          std::fflush(stdout) != 0) {
+        return false;
+      }
+      tell_command(line);
+    }
+    return true;
+  }
+
+  // Has the job's processes write dumps, and asks `hang` of those that can be read here.
+  live::Verdict verdict_of_dumps(const live::WatchFinding& finding,
+                                 const live::LiveProcesses& processes) const {
+    std::vector<live::Exchange> exchanges;
+    for (const auto& [place, process] : processes) {
+      const auto& status = process.reply.status;
+      if (status && status->job == finding.job && status->directory == finding.directory) {
+        live::Exchange& exchange = exchanges.emplace_back();
+        exchange.endpoint = process.reply.endpoint;
+        exchange.request = live::Request("dump").line();
+      }
+    }
+    live::ask_chosen(choice_, exchanges, options_.timeout());
+    live::Verdict verdict;
+    AnalysisOptions options;
+    options.format = "json";
+    for (const live::Exchange& exchange : exchanges) {
+      const live::Reply reply = live::read_reply(exchange);
+      const std::string path = reply.status ? reply.status->dump_path : "";
+      std::error_code error;
+      verdict.missing += path.empty() ? 1 : 0;
+      if (!path.empty()) {
+        verdict.dumps.push_back(path);
+        if (std::filesystem::exists(path, error)) {
+          options.inputs.push_back(path);
+        }
+      }
+    }
+    Analysis analysis;
+    if (options.inputs.empty() || !load_traces(options, analysis)) {
+      return verdict;
+    }
+    const double min_age_s = options_.limits.hang_s / 2;
+    if (const auto answer = answer_hang(options, min_age_s, analysis)) {
+      verdict.sentences = answer->document.sentences;
+    }
+    return verdict;
+  }
+
+  void tell_command(const std::string& line) const {
+    if (options_.command.empty()) {
+      return;
+    }
+    constexpr std::chrono::milliseconds kTimeout(30000);
+    std::vector<live::HostCommand> commands(1);
+    commands[0].command = options_.command;
+    commands[0].input = line;
+    live::run_all(commands, 1, kTimeout);
+    if (!commands[0].error.empty()) {
+      print_launch_notes("watch", {"--command " + commands[0].error});
+    }
+  }
+
+  const WatchOptions& options_;
+  live::Choice choice_;
+  live::Watcher watcher_;
+  bool has_seen_ = false;
+  bool has_found_ = false;
+};
+
+ExitStatus run_watch(const WatchOptions& options) {
+  auto choice = completed_choice(options, "watch");
+  return choice ? Watch(options, *std::move(choice)).run() : kExitUsage;
+}
+
+void add_seconds(CLI::App& command, const char* name, double& value, double least,
+                 const char* description) {
+  constexpr double kMost_s = 2592000;
+  command.add_option(name, value, description)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(least, kMost_s))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, Chosen& chosen) {
+  const auto options = std::make_shared<WatchOptions>();
+  CLI::App* const command =
+      app.add_subcommand("watch", "Watch a job that runs, and say at once what goes wrong");
+  add_seconds(*command, "--hang-seconds", options->limits.hang_s, 1,
+              "What is in flight for so long is stuck");
+  command
+      ->add_option("--late-percent", options->limits.late_percent,
+                   "Of all ranks' time, that the others must wait for late ranks")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.1, 100.0))
+      ->capture_default_str();
+  add_seconds(*command, "--window", options->limits.window_s, 1,
+              "Time over which lateness is measured; two windows, one after the other, must agree");
+  add_seconds(*command, "--interval", options->interval_s, 0.1, "From one look to the next");
+  add_seconds(*command, "--wait", options->wait_s, 0, "For the job's first process to come");
+  add_seconds(*command, "--for", options->for_s, 0, "Then it ends; 0: with the job");
+  command->add_flag("--until-finding", options->ends_at_finding, "End with the first finding");
+  command->add_flag("--no-dumps", options->has_no_dumps, "Of what is stuck, write no dumps");
+  command
+      ->add_option("--command", options->command,
+                   "A shell command that gets each finding as JSON on its standard input, and 30 s")
+      ->type_name("COMMAND");
+  add_live_options(*command, *options);
+  set_command(*command, kWatchExample,
+              {{0, "nothing was found"},
+               {1, "something was found"},
+               {2, "the command line is wrong"},
+               {3, "no process was found"}},
+              options, chosen, run_watch);
+}
+
+}  // namespace ringside::cli

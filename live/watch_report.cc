@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/watch_report.h"
+
+#include <optional>
+#include <string_view>
+
+#include "analyzer/report/json_writer.h"
+#include "analyzer/report/numbers.h"
+#include "launch/text.h"
+#include "live/moment.h"
+
+namespace ringside::live {
+namespace {
+
+// All newlines are between the members: those of texts are escaped.
+std::string on_one_line(std::string_view json) {
+  std::string line;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] == '\n') {
+      while (i + 1 < json.size() && json[i + 1] == ' ') {
+        ++i;
+      }
+    } else {
+      line += json[i];
+    }
+  }
+  return line + '\n';
+}
+
+std::vector<std::string> printable_texts(const std::vector<std::string>& texts) {
+  std::vector<std::string> made;
+  for (const std::string& text : texts) {
+    made.push_back(launch::printable(text));
+  }
+  return made;
+}
+
+}  // namespace
+
+std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
+                            std::int64_t realtime_ns) {
+  std::string text = moment_text(realtime_ns) + "  " + finding.sentence + '\n';
+  for (const std::string& sentence : verdict.sentences) {
+    text += "    " + launch::printable(sentence) + '\n';
+  }
+  if (!verdict.dumps.empty()) {
+    text += "    " + report::counted(verdict.dumps.size(), "dump") + ", the first " +
+            launch::printable(verdict.dumps.front()) + '\n';
+  }
+  if (verdict.missing > 0) {
+    text += "    " + report::counted(verdict.missing, "process", "processes") +
+            (verdict.missing == 1 ? " has" : " have") + " written no dump\n";
+  }
+  return text;
+}
+
+std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
+                            std::int64_t realtime_ns) {
+  constexpr int kDecimals = 3;
+  report::JsonWriter json;
+  json.begin_object();
+  json.integer("schema_version", 1);
+  json.text("time", moment_text(realtime_ns));
+  json.text("finding", name_of(finding.kind));
+  json.boolean("ends", finding.ends);
+  json.text("sentence", finding.sentence);
+  json.text("job", launch::printable(finding.job));
+  json.text("directory", launch::printable(finding.directory));
+  json.text("communicator", finding.communicator);
+  json.begin_row("ranks");
+  for (const std::int64_t rank : finding.ranks) {
+    json.integer({}, rank);
+  }
+  json.end_row();
+  json.texts("hosts", printable_texts(finding.hosts));
+  json.text("function", launch::printable(finding.function));
+  if (finding.seq) {
+    json.integer("seq", *finding.seq);
+  } else {
+    json.null("seq");
+  }
+  json.number("seconds", finding.seconds, kDecimals);
+  json.number("percent_of_time", finding.percent_of_time, kDecimals);
+  json.texts("verdict", printable_texts(verdict.sentences));
+  json.texts("dumps", printable_texts(verdict.dumps));
+  json.integer("dumps_missing", verdict.missing);
+  json.end_object();
+  return on_one_line(json.finish());
+}
+
+}  // namespace ringside::live

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A finding of `ringside watch`, for people and for programs.
+#ifndef RINGSIDE_LIVE_WATCH_REPORT_H
+#define RINGSIDE_LIVE_WATCH_REPORT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "live/watcher.h"
+
+namespace ringside::live {
+
+/// What `ringside hang` says of the dumps that were written for a finding.
+struct Verdict {
+  std::vector<std::string> sentences;
+  std::vector<std::string> dumps;  ///< paths on the processes' hosts
+  std::size_t missing = 0;         ///< processes that have written none
+};
+
+/// Lines: the moment and the sentence, then the verdict.
+std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
+                            std::int64_t realtime_ns);
+
+/// One line: schema_version, time, finding, ends, sentence, and what is known of job, directory,
+/// communicator, ranks, hosts, function, seq, seconds, percent_of_time, verdict, dumps and
+/// dumps_missing.
+std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
+                            std::int64_t realtime_ns);
+
+}  // namespace ringside::live
+
+#endif  // RINGSIDE_LIVE_WATCH_REPORT_H

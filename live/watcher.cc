@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "live/watcher.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "analyzer/report/numbers.h"
+#include "launch/text.h"
+
+namespace ringside::live {
+namespace {
+
+constexpr double kSecond_ns = 1e9;
+
+std::string name_of_communicator(const LiveCommunicator& communicator) {
+  return launch::printable(!communicator.name.empty() ? communicator.name
+                           : !communicator.comm.empty()
+                               ? communicator.comm
+                               : "context " + std::to_string(communicator.context));
+}
+
+// "rank 2", "ranks 2 and 5", "ranks 2, 5 and 3 more"
+std::string ranks_text(const std::vector<std::int64_t>& ranks) {
+  constexpr std::size_t kMost = 4;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const std::size_t shown = ranks.size() <= kMost ? ranks.size() : kMost;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const bool is_last = i + 1 == shown && shown == ranks.size();
+    text += (i == 0 ? "" : is_last ? " and " : ", ") + std::to_string(ranks[i]);
+  }
+  return shown == ranks.size() ? text
+                               : text + " and " + std::to_string(ranks.size() - shown) + " more";
+}
+
+std::string hosts_text(const std::vector<std::string>& hosts) {
+  return hosts.empty()       ? ""
+         : hosts.size() == 1 ? " (" + launch::printable(hosts.front()) + ")"
+                             : " (on " + report::counted(hosts.size(), "host") + ")";
+}
+
+// One of a communicator's ranks that has done operations in which each waits for all.
+struct RankTime {
+  std::int64_t rank = 0;
+  std::string host;
+  std::uint64_t operations = 0;
+  double mean_ns = 0;  // of an operation
+};
+
+struct Late {
+  std::size_t ranks = 0;  // the first so many of those that are sorted
+  double share = 0;       // of all ranks' time, that the others wait for them at least
+};
+
+// An operation ends for all at about the same time, so whoever spends less in it has come later.
+// The first k ranks are late by at least the gap to the next, and all behind it wait that long. The
+// k that costs most is taken. More than half of the ranks are not late: the others are early.
+Late find_late_ranks(const std::vector<RankTime>& sorted, double window_s) {
+  std::uint64_t operations = sorted.front().operations;
+  for (const RankTime& one : sorted) {
+    operations = std::min(operations, one.operations);
+  }
+  Late most;
+  const auto count = static_cast<double>(sorted.size());
+  for (std::size_t k = 1; k <= sorted.size() / 2; ++k) {
+    const double gap_ns = sorted[k].mean_ns - sorted[k - 1].mean_ns;
+    const double share = gap_ns * static_cast<double>(operations) *
+                         static_cast<double>(sorted.size() - k) / (count * window_s * kSecond_ns);
+    if (share > most.share) {
+      most = {k, share};
+    }
+  }
+  return most;
+}
+
+}  // namespace
+
+const char* name_of(WatchFinding::Kind kind) {
+  switch (kind) {
+    case WatchFinding::Kind::kStuck:
+      return "stuck";
+    case WatchFinding::Kind::kLate:
+      return "late";
+    case WatchFinding::Kind::kDied:
+      return "died";
+    case WatchFinding::Kind::kSilent:
+      return "silent";
+  }
+  return "";
+}
+
+std::vector<WatchFinding> Watcher::look(const Chosen& chosen, const LiveProcesses& processes,
+                                        Clock::time_point now) {
+  Communicators communicators;
+  for (const auto& [place, process] : processes) {
+    if (!process.sample || !process.reply.status) {
+      continue;
+    }
+    const ProcessStatus& status = *process.reply.status;
+    for (const LiveCommunicator& one : process.sample->communicators) {
+      if (!one.comm.empty() && one.rank) {
+        communicators[{status.directory + '\n' + status.job, one.comm}].push_back({&process, &one});
+      }
+    }
+  }
+  std::vector<WatchFinding> found;
+  find_gone(chosen, processes, found);
+  find_stuck(communicators, found);
+  find_late(communicators, now, found);
+  return found;
+}
+
+void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFinding>& found) {
+  std::erase_if(stuck_, [&](const auto& told) { return !communicators.contains(told.first); });
+  for (const auto& [key, members] : communicators) {
+    WatchFinding finding;
+    std::int64_t oldest_ns = 0;
+    std::set<std::string> hosts;
+    for (const Member& member : members) {
+      const LiveCommunicator& one = *member.communicator;
+      const std::int64_t age_ns = one.oldest_age_ns.value_or(0);
+      if (static_cast<double>(age_ns) < options_.hang_s * kSecond_ns) {
+        continue;
+      }
+      finding.ranks.push_back(*one.rank);
+      hosts.insert(member.process->reply.status->host);
+      if (age_ns > oldest_ns) {
+        oldest_ns = age_ns;
+        finding.function = one.oldest_func;
+        finding.seq = one.oldest_seq;
+      }
+    }
+    const ProcessStatus& status = *members.front().process->reply.status;
+    finding.job = status.job;
+    finding.directory = status.directory;
+    finding.communicator = name_of_communicator(*members.front().communicator);
+    const std::string operation =
+        launch::printable(finding.function) +
+        (finding.seq ? " seq " + std::to_string(*finding.seq) : std::string());
+    const auto told = stuck_.find(key);
+    if (finding.ranks.empty()) {
+      if (told != stuck_.end()) {
+        finding.ends = true;
+        finding.sentence =
+            told->second + " of communicator " + finding.communicator + " has gone on.";
+        found.push_back(std::move(finding));
+        stuck_.erase(told);
+      }
+      continue;
+    }
+    if (told != stuck_.end()) {
+      continue;
+    }
+    stuck_.emplace(key, operation);
+    std::sort(finding.ranks.begin(), finding.ranks.end());
+    finding.hosts.assign(hosts.begin(), hosts.end());
+    finding.seconds = static_cast<double>(oldest_ns) / kSecond_ns;
+    finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
+                       (finding.ranks.size() == 1 ? " has" : " have") + " waited in " + operation +
+                       " of communicator " + finding.communicator + " for " +
+                       report::fixed(*finding.seconds, 1) + " s.";
+    found.push_back(std::move(finding));
+  }
+}
+
+void Watcher::find_late(const Communicators& communicators, Clock::time_point now,
+                        std::vector<WatchFinding>& found) {
+  std::erase_if(lateness_, [&](const auto& one) { return !communicators.contains(one.first); });
+  for (const auto& [key, members] : communicators) {
+    const auto [place, is_new] = lateness_.try_emplace(key);
+    Lateness& lateness = place->second;
+    const double window_s = std::chrono::duration<double>(now - lateness.begun).count();
+    if (!is_new && window_s < options_.window_s) {
+      continue;
+    }
+    if (!is_new) {
+      end_window(members, window_s, lateness, found);
+    }
+    lateness.begun = now;
+    lateness.at_begin.clear();
+    for (const Member& member : members) {
+      lateness.at_begin[*member.communicator->rank] = {member.communicator->joint_operations,
+                                                       member.communicator->joint_ns};
+    }
+  }
+}
+
+void Watcher::end_window(const std::vector<Member>& members, double window_s, Lateness& lateness,
+                         std::vector<WatchFinding>& found) const {
+  std::vector<RankTime> times;
+  for (const Member& member : members) {
+    const LiveCommunicator& one = *member.communicator;
+    const auto begin = lateness.at_begin.find(*one.rank);
+    if (begin == lateness.at_begin.end() || one.joint_operations <= begin->second.operations ||
+        one.joint_ns < begin->second.ns) {
+      continue;
+    }
+    RankTime& time = times.emplace_back();
+    time.rank = *one.rank;
+    time.host = member.process->reply.status->host;
+    time.operations = one.joint_operations - begin->second.operations;
+    time.mean_ns =
+        static_cast<double>(one.joint_ns - begin->second.ns) / static_cast<double>(time.operations);
+  }
+  // Unless all ranks have answered, nothing is said: one that is missing may be the late one.
+  const std::int64_t nranks = members.front().communicator->nranks.value_or(0);
+  const std::size_t all = std::max({members.size(), lateness.at_begin.size(),
+                                    static_cast<std::size_t>(std::max<std::int64_t>(nranks, 2))});
+  Late late;
+  if (times.size() == all) {
+    std::sort(times.begin(), times.end(),
+              [](const RankTime& a, const RankTime& b) { return a.mean_ns < b.mean_ns; });
+    late = find_late_ranks(times, window_s);
+  }
+  const double percent = late.share * 100;
+  std::set<std::int64_t> suspects;
+  if (percent >= options_.late_percent) {
+    for (std::size_t i = 0; i < late.ranks; ++i) {
+      suspects.insert(times[i].rank);
+    }
+  }
+  WatchFinding finding;
+  finding.kind = WatchFinding::Kind::kLate;
+  const ProcessStatus& status = *members.front().process->reply.status;
+  finding.job = status.job;
+  finding.directory = status.directory;
+  finding.communicator = name_of_communicator(*members.front().communicator);
+  if (suspects != lateness.suspects) {
+    if (lateness.is_told) {
+      finding.ends = true;
+      finding.ranks.assign(lateness.suspects.begin(), lateness.suspects.end());
+      finding.sentence = "The others no longer wait for " + ranks_text(finding.ranks) +
+                         " in communicator " + finding.communicator + ".";
+      found.push_back(finding);
+      finding.ends = false;
+    }
+    lateness.suspects = suspects;
+    lateness.windows = 0;
+    lateness.is_told = false;
+  }
+  if (suspects.empty() || ++lateness.windows < options_.late_windows || lateness.is_told) {
+    return;
+  }
+  lateness.is_told = true;
+  finding.ranks.assign(suspects.begin(), suspects.end());
+  std::set<std::string> hosts;
+  for (std::size_t i = 0; i < late.ranks; ++i) {
+    hosts.insert(times[i].host);
+  }
+  finding.hosts.assign(hosts.begin(), hosts.end());
+  finding.percent_of_time = percent;
+  finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
+                     (finding.ranks.size() == 1 ? " is" : " are") + " late in communicator " +
+                     finding.communicator + ": in the last " + report::fixed(window_s, 0) +
+                     " s the others waited for " + (finding.ranks.size() == 1 ? "it" : "them") +
+                     " at least " + report::fixed(percent, 1) + " % of all ranks' time.";
+  found.push_back(std::move(finding));
+}
+
+void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
+                        std::vector<WatchFinding>& found) {
+  for (const Reply& reply : chosen.dead) {
+    const auto known = known_.find(reply.endpoint.place());
+    if (known == known_.end()) {
+      continue;  // it was dead before
+    }
+    WatchFinding& finding = found.emplace_back();
+    finding.kind = WatchFinding::Kind::kDied;
+    finding.job = known->second.job;
+    finding.directory = known->second.directory;
+    finding.hosts = {known->second.host};
+    std::string who = "Process " + std::to_string(reply.endpoint.pid);
+    if (known->second.rank) {
+      finding.ranks = {*known->second.rank};
+      who = "The process of rank " + std::to_string(*known->second.rank);
+    }
+    finding.sentence = who + hosts_text(finding.hosts) + " has died; `ringside recover " +
+                       launch::printable(reply.endpoint.path) +
+                       "` makes a whole trace of what it left.";
+    known_.erase(known);
+  }
+  std::set<std::string> silent;
+  for (const auto& [place, process] : processes) {
+    if (process.reply.status) {
+      known_[place] = *process.reply.status;
+    } else {
+      silent.insert(place);
+    }
+    const bool was_silent = silent_.contains(place);
+    if (was_silent != !process.reply.status) {
+      WatchFinding& finding = found.emplace_back();
+      finding.kind = WatchFinding::Kind::kSilent;
+      finding.ends = was_silent;
+      finding.sentence = was_silent
+                             ? launch::printable(place) + " answers again."
+                             : report::capitalised(launch::printable(
+                                   process.reply.endpoint.path.empty()
+                                       ? process.reply.error
+                                       : "process " + std::to_string(process.reply.endpoint.pid) +
+                                             " (" + place + ") " + process.reply.error)) +
+                                   ".";
+      if (!process.reply.endpoint.host.empty()) {
+        finding.hosts = {process.reply.endpoint.host};
+      }
+    }
+  }
+  silent_ = std::move(silent);
+}
+
+}  // namespace ringside::live
