@@ -66,6 +66,7 @@ report::Health find_health(const BeforeFacts& before, const Analysis& analysis,
   return report::judge_health(
       summary, summary.inputs.without_starts > 0 ? nobody : analysis.stragglers(), analysis.matches,
       before.stuck, report::make_network_report(traces, network, 0, false),
+      network.has_unjudged_links(),
       report::match_document(traces, analysis.matches, analysis.facts().judgements(),
                              report::kMostJudged),
       report::topology_document(metrics::find_topology(traces), true, std::nullopt));

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyzer/cli/analysis.h"
+#include "analyzer/cli/baseline.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/health.h"
 #include "analyzer/cli/output.h"
@@ -21,6 +22,7 @@ namespace {
 
 struct ReportOptions : AnalysisOptions {
   std::string output;
+  std::string baseline;
   bool force = false;
   const CLI::App* command = nullptr;  // as it was given
 };
@@ -35,10 +37,14 @@ constexpr char kReportExample[] =
     "  ringside report -o minute.html --from 60 --to 120 traces/\tthe second minute\n"
     "  ringside report -o - --format json traces/\tits data alone, for a script\n";
 
-std::string make_json(const ReportOptions& options, Analysis& analysis) {
+// Nothing, after a message on stderr, if the baseline cannot be read.
+std::optional<std::string> make_json(const ReportOptions& options, Analysis& analysis) {
   BeforeFacts before = look_before_facts(options, analysis);
   report::PageData data =
       report::make_page_data(analysis.facts(), analysis.problems, analysis.duplicates);
+  if (!take_baseline("ringside report", options.baseline, data.summary.rows)) {
+    return std::nullopt;
+  }
   data.hang = std::move(before.stuck);
   data.network.not_chosen = before.not_chosen;
   data.add_commands = [&](report::Health& health) {
@@ -82,6 +88,11 @@ std::optional<std::string> compare_runs(const ReportOptions& options) {
 std::optional<std::string> find_data(const ReportOptions& options, ExitStatus& status) {
   status = kExitNoInput;
   if (load::are_several_runs(options.inputs)) {
+    if (!options.baseline.empty()) {
+      tell("ringside report: --baseline is for one run; name one directory");
+      status = kExitUsage;
+      return std::nullopt;
+    }
     return compare_runs(options);
   }
   const auto analysis = analyse(options);
@@ -150,6 +161,7 @@ void add_report(CLI::App& app, Chosen& chosen) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"html", "json"}))
       ->capture_default_str();
+  add_baseline_option(*command, options->baseline);
   command->add_flag("--force", options->force, "Replace what is there");
   set_command(*command, kReportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
               run_report);

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/cli/analysis.h"
+#include "analyzer/cli/baseline.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/health.h"
@@ -44,7 +45,8 @@ constexpr char kSummaryExample[] =
     "  ringside summary --format json traces/ > out.json\tfor a script\n"
     "  ringside summary --plot --func AllReduce traces/\tbusbw against message size, drawn\n"
     "  ringside summary --fail-on \"efficiency<70%\" traces/\tfail if links are used badly\n"
-    "  ringside summary --baseline nccl-tests-run/ traces/\tpercent of a measured best\n"
+    "  ringside summary --baseline all_reduce_perf.txt traces/\tpercent of what nccl-tests "
+    "reached\n"
     "  ringside summary --strict a.json b.json\tfail if anything is not whole\n"
     "  ringside summary --min-bytes 64mb --fail-on \"busbw<200,straggler>5%,mismatch\" "
     "traces/\tfail if it is slow, late or wrong\n";
@@ -119,15 +121,10 @@ ExitStatus run_summary(const SummaryOptions& options) {
     before = look_before_facts(options, *analysis);
   }
   report::Summary summary = analysis->summary(has_findings, options.by);
-  if (!options.baseline.empty()) {
-    AnalysisOptions baseline_options;
-    baseline_options.inputs = {options.baseline};
-    const auto baseline = analyse(baseline_options);
-    if (baseline == nullptr) {
-      return kExitNoInput;
-    }
-    metrics::take_baseline(metrics::make_rows(baseline->facts()), summary.rows);
+  if (!take_baseline("ringside summary", options.baseline, summary.rows)) {
+    return kExitNoInput;
   }
+  summary.has_baseline = !options.baseline.empty();
   // Durations without starts leave so much open that one figure would say nothing.
   summary.with_intervals = options.with_intervals || summary.inputs.without_starts > 0;
   summary.with_nominal = options.with_nominal;
@@ -187,11 +184,7 @@ void add_summary(CLI::App& app, Chosen& chosen) {
   command->add_flag("--plot", options->has_plot, "Also draw busbw against message size");
   command->add_flag("--no-findings", options->no_findings,
                     "Show the table alone, which takes less time: do not look for what is wrong");
-  command
-      ->add_option("--baseline", options->baseline,
-                   "Take the busbw that this run has reached for the peak, in place of what the "
-                   "links allow")
-      ->type_name("DIR");
+  add_baseline_option(*command, options->baseline);
   options->command = command;
   command->add_option("--fail-on", options->fail_on, kFailOnHelp)
       ->type_name("CONDITIONS")

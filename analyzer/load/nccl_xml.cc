@@ -85,6 +85,9 @@ void add_ports(const pugi::xml_node& nic, const Place& place, TopologyFile& file
     topology::Port port;
     port.device = net.attribute("name").value();
     port.number = number_of(net, "port").value_or(0);
+    if (port.number == 0 && std::string_view(net.attribute("guid").value()) == "0x0") {
+      continue;  // an interface for sockets: ports of adapters begin with 1
+    }
     port.pci = place.address;
     port.pci_path = place.path;
     port.numa_node = place.numa_node;

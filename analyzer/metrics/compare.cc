@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/align/alignment.h"
+#include "analyzer/facts/groups.h"
 #include "analyzer/match/function_mismatch.h"
 #include "analyzer/match/group_patterns.h"
 #include "analyzer/metrics/bandwidth.h"
@@ -220,24 +221,68 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
                  change);
   }
   const auto take = [&](const TimesOfKind& times, std::uint64_t& count,
-                        std::optional<double>& median_ns, std::optional<double>& busbw_gb_s) {
+                        std::optional<double>& median_ns, std::optional<double>& busbw_gb_s,
+                        std::optional<Peak>& peak) {
     const auto& timed = values(times);
     count = timed.size();
     change.unknown += times.operations - timed.size();
     median_ns = median_by(timed, [](const TimedOperation& one) { return one.best_ns; });
     busbw_gb_s = times.kind.is_size_class ? median_busbw(times, timed) : busbw_of(times, median_ns);
+    peak = times.peak;
   };
   if (a != nullptr) {
-    take(*a, change.count_a, change.median_a_ns, change.busbw_a_gb_s);
+    take(*a, change.count_a, change.median_a_ns, change.busbw_a_gb_s, change.peak_a);
   }
   if (b != nullptr) {
-    take(*b, change.count_b, change.median_b_ns, change.busbw_b_gb_s);
+    take(*b, change.count_b, change.median_b_ns, change.busbw_b_gb_s, change.peak_b);
   }
   if (a != nullptr && b != nullptr && change.count_a > 0 && change.count_b > 0) {
     judge(values(*a), values(*b), rows, change);
   }
   return change;
 }
+
+// The peaks of the operations of one kind. They are one peak only if all agree.
+class PeaksOfKinds {
+ public:
+  explicit PeaksOfKinds(const facts::Facts& facts) : facts_(facts) {
+    if (!has_machines(facts.traces())) {
+      return;
+    }
+    links_ = find_links(facts.traces(), facts.matches());
+    is_grouped_.resize(facts.matches().operations.size());
+    for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
+      for (const std::uint32_t index : group) {
+        is_grouped_[index] = true;
+      }
+    }
+  }
+
+  // `index`: of the operation that was just counted.
+  void add(std::size_t index, TimesOfKind& times) const {
+    if (links_.empty()) {
+      return;
+    }
+    const match::Matches& matches = facts_.matches();
+    const match::MatchedOperation& operation = matches.operations[index];
+    const model::Operation first =
+        match::operation_of(facts_.traces(), matches.parts[operation.first_part]);
+    const auto& links = links_[operation.communicator];
+    const auto peak = links && !is_grouped_[index] ? peak_of(*links, times.kind.function,
+                                                             facts_.traces().names.text(first.algo))
+                                                   : std::nullopt;
+    if (times.operations == 1) {
+      times.peak = peak;
+    } else if (!peak || !times.peak || peak->busbw_gb_s != times.peak->busbw_gb_s) {
+      times.peak.reset();
+    }
+  }
+
+ private:
+  const facts::Facts& facts_;
+  std::vector<std::optional<CommunicatorLinks>> links_;  // of each communicator
+  std::vector<bool> is_grouped_;                         // by operation
+};
 
 void sort_by_time(std::vector<TimedOperation>& times) {
   std::sort(times.begin(), times.end(), [](const TimedOperation& a, const TimedOperation& b) {
@@ -255,6 +300,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by) {
   for (const match::Communicator& communicator : matches.communicators) {
     kinds.push_back(kind_of(traces, communicator));
   }
+  const PeaksOfKinds peaks(facts);
   std::map<OperationKind, TimesOfKind> collected;
   std::vector<facts::RankTimes> rows;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {
@@ -285,6 +331,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by) {
     times.ranks = match::ranks_expected(matches, operation);
     times.is_alone = communicator.identity == match::Identity::kAlone;
     ++times.operations;
+    peaks.add(i, times);
     const auto place = [&](TimedOperation one) {
       one.run = communicator.run;
       one.at_ns = known.first_arrival_ns;

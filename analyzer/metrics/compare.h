@@ -14,6 +14,7 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/difference.h"
 #include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/peak.h"
 
 namespace ringside::metrics {
 
@@ -60,6 +61,9 @@ struct TimesOfKind {
   /// every rank waits for all others: the last to come waits for nobody. Likewise.
   std::vector<TimedOperation> least;
   bool is_alone = false;  // only one rank is known: there is no bandwidth that depends on ranks
+  /// The most busbw that links allow; nothing if it is not known, or not the same for all of these
+  /// operations (another algorithm, another communicator).
+  std::optional<Peak> peak;
 };
 
 /// By kind. `by`: kinds are also told apart by this.
@@ -84,6 +88,8 @@ struct Change {
   std::optional<double> median_b_ns;
   std::optional<double> busbw_a_gb_s;
   std::optional<double> busbw_b_gb_s;
+  std::optional<Peak> peak_a;
+  std::optional<Peak> peak_b;
   /// The change of the median time from A to B: above 0 is slower. For a size class it is the
   /// lesser of this and the change of the median time per byte, and nothing if these have different
   /// signs, since the sizes alone may cause that.
@@ -97,6 +103,10 @@ struct Change {
   /// The probability of such a difference, beyond the uncertainty of the times, if in truth there
   /// is none. It is corrected for the number of rows. Nothing if it was not judged.
   std::optional<double> chance;
+
+  /// busbw as a part of the peak, in percent.
+  std::optional<double> efficiency_a_percent() const { return percent_of(busbw_a_gb_s, peak_a); }
+  std::optional<double> efficiency_b_percent() const { return percent_of(busbw_b_gb_s, peak_b); }
 
   bool is_significant() const { return chance && *chance < 0.05; }
 };

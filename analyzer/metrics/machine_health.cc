@@ -84,7 +84,7 @@ std::map<std::string, std::string> facts_of(const Machine& machine,
     add_gpu(gpu, name_of(gpu), facts);
   }
   for (const Port& port : machine.ports) {
-    const std::string name = port.device + " port " + std::to_string(port.number);
+    const std::string name = port_name(port);
     if (port.rate_mbit_s) {
       facts["rate of " + name] = gbit_text(*port.rate_mbit_s);
     }
@@ -135,8 +135,8 @@ void find_link_trouble(const std::string& host, const Gpu& first, const Gpu& las
         same_in(first.links, [&](const NvLink& one) { return one.number == link.number; });
     if (link.is_up == false) {
       const bool was_up = before != nullptr && before->is_up == true;
-      findings.push_back(
-          {"link-down", name + (was_up ? " went down during the job." : " is down."), false});
+      findings.push_back({"link-down", name + (was_up ? " went down during the job." : " is down."),
+                          false, host, last.pci});
     }
     std::vector<std::pair<std::string, std::uint64_t>> counters;
     for (std::size_t i = 0; before != nullptr && i < topology::kLinkCounters; ++i) {
@@ -145,8 +145,8 @@ void find_link_trouble(const std::string& host, const Gpu& first, const Gpu& las
       }
     }
     if (!counters.empty()) {
-      findings.push_back(
-          {"link-errors", name + " had " + grown(counters) + " during the job.", false});
+      findings.push_back({"link-errors", name + " had " + grown(counters) + " during the job.",
+                          false, host, last.pci});
     }
   }
 }
@@ -158,7 +158,7 @@ void find_pcie_trouble(const std::string& host, const Gpu& first, const Gpu& las
                         "Host " + host + ": PCIe of " + gpu_text(last) + " has " +
                             std::to_string(*last.pcie_width) + " lanes of the " +
                             std::to_string(*last.most_pcie_width) + " that GPU and slot have.",
-                        false});
+                        false, host, last.pci});
   }
   const std::uint32_t now =
       std::max(first.pcie_generation.value_or(0), last.pcie_generation.value_or(0));
@@ -196,7 +196,7 @@ void find_slow_ports(const std::string& host, const Machine& machine,
                               port.device + " runs at " + gbit_text(*port.rate_mbit_s) + ", and " +
                               std::to_string(usual->second) + " other ports at " +
                               gbit_text(usual->first) + '.',
-                          false});
+                          false, host, port_name(port)});
     }
   }
 }
@@ -206,7 +206,8 @@ void find_port_trouble(const std::string& host, const Port& first, const Port& l
   const std::string name =
       "Host " + host + ": port " + std::to_string(last.number) + " of " + last.device;
   if (first.state == "ACTIVE" && last.state != "ACTIVE") {
-    findings.push_back({"adapter-down", name + " went from ACTIVE to " + last.state + '.', false});
+    findings.push_back({"adapter-down", name + " went from ACTIVE to " + last.state + '.', false,
+                        host, port_name(last)});
   }
   std::vector<std::pair<std::string, std::uint64_t>> counters;
   for (const char* const counter : kPortTroubles) {
@@ -218,8 +219,8 @@ void find_port_trouble(const std::string& host, const Port& first, const Port& l
     }
   }
   if (!counters.empty()) {
-    findings.push_back(
-        {"adapter-errors", name + " had " + grown(counters) + " during the job.", false});
+    findings.push_back({"adapter-errors", name + " had " + grown(counters) + " during the job.",
+                        false, host, port_name(last)});
   }
 }
 

@@ -60,6 +60,9 @@ struct Network {
   std::uint64_t in_flight = 0;      // left out
   std::uint64_t not_chosen = 0;     // left out by the options that choose a part
   std::uint64_t untold = 0;         // steps without states: where their time went is not told
+
+  /// Whether there are transfers, but none of them tells whether its link is slow.
+  bool has_unjudged_links() const { return !links.empty() && judged == 0; }
 };
 
 Network find_network(const model::Traces& traces, const align::Alignment& alignment);

@@ -8,6 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/metrics/bandwidth.h"
+#include "analyzer/metrics/near_ports.h"
+
 namespace ringside::metrics {
 namespace {
 
@@ -20,76 +23,12 @@ struct DomainRank {
   const model::TraceFile* file = nullptr;
 };
 
-const std::string* variable_of(const model::Process& process, const char* name) {
-  const auto found = process.nccl_environment.find(name);
-  return found == process.nccl_environment.end() || found->second.empty() ? nullptr
-                                                                          : &found->second;
-}
-
 // NCCL was told to leave NVLink or PCIe between GPUs unused, so the model does not say what it
 // uses.
 bool is_p2p_limited(const model::Process& process) {
-  const std::string* const disabled = variable_of(process, "NCCL_P2P_DISABLE");
+  const std::string* const disabled = nccl_variable(process, "NCCL_P2P_DISABLE");
   return (disabled != nullptr && *disabled != "0") ||
-         variable_of(process, "NCCL_P2P_LEVEL") != nullptr;
-}
-
-// NCCL's rules: names separated by commas, "^" excludes, "=" wants the whole name, ":" the port.
-bool is_chosen_port(const topology::Port& port, const std::string* hca) {
-  if (hca == nullptr) {
-    return true;
-  }
-  std::string_view list = *hca;
-  const bool excludes = list.starts_with('^');
-  list.remove_prefix(excludes ? 1 : 0);
-  const bool is_exact = list.starts_with('=');
-  list.remove_prefix(is_exact ? 1 : 0);
-  bool is_named = false;
-  while (!list.empty()) {
-    const std::size_t comma = std::min(list.find(','), list.size());
-    std::string_view name = list.substr(0, comma);
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    const std::size_t colon = std::min(name.find(':'), name.size());
-    const std::string_view number = name.substr(std::min(colon + 1, name.size()));
-    name = name.substr(0, colon);
-    const bool fits = is_exact ? port.device == name : port.device.starts_with(name);
-    is_named = is_named || (fits && (number.empty() || number == std::to_string(port.number)));
-  }
-  return is_named != excludes;
-}
-
-bool uses_verbs(const model::Process& process) {
-  const std::string* const disabled = variable_of(process, "NCCL_IB_DISABLE");
-  const std::string* const net = variable_of(process, "NCCL_NET");
-  return (disabled == nullptr || *disabled == "0") && (net == nullptr || *net == "IB");
-}
-
-// The adapters' ports that are nearest to the GPU, among those that NCCL may use.
-std::optional<std::vector<const topology::Port*>> nearest_ports(const DomainRank& rank) {
-  constexpr std::array<std::string_view, 5> kNearFirst = {"PIX", "PXB", "PHB", "NODE", "SYS"};
-  const topology::Machine* const machine = first_reading(*rank.file);
-  const std::string* const hca = variable_of(rank.file->process, "NCCL_IB_HCA");
-  if (machine == nullptr || !uses_verbs(rank.file->process)) {
-    return std::nullopt;
-  }
-  std::array<std::vector<const topology::Port*>, kNearFirst.size()> by_distance;
-  for (const topology::Port& port : machine->ports) {
-    if (port.state != "ACTIVE" || !is_chosen_port(port, hca)) {
-      continue;
-    }
-    const std::string distance = pci_distance(*rank.gpu.gpu, port);
-    const auto* const place = std::find(kNearFirst.begin(), kNearFirst.end(), distance);
-    if (place == kNearFirst.end() || !port.rate_mbit_s) {
-      return std::nullopt;
-    }
-    by_distance[static_cast<std::size_t>(place - kNearFirst.begin())].push_back(&port);
-  }
-  for (auto& ports : by_distance) {
-    if (!ports.empty()) {
-      return std::move(ports);
-    }
-  }
-  return std::nullopt;
+         nccl_variable(process, "NCCL_P2P_LEVEL") != nullptr;
 }
 
 // The rate of all adapters of a domain together. Ranks of a host share them.
@@ -97,11 +36,14 @@ std::optional<double> adapters_of(const std::vector<DomainRank>& ranks) {
   std::set<std::pair<std::string, std::string>> counted;
   double sum_gb_s = 0;
   for (const DomainRank& rank : ranks) {
-    const auto ports = nearest_ports(rank);
+    const auto ports = near_ports(*rank.file, *rank.gpu.gpu);
     if (!ports) {
       return std::nullopt;
     }
     for (const topology::Port* const port : *ports) {
+      if (!port->rate_mbit_s) {
+        return std::nullopt;
+      }
       if (counted.emplace(rank.gpu.host, port->device + ':' + std::to_string(port->number))
               .second) {
         constexpr double kBits = 8;
@@ -159,6 +101,29 @@ std::optional<Within> cut_of(const std::vector<DomainRank>& ranks, const Mesh& m
   return Within{std::min(pcie_in, pcie_out), "PCIe"};
 }
 
+// What single ranks can give to the others of their domain.
+struct RankRates {
+  double least_gb_s = std::numeric_limits<double>::infinity();
+  double most_gb_s = 0;
+  double mean_gb_s = 0;
+};
+
+std::optional<RankRates> rates_of_ranks(const std::vector<DomainRank>& ranks, const Mesh& mesh) {
+  RankRates rates;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::vector<bool> is_in(ranks.size());
+    is_in[i] = true;
+    const auto cut = cut_of(ranks, mesh, is_in);
+    if (!cut) {
+      return std::nullopt;
+    }
+    rates.least_gb_s = std::min(rates.least_gb_s, cut->gb_s);
+    rates.most_gb_s = std::max(rates.most_gb_s, cut->gb_s);
+    rates.mean_gb_s += cut->gb_s / static_cast<double>(ranks.size());
+  }
+  return rates;
+}
+
 // The least of all groups of a domain's ranks; of single ranks alone where each has one port.
 std::optional<Within> within_of(const std::vector<DomainRank>& ranks, const Mesh& mesh,
                                 bool is_ported) {
@@ -212,12 +177,17 @@ bool add_domain(const std::vector<DomainRank>& ranks, CommunicatorLinks& links) 
     links.is_ported = links.is_ported && is_ported;
     links.is_switched = links.is_switched && mesh->kind == MeshKind::kSwitched;
     const auto within = within_of(ranks, *mesh, is_ported);
-    if (!within) {
+    const auto rates = rates_of_ranks(ranks, *mesh);
+    if (!within || !rates) {
       links.is_within_known = false;
-    } else if (!links.within_gb_s || within->gb_s < *links.within_gb_s) {
+      return true;
+    }
+    if (!links.within_gb_s || within->gb_s < *links.within_gb_s) {
       links.within_gb_s = within->gb_s;
       links.within_bound = within->bound;
     }
+    links.mean_gb_s = std::min(links.mean_gb_s.value_or(rates->mean_gb_s), rates->mean_gb_s);
+    links.is_even = links.is_even && is_ported && rates->least_gb_s == rates->most_gb_s;
   }
   if (links.domains > 1) {
     const auto adapters_gb_s = adapters_of(ranks);
@@ -266,16 +236,98 @@ std::optional<CommunicatorLinks> links_of(const model::Traces& traces,
   return links;
 }
 
-// The busbw that both parts allow: each is nothing if it does not bind.
-std::optional<Peak> lesser(std::optional<double> within, std::string_view within_bound,
-                           std::optional<double> between) {
-  if (within && (!between || *within <= *between)) {
-    return Peak{*within, within_bound};
+// The terms of docs/metrics.md: n ranks on d domains, h of them on each.
+class Model {
+ public:
+  explicit Model(const CommunicatorLinks& links)
+      : links_(links),
+        n_(links.nranks),
+        d_(links.domains),
+        h_(links.ranks_per_domain ? std::optional<double>(*links.ranks_per_domain) : std::nullopt),
+        f_(2 * (n_ - 1) / n_) {}
+
+  std::optional<Peak> all_reduce(std::string_view algorithm) const {
+    // The switch adds up: a rank gives its data once, and its part of the sum.
+    const bool has_sharp = links_.is_switched && links_.within_gb_s && h_;
+    if (algorithm == "RING") return lesser(1, 1);
+    if (algorithm == "TREE") return lesser(chain(), f_ / tree());
+    if (algorithm == "COLLNET_CHAIN") return lesser(chain(), f_);
+    if (algorithm == "NVLS" && has_sharp) return lesser(f_ * *h_ / (*h_ + 1), f_);
+    if (algorithm == "NVLS_TREE" && has_sharp) return lesser(f_ * *h_ / (*h_ + 1), f_ / tree());
+    if (algorithm == "COLLNET_DIRECT" && links_.is_ported && h_) {
+      return lesser(*h_ > 1 ? f_ * *h_ / (2 * (*h_ - 1)) : 0, f_);
+    }
+    return std::nullopt;
   }
-  return between ? std::optional(Peak{*between, "adapters"}) : std::nullopt;
-}
+
+  // Of AllGather and ReduceScatter.
+  std::optional<Peak> sharded(std::string_view algorithm) const {
+    if (algorithm == "RING") return lesser(1, 1);
+    const bool is_nvls = algorithm == "NVLS" && links_.is_switched && links_.within_gb_s;
+    if (!h_ || !links_.is_ported ||
+        (!is_nvls && algorithm != "COLLNET_DIRECT" && algorithm != "PAT")) {
+      return std::nullopt;
+    }
+    // A rank needs a part of each rank, of which its rank of the other domains may pass its own
+    // adapter; a domain needs those of the other domains once.
+    return lesser(n_ > d_ ? (n_ - 1) / (n_ - d_) : 0, d_ > 1 ? (n_ - 1) / (n_ - *h_) : 0);
+  }
+
+  std::optional<Peak> exchange(std::string_view function) const {
+    if (!links_.is_ported || !h_) return std::nullopt;
+    if (function == "AlltoAll") {
+      // A rank gives to each of the others; what goes to other domains passes the adapters.
+      return lesser(1, d_ > 1 ? (n_ - 1) / (*h_ * (n_ - *h_)) : 0);
+    }
+    // One rank alone may have a better port than the least.
+    if (!links_.is_even) return std::nullopt;
+    if (function == "Gather" || function == "Scatter") {
+      return lesser(1, d_ > 1 ? (n_ - 1) / (n_ - *h_) : 0);
+    }
+    return d_ == 1 ? lesser(1, 0) : std::nullopt;
+  }
+
+  // The busbw that both parts allow, each with its factor.
+  std::optional<Peak> lesser(double of_within, double of_adapters) const {
+    const auto within =
+        links_.within_gb_s
+            ? std::optional(Peak{of_within * *links_.within_gb_s, links_.within_bound})
+            : std::nullopt;
+    const auto between = links_.adapters_gb_s
+                             ? std::optional(Peak{of_adapters * *links_.adapters_gb_s, "adapters"})
+                             : std::nullopt;
+    return within && (!between || within->busbw_gb_s <= between->busbw_gb_s) ? within : between;
+  }
+
+ private:
+  // Within a domain a chain: of a port, a rank in its middle gives all data twice, up and down. Of
+  // direct links, which may lie in chains of other orders, all ranks together do, but for both
+  // ends.
+  double chain() const {
+    const double h = h_.value_or(0);
+    if (links_.is_ported || h < 2 || !links_.mean_gb_s || !(*links_.within_gb_s > 0)) {
+      return f_ / (h > 2 ? 2 : 1);
+    }
+    const double of_all = *links_.mean_gb_s * h / (2 * (h - 1)) / *links_.within_gb_s;
+    return f_ * std::min(1.0, of_all);
+  }
+
+  // Between domains two trees of half the data: of two domains each gives all data once; of more
+  // some give twice as much.
+  double tree() const { return d_ == 2 ? 1 : 2; }
+
+  const CommunicatorLinks& links_;
+  const double n_, d_;
+  const std::optional<double> h_;
+  const double f_;
+};
 
 }  // namespace
+
+bool has_machines(const model::Traces& traces) {
+  return std::any_of(traces.files.begin(), traces.files.end(),
+                     [](const model::TraceFile& file) { return !file.machines.empty(); });
+}
 
 std::optional<double> pcie_gb_s(std::uint32_t generation, std::uint32_t lanes) {
   // Gb/s of a lane by the share of it that is data: 8b/10b, from generation 3 on 128b/130b.
@@ -290,45 +342,22 @@ std::optional<double> pcie_gb_s(std::uint32_t generation, std::uint32_t lanes) {
 
 std::optional<Peak> peak_of(const CommunicatorLinks& links, std::string_view function,
                             std::string_view algorithm) {
-  const double nranks = links.nranks;
-  const bool is_one_domain = links.domains == 1;
-  if (!links.is_within_known || (!is_one_domain && !links.adapters_gb_s)) {
+  if (!links.is_within_known || (links.domains > 1 && !links.adapters_gb_s)) {
     return std::nullopt;
   }
-  const bool is_reduction = function == "AllReduce";
-  const bool is_sharded = function == "AllGather" || function == "ReduceScatter";
-  const bool is_rooted = function == "Broadcast" || function == "Reduce";
-  if (algorithm == "RING" && (is_reduction || is_sharded || is_rooted)) {
-    // Each rank gives to the next one what busbw counts, and so does each domain.
-    return lesser(links.within_gb_s, links.within_bound, links.adapters_gb_s);
+  const Model model(links);
+  if (function == "AllReduce") {
+    return model.all_reduce(algorithm);
   }
-  if (algorithm == "TREE" && is_reduction && links.is_ported) {
-    // Within a domain a chain: a rank in its middle gives all data twice, up and down.
-    const double factor = 2 * (nranks - 1) / nranks;
-    const double chain = links.ranks_per_domain.value_or(0) > 2 ? 2 : 1;
-    // Between domains two trees of half the data: of two domains each gives all data once; of more
-    // some give twice as much.
-    const double tree = links.domains == 2 ? 1 : 2;
-    return lesser(
-        links.within_gb_s ? std::optional(factor * *links.within_gb_s / chain) : std::nullopt,
-        links.within_bound,
-        links.adapters_gb_s ? std::optional(factor * *links.adapters_gb_s / tree) : std::nullopt);
+  if (function == "AllGather" || function == "ReduceScatter") {
+    return model.sharded(algorithm);
   }
-  if (algorithm == "NVLS" && is_one_domain && links.is_switched && links.within_gb_s) {
-    // The switch adds up: a rank gives its data once, and its part of the sum.
-    if (is_reduction) {
-      return Peak{2 * (nranks - 1) / (nranks + 1) * *links.within_gb_s, links.within_bound};
-    }
-    return is_sharded ? std::optional(Peak{*links.within_gb_s, links.within_bound}) : std::nullopt;
+  if (function == "Broadcast" || function == "Reduce") {
+    return algorithm == "RING" ? model.lesser(1, 1) : std::nullopt;
   }
-  if (function == "AlltoAll" && links.is_ported && links.ranks_per_domain) {
-    // A rank gives to each of the others; what goes to other domains passes the adapters.
-    const double here = *links.ranks_per_domain;
-    const auto between =
-        links.adapters_gb_s
-            ? std::optional(*links.adapters_gb_s * (nranks - 1) / (here * (nranks - here)))
-            : std::nullopt;
-    return lesser(links.within_gb_s, links.within_bound, between);
+  if (function == "AlltoAll" || function == "Gather" || function == "Scatter" ||
+      function == kSendRecv || function == "SendRecv ring") {
+    return model.exchange(function);
   }
   return std::nullopt;
 }

@@ -22,6 +22,14 @@ struct Peak {
   std::string_view bound;  // what binds: "NVLink", "PCIe", "adapters", or "baseline"
 };
 
+/// A bandwidth as a part of the peak, in percent; nothing where one of them is not known.
+inline std::optional<double> percent_of(std::optional<double> busbw_gb_s,
+                                        const std::optional<Peak>& peak) {
+  return busbw_gb_s && peak && peak->busbw_gb_s > 0
+             ? std::optional(100 * *busbw_gb_s / peak->busbw_gb_s)
+             : std::nullopt;
+}
+
 /// The links that join the ranks of one communicator. A rate is in GB/s in one direction; what is
 /// not known is absent.
 struct CommunicatorLinks {
@@ -32,8 +40,11 @@ struct CommunicatorLinks {
   std::optional<double> within_gb_s;
   std::string_view within_bound;  // "NVLink" or "PCIe"
   bool is_within_known = true;    // or there is nothing within
+  /// The least of the domains: what one rank can give to the others of its domain, in the mean.
+  std::optional<double> mean_gb_s;
   /// Each rank's links are a port to all others: a switch, or PCIe.
   bool is_ported = true;
+  bool is_even = true;       // and all ports within a domain have one rate
   bool is_switched = false;  // NVSwitches join the ranks of each domain
   /// The least that the adapters near the ranks of a domain carry together.
   std::optional<double> adapters_gb_s;
@@ -44,6 +55,9 @@ struct CommunicatorLinks {
 /// nothing: another algorithm, or a part that is not known.
 std::optional<Peak> peak_of(const CommunicatorLinks& links, std::string_view function,
                             std::string_view algorithm);
+
+/// Whether any trace has a reading of the machine: without one there is no peak.
+bool has_machines(const model::Traces& traces);
 
 /// The data that PCIe carries in one direction, in GB/s.
 std::optional<double> pcie_gb_s(std::uint32_t generation, std::uint32_t lanes);

@@ -116,11 +116,6 @@ std::vector<CommunicatorRows> make_rows(const facts::Facts& facts, RowsBy by = R
 void add_peaks(const model::Traces& traces, const match::Matches& matches,
                std::vector<CommunicatorRows>& rows);
 
-/// Puts what another run has reached in the place of the peaks: of rows that agree in function,
-/// bytes and ranks, the fastest. A row that the other run lacks has no peak.
-void take_baseline(const std::vector<CommunicatorRows>& baseline,
-                   std::vector<CommunicatorRows>& rows);
-
 }  // namespace ringside::metrics
 
 #endif  // RINGSIDE_ANALYZER_METRICS_ROWS_H

@@ -197,9 +197,18 @@ const Machine* first_reading(const model::TraceFile& file) {
 }
 
 std::string host_of(const model::Process& process) {
-  const auto given = process.nccl_environment.find("NCCL_HOSTID");
-  return given == process.nccl_environment.end() || given->second.empty() ? process.host
-                                                                          : given->second;
+  const std::string* const given = nccl_variable(process, "NCCL_HOSTID");
+  return given == nullptr ? process.host : *given;
+}
+
+const std::string* nccl_variable(const model::Process& process, const char* name) {
+  const auto found = process.nccl_environment.find(name);
+  return found == process.nccl_environment.end() || found->second.empty() ? nullptr
+                                                                          : &found->second;
+}
+
+std::string port_name(const topology::Port& port) {
+  return port.device + " port " + std::to_string(port.number);
 }
 
 Topology find_topology(const model::Traces& traces) {

@@ -52,7 +52,14 @@ struct TopologyFinding {
   std::string kind;
   std::string text;      // a sentence
   bool is_note = false;  // it may be as it should be
+  /// Whose it is; empty if it is no single thing's: the host, and the address of the GPU or the
+  /// name of the port (port_name).
+  std::string host = {};
+  std::string thing = {};
 };
+
+/// "mlx5_0 port 1".
+std::string port_name(const topology::Port& port);
 
 struct Topology {
   std::vector<RankGpu> ranks;  // by rank, then by host and process
@@ -69,6 +76,9 @@ const topology::Gpu* gpu_of(const model::TraceFile& file, std::uint32_t context)
 
 /// The host of a process, as NCCL tells hosts apart: by NCCL_HOSTID if that is set, else by name.
 std::string host_of(const model::Process& process);
+
+/// The value of a variable in NCCL's environment; NULL if it is not set, or empty.
+const std::string* nccl_variable(const model::Process& process, const char* name);
 
 Topology find_topology(const model::Traces& traces);
 

@@ -91,6 +91,19 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
               {}};
   table.gives_way = {"hosts", "judged_by",    "count_a", "count_b", "nranks",      "datatype",
                      "in",    "communicator", "time_is", "chance",  "median_a_ns", "median_b_ns"};
+  const bool with_peaks = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+    return change.peak_a || change.peak_b;
+  });
+  constexpr std::ptrdiff_t kBehindBusbw = 13;
+  if (with_peaks) {
+    table.columns.insert(table.columns.begin() + kBehindBusbw,
+                         {{"efficiency_a_percent", "of peak A", Shown::kNumber, "%", 1},
+                          {"efficiency_b_percent", "of peak B", Shown::kNumber, "%", 1}});
+    table.columns.insert(table.columns.end(), {{"peak_a_gb_s", "", Shown::kNot},
+                                               {"peak_b_gb_s", "", Shown::kNot},
+                                               {"peak_a_bound", "", Shown::kNot},
+                                               {"peak_b_bound", "", Shown::kNot}});
+  }
   if (by != metrics::RowsBy::kKind) {
     table.columns.insert(table.columns.begin(), {column_of(by), title_of(by)});
   }
@@ -125,6 +138,17 @@ Table table_of(const std::vector<Change>& changes, metrics::RowsBy by) {
                                judged_by(change),
                                std::uint64_t{change.units_a},
                                std::uint64_t{change.units_b}});
+    if (with_peaks) {
+      const auto gb_s = [](const auto& peak) { return peak ? Cell(peak->busbw_gb_s) : Cell(); };
+      const auto bound = [](const auto& peak) {
+        return peak ? Cell(std::string(peak->bound)) : Cell();
+      };
+      const std::ptrdiff_t groups = by != metrics::RowsBy::kKind ? 1 : 0;
+      cells.insert(cells.begin() + kBehindBusbw + groups, {cell_of(change.efficiency_a_percent()),
+                                                           cell_of(change.efficiency_b_percent())});
+      cells.insert(cells.end(), {gb_s(change.peak_a), gb_s(change.peak_b), bound(change.peak_a),
+                                 bound(change.peak_b)});
+    }
   }
   return table;
 }

@@ -52,8 +52,13 @@ std::string some(const std::vector<Count>& counts) {
 class HealthJudge {
  public:
   HealthJudge(const Summary& summary, const metrics::Stragglers& stragglers,
-              const match::Matches& matches, const std::optional<Document>& hang)
-      : summary_(summary), stragglers_(stragglers), matches_(matches), hang_(hang) {}
+              const match::Matches& matches, const std::optional<Document>& hang,
+              bool has_unjudged_links)
+      : summary_(summary),
+        stragglers_(stragglers),
+        matches_(matches),
+        hang_(hang),
+        has_unjudged_links_(has_unjudged_links) {}
 
   Health judge(const Document& network, const Document& match, Document topology) {
     if (hang_) {
@@ -235,11 +240,15 @@ class HealthJudge {
       health_.headline = "No trouble found in what was recorded, which is not all";
     } else if (stragglers_.decided + stragglers_.undecided == 0 && stragglers_.operations > 0) {
       health_.status = "unknown";
-      health_.headline = "No trouble found; who came late cannot be told";
+      health_.headline = "No trouble found; who came late cannot be told" + unjudged_links();
     } else {
       health_.status = "ok";
-      health_.headline = "No trouble found in " + what_was_judged();
+      health_.headline = "No trouble found in " + what_was_judged() + unjudged_links();
     }
+  }
+
+  std::string unjudged_links() const {
+    return has_unjudged_links_ ? "; whether a network link is slow cannot be told" : "";
   }
 
   std::string what_was_judged() const {
@@ -289,6 +298,7 @@ class HealthJudge {
   const metrics::Stragglers& stragglers_;
   const match::Matches& matches_;
   const std::optional<Document>& hang_;
+  const bool has_unjudged_links_;
   Health health_;
 };
 
@@ -310,8 +320,10 @@ std::string command_of(const HealthFinding& one) {
 
 Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
                     const match::Matches& matches, const std::optional<Document>& hang,
-                    const Document& network, const Document& match, const Document& topology) {
-  return HealthJudge(summary, stragglers, matches, hang).judge(network, match, topology);
+                    const Document& network, bool has_unjudged_links, const Document& match,
+                    const Document& topology) {
+  return HealthJudge(summary, stragglers, matches, hang, has_unjudged_links)
+      .judge(network, match, topology);
 }
 
 void add_commands(const std::string& inputs, const std::string& hang_inputs,

@@ -39,10 +39,11 @@ struct Health {
 };
 
 /// `hang`: as `ringside hang` makes it; nothing where no operation is in flight. `network`, `match`
-/// and `topology`: as those commands make them.
+/// and `topology`: as those commands make them. `has_unjudged_links`: see metrics::Network.
 Health judge_health(const Summary& summary, const metrics::Stragglers& stragglers,
                     const match::Matches& matches, const std::optional<Document>& hang,
-                    const Document& network, const Document& match, const Document& topology);
+                    const Document& network, bool has_unjudged_links, const Document& match,
+                    const Document& topology);
 
 /// Gives each finding the command line that shows more: `inputs` are the options and paths of the
 /// user, as a shell takes them. `hang_inputs`: those of them that `ringside hang` has. `paths`:

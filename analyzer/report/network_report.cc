@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/metrics/link_trouble.h"
+#include "analyzer/metrics/peak.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/summary.h"
@@ -36,6 +38,7 @@ class NetworkReport {
 
   Document make() {
     document_.command = "network";
+    find_troubles();
     add_findings();
     add_links();
     add_matrices();
@@ -92,6 +95,33 @@ class NetworkReport {
     return links;
   }
 
+  // What the machine says of the slow links; only they are looked up.
+  void find_troubles() {
+    const auto& links = network_.links;
+    if (std::none_of(links.begin(), links.end(), [](const Link& link) { return link.slow; }) ||
+        !metrics::has_machines(traces_)) {
+      return;
+    }
+    const metrics::LinkTroubles troubles(traces_, network_);
+    for (const Link& link : links) {
+      if (link.slow) {
+        troubles_[&link] = troubles.of(link);
+      }
+    }
+  }
+
+  // "Host b: port 1 of mlx5_0 had 12 symbol_error during the job"
+  std::string trouble_text(const Link& link, std::string_view between) const {
+    const auto found = troubles_.find(&link);
+    std::string text;
+    for (std::size_t i = 0; found != troubles_.end() && i < found->second.texts.size(); ++i) {
+      std::string one = found->second.texts[i];
+      one.erase(one.find_last_not_of('.') + 1);
+      text.append(i == 0 ? "" : between).append(one);
+    }
+    return text;
+  }
+
   void add_findings() {
     std::size_t slow = 0;
     for (const Link* link : ordered()) {
@@ -109,6 +139,12 @@ class NetworkReport {
           human_bytes(usual.kind.step_bytes) + ". Links of the class \"" + class_name(usual) +
           "\" vary by " + fixed(std::max(usual.spread_percent, 2.0), 0) + " %; " +
           chance_text(why.chance) + " that chance makes one of all links so slow";
+      if (const std::string trouble = trouble_text(*link, ". "); !trouble.empty()) {
+        text += ". " + trouble;
+      } else if (const auto known = troubles_.find(link);
+                 known != troubles_.end() && known->second.are_counters_known) {
+        text += ". No error counter of the adapters near both ranks grew";
+      }
       if (++slow <= kMostFindings) {
         document_.findings.push_back({Severity::kWarning, "slow_link", std::move(text)});
       }
@@ -164,6 +200,12 @@ class NetworkReport {
                      {"throughput_least_gb_s", "", Shown::kNot},
                      {"throughput_most_gb_s", "", Shown::kNot},
                      {"seen_by", "", Shown::kNot}};
+    const bool with_troubles =
+        std::any_of(troubles_.begin(), troubles_.end(),
+                    [](const auto& of_link) { return !of_link.second.texts.empty(); });
+    if (with_troubles) {
+      table.columns.push_back({"trouble", "trouble"});
+    }
     table.gives_way = {"flush_percent",    "steps",
                        "proxy_operations", "bytes",
                        "step_median_ns",   "communicator",
@@ -187,6 +229,10 @@ class NetworkReport {
            share(link->flush_ns), link->slow ? Cell(link->slow->factor) : Cell(),
            cell_of(link->throughput.least_gb_s()), cell_of(link->throughput.most_gb_s()),
            seen_by(link->throughput)});
+      if (with_troubles) {
+        const std::string trouble = trouble_text(*link, "; ");
+        table.rows.back().push_back(trouble.empty() ? Cell() : Cell(trouble));
+      }
     }
   }
 
@@ -352,6 +398,7 @@ class NetworkReport {
   const Network& network_;
   const std::size_t top_;
   const bool is_for_people_;
+  std::map<const Link*, metrics::LinkTrouble> troubles_;  // of slow links
   Document document_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <ctime>
 
 namespace ringside::report {
@@ -13,6 +14,10 @@ std::string fixed(double value, int decimals) {
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                     std::chars_format::fixed, decimals);
   return {buffer.data(), result.ptr};
+}
+
+std::string small_percent(double percent) {
+  return percent > 0 && percent < 0.05 ? "<0.1" : std::isfinite(percent) ? fixed(percent, 1) : "?";
 }
 
 std::string capitalised(std::string text) {

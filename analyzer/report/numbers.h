@@ -24,10 +24,13 @@ std::string utc_time(std::int64_t time_s);
 /// KiB").
 bool look_alike(const std::set<std::uint64_t>& sizes_bytes);
 
-/// "1 file", "2 files".
+/// "71.2" of percent; a small one is not 0 ("<0.1"), and one that is not finite is "?".
+std::string small_percent(double percent);
+
 /// The text as a sentence begins.
 std::string capitalised(std::string text);
 
+/// "1 file", "2 files".
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 
 }  // namespace ringside::report

@@ -56,10 +56,27 @@ double most_busbw(const Summary& summary) {
   return most_gb_s;
 }
 
+std::optional<double> shown_percent(const metrics::Row& row) {
+  const auto percent = row.efficiency_percent();
+  return percent ? percent->shown() : std::nullopt;
+}
+
 std::string value_text(const metrics::Row& row) {
   const double busbw_gb_s = *shown_busbw(row);
+  const auto percent = shown_percent(row);
   return (busbw_gb_s > 0 && busbw_gb_s < 0.005 ? "<0.01" : fixed(busbw_gb_s, 2)) +
-         (row.busbw_inferred ? "?" : "");
+         (row.busbw_inferred ? "?" : "") + (percent ? ' ' + small_percent(*percent) + '%' : "");
+}
+
+// The width of the longest text behind a bar.
+std::size_t value_width(const Summary& summary) {
+  std::size_t width = 5;
+  for (const metrics::CommunicatorRows& communicator : summary.rows) {
+    for (const metrics::Row& row : communicator.rows) {
+      width = std::max(width, shown_busbw(row) && row.bytes ? value_text(row).size() : 0);
+    }
+  }
+  return width;
 }
 
 std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t columns, bool is_utf8) {
@@ -71,9 +88,8 @@ std::string line_of(const metrics::Row& row, double most_gb_s, std::size_t colum
 }
 
 // The width that the other columns, and the blanks between them, leave for the bars.
-std::size_t bar_columns(double most_gb_s, std::size_t width) {
-  const std::size_t others =
-      kSizeWidth + kHowWidth + std::max<std::size_t>(fixed(most_gb_s, 2).size(), 5) + 4;
+std::size_t bar_columns(const Summary& summary, std::size_t width) {
+  const std::size_t others = kSizeWidth + kHowWidth + value_width(summary) + 4;
   return width > others ? width - others : 1;
 }
 
@@ -82,7 +98,7 @@ std::size_t bar_columns(double most_gb_s, std::size_t width) {
 std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_utf8) {
   width = std::max(width, kLeastPlotWidth);
   const double most_gb_s = most_busbw(summary);
-  const std::size_t columns = bar_columns(most_gb_s, width);
+  const std::size_t columns = bar_columns(summary, width);
   std::string text;
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     std::string_view function;
@@ -99,7 +115,8 @@ std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_ut
     }
   }
   return text.empty() ? "\nNo bandwidth is known: there is nothing to draw.\n"
-                      : "\nbusbw, GB/s, of the median time, by message size\n" + text;
+                      : "\nbusbw, GB/s, of the median time, by message size" +
+                            std::string(has_peaks(summary) ? "; percent of peak\n" : "\n") + text;
 }
 
 }  // namespace ringside::report

@@ -12,8 +12,9 @@
 namespace ringside::report {
 
 /// A bar for each row that has a busbw, from 0 to the greatest of all, by communicator and
-/// function. Lines fit `width` columns (at least kLeastPlotWidth). `is_utf8`: bars of
-/// blocks, to an eighth of a column; else of '#'.
+/// function; behind it the busbw, and percent of peak where that is known. Lines fit `width`
+/// columns (at least kLeastPlotWidth). `is_utf8`: bars of blocks, to an eighth of a column; else of
+/// '#'.
 std::string bandwidth_plot(const Summary& summary, std::size_t width, bool is_utf8);
 
 inline constexpr std::size_t kLeastPlotWidth = 40;

@@ -78,15 +78,12 @@ std::string efficiency_cell(const metrics::Row& row, bool with_intervals) {
   if (!percent || (!with_intervals && !percent->is_known())) {
     return "-";
   }
-  const auto text = [](double value) {
-    return value > 0 && value < 0.05 ? "<0.1" : std::isfinite(value) ? fixed(value, 1) : "?";
-  };
   if (with_intervals) {
-    const std::string least = text(percent->least);
-    const std::string most = row.is_least_open() ? "?" : text(percent->most);
+    const std::string least = small_percent(percent->least);
+    const std::string most = row.is_least_open() ? "?" : small_percent(percent->most);
     return least == most ? least : least + " to " + most;
   }
-  const std::string shown = text(percent->best);
+  const std::string shown = small_percent(percent->best);
   return (percent->is_vague() && !shown.starts_with('<') ? "~" : "") + shown;
 }
 
@@ -137,19 +134,27 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
                {"", "median", Shown::kInteger, "us"},
                {"p99", "p99", Shown::kInteger, "us"},
                {"wall", "wall", Shown::kInteger, "us"},
-               {"", "wait", Shown::kInteger, "us"},
+               {"wait", "wait", Shown::kInteger, "us"},
                {"algbw", "algbw", Shown::kInteger, "GB/s"},
                {"", "busbw", Shown::kInteger, "GB/s"},
                {"times", "times", Shown::kText, "from"}},
               {}};
   table.gives_way = {"protocol", "algorithm", "times", "p99",  "datatype",
                      "wall",     "ranks",     "algbw", "count"};
+  if (summary.with_nominal || summary.has_baseline) {
+    // What was asked for by an option stays.
+    table.gives_way.emplace_back("wait");
+    if (!summary.has_baseline) {
+      table.gives_way.emplace_back("of_peak");
+    }
+  }
   if (summary.with_nominal) {
     table.columns.insert(std::prev(table.columns.end()), {"", "nominal", Shown::kInteger, "GB/s"});
   }
   const bool with_peaks = has_peaks(summary);
   if (with_peaks) {
-    table.columns.insert(std::prev(table.columns.end()), {"", "of peak", Shown::kInteger, "%"});
+    table.columns.insert(std::prev(table.columns.end()),
+                         {"of_peak", "of peak", Shown::kInteger, "%"});
   }
   if (by != nullptr) {
     table.columns.insert(table.columns.begin(), {"", title_of(summary.by)});
@@ -207,6 +212,12 @@ std::string summary_as_csv(const Summary& summary) {
   add({"on_some_ranks", "excluded", "bytes_min", "bytes_max"});
   add({"time_least_us", "time_most_us"}, 3);
   add({"busbw_least_gb_s", "busbw_most_gb_s", "nominal_gb_s"}, 6);
+  const bool with_peaks = has_peaks(summary);
+  if (with_peaks) {
+    add({"peak_gb_s"}, 6);
+    add({"peak_bound"});
+    add({"efficiency_percent", "efficiency_least_percent", "efficiency_most_percent"}, 3);
+  }
   const bool is_sampled = !summary.inputs.samplings.empty();
   if (is_sampled) {
     add({"count_scaled"});
@@ -260,6 +271,15 @@ std::string summary_as_csv(const Summary& summary) {
                    ? Cell(row.busbw_gb_s->most)
                    : Cell(),
                cell_of(shown_of(row.nominal_gb_s))};
+      if (with_peaks) {
+        const auto percent = row.efficiency_percent();
+        const bool has_most = percent && is_closed && std::isfinite(percent->most);
+        cells.insert(
+            cells.end(),
+            {row.peak ? Cell(row.peak->busbw_gb_s) : Cell(),
+             row.peak ? Cell(std::string(row.peak->bound)) : Cell(), cell_of(shown_of(percent)),
+             percent ? Cell(percent->least) : Cell(), has_most ? Cell(percent->most) : Cell()});
+      }
       if (is_sampled) {
         cells.emplace_back(row.count_scaled);
       }

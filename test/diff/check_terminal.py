@@ -46,6 +46,7 @@ def on_terminal(rows, columns, *command, **variables):
 # Columns that a narrow terminal must still show, by command: the words of the table's first line.
 KEPT = {
     "summary": ({"function", "message", "median", "wait", "busbw"}, {}),
+    "summary --nominal": ({"function", "message", "median", "busbw", "nominal"}, {}),
     "stragglers": ({"rank", "late", "costs", "others waited"}, {}),
     "calls": ({"number", "function", "verdict", "ranks"}, {120: {"rank 0", "rank 3"}}),
     "network": ({"rank", "direction", "peer", "throughput", "network"}, {}),
@@ -57,7 +58,7 @@ KEPT = {
 def check_widths(ringside, traces):
     """At 60, 80 and 120 columns lines fit, and the columns that matter are there."""
     for command, (kept, others) in KEPT.items():
-        words = [command, traces, traces] if command == "compare" else [command, traces]
+        words = [*command.split(), traces] + ([traces] if command == "compare" else [])
         for columns in (60, 80, 120):
             text = on_terminal(500, columns, ringside, *words, NO_COLOR="1", PAGER="cat")
             lines = [line for line in text.splitlines() if not line.startswith("  See: ")]

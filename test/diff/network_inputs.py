@@ -49,6 +49,42 @@ def ring(rank, nranks=4, *, channels=2, steps=True, proxies=True, slow=None, sta
     return trace
 
 
+def with_machine(trace, errors=0):
+    """A GPU and two adapters at its side, read at the start and at the end; the first adapter has had
+    `errors` symbol errors in between."""
+    trace.events[0]["args"]["boot_id"] = f"boot{trace.rank}"
+    gpu = {"index": 0, "uuid": f"GPU-{trace.rank}", "pci": "0000:18:00.0"}
+    for event in trace.events:
+        if event["name"] == "ringside_communicator":
+            args = event["args"]
+            created_ns = args.pop("created_ns")
+            args.update(gpu=gpu, created_ns=created_ns)
+    for counted in (0, errors):
+        at_ns = trace.time_ns
+        trace.time_ns += 1_000_000
+        trace.meta("ringside_topology", {"ts_ns": at_ns, "state": "complete", "driver": "580.65.06",
+                                         "took_ns": 2_000_000, "nvml_ns": 1_000_000, "gpus": 1,
+                                         "ports": 2})
+        trace.meta("ringside_gpu", {
+            "ts_ns": at_ns, **gpu, "name": "NVIDIA H100 80GB HBM3", "pcie_generation": 5,
+            "pcie_width": 16, "most_pcie_generation": 5, "most_pcie_width": 16, "numa_node": 0,
+            "pci_path": "pci0000:00/0000:00:01.0/0000:18:00.0", "links": []})
+        for number, bus in enumerate(("19", "5a")):
+            root = "pci0000:00/0000:00:01.0" if number == 0 else "pci0000:50/0000:50:01.0"
+            trace.meta("ringside_port", {
+                "ts_ns": at_ns, "device": f"mlx5_{number}", "port": 1, "pci": f"0000:{bus}:00.0",
+                "pci_path": f"{root}/0000:{bus}:00.0", "numa_node": number,
+                "link_layer": "InfiniBand", "state": "ACTIVE", "rate_mbit_s": 400000,
+                "counters": {"link_downed": 0, "symbol_error": counted if number == 0 else 0}})
+    return trace
+
+
+def job_with_machines(errors):
+    """`errors`: by rank."""
+    return {f"traces/ringside.mix.node{rank}.{100 + rank}.1.json":
+            with_machine(ring(rank, slow=(2, 1)), errors.get(rank, 0)).text() for rank in range(4)}
+
+
 def job(nranks=4, **options):
     return {f"traces/ringside.mix.node{rank}.{100 + rank}.1.json":
             ring(rank, nranks, **options).text() for rank in range(nranks)}
@@ -142,6 +178,10 @@ def cases():
         "network-even": ("network traces", job()),
         "network-slow-channel": ("network traces", slow),
         "network-slow-channel-json": ("network --format json --top 2 traces", slow),
+        "network-slow-adapter": ("network --top 2 traces", job_with_machines({3: 12})),
+        "network-slow-adapter-csv": (
+            "network --format csv --top 2 ../network-slow-adapter/traces", {}),
+        "network-slow-no-errors": ("network --top 2 traces", job_with_machines({1: 12})),
         "network-matrix-csv": ("network --format csv --table matrix traces", slow),
         "network-markdown": ("network --format markdown --top 3 traces", slow),
         "network-many-ranks": ("network --top 5 traces", job(18, channels=1, slow=(7, 0))),

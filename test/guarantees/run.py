@@ -23,6 +23,7 @@ import disk
 import dumps
 import files
 import memory
+import nvml
 import recovery
 import shared_memory
 from house import Failure, House, require
@@ -472,7 +473,7 @@ CASES = {"storm": storm, "cycles": cycles, "threads": threads, "no_ring": no_rin
          "memory": memory.memory, "dumps": dumps.dumps, "files": files.files,
          "recovery": recovery.recovery, "shared_memory": shared_memory.shared_memory, "idle": idle,
          "absurd": absurd, "masks": masks, "early": early, "clock": clock,
-         "clock_error": clock_error}
+         "clock_error": clock_error, "nvml": nvml.nvml}
 
 
 def main():
@@ -486,6 +487,7 @@ def main():
     parser.add_argument("--no-memory", help="a library that has no memory for some threads")
     parser.add_argument("--slow-write", help="a library that makes writing slow")
     parser.add_argument("--stepping-clock", help="a library that has the clocks step against each other")
+    parser.add_argument("--nvml", help="the directory of the emulated NVML")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--sanitized", default="", help="sanitizers of the build, comma-separated")
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(3), "big"))

@@ -4,7 +4,7 @@
 
 import {addChart, makeRoving, seriesColour, seriesShape} from 'page/chart';
 import {element} from 'page/element';
-import {bytesText, durationText, gbsText, integerText} from 'page/format';
+import {bytesText, durationText, gbsText, integerText, percentText} from 'page/format';
 
 function powerTicks([least, most], count) {
   const first = Math.ceil(Math.log2(least));
@@ -20,6 +20,24 @@ function bandwidthTicks(scale) {
   const ticks = scale.ticks(20).filter((value) => [1, 2, 5].includes(leads(value)));
   if (ticks.length < 2) return d3.ticks(...scale.domain(), 5);
   return ticks.length > 12 ? ticks.filter((value) => leads(value) === 1) : ticks;
+}
+
+// A peak at each size, joined by steps, since another algorithm has another peak.
+function drawPeaks(svg, points, x, y, functions) {
+  if (points.length === 0) return;
+  const [first, last] = [points[0], points[points.length - 1]];
+  const reach = 14;
+  const ends = [
+    [x(first) - reach, y(first.peak_gb_s)], ...points.map((p) => [x(p), y(p.peak_gb_s)]),
+    [x(last) + reach, y(last.peak_gb_s)]
+  ];
+  svg.append('path')
+      .attr('class', 'peak')
+      .attr('fill', 'none')
+      .style('stroke', seriesColour(functions.indexOf(first.function)))
+      .attr('stroke-width', 1.5)
+      .attr('stroke-dasharray', '5 4')
+      .attr('d', d3.line().curve(d3.curveStep)(ends));
 }
 
 // points: rows of the bandwidth table of one communicator or all; functions: their names, in order.
@@ -43,7 +61,9 @@ export function drawBandwidth(place, points, functions) {
     const y = d3.scaleLog(
         wide(
             d3.min(points, (p) => Math.min(p.busbw_gb_s, p.busbw_p90_gb_s || Infinity)),
-            d3.max(points, (p) => Math.max(p.busbw_gb_s, p.busbw_best_gb_s || 0)), 2),
+            d3.max(
+                points, (p) => Math.max(p.busbw_gb_s, p.busbw_best_gb_s || 0, p.peak_gb_s || 0)),
+            2),
         [height - bottom - 8, top]);
     svg.append('g')
         .attr('class', 'axis')
@@ -81,6 +101,7 @@ export function drawBandwidth(place, points, functions) {
           .attr('stroke-width', 1.5)
           .attr('stroke-opacity', lines.length > 12 ? 0.35 : 0.9)
           .attr('d', line(oneEach));
+      drawPeaks(svg, oneEach.filter((p) => p.peak_gb_s > 0), beside, y, functions);
     });
     const spread = points.filter((p) => p.busbw_p90_gb_s > 0 && p.busbw_best_gb_s > 0);
     svg.selectAll('.spread')
@@ -113,6 +134,8 @@ export function drawBandwidth(place, points, functions) {
             `busbw ${gbsText(p.busbw_gb_s)}${p.ranks_inferred === 'yes' ? '?' : ''}` +
             (p.busbw_p90_gb_s ? `, ${gbsText(p.busbw_p90_gb_s)} to ${gbsText(p.busbw_best_gb_s)}` :
                                 '') +
+            (p.peak_gb_s ? `\npeak ${gbsText(p.peak_gb_s)}` : '') +
+            (p.efficiency_percent ? `, of peak ${percentText(p.efficiency_percent)}` : '') +
             `\nmedian of ${integerText(p.count)}: ${durationText(Number(p.time_median_ns))}`,
         'busbw against message size');
     return height;

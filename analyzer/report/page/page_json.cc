@@ -64,11 +64,14 @@ void write_figures(JsonWriter& json, const PageData& data) {
     undivided += rank.undivided;
   }
   std::optional<double> best_gb_s;
+  std::optional<double> best_percent;  // of its peak
   for (const metrics::CommunicatorRows& communicator : data.summary.rows) {
     for (const metrics::Row& row : communicator.rows) {
       const auto busbw_gb_s = row.busbw_gb_s ? row.busbw_gb_s->shown() : std::nullopt;
-      if (busbw_gb_s && !row.busbw_inferred) {
-        best_gb_s = std::max(best_gb_s, busbw_gb_s);
+      if (busbw_gb_s && !row.busbw_inferred && (!best_gb_s || *busbw_gb_s > *best_gb_s)) {
+        const auto percent = row.efficiency_percent();
+        best_gb_s = busbw_gb_s;
+        best_percent = percent ? percent->shown() : std::nullopt;
       }
     }
   }
@@ -82,6 +85,9 @@ void write_figures(JsonWriter& json, const PageData& data) {
               all_ns > 0 && knows_waiting ? std::optional(100 * waiting_ns / all_ns) : std::nullopt,
               3);
   json.number("best_busbw_gb_s", best_gb_s, 3);
+  if (has_peaks(data.summary)) {
+    json.number("best_busbw_efficiency_percent", best_percent, 3);
+  }
   json.integer("undivided", undivided);
   json.end_object();
   json.texts("jobs", inputs.jobs);
@@ -209,7 +215,7 @@ std::string page_json(const PageData& data) {
   JsonWriter json;
   json.begin_output(kPageVersion, "report");
   Health health = judge_health(data.summary, data.stragglers, data.matches, data.hang, network,
-                               match, topology);
+                               data.network.has_unjudged_links(), match, topology);
   if (data.add_commands) {
     data.add_commands(health);
   }

@@ -12,6 +12,8 @@
 namespace ringside::report {
 namespace {
 
+constexpr std::ptrdiff_t kBusbwColumn = 13;  // of the table of bandwidths
+
 std::int64_t to_ns(double value_ns) {
   constexpr double kMost = 9e18;
   return static_cast<std::int64_t>(std::clamp(value_ns, -kMost, kMost));
@@ -30,32 +32,40 @@ Cell busbw_at(const metrics::Row& row, metrics::Figure metrics::Spread::*which) 
              : Cell();
 }
 
-std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& row) {
+std::vector<Cell> bandwidth_row(const std::string& label, const metrics::Row& row,
+                                bool with_peaks) {
   const auto duration = [](const std::optional<double>& time_ns) {
     return time_ns ? Cell(to_ns(*time_ns)) : Cell();
   };
   const auto bandwidth = [](const std::optional<metrics::Figure>& figure) {
     return figure ? cell_of(figure->shown()) : Cell();
   };
-  return {label,
-          row.function,
-          cell_of(row.bytes),
-          match::datatype_name(row.datatype),
-          row.algorithm,
-          row.protocol,
-          std::uint64_t{row.ranks},
-          row.count,
-          row.busy ? duration(row.busy->median.shown()) : Cell(),
-          row.busy ? duration(row.busy->p99.shown()) : Cell(),
-          row.wall ? duration(row.wall->median.best) : Cell(),
-          duration(shown_wait_ns(row)),
-          bandwidth(row.algbw_gb_s),
-          bandwidth(row.busbw_gb_s),
-          busbw_at(row, &metrics::Spread::p90),
-          busbw_at(row, &metrics::Spread::min),
-          std::string(times_from_name(row.times_from)),
-          row.on_some_ranks,
-          std::string(row.busbw_inferred ? "yes" : "no")};
+  std::vector<Cell> cells = {label,
+                             row.function,
+                             cell_of(row.bytes),
+                             match::datatype_name(row.datatype),
+                             row.algorithm,
+                             row.protocol,
+                             std::uint64_t{row.ranks},
+                             row.count,
+                             row.busy ? duration(row.busy->median.shown()) : Cell(),
+                             row.busy ? duration(row.busy->p99.shown()) : Cell(),
+                             row.wall ? duration(row.wall->median.best) : Cell(),
+                             duration(shown_wait_ns(row)),
+                             bandwidth(row.algbw_gb_s),
+                             bandwidth(row.busbw_gb_s),
+                             busbw_at(row, &metrics::Spread::p90),
+                             busbw_at(row, &metrics::Spread::min),
+                             std::string(times_from_name(row.times_from)),
+                             row.on_some_ranks,
+                             std::string(row.busbw_inferred ? "yes" : "no")};
+  if (with_peaks) {
+    const auto at = cells.begin() + kBusbwColumn + 1;
+    const auto percent = row.efficiency_percent();
+    cells.insert(at, {row.peak ? Cell(row.peak->busbw_gb_s) : Cell(),
+                      percent ? cell_of(percent->shown()) : Cell()});
+  }
+  return cells;
 }
 
 }  // namespace
@@ -108,9 +118,15 @@ Table bandwidth_table(const Summary& summary) {
                   {"on_some_ranks", "on some ranks", Shown::kInteger},
                   {"ranks_inferred", "ranks inferred"}},
                  {}};
+  const bool with_peaks = has_peaks(summary);
+  if (with_peaks) {
+    table.columns.insert(table.columns.begin() + kBusbwColumn + 1,
+                         {{"peak_gb_s", "peak", Shown::kNumber, "GB/s"},
+                          {"efficiency_percent", "of peak", Shown::kNumber, "%", 1}});
+  }
   for (std::size_t i = 0; i < summary.communicators.size(); ++i) {
     for (const metrics::Row& row : summary.rows[i].rows) {
-      table.rows.push_back(bandwidth_row(label_of(summary.communicators[i]), row));
+      table.rows.push_back(bandwidth_row(label_of(summary.communicators[i]), row, with_peaks));
     }
   }
   return table;

@@ -97,7 +97,8 @@ function addHealth(data) {
     ['operations', 'operations recorded', 'operations', integerText],
     ['span_ns', 'from first call to last end', 'shares', durationText],
     ['waiting_percent', 'of the ranks’ time is waiting', 'shares', percentText],
-    ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText]
+    ['best_busbw_gb_s', 'best busbw', 'busbw', gbsText],
+    ['best_busbw_efficiency_percent', 'of peak has the best busbw', 'peak', percentText]
   ];
   const known = figures.filter(([key]) => key in data.figures);
   sectionOf('figures').replaceChildren(...known.map(([key, text, definition, write]) => {
@@ -168,7 +169,8 @@ function addBandwidth(place, data) {
     addLead(
         place,
         ['Points are the busbw of the median time; bars reach from the time that 90 of 100 ' +
-         'operations keep to the best. Both axes are logarithmic.']);
+         'operations keep to the best. Both axes are logarithmic.' +
+         (points.some((p) => p.peak_gb_s > 0) ? ' Dashed lines are the peaks.' : '')]);
     const functions = [...new Set(points.map((p) => p.function))].sort();
     const names = [...new Set(points.map((p) => p.communicator))];
     const chart = element('div');

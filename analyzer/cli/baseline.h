@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The option --baseline: what another run has reached, in the place of the peak that links allow.
+#ifndef RINGSIDE_ANALYZER_CLI_BASELINE_H
+#define RINGSIDE_ANALYZER_CLI_BASELINE_H
+
+#include <string>
+#include <vector>
+
+#include "analyzer/metrics/rows.h"
+
+namespace CLI {
+class App;
+}
+
+namespace ringside::cli {
+
+void add_baseline_option(CLI::App& command, std::string& path);
+
+/// Reads the baseline, which is a run's traces, the output of nccl-tests, or a directory of either,
+/// and puts it in the place of the rows' peaks. Does nothing if `path` is empty. False, after a
+/// message on stderr, if it cannot be read. `command`: "ringside summary".
+bool take_baseline(const std::string& command, const std::string& path,
+                   std::vector<metrics::CommunicatorRows>& rows);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_BASELINE_H
