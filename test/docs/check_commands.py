@@ -26,6 +26,7 @@ WHY_NOT = {"run": "needs a job", "ctl": "needs a job", "top": "needs a job", "ra
 DIRECTORIES = ("traces", "before", "after", "yesterday", "today", "monday", "tuesday", "wednesday",
                "run-17")
 PARTIAL = "job.part"
+NCCL_TESTS = "all_reduce_perf.txt"
 BLOCK = re.compile(r"^    (?:\$ )?(ringside [a-z].*(?:\\\n.*)*)$", re.MULTILINE)
 SPAN = re.compile(r"`(?:\w+=\S+ )*(ringside [a-z-]+(?: [^`\n]+)?)`")
 
@@ -58,7 +59,7 @@ def unknown(ringside, command):
     return sorted(given - options_of(ringside, name))
 
 
-def stand_ins(directory, ringside, generate):
+def stand_ins(directory, root, ringside, generate):
     options = ["--hosts", "2", "--ranks-per-host", "2", "--iterations", "30", "--full", "--pattern",
                "AllReduce:1048576,AllGather:65536"]
     for number, name in enumerate(DIRECTORIES):
@@ -67,6 +68,7 @@ def stand_ins(directory, ringside, generate):
                            check=True, stdout=subprocess.DEVNULL)
         else:
             (directory / name).symlink_to(DIRECTORIES[number % 2])
+    (directory / NCCL_TESTS).symlink_to(root / "test" / "data" / "nccl_tests" / NCCL_TESTS)
     subprocess.run([ringside, "reduce", "--quiet", "-o", directory / PARTIAL, directory / "traces"],
                    check=True, stdout=subprocess.DEVNULL)
 
@@ -75,7 +77,7 @@ def run(ringside, command, directory):
     """Gives what is wrong, if something is. What a command writes is gone afterwards."""
     words = shlex.split(re.sub(r"/shared/run-\S+", "run-17", command).split("   ")[0])
     with tempfile.TemporaryDirectory() as work:
-        for name in (*DIRECTORIES, *([PARTIAL] if "-o" not in words else [])):
+        for name in (*DIRECTORIES, NCCL_TESTS, *([PARTIAL] if "-o" not in words else [])):
             (pathlib.Path(work) / name).symlink_to(directory / name)
         result = subprocess.run([ringside, *words[1:]], cwd=work, capture_output=True, text=True,
                                 check=False, timeout=60)
@@ -98,7 +100,7 @@ def main():
     troubles = 0
     with tempfile.TemporaryDirectory() as directory:
         directory = pathlib.Path(directory)
-        stand_ins(directory, ringside, generate)
+        stand_ins(directory, root, ringside, generate)
         for page in [root / "README.md", root / "python" / "README.md",
                      *sorted((root / "docs").rglob("*.md"))]:
             text = page.read_text(encoding="utf-8")
