@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/load/byte_source.h"
+#include "plugin/assemble/message_bytes.h"
 
 namespace ringside::load {
 namespace {
@@ -126,7 +127,8 @@ class TestReader {
       }
     };
     note(wrong_, " result was", " results were", " wrong by nccl-tests' own check; left out");
-    note(unread_, " line is", " lines are", " not as nccl-tests writes a result; left out");
+    note(unread_, " result is", " results are",
+         " no such as nccl-tests writes: size, time, bandwidths and ranks do not agree; left out");
     note(unnamed_, " result is", " results are",
          " of a test that is not named, in the text or as the name of the file, or not known; left "
          "out");
@@ -154,11 +156,17 @@ class TestReader {
   }
 
   struct Measured {
+    double algbw_gb_s = 0;
     double busbw_gb_s = 0;
     bool is_wrong = false;
   };
 
-  // The result of the column `busbw`, if its neighbours agree with it: size / time is algbw.
+  // Two decimals are printed; the time has four digits or more.
+  static bool is_near(double printed, double expected) {
+    return std::abs(printed - expected) <= 0.02 * expected + 0.011;
+  }
+
+  // The result of the column `busbw`, if its neighbours agree: size / time is algbw.
   std::optional<Measured> measured(const Words& words, std::size_t size_bytes,
                                    std::ptrdiff_t busbw) const {
     if (busbw < 2 || static_cast<std::size_t>(busbw) >= words.size()) {
@@ -172,11 +180,11 @@ class TestReader {
       return std::nullopt;
     }
     const double expected = static_cast<double>(size_bytes) / *time_us / 1000;
-    if (!(std::abs(expected - *algbw_gb_s) <= 0.02 * expected + 0.011)) {
+    if (!is_near(*algbw_gb_s, expected)) {
       return std::nullopt;
     }
     const auto wrong = at + 1 < words.size() ? number_of<double>(words[at + 1]) : std::nullopt;
-    return Measured{*busbw_gb_s, wrong && *wrong != 0};
+    return Measured{*algbw_gb_s, *busbw_gb_s, wrong && *wrong != 0};
   }
 
   void result(const Words& words) {
@@ -207,6 +215,9 @@ class TestReader {
       ++unnamed_;
     } else if (!ranks()) {
       ++uneven_;
+    } else if (!is_near(found.busbw_gb_s,
+                        found.algbw_gb_s * assemble::bus_factor(function_, *ranks()))) {
+      ++unread_;
     } else if (found.busbw_gb_s > 0) {
       tests_.results.push_back({std::string(function_), *ranks(), size_bytes, found.busbw_gb_s});
     }

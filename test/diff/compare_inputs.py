@@ -2,6 +2,8 @@
 """Inputs of the cases of `ringside compare`: what got slower, faster, did not change, or is not there."""
 
 from match_inputs import ranks
+from network_inputs import with_machine
+from trace_writer import Trace
 
 
 def side(name, dur_us, act):
@@ -31,6 +33,28 @@ def experts(name, scale, slower=1.0):
     return {path.replace("traces", name, 1): text for path, text in ranks(3, calls).items()}
 
 
+def between_hosts(name, algorithms, times_us, count=12):
+    """Four hosts of one GPU and an adapter of 400 Gb/s each: 50 GB/s, of which each algorithm makes
+    another peak. `count` AllReduce of each algorithm, and an AllGather by PAT."""
+    files = {}
+    for rank in range(4):
+        trace = Trace(rank, host=f"node{rank}").communicator(nranks=4)
+        calls = [algorithms[i % len(algorithms)] for i in range(count * len(algorithms))]
+        for seq, algorithm in enumerate(calls):
+            trace.operation("AllReduce", 1 << 24, seq=seq, algo=algorithm, times_from="gpu",
+                            dur_us=times_us[algorithm] + seq * 5 % 7 + rank / 10)
+            trace.time_ns += 10_000_000
+        trace.operation("AllGather", 1 << 24, seq=0, algo="PAT", times_from="gpu",
+                        dur_us=5000 + rank / 10)
+        trace.time_ns += 10_000_000
+        files[f"{name}/ringside.mix.node{rank}.{100 + rank}.1.json"] = with_machine(trace).text()
+    return files
+
+
+TIMES_US = {"RING": 2600, "TREE": 3600, "COLLNET_CHAIN": 1700, "COLLNET_DIRECT": 1750,
+            "NVLS_TREE": 2000}
+
+
 SAME = [("AllReduce", 1 << 20, 1), ("ReduceScatter", 1 << 16, 0.5)]
 
 
@@ -57,6 +81,14 @@ def cases():
         "compare-only-in-one": ("compare a b", only),
         "compare-nothing-in-common": ("compare a b", apart),
         "compare-too-few": ("compare --to 0.005 a b", few),
+        # Of two algorithms there is no one peak.
+        "compare-peak-algorithms": (
+            "compare a b", {**between_hosts("a", ["RING"], TIMES_US),
+                            **between_hosts("b", ["RING", "TREE"], TIMES_US)}),
+        "compare-peak-algorithms-json": (
+            "compare --format json ../compare-peak-algorithms/a ../compare-peak-algorithms/a", {}),
+        "summary-peak-algorithms": (
+            "summary --no-findings traces", between_hosts("traces", list(TIMES_US), TIMES_US, 2)),
         "compare-alltoallv": ("compare a b", {**usual, **experts("b", 1, slower=1.3)}),
         "compare-alltoallv-more-json": ("compare --format json a b",
                                         {**usual, **experts("b", 1.1)}),

@@ -4,6 +4,7 @@
 #include "analyzer/load/nccl_tests.h"
 
 #include <string>
+#include <utility>
 
 #include "analyzer/metrics/baseline.h"
 #include "test/unit/catch.h"
@@ -58,16 +59,18 @@ TEST_CASE("an old table: no root, a blank operation, no group; the file's name s
   CHECK(tests.results[0] == load::NcclTestResult{"AllGather", 4, 4194304, 31.46});
   CHECK(load::read_nccl_tests(text, "out.txt").results.empty());
   CHECK(load::read_nccl_tests(text, "out.txt").notes.size() == 1);
-  CHECK(load::read_nccl_tests("$ ./all_reduce_perf -b 1M\n" + text, "x").results[0].function ==
-        "AllReduce");
+  const auto named = load::read_nccl_tests("$ ./reduce_scatter_perf -b 1M\n" + text, "x");
+  REQUIRE(named.results.size() == 2);
+  CHECK(named.results[0].function == "ReduceScatter");
 }
 
 TEST_CASE("several tests in one text, and a process before each line") {
   std::string text;
-  for (const char* const line : {"# Collective test starting: reduce_scatter_perf\n",
-                                 "# Collective test starting: sendrecv_perf\n"}) {
-    text += line + kHead + ranks(2) + kTable +
-            "  1048576  262144  float  sum  -1  100.0  10.49  5.24  0  100.0  10.49  5.24  N/A\n";
+  for (const auto& [name, busbw] :
+       {std::pair("reduce_scatter_perf", "5.24"), std::pair("sendrecv_perf", "10.49")}) {
+    text += std::string("# Collective test starting: ") + name + '\n' + kHead + ranks(2) + kTable +
+            "  1048576  262144  float  sum  -1  100.0  10.49  " + busbw + "  0  100.0  10.49  " +
+            busbw + "  N/A\n";
   }
   std::string tagged;
   for (std::size_t at = 0; at < text.size();) {
@@ -95,6 +98,12 @@ TEST_CASE("results that cannot be trusted are left out, and counted") {
                                 "x");
   CHECK(tests.results.empty());
   CHECK(tests.notes.size() == 1);
+  // The same table of two ranks would have another busbw: these are not the ranks that ran it.
+  CHECK(load::read_nccl_tests(begin + ranks(2) + kTable + wrong, "x").results.empty());
+  CHECK(load::read_nccl_tests(
+            begin + ranks(8) + kTable + "  1048576  262144  float  sum  -1  100.0  10.49  inf  0\n",
+            "x")
+            .results.empty());
   // Communicators of one rank have no busbw.
   CHECK(load::read_nccl_tests(begin + ranks(1) + kTable + wrong, "x").results.empty());
   CHECK_FALSE(load::has_nccl_tests("nThread of something else\n"));
