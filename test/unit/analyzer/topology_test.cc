@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyzer/load/topology_file.h"
+#include "analyzer/metrics/link_trouble.h"
 #include "analyzer/metrics/peak.h"
 #include "test/unit/catch.h"
 
@@ -192,6 +193,46 @@ TEST_CASE("counters' increase, PCIe that trained down, an adapter that is slow")
   CHECK(texts(topology, "adapter-slow") ==
         std::vector<std::string>{"Host host0: port 1 of mlx5_6 runs at 200 Gb/s, and 7 other "
                                  "ports at 400 Gb/s."});
+}
+
+TEST_CASE(
+    "what the machine says of a link: of its ends' ports between hosts, of their GPUs within") {
+  model::Traces traces = job_of(4, 2);
+  // Of host1 a port at the GPU of rank 3, an NVLink of rank 2, and a port that is no rank's.
+  topology::Machine& last = traces.files[3].machines[2];
+  last.ports[1].counters["symbol_error"] = 7;
+  traces.files[3].machines[1].ports[1].counters["symbol_error"] = 0;
+  last.gpus[0].links[4].errors[0] = 3;
+  last.ports.push_back(port_of(7, 100'000));
+  traces.files[2].machines = traces.files[3].machines;
+  metrics::Network network;
+  network.communicators = matches_of(traces).communicators;
+  const metrics::LinkTroubles troubles(traces, network);
+  const auto of = [&](std::uint32_t rank, std::uint32_t peer) {
+    metrics::Link link;
+    link.rank = rank;
+    link.peer = peer;
+    link.is_send = true;
+    return troubles.of(link);
+  };
+  CHECK(of(0, 3).texts == std::vector<std::string>{
+                              "Host host1: port 1 of mlx5_1 had 7 symbol_error during the job."});
+  CHECK(of(0, 1).texts.empty());
+  CHECK_FALSE(of(0, 1).are_counters_known);  // no adapter is between them
+  CHECK(of(2, 3).texts ==
+        std::vector<std::string>{
+            "Host host1: NVLink 4 of GPU 0 (0000:10:00.0) had 3 replays during the job."});
+  CHECK(of(1, 2).texts.size() == 1);  // the NVLink of rank 2's GPU; its port has no errors
+  CHECK(of(1, 2).are_counters_known);
+  traces.files[3].contexts[1].gpu_pci = "unknown";
+  CHECK(metrics::LinkTroubles(traces, network)
+            .of([] {
+              metrics::Link link;
+              link.rank = 0;
+              link.peer = 3;
+              return link;
+            }())
+            .texts.empty());
 }
 
 TEST_CASE("a process without a reading is no rank of a matrix, and says why") {
