@@ -7,6 +7,10 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <pugixml.hpp>
@@ -116,6 +120,22 @@ void read_below(const pugi::xml_node& parent, const Place& place, int depth, Top
   }
 }
 
+// NCCL writes the class of a switch where it cannot read the class of the device at the other end:
+// a container or a virtual machine may hide it. A GPU of the same dump is one all the same.
+void know_gpus(topology::Machine& machine) {
+  std::set<std::string, std::less<>> addresses;
+  for (const topology::Gpu& gpu : machine.gpus) {
+    addresses.insert(gpu.pci);
+  }
+  for (topology::Gpu& gpu : machine.gpus) {
+    for (topology::NvLink& link : gpu.links) {
+      if (addresses.contains(link.remote_pci)) {
+        link.remote = topology::Remote::kGpu;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<TopologyFile> read_nccl_xml(std::string_view text, std::string& error) {
@@ -141,6 +161,7 @@ std::optional<TopologyFile> read_nccl_xml(std::string_view text, std::string& er
     error = "it has no GPU below system, cpu and pci";
     return std::nullopt;
   }
+  know_gpus(file.machine);
   return file;
 }
 
