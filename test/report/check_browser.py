@@ -332,6 +332,15 @@ def main():
             for path, text in report_inputs.hostile(operations=30).items():
                 (directory / "traces").mkdir(exist_ok=True)
                 (directory / path).write_text(text, encoding="utf-8")
+            tests = pathlib.Path(__file__).resolve().parents[1]
+            with_peaks = report(ringside, directory / "peaks.html", "--baseline", tests / "data/nccl_tests",
+                                tests / "diff/cases/summary-csv/traces")
+            peaks = Page(driver, with_peaks)
+            # A peak of each function, as the dashed line and as percent: 10.24 GB/s is that of 4 MiB.
+            assert peaks.count("#bandwidth path.peak") == 3 and "Dashed" in peaks.text("#bandwidth .lead")
+            assert peaks.column("bandwidth", 15) == ["96.7", "97.5", "99.4", "–", "–", "97.5"], peaks.column("bandwidth", 15)
+            assert "99.4 %" in peaks.text("#figures")
+            check_quiet(driver, with_peaks)
             hostile = report(ringside, directory / "hostile.html", directory / "traces")
             check_hostile(Page(driver, hostile))
             check_quiet(driver, hostile)
