@@ -10,7 +10,6 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/load/nccl_tests.h"
-#include "analyzer/metrics/baseline.h"
 
 namespace ringside::cli {
 namespace {
@@ -48,16 +47,13 @@ void add_baseline_option(CLI::App& command, std::string& path) {
       ->type_name("PATH");
 }
 
-bool take_baseline(const std::string& command, const std::string& path,
-                   std::vector<metrics::CommunicatorRows>& rows) {
-  if (path.empty()) {
-    return true;
-  }
+std::optional<metrics::Baseline> read_baseline(const std::string& command,
+                                               const std::string& path) {
   std::error_code error;
   if (const fs::file_status status = fs::status(path, error); !fs::exists(status)) {
     tell(command + ": --baseline " + path + ": " +
          (error ? error.message() : std::string("No such file or directory")));
-    return false;
+    return std::nullopt;
   }
   metrics::Baseline baseline;
   bool has_tests = false;
@@ -81,16 +77,24 @@ bool take_baseline(const std::string& command, const std::string& path,
     if (analysis == nullptr) {
       tell(command + ": --baseline " + path +
            ": there are neither traces nor outputs of nccl-tests that can be read");
-      return false;
+      return std::nullopt;
     }
     baseline.add(metrics::make_rows(analysis->facts()));
   }
   if (baseline.is_empty()) {
     tell(command + ": --baseline " + path + ": no busbw is known there");
-    return false;
+    return std::nullopt;
   }
-  baseline.take_place_of_peaks(rows);
-  return true;
+  return baseline;
+}
+
+bool take_baseline(const std::string& command, const std::string& path,
+                   std::vector<metrics::CommunicatorRows>& rows) {
+  const auto baseline = path.empty() ? std::nullopt : read_baseline(command, path);
+  if (baseline) {
+    baseline->take_place_of_peaks(rows);
+  }
+  return path.empty() || baseline;
 }
 
 }  // namespace ringside::cli

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "analyzer/cli/analysis.h"
+#include "analyzer/cli/baseline.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/metrics/compare.h"
@@ -14,6 +15,7 @@ namespace {
 struct CompareOptions : AnalysisOptions {
   double threshold_percent = 5;
   metrics::RowsBy by = metrics::RowsBy::kKind;
+  std::string baseline;
 };
 
 constexpr char kCompareExample[] =
@@ -45,7 +47,18 @@ std::unique_ptr<std::vector<metrics::TimesOfKind>> times_of(const CompareOptions
     notes.push_back((side == 0 ? "A: " : "B: ") + open);
   }
   return std::make_unique<std::vector<metrics::TimesOfKind>>(
-      metrics::times_of_kinds(analysis->facts(), options.by));
+      metrics::times_of_kinds(analysis->facts(), options.by, !options.baseline.empty()));
+}
+
+// Both sides are held against the same. Operations that were called together have none, and sizes
+// that differ have no one size.
+void take_peaks(const metrics::Baseline& baseline, std::vector<metrics::TimesOfKind>& kinds) {
+  for (metrics::TimesOfKind& times : kinds) {
+    const metrics::OperationKind& kind = times.kind;
+    times.peak = times.is_grouped || kind.is_size_class
+                     ? std::nullopt
+                     : baseline.peak_of(kind.function, kind.bytes, times.ranks);
+  }
 }
 
 ExitStatus run_compare(const CompareOptions& options) {
@@ -55,6 +68,14 @@ ExitStatus run_compare(const CompareOptions& options) {
   const auto b = a == nullptr ? nullptr : times_of(options, 1, notes);
   if (b == nullptr) {
     return kExitNoInput;
+  }
+  if (!options.baseline.empty()) {
+    const auto baseline = read_baseline("ringside compare", options.baseline);
+    if (!baseline) {
+      return kExitNoInput;
+    }
+    take_peaks(*baseline, *a);
+    take_peaks(*baseline, *b);
   }
   const auto changes = metrics::compare(*a, *b);
   const double threshold_percent = options.threshold_percent;
@@ -89,6 +110,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
                 "Split the kinds of operations by the range of the application (range), the line "
                 "of the program "
                 "(caller) or NCCL's tag of the call (user-tag)");
+  add_baseline_option(*command, options->baseline);
   command
       ->add_option("--threshold", options->threshold_percent,
                    "Ignore changes of the time up to this")

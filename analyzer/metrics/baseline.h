@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,6 +25,10 @@ class Baseline {
   void add(const std::vector<CommunicatorRows>& run);
 
   bool is_empty() const { return reached_.empty(); }
+
+  /// What a message of so many bytes has reached; nothing if that is not here, or not known.
+  std::optional<Peak> peak_of(std::string_view function, std::optional<std::uint64_t> bytes,
+                              std::uint32_t ranks) const;
 
   /// Replaces the peak of each row. A row that is not here has no peak.
   void take_place_of_peaks(std::vector<CommunicatorRows>& rows) const;

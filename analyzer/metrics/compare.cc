@@ -245,11 +245,12 @@ Change change_of(const TimesOfKind* a, const TimesOfKind* b, std::size_t rows) {
 // The peaks of the operations of one kind. They are one peak only if all agree.
 class PeaksOfKinds {
  public:
-  explicit PeaksOfKinds(const facts::Facts& facts) : facts_(facts) {
-    if (!has_machines(facts.traces())) {
+  PeaksOfKinds(const facts::Facts& facts, bool knows_groups) : facts_(facts) {
+    if (has_machines(facts.traces())) {
+      links_ = find_links(facts.traces(), facts.matches());
+    } else if (!knows_groups) {
       return;
     }
-    links_ = find_links(facts.traces(), facts.matches());
     is_grouped_.resize(facts.matches().operations.size());
     for (const auto& group : facts::find_groups(facts.traces(), facts.matches())) {
       for (const std::uint32_t index : group) {
@@ -260,6 +261,7 @@ class PeaksOfKinds {
 
   // `index`: of the operation that was just counted.
   void add(std::size_t index, TimesOfKind& times) const {
+    times.is_grouped = times.is_grouped || (!is_grouped_.empty() && is_grouped_[index]);
     if (links_.empty()) {
       return;
     }
@@ -292,7 +294,7 @@ void sort_by_time(std::vector<TimedOperation>& times) {
 
 }  // namespace
 
-std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by) {
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by, bool knows_groups) {
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const Grouping grouping(traces, matches, by);
@@ -300,7 +302,7 @@ std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by) {
   for (const match::Communicator& communicator : matches.communicators) {
     kinds.push_back(kind_of(traces, communicator));
   }
-  const PeaksOfKinds peaks(facts);
+  const PeaksOfKinds peaks(facts, knows_groups);
   std::map<OperationKind, TimesOfKind> collected;
   std::vector<facts::RankTimes> rows;
   for (std::size_t i = 0; i < matches.operations.size(); ++i) {

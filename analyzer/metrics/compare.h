@@ -64,10 +64,13 @@ struct TimesOfKind {
   /// The most busbw that links allow; nothing if it is not known, or not the same for all of these
   /// operations (another algorithm, another communicator).
   std::optional<Peak> peak;
+  bool is_grouped = false;  // some were called together with others, and have the time of all
 };
 
-/// By kind. `by`: kinds are also told apart by this.
-std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by = RowsBy::kKind);
+/// By kind. `by`: kinds are also told apart by this. `knows_groups`: is_grouped is found in any
+/// case; else, which takes less time, only where links are known.
+std::vector<TimesOfKind> times_of_kinds(const facts::Facts& facts, RowsBy by = RowsBy::kKind,
+                                        bool knows_groups = false);
 
 /// The duration that is compared, by one definition for both sides.
 enum class TimeIs : std::uint8_t { kBusy, kLeast };
