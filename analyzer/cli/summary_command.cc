@@ -16,6 +16,7 @@
 #include "analyzer/cli/fail_on.h"
 #include "analyzer/cli/health.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/plot.h"
 #include "analyzer/report/summary.h"
