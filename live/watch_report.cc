@@ -67,11 +67,15 @@ std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
   json.text("job", launch::printable(finding.job));
   json.text("directory", launch::printable(finding.directory));
   json.text("communicator", finding.communicator);
-  json.begin_row("ranks");
-  for (const std::int64_t rank : finding.ranks) {
-    json.integer({}, rank);
-  }
-  json.end_row();
+  const auto add_ranks = [&](const char* key, const std::vector<std::int64_t>& ranks) {
+    json.begin_row(key);
+    for (const std::int64_t rank : ranks) {
+      json.integer({}, rank);
+    }
+    json.end_row();
+  };
+  add_ranks("ranks", finding.ranks);
+  add_ranks("idle_ranks", finding.idle_ranks);
   json.texts("hosts", printable_texts(finding.hosts));
   json.text("function", launch::printable(finding.function));
   if (finding.seq) {

@@ -25,8 +25,8 @@ std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 
 /// One line: schema_version, time, finding, ends, sentence, and what is known of job, directory,
-/// communicator, ranks, hosts, function, seq, seconds, percent_of_time, verdict, dumps and
-/// dumps_missing.
+/// communicator, ranks, idle_ranks, hosts, function, seq, seconds, percent_of_time, verdict, dumps
+/// and dumps_missing.
 std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 

@@ -115,19 +115,29 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     WatchFinding finding;
     std::int64_t oldest_ns = 0;
     std::set<std::string> hosts;
+    std::set<std::string> idle_hosts;
     for (const Member& member : members) {
       const LiveCommunicator& one = *member.communicator;
+      const std::string& host = member.process->reply.status->host;
       const std::int64_t age_ns = one.oldest_age_ns.value_or(0);
+      if (one.in_flight_operations == 0) {
+        finding.idle_ranks.push_back(*one.rank);
+        idle_hosts.insert(host);
+      }
       if (static_cast<double>(age_ns) < options_.hang_s * kSecond_ns) {
         continue;
       }
       finding.ranks.push_back(*one.rank);
-      hosts.insert(member.process->reply.status->host);
+      hosts.insert(host);
       if (age_ns > oldest_ns) {
         oldest_ns = age_ns;
         finding.function = one.oldest_func;
         finding.seq = one.oldest_seq;
       }
+    }
+    if (static_cast<std::int64_t>(members.size()) !=
+        members.front().communicator->nranks.value_or(-1)) {
+      finding.idle_ranks.clear();
     }
     const ProcessStatus& status = *members.front().process->reply.status;
     finding.job = status.job;
@@ -158,6 +168,13 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
                        (finding.ranks.size() == 1 ? " has" : " have") + " waited in " + operation +
                        " of communicator " + finding.communicator + " for " +
                        report::fixed(*finding.seconds, 1) + " s.";
+    if (!finding.idle_ranks.empty()) {
+      std::sort(finding.idle_ranks.begin(), finding.idle_ranks.end());
+      finding.sentence += ' ' + report::capitalised(ranks_text(finding.idle_ranks)) +
+                          hosts_text({idle_hosts.begin(), idle_hosts.end()}) +
+                          (finding.idle_ranks.size() == 1 ? " has" : " have") +
+                          " nothing in flight there.";
+    }
     found.push_back(std::move(finding));
   }
 }

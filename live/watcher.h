@@ -24,6 +24,9 @@ struct WatchFinding {
   bool ends = false;     ///< it was found before, and is over
   std::string sentence;  ///< for people
   std::string job, directory, communicator;
+  /// Of what is stuck, the ranks that have nothing in flight in the communicator; none unless all
+  /// of its ranks have answered.
+  std::vector<std::int64_t> idle_ranks;
   std::vector<std::int64_t> ranks;        ///< late, died; of what is stuck those that wait
   std::vector<std::string> hosts;         ///< of these ranks
   std::optional<double> seconds;          ///< for which what is stuck has waited

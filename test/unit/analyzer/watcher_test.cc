@@ -64,7 +64,8 @@ class Job {
 }  // namespace
 
 TEST_CASE("a rank that all wait for is told after two windows, with what it costs at least") {
-  // In 10 s 100 operations: three of four ranks wait 40 ms in each, 4 s of 10 for 3 of 4 ranks: 30 %.
+  // In 10 s 100 operations: three of four ranks wait 40 ms in each, 4 s of 10 for 3 of 4 ranks: 30
+  // %.
   Job job({5'000'000, 45'000'000, 45'000'000, 47'000'000});
   Watcher watcher({});
   CHECK(job.look(100, watcher).empty());
@@ -74,9 +75,10 @@ TEST_CASE("a rank that all wait for is told after two windows, with what it cost
   CHECK(found[0].kind == WatchFinding::Kind::kLate);
   CHECK(found[0].ranks == std::vector<std::int64_t>{0});
   CHECK(found[0].percent_of_time == Approx(30));
-  CHECK(found[0].sentence ==
-        "Rank 0 (host0) is late in communicator world: in the last 10 s the others waited for it at "
-        "least 30.0 % of all ranks' time.");
+  CHECK(
+      found[0].sentence ==
+      "Rank 0 (host0) is late in communicator world: in the last 10 s the others waited for it at "
+      "least 30.0 % of all ranks' time.");
   CHECK(job.look(100, watcher).empty());  // once
   // It is as fast as the others: that is over.
   for (std::size_t rank = 1; rank < 4; ++rank) {
@@ -121,13 +123,13 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
     job.of(rank).oldest_age_ns = 12'000'000'000;
     job.of(rank).oldest_func = "AllReduce";
     job.of(rank).oldest_seq = 7;
+    job.of(rank).in_flight_operations = 1;
   }
-  job.of(1).oldest_age_ns = 9'000'000'000;
   const auto found = job.look(0, watcher);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence ==
         "Ranks 0 and 2 (on 2 hosts) have waited in AllReduce seq 7 of communicator world for 12.0 "
-        "s.");
+        "s. Rank 1 (host0) has nothing in flight there.");
   CHECK(job.look(0, watcher).empty());
   job.of(0).oldest_age_ns.reset();
   job.of(2).oldest_age_ns.reset();
