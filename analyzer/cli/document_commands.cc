@@ -9,9 +9,11 @@
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/iterations_report.h"
 #include "analyzer/report/match_report.h"
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/profile_join_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/time_report.h"
@@ -89,20 +91,41 @@ constexpr char kIterationsExample[] =
     "  ringside iterations --series --format csv traces/\tall in their order, to be drawn\n"
     "  ringside iterations --period 12 traces/\tof 12 operations, if it chose another length\n";
 
+// A verdict that rests on a part of the ranks, or of their records, is none on the job.
+ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& options) {
+  const bool is_chosen = match::chooses_files(options.selection);
+  const bool is_whole =
+      report::count_unread(analysis.traces, analysis.problems) == 0 &&
+      (is_chosen || match::most_ranks_without_trace(analysis.matches.communicators) == 0);
+  return is_whole ? kExitOk : kExitIncomplete;
+}
+
+ExitStatus status_of_figures(const Analysis& /*analysis*/, const AnalysisOptions& /*options*/) {
+  return kExitOk;
+}
+
 // The command, to which options of its own may be added. `make` makes the document.
 template <typename Options, typename Make>
 CLI::App& add_document(CLI::App& app, const char* name, const char* description,
                        const char* examples, const std::shared_ptr<Options>& options,
-                       Chosen& chosen, Make make) {
+                       Chosen& chosen, Make make,
+                       decltype(&status_of_figures) status_of = status_of_figures) {
   CLI::App& command = *app.add_subcommand(name, description);
   add_analysis_options(command, *options);
-  command.footer(examples + exit_statuses({{3, kNothingFits}}));
-  command.callback([options, &chosen, make] {
-    chosen = [options, make] {
+  const StatusMeaning incomplete = {
+      4, "something could not be read or is missing, so that the verdicts rest on what is left"};
+  command.footer(examples + (status_of == status_of_figures
+                                 ? exit_statuses({{3, kNothingFits}})
+                                 : exit_statuses({{3, kNothingFits}, incomplete})));
+  command.callback([options, &chosen, make, status_of] {
+    chosen = [options, make, status_of] {
       const auto analysis = analyse(*options);
-      return analysis == nullptr
-                 ? kExitNoInput
-                 : print_document(make(*analysis, *options), *analysis, *options, kExitOk);
+      if (analysis == nullptr) {
+        return kExitNoInput;
+      }
+      report::Document document = make(*analysis, *options);
+      return print_document(std::move(document), *analysis, *options,
+                            status_of(*analysis, *options));
     };
   });
   return command;
@@ -114,14 +137,22 @@ void add_match(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<MatchOptions>();
   CLI::App& command = add_document(
       app, "match", "Say which operations do not match between the ranks, and which ranks are odd",
-      kMatchExample, options, chosen, [](Analysis& analysis, const MatchOptions& chosen_options) {
+      kMatchExample, options, chosen,
+      [](Analysis& analysis, const MatchOptions& chosen_options) {
         report::Document document = report::match_document(
             analysis.traces, analysis.matches, analysis.alignment,
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
             chosen_options.wants_frames());
         add_mismatches_of_dumps(chosen_options, analysis, document);
+        if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
+          document.sentences.push_back(
+              report::counted(unread, "file or directory", "files or directories") +
+              " could not be read: the verdicts rest on the other ranks "
+              "only.");
+        }
         return document;
-      });
+      },
+      status_of_verdicts);
   options->takes_durations = true;
   add_dump_options(command, *options);
   add_kineto_option(command, *options);

@@ -3,6 +3,7 @@
 // The options are those of PyTorch 2.15's torchfrtrace (config_manager.py), and -d of the script
 // that it was before.
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -163,6 +164,22 @@ ExitStatus run_fr(const FrOptions& options) {
   return show_document(document, options, is_mismatch ? kExitFindings : answer->status);
 }
 
+// The option takes all words that follow it, and the directory may be the last of these.
+void take_ranks(const std::vector<std::string>& words, FrOptions& options) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const char* const end = words[i].data() + words[i].size();
+    std::int64_t rank = 0;
+    const auto [rest, error] = std::from_chars(words[i].data(), end, rank);
+    if (error == std::errc() && rest == end) {
+      options.selection.ranks.push_back(rank);
+    } else if (i > 0 && i + 1 == words.size() && options.inputs.empty()) {
+      options.inputs.push_back(words[i]);
+    } else {
+      throw CLI::ValidationError("--selected-ranks", words[i] + " is no number");
+    }
+  }
+}
+
 // A pickle is a program of whoever wrote it, and only Python reads it.
 std::string why_not_written(const std::string& path) {
   return path.ends_with(".pickle") || path.ends_with(".pkl")
@@ -187,8 +204,10 @@ void add_fr(CLI::App& app, Chosen& chosen) {
       ->expected(1)
       ->excludes(directory);
   command
-      ->add_option("--selected-ranks,--rank", options->selection.ranks,
-                   "Only the dumps of these ranks; what others did is not known then")
+      ->add_option_function<std::vector<std::string>>(
+          "--selected-ranks,--rank",
+          [options](const std::vector<std::string>& words) { take_ranks(words, *options); },
+          "Only the dumps of these ranks; what others did is not known then")
       ->type_name("NUMBER...");
   command->add_flag("--allow-incomplete-ranks", options->takes_incomplete,
                     "Say what the dumps tell although some rank has none");

@@ -30,6 +30,8 @@ struct DumpTensors {
   std::optional<std::uint64_t> count;  // of elements, in all
   std::optional<std::uint64_t> bytes;
   DumpType* type = nullptr;  // nullptr if it has none, or several
+  bool has_sizes = false;    // the entry tells them all, also where it has no tensors
+  bool has_types = false;    // likewise
 };
 
 /// A function that the dump names.
@@ -39,13 +41,7 @@ struct DumpCall {
   model::NameId name = model::kNoName;
 };
 
-/// A stack, by the values of its frames.
-struct DumpStack {
-  std::span<const PlainValue> frames;
-  model::NameId name = model::kNoName;
-};
-
-/// The keys of an entry, in their order, and those of a frame.
+/// The keys of an entry, in their order.
 struct DumpKeys {
   PlainKey frames{"frames"};
   PlainKey record_id{"record_id"};
@@ -63,9 +59,6 @@ struct DumpKeys {
   PlainKey time_discovered_started_ns{"time_discovered_started_ns"};
   PlainKey time_discovered_completed_ns{"time_discovered_completed_ns"};
   PlainKey retired{"retired"};
-  PlainKey name{"name"};
-  PlainKey filename{"filename"};
-  PlainKey line{"line"};
 };
 
 inline constexpr std::size_t kNoEntry = std::numeric_limits<std::size_t>::max();
@@ -81,6 +74,7 @@ struct DumpEntry {
   std::uint32_t inputs = 0;
   std::uint32_t outputs = 0;
   std::size_t before = kNoEntry;  // of the same context
+  bool is_doubtful = false;       // it is damaged, so that nobody knows whether ranks agree in it
 };
 
 }  // namespace ringside::load

@@ -17,13 +17,18 @@
 #include <vector>
 
 #include "analyzer/load/dump_entry.h"
-#include "analyzer/model/torch_dtype.h"
+#include "analyzer/load/dump_stacks.h"
+#include "analyzer/load/dump_tensors.h"
 
 namespace ringside::load {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 constexpr std::string_view kDecimalDigits = "0123456789";
+constexpr std::uint32_t kTellsTypes = 2;  // the version that has datatypes, or an earlier one
+// A number that is so far above the one before is damaged, unless the next one is, too.
+constexpr std::int64_t kMostLeap = 1000;
+constexpr std::int64_t kMostFirstNumber = std::int64_t{1} << 40;
 
 template <typename Integer>
 std::optional<Integer> parse_number(std::string_view digits) {
@@ -71,6 +76,8 @@ class DumpReader {
         rank_(rank),
         dump_(dump),
         replica_ranks_(replica_ranks),
+        tensors_(tree, dump.names),
+        stacks_(tree, dump.names),
         entries_(entries) {}
 
   std::string read() {
@@ -86,23 +93,22 @@ class DumpReader {
     fill_process();
     find_groups();
     last_of_context_.assign(contexts_.size() + 1, kNoEntry);
-    std::uint64_t place = 0;
     entries_.reserve(tree_.list(entries).size());
+    next_id_ = dump_.file.account.rotated;
     for (const PlainValue& value : tree_.list(entries)) {
-      const char* const trouble = add(value);
-      if (*trouble != '\0') {
-        dump_.problems.add_line({}, place + 1, trouble);
-        ++dump_.file.bad_lines;
-      }
-      ++place;
+      ++place_;
+      add(value);
     }
-    dump_.file.lines = place;
+    dump_.file.lines = place_;
     dump_.file.tensors.reserve(entries_.size());
-    dump_.file.tensor_bytes.reserve(tensor_bytes_.size());
+    dump_.file.tensor_bytes.reserve(tensors_.bytes().size());
     for (const DumpEntry& entry : entries_) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
         add_tensors(entry);
+        if (entry.is_doubtful) {
+          dump_.file.doubtful.push_back(entry.operation.id);
+        }
         ++dump_.file.contexts[entry.operation.context].operations;
       }
     }
@@ -117,7 +123,7 @@ class DumpReader {
     dump_.file.tensors.push_back(
         {entry.inputs, entry.outputs,
          seq && *seq >= 0 ? std::optional(static_cast<std::uint64_t>(*seq)) : std::nullopt});
-    const auto first = tensor_bytes_.begin() + static_cast<std::ptrdiff_t>(entry.first_tensor);
+    const auto first = tensors_.bytes().begin() + static_cast<std::ptrdiff_t>(entry.first_tensor);
     dump_.file.tensor_bytes.insert(dump_.file.tensor_bytes.end(), first,
                                    first + entry.inputs + entry.outputs);
   }
@@ -267,8 +273,15 @@ class DumpReader {
   // all their ranks, and so are the lists of these.
   void find_groups() {
     const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
+    std::map<std::string_view, std::size_t> last;  // of a name that is there twice the last counts
+    for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+      last[tree_.text(groups[i])] = i;
+    }
     for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
       const std::string name(tree_.text(groups[i]));
+      if (last[name] != i) {
+        continue;
+      }
       std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
       std::vector<std::uint32_t> ranks = numbers_in(listed);
       const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
@@ -289,68 +302,6 @@ class DumpReader {
       context.rank = static_cast<std::uint32_t>(own - ranks.begin());
       context.nranks = static_cast<std::uint32_t>(ranks.size());
     }
-  }
-
-  DumpType* type_of(const PlainValue& value) {
-    if (last_type_ == nullptr || last_type_value_ != value) {
-      last_type_value_ = value;
-      const std::string_view text = tree_.text(value);
-      last_type_ = &types_.try_emplace(text, DumpType{text, 0}).first->second;
-      last_type_->bytes = model::element_bytes(text).value_or(0);
-    }
-    return last_type_;
-  }
-
-  model::NameId name_of(DumpType* type) {
-    if (type != nullptr && type->name == model::kNoName) {
-      type->name = dump_.names.id(type->text);
-    }
-    return type != nullptr ? type->name : model::kNoName;
-  }
-
-  // Adds the bytes of each to `count` of tensor_bytes_.
-  DumpTensors tensors_of(const PlainValue& value, const PlainKey& sizes_key,
-                         const PlainKey& types_key, std::uint32_t& count) {
-    const auto sizes = tree_.list(tree_.at(value, sizes_key));
-    const auto types = tree_.list(tree_.at(value, types_key));
-    count = static_cast<std::uint32_t>(sizes.size());
-    DumpTensors tensors;
-    if (sizes.empty()) {
-      return tensors;
-    }
-    tensors.count = 0;
-    tensors.bytes = 0;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      DumpType* const type =
-          type_of(types.empty() ? PlainValue() : types[std::min(i, types.size() - 1)]);
-      tensors.type = i == 0 || type == tensors.type ? type : nullptr;
-      tensor_bytes_.push_back(add_tensor(sizes[i], type->bytes, tensors));
-    }
-    return tensors;
-  }
-
-  // Nothing is told of a size that is damaged, or of a type that is not known. Returns the bytes of
-  // the tensor, then more than any message has.
-  std::uint64_t add_tensor(const PlainValue& sizes, std::uint64_t bytes_of_element,
-                           DumpTensors& tensors) const {
-    std::uint64_t count = 1;
-    bool is_known = sizes.kind == PlainValue::Kind::kList;
-    for (const PlainValue& size : tree_.list(sizes)) {
-      const auto number = integer_of(size);
-      is_known = is_known && number && *number >= 0 &&
-                 !__builtin_mul_overflow(count, static_cast<std::uint64_t>(*number), &count);
-    }
-    const auto add = [](std::optional<std::uint64_t>& sum, std::uint64_t more, bool is_told) {
-      constexpr std::uint64_t kMost = std::uint64_t{1} << 62;
-      sum = is_told && sum && more < kMost && *sum < kMost ? std::optional(*sum + more)
-                                                           : std::nullopt;
-    };
-    std::uint64_t bytes = 0;
-    const bool has_bytes = is_known && bytes_of_element > 0 &&
-                           !__builtin_mul_overflow(count, bytes_of_element, &bytes);
-    add(tensors.count, count, is_known);
-    add(tensors.bytes, bytes, has_bytes);
-    return has_bytes ? bytes : std::numeric_limits<std::uint64_t>::max();
   }
 
   // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
@@ -374,13 +325,17 @@ class DumpReader {
 
   void fill_call(const PlainValue& value, DumpEntry& entry) {
     DumpCall& call = call_of(entry.call);
-    entry.first_tensor = tensor_bytes_.size();
+    entry.first_tensor = tensors_.bytes().size();
     const DumpTensors input =
-        tensors_of(value, keys_.input_sizes, keys_.input_dtypes, entry.inputs);
+        tensors_.read(value, keys_.input_sizes, keys_.input_dtypes, entry.inputs);
     const DumpTensors output =
-        tensors_of(value, keys_.output_sizes, keys_.output_dtypes, entry.outputs);
+        tensors_.read(value, keys_.output_sizes, keys_.output_dtypes, entry.outputs);
+    check(entry, input.has_sizes, "input_sizes");
+    check(entry, input.has_types || minor_ < kTellsTypes, "input_dtypes");
+    check(entry, output.has_sizes, "output_sizes");
+    check(entry, output.has_types || minor_ < kTellsTypes, "output_dtypes");
     const DumpTensors& told = call.alike == Alike::kOutput ? output : input;
-    entry.operation.datatype = name_of(told.type);
+    entry.operation.datatype = tensors_.name_of(told.type);
     // Before version 2.4 the sizes of an all_to_all are not those of its tensors.
     constexpr std::uint32_t kTellsAllToAll = 4;
     constexpr std::uint64_t kMost = std::numeric_limits<std::int64_t>::max();
@@ -399,57 +354,106 @@ class DumpReader {
     entry.operation.func = call.name;
   }
 
-  // The stack as call_site.h has it. Entries of a pickle share the containers of their frames, so
-  // that few stacks are made into text.
-  model::NameId stack_of(const PlainValue& entry) {
-    constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
-    const auto frames = tree_.list(tree_.at(entry, keys_.frames));
-    std::uint64_t hash = frames.size();
-    for (const PlainValue& frame : frames) {
-      hash = (hash ^ static_cast<std::uint64_t>(frame.number)) * kOdd;
-      hash ^= hash >> 32;
-    }
-    DumpStack& stack = stacks_[hash];
-    if (!std::equal(frames.begin(), frames.end(), stack.frames.begin(), stack.frames.end())) {
-      stack = {frames, dump_.names.id(text_of(frames))};
-    }
-    return stack.name;
+  [[gnu::noinline, gnu::cold]] void tell(const std::string& trouble) {
+    dump_.problems.add_line({}, place_, trouble);
   }
 
-  std::string text_of(std::span<const PlainValue> frames) const {
-    std::string text;
-    for (const PlainValue& frame : frames) {
-      if (frame.kind != PlainValue::Kind::kDict) {
-        continue;
+  // Records that are not there may be of any call.
+  [[gnu::noinline, gnu::cold]] void tell_loss(const std::string& trouble) {
+    tell(trouble);
+    ++dump_.file.bad_lines;
+  }
+
+  [[gnu::noinline, gnu::cold]] void leave_out(const char* key) {
+    tell_loss("the entry has no " + std::string(key) + " that can be read; it is left out");
+  }
+
+  void check(DumpEntry& entry, bool is_there, const char* key) {
+    if (!is_there) {
+      doubt(entry, "the entry has no " + std::string(key) + " that can be read");
+    }
+  }
+
+  [[gnu::noinline, gnu::cold]] void doubt(DumpEntry& entry, const std::string& why) {
+    tell(why + "; whether the ranks agree in its call is not known");
+    entry.is_doubtful = true;
+  }
+
+  // Numbers of records follow each other. False if the entry has none behind that of the one
+  // before.
+  bool take_record(const PlainValue& value) {
+    const auto told = integer_of(tree_.at(value, keys_.record_id));
+    const auto next = static_cast<std::uint64_t>(told.value_or(-1));
+    if (!told || *told < 0 || next < next_id_) {
+      return false;
+    }
+    if (next > next_id_) {
+      tell_hole(next);
+    }
+    return true;
+  }
+
+  [[gnu::noinline, gnu::cold]] void tell_hole(std::uint64_t next) {
+    const bool is_one = next == next_id_ + 1;
+    tell_loss((is_one ? "record " : "records ") + std::to_string(next_id_) +
+              (is_one ? " is" : " to " + std::to_string(next - 1) + " are") +
+              " missing before this entry: their calls are not recorded");
+    next_id_ = next;
+  }
+
+  // The number of the group's collective. Where it is damaged, it is the one that follows that of
+  // the entry before.
+  void take_number(const PlainValue& value, DumpEntry& entry) {
+    const std::size_t last = last_of_context_[entry.operation.context];
+    const std::int64_t before = last == kNoEntry ? 0 : entries_[last].collective.value_or(0);
+    entry.collective = integer_of(tree_.at(value, keys_.collective_seq_id));
+    const bool may_be_first = last == kNoEntry && dump_.file.account.rotated > 0;
+    if (entry.collective && *entry.collective >= 0 &&
+        (*entry.collective < kMostLeap || *entry.collective - kMostLeap < before ||
+         (may_be_first && *entry.collective < kMostFirstNumber) || is_torchcomms_ ||
+         goes_on(entry))) {
+      return;
+    }
+    doubt(entry, entry.collective && *entry.collective >= 0
+                     ? "the collective_seq_id " + std::to_string(*entry.collective) +
+                           " of the entry leaps from " + std::to_string(before)
+                     : "the entry has no collective_seq_id that can be read");
+    entry.collective = before + 1;
+  }
+
+  // Whether the next entry of the group has such a number, too, so that the leap is one of the
+  // application's calls, which were not recorded.
+  [[gnu::noinline, gnu::cold]] bool goes_on(const DumpEntry& entry) {
+    const auto entries = tree_.list(tree_.at(root_, "entries"));
+    for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
+      if (context_of(entries[i]) == entry.operation.context) {
+        const auto next = integer_of(tree_.at(entries[i], keys_.collective_seq_id));
+        return next && *next >= *entry.collective && *next - *entry.collective < kMostLeap;
       }
-      const std::string_view function = tree_.text(tree_.at(frame, keys_.name));
-      const std::string_view file = tree_.text(tree_.at(frame, keys_.filename));
-      const auto line = integer_of(tree_.at(frame, keys_.line));
-      text += text.empty() ? "" : "\n";
-      text.append(file).append(":").append(line ? std::to_string(*line) : "?");
-      text.append(" in ").append(function);
     }
-    return text;
+    return false;
   }
 
-  // Returns why it is left out; empty if it is not.
-  const char* add(const PlainValue& value) {
+  void add(const PlainValue& value) {
+    const bool has_record = take_record(value);
+    const std::uint64_t id = next_id_++;
     const std::string_view name = tree_.text(tree_.at(value, keys_.profiling_name));
     const std::string_view state = tree_.text(tree_.at(value, keys_.state));
     const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
     if (name.empty() || !created_ns) {
-      return "an entry without profiling_name or time_created_ns; it is left out";
+      return leave_out(name.empty() ? "profiling_name" : "time_created_ns");
     }
     if (state != "completed" && state != "started" && state != "scheduled") {
-      return "an entry with another state than scheduled, started and completed; it is left out";
+      return leave_out("state (scheduled, started or completed)");
     }
-    const auto id = static_cast<std::uint64_t>(
-        integer_of(tree_.at(value, keys_.record_id)).value_or(static_cast<std::int64_t>(next_id_)));
-    next_id_ = id + 1;
     const auto context = context_of(value);
     if (!context) {
-      return "an entry of a group of which pg_config does not say that this rank is in it; it is "
-             "left out";
+      return tell_loss(
+          "an entry of a group of which pg_config does not say that this rank is in it; it is "
+          "left out");
+    }
+    if (!has_record) {
+      tell("the entry has no record_id behind that of the entry before");
     }
     DumpEntry& entry = entries_.emplace_back();
     entry.call = name.substr(name.rfind(':') + 1);
@@ -465,8 +469,9 @@ class DumpReader {
     note_moment(*created_ns);
     note_moment(time_of(tree_.at(value, keys_.time_discovered_started_ns)).value_or(0));
     note_moment(time_of(tree_.at(value, keys_.time_discovered_completed_ns)).value_or(0));
-    entry.collective = integer_of(tree_.at(value, keys_.collective_seq_id));
+    take_number(value, entry);
     entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
+    check(entry, entry.point_to_point.has_value(), "p2p_seq_id");
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
     }
@@ -474,14 +479,13 @@ class DumpReader {
       take_peer(entry);
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
       entries_.pop_back();
-      return "";
+      return;
     } else if (entry.collective && *entry.collective >= 0) {
       operation.seq = static_cast<std::uint64_t>(*entry.collective);
     }
     fill_call(value, entry);
-    operation.called_by = stack_of(value);
+    operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
-    return "";
   }
 
   // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
@@ -532,17 +536,15 @@ class DumpReader {
   std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
   std::array<PlainValue, 3> last_group_;                        // of context_of()
   std::optional<std::uint32_t> last_context_;
-  PlainValue last_type_value_;
-  DumpType* last_type_ = nullptr;
-  std::unordered_map<std::string_view, DumpType> types_;
+  DumpTensorReader tensors_;
   std::unordered_map<std::string_view, DumpCall> calls_;
-  std::unordered_map<std::uint64_t, DumpStack> stacks_;  // by a hash of the frames
+  DumpStackReader stacks_;
   std::vector<DumpEntry>& entries_;
-  std::vector<std::uint64_t> tensor_bytes_;
   std::vector<std::size_t> last_of_context_;  // indices of entries_
   std::uint64_t window_ = 1;
   std::uint64_t groups_ = 0;
   std::uint64_t next_id_ = 0;
+  std::uint64_t place_ = 0;  // of the entry that is read, from 1
 };
 
 }  // namespace

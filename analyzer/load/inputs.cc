@@ -104,12 +104,48 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
                    std::string(kDumpsRefused);
 }
 
-void add_other(const fs::directory_entry& entry, std::vector<std::string>& others) {
-  std::error_code error;
-  if (entry.is_regular_file(error)) {
-    others.push_back(entry.path().filename().string() +
-                     (entry.file_size(error) == 0 && !error ? " (empty)" : ""));
+// What a dump's name has before the rank, with the directory.
+std::string before_rank(const std::string& path) {
+  std::string name = path;
+  for (const std::string_view ending : {".gz", ".json", ".pickle", ".pkl"}) {
+    if (name.ends_with(ending)) {
+      name.resize(name.size() - ending.size());
+    }
   }
+  name.resize(name.find_last_not_of("0123456789") + 1);
+  return name;
+}
+
+// Files that are named as dumps and are none were cut off, or never written: the rank is lost, not
+// absent. Takes them from `paths`.
+void tell_broken_dumps(const std::vector<std::string>& dumps, std::vector<std::string>& paths,
+                       model::Problems& problems) {
+  std::set<std::string> names;
+  for (const std::string& dump : dumps) {
+    names.insert(before_rank(dump));
+  }
+  std::sort(paths.begin(), paths.end());
+  std::erase_if(paths, [&](const std::string& path) {
+    if (!rank_of_dump(path, {}) || !names.contains(before_rank(path))) {
+      return false;
+    }
+    std::error_code error;
+    const auto size = fs::file_size(path, error);
+    problems.add_file(path,
+                      "no dump of PyTorch's Flight Recorder, although it is named as the "
+                      "others: " +
+                          (error       ? error.message()
+                           : size == 0 ? "it is empty"
+                           : size == 1 ? "it has 1 byte"
+                                       : "it begins otherwise"));
+    return true;
+  });
+}
+
+void add_other(const fs::path& path, std::vector<std::string>& others) {
+  std::error_code error;
+  others.push_back(path.filename().string() +
+                   (fs::file_size(path, error) == 0 && !error ? " (empty)" : ""));
 }
 
 // A file beside dumps that is none itself may be one that was cut to nothing, or was renamed.
@@ -138,12 +174,13 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
   std::vector<std::string> partials;
   std::vector<std::string> dumps;
   std::vector<std::string> durations;
-  std::vector<std::string> others;
+  std::vector<std::string> unread;  // regular files
   fs::directory_iterator entry(directory, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const fs::path& path = entry->path();
     std::error_code ignored;
-    if (entry->is_regular_file(ignored) && begins_as_ras(first_bytes(path.string()))) {
+    const bool is_file = entry->is_regular_file(ignored);
+    if (is_file && begins_as_ras(first_bytes(path.string()))) {
       continue;  // `ringside hang` shows it beside its verdict
     }
     if (is_dump(path, dump_choice)) {
@@ -155,11 +192,14 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       inputs.notes.push_back(path.string() + ": its name does not end with a rank, left out");
       continue;
     }
-    if (!dump_choice.takes_others) {
-      add_other(*entry, others);
+    if (!is_file) {
       continue;
     }
-    if (path.extension() == ".part" && entry->is_regular_file(ignored) && begins_as_partial(path)) {
+    if (!dump_choice.takes_others) {
+      unread.push_back(path.string());
+      continue;
+    }
+    if (path.extension() == ".part" && begins_as_partial(path)) {
       partials.push_back(path.string());
       continue;
     }
@@ -167,15 +207,23 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
       durations.push_back(path.string());
       continue;
     }
-    if (!is_named_as_trace(path.filename().string()) || !entry->is_regular_file(ignored)) {
-      add_other(*entry, others);
-      continue;
-    }
-    if (path.filename().string().starts_with("ringside.") || begins_as_trace(path)) {
+    if (is_named_as_trace(path.filename().string()) &&
+        (path.filename().string().starts_with("ringside.") || begins_as_trace(path))) {
       inputs.paths.push_back(path.string());
       ++traces;
     } else {
-      inputs.notes.push_back(path.string() + ": not a Ringside trace, left out");
+      unread.push_back(path.string());
+    }
+  }
+  if (dump_choice.takes_dumps) {
+    tell_broken_dumps(dumps, unread, problems);
+  }
+  std::vector<std::string> others;
+  for (const std::string& path : unread) {
+    if (dump_choice.takes_others && is_named_as_trace(path)) {
+      inputs.notes.push_back(path + ": not a Ringside trace, left out");
+    } else {
+      add_other(path, others);
     }
   }
   if (dump_choice.takes_dumps && dump_choice.prefix.empty() && traces == 0 && partials.empty() &&

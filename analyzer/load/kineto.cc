@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -125,6 +126,13 @@ std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
     }
   }
   std::sort(paths.begin(), paths.end());
+  // A file that is named twice, or beside its directory, is there once.
+  std::set<std::filesystem::path> files;
+  std::erase_if(paths, [&](const std::string& path) {
+    std::error_code error;
+    const auto file = std::filesystem::canonical(path, error);
+    return !error && !files.insert(file).second;
+  });
   return paths;
 }
 

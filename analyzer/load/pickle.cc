@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/pickle.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -11,81 +12,13 @@
 #include <vector>
 
 #include "analyzer/load/byte_words.h"
+#include "analyzer/load/pickle_opcodes.h"
+#include "analyzer/load/value_stack.h"
 
 namespace ringside::load {
 namespace {
 
 using Kind = PlainValue::Kind;
-
-// By the names that Python's pickletools gives them.
-enum class Opcode : unsigned char {
-  kMark = '(',
-  kStop = '.',
-  kBinFloat = 'G',
-  kBinInt = 'J',
-  kBinInt1 = 'K',
-  kBinInt2 = 'M',
-  kNone = 'N',
-  kBinUnicode = 'X',
-  kAppend = 'a',
-  kAppends = 'e',
-  kBinGet = 'h',
-  kLongBinGet = 'j',
-  kBinPut = 'q',
-  kLongBinPut = 'r',
-  kSetItem = 's',
-  kTuple = 't',
-  kSetItems = 'u',
-  kEmptyDict = '}',
-  kEmptyList = ']',
-  kEmptyTuple = ')',
-  kProto = 0x80,
-  kTuple1 = 0x85,
-  kTuple2 = 0x86,
-  kTuple3 = 0x87,
-  kNewTrue = 0x88,
-  kNewFalse = 0x89,
-  kLong1 = 0x8a,
-  kLong4 = 0x8b,
-  kShortBinUnicode = 0x8c,
-  kBinUnicode8 = 0x8d,
-  kMemoize = 0x94,
-  kFrame = 0x95,
-};
-
-// The other opcodes, for messages: those that import, make or call something come first.
-constexpr std::array<std::pair<unsigned char, const char*>, 32> kRefused = {{
-    {'c', "GLOBAL"},         {0x93, "STACK_GLOBAL"},
-    {'R', "REDUCE"},         {'b', "BUILD"},
-    {'i', "INST"},           {'o', "OBJ"},
-    {0x81, "NEWOBJ"},        {0x92, "NEWOBJ_EX"},
-    {'P', "PERSID"},         {'Q', "BINPERSID"},
-    {0x82, "EXT1"},          {0x83, "EXT2"},
-    {0x84, "EXT4"},          {'0', "POP"},
-    {'1', "POP_MARK"},       {'2', "DUP"},
-    {'F', "FLOAT"},          {'I', "INT"},
-    {'L', "LONG"},           {'S', "STRING"},
-    {'T', "BINSTRING"},      {'U', "SHORT_BINSTRING"},
-    {'V', "UNICODE"},        {'B', "BINBYTES"},
-    {'C', "SHORT_BINBYTES"}, {0x8e, "BINBYTES8"},
-    {0x8f, "EMPTY_SET"},     {0x91, "FROZENSET"},
-    {0x96, "BYTEARRAY8"},    {'l', "LIST"},
-    {'d', "DICT"},           {'p', "PUT"},
-}};
-
-std::string hexadecimal(unsigned char byte) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  return std::string("0x") + kDigits[byte / 16U] + kDigits[byte % 16U];
-}
-
-std::string name_of(unsigned char opcode) {
-  for (const auto& [byte, name] : kRefused) {
-    if (byte == opcode) {
-      return name;
-    }
-  }
-  return hexadecimal(opcode);
-}
 
 // Most texts are short, and ASCII: then eight bytes at a time are looked at here.
 bool is_utf8(std::string_view text) {
@@ -113,9 +46,11 @@ class PickleReader {
     stack_.clear();
     marks_.clear();
     memo_.clear();
+    forget_shapes();
     is_done_ = false;
     error_.clear();
     while (!is_done_) {
+      do_frequent();
       opcode_ = next_;
       const auto opcode = take_number<unsigned char>();
       PlainValue value;
@@ -134,6 +69,159 @@ class PickleReader {
  private:
   // Stands in the memo where nothing was stored.
   static constexpr Kind kNothing{0xff};
+  // An opcode with its number is no longer, nor is the rest of a short text beside it.
+  static constexpr std::ptrdiff_t kLongest = 16;
+
+  // The keys of the last dict of some size.
+  struct Keys {
+    Shape shape = 0;
+    std::vector<PlainValue> keys;
+  };
+
+  // Their keys are of another file.
+  void forget_shapes() {
+    for (Keys& keys : shapes_) {
+      keys.keys.clear();
+    }
+    shape_count_ = 0;
+  }
+
+  template <typename Number>
+  static Number number_at(const char* at) {
+    Number number = 0;
+    std::memcpy(&number, at, sizeof number);
+    return number;
+  }
+
+  // Does the opcodes of which dumps are nearly made, each with few instructions, as long as all is
+  // as it should be and the end is not near. It stops before any other opcode, and that is done, or
+  // refused, by the functions below.
+  void do_frequent() {
+    const char* at = next_;
+    const char* const last = end_ - kLongest;
+    PlainValue* top = stack_.end();
+    PlainValue* limit = stack_.limit();
+    const PlainValue* memo = memo_.begin();
+    std::size_t memo_size = memo_.size();
+    const auto store = [&] {
+      stack_.set_size(static_cast<std::size_t>(top - stack_.begin()));
+      opcode_ = at;
+      next_ = at + 1;
+    };
+    const auto load = [&] {
+      at = next_;
+      top = stack_.end();
+      limit = stack_.limit();
+    };
+    if (end_ - at <= kLongest) {
+      return;
+    }
+    while (at < last && top != limit) {
+      switch (static_cast<Opcode>(*at)) {
+        case Opcode::kBinGet: {
+          const std::size_t number = number_at<std::uint8_t>(at + 1);
+          if (number >= memo_size || memo[number].kind == kNothing) {
+            goto done;
+          }
+          *top++ = memo[number];
+          at += 2;
+          break;
+        }
+        case Opcode::kLongBinGet: {
+          const std::size_t number = number_at<std::uint32_t>(at + 1);
+          if (number >= memo_size || memo[number].kind == kNothing) {
+            goto done;
+          }
+          *top++ = memo[number];
+          at += 5;
+          break;
+        }
+        case Opcode::kNone:
+          *top++ = {};
+          ++at;
+          break;
+        case Opcode::kNewTrue:
+        case Opcode::kNewFalse:
+          *top++ = {Kind::kBool, 0, static_cast<Opcode>(*at) == Opcode::kNewTrue ? 1 : 0};
+          ++at;
+          break;
+        case Opcode::kBinInt1:
+          *top++ = integer(number_at<std::uint8_t>(at + 1));
+          at += 2;
+          break;
+        case Opcode::kBinInt2:
+          *top++ = integer(number_at<std::uint16_t>(at + 1));
+          at += 3;
+          break;
+        case Opcode::kBinInt:
+          *top++ = integer(number_at<std::int32_t>(at + 1));
+          at += 5;
+          break;
+        case Opcode::kLong1: {
+          const unsigned size = number_at<std::uint8_t>(at + 1);
+          if (size == 0 || size > sizeof(std::int64_t)) {
+            goto done;
+          }
+          // The sign is in the last byte; what is behind it is shifted out.
+          const unsigned unused = 64 - 8 * size;
+          *top++ = integer(static_cast<std::int64_t>(number_at<std::uint64_t>(at + 2) << unused) >>
+                           unused);
+          at += 2 + size;
+          break;
+        }
+        case Opcode::kBinPut:
+        case Opcode::kLongBinPut: {
+          const bool is_short = static_cast<Opcode>(*at) == Opcode::kBinPut;
+          const std::size_t number =
+              is_short ? number_at<std::uint8_t>(at + 1) : number_at<std::uint32_t>(at + 1);
+          if (number != memo_size || top == stack_.begin()) {
+            goto done;
+          }
+          memo_.push_back(top[-1]);
+          memo = memo_.begin();
+          memo_size = memo_.size();
+          at += is_short ? 2 : 5;
+          break;
+        }
+        case Opcode::kMark:
+          marks_.push_back(static_cast<std::size_t>(top - stack_.begin()));
+          ++at;
+          break;
+        case Opcode::kEmptyList:
+          *top++ = tree_->add_container(Kind::kList);
+          ++at;
+          break;
+        case Opcode::kEmptyDict:
+          *top++ = tree_->add_container(Kind::kDict);
+          ++at;
+          break;
+        case Opcode::kAppend:
+        case Opcode::kAppends:
+        case Opcode::kSetItems: {
+          const auto opcode = static_cast<Opcode>(*at);
+          store();
+          if (opcode == Opcode::kAppend) {
+            add_last(Kind::kList, 1);
+          } else {
+            add_to(opcode == Opcode::kAppends ? Kind::kList : Kind::kDict, take_mark());
+          }
+          if (is_done_) {
+            return;
+          }
+          load();
+          break;
+        }
+        default:
+          goto done;
+      }
+    }
+  done:
+    stack_.set_size(static_cast<std::size_t>(top - stack_.begin()));
+    next_ = at;
+    if (top == limit) {
+      stack_.reserve_one();
+    }
+  }
 
   [[gnu::noinline, gnu::cold]] void fail(const std::string& why) {
     is_done_ = true;
@@ -254,8 +342,70 @@ class PickleReader {
 
   // Moves the values above the size `from` of the stack into a container.
   void move_to(std::size_t from, const PlainValue& container) {
-    tree_->append(container, std::span(stack_).subspan(from));
-    stack_.resize(from);
+    tree_->append(container, stack_.from(from));
+    stack_.set_size(from);
+  }
+
+  // Whether Python takes the value as a key of a dict.
+  static bool may_be_key(const PlainValue& value) {
+    return value.kind != Kind::kDict && (value.kind != Kind::kList || value.text_size == 1);
+  }
+
+  // The shape of a dict with the keys that are above the size `from` of the stack: that of the last
+  // one with as many, if it has the same. 0 if a key is there twice, or is no text, or if there are
+  // so many that it does not pay.
+  Shape shape_of(std::size_t from) {
+    const PlainValue* const pairs = &stack_[from];
+    const std::size_t count = (stack_.size() - from) / 2;
+    if (count >= shapes_.size()) {
+      return 0;
+    }
+    auto& [shape, keys] = shapes_[count];
+    const auto is_known = [&] {
+      for (std::size_t i = 0; i < count; ++i) {
+        if (pairs[2 * i] != keys[i]) {
+          return false;
+        }
+      }
+      return true;
+    };
+    if (keys.size() != count || !is_known()) {
+      keys.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        keys.push_back(pairs[2 * i]);
+      }
+      shape = are_different_texts(keys) ? ++shape_count_ : 0;
+    }
+    return shape;
+  }
+
+  bool are_different_texts(const std::vector<PlainValue>& keys) {
+    if (std::any_of(keys.begin(), keys.end(),
+                    [](const PlainValue& key) { return key.kind != Kind::kText; })) {
+      return false;
+    }
+    texts_.clear();
+    for (const PlainValue& key : keys) {
+      texts_.push_back(key.text());
+    }
+    std::sort(texts_.begin(), texts_.end());
+    return std::adjacent_find(texts_.begin(), texts_.end()) == texts_.end();
+  }
+
+  void add_to_dict(std::size_t from) {
+    const PlainValue dict = stack_[from - 1];
+    const bool is_whole = tree_->is_empty(dict) && stack_.size() > from;
+    const Shape shape = is_whole ? shape_of(from) : 0;
+    for (std::size_t i = shape == 0 ? from : stack_.size(); i < stack_.size(); i += 2) {
+      if (!may_be_key(stack_[i])) {
+        fail(std::string(static_cast<Opcode>(*opcode_) == Opcode::kSetItem ? "SETITEM"
+                                                                           : "SETITEMS") +
+             " with a list or dict as the key of a dict, which Python refuses, too");
+        return;
+      }
+    }
+    move_to(from, dict);
+    tree_->set_shape(dict, shape);
   }
 
   void push_tuple(std::size_t size) {
@@ -264,7 +414,9 @@ class PickleReader {
       fail("a tuple of more values than there are");
       return;
     }
-    const PlainValue tuple = tree_->add_container(Kind::kList);
+    PlainValue tuple = tree_->add_container(Kind::kList);
+    const auto items = stack_.from(stack_.size() - size);
+    tuple.text_size = std::all_of(items.begin(), items.end(), may_be_key) ? 1 : 0;
     move_to(stack_.size() - size, tuple);
     stack_.push_back(tuple);
   }
@@ -289,6 +441,9 @@ class PickleReader {
                                : "keys and values for a dict, and no dict below them");
       return;
     }
+    if (kind == Kind::kDict) {
+      return add_to_dict(from);
+    }
     move_to(from, stack_[from - 1]);
   }
 
@@ -312,8 +467,8 @@ class PickleReader {
       memo_.push_back(stack_.back());
       return;
     }
-    if (memo_.size() < number) {
-      memo_.resize(static_cast<std::size_t>(number) + 1, {kNothing});
+    while (memo_.size() <= number) {
+      memo_.push_back({kNothing});
     }
     memo_[static_cast<std::size_t>(number)] = stack_.back();
   }
@@ -380,9 +535,12 @@ class PickleReader {
   const char* next_ = nullptr;
   const char* end_ = nullptr;
   const char* opcode_ = nullptr;  // the one that is done
-  std::vector<PlainValue> stack_;
+  ValueStack stack_;
   std::vector<std::size_t> marks_;  // sizes of the stack
-  std::vector<PlainValue> memo_;
+  ValueStack memo_;
+  std::array<Keys, 64> shapes_;  // by the number of keys
+  Shape shape_count_ = 0;
+  std::vector<std::string_view> texts_;
   bool is_done_ = false;
   std::string error_;
 };

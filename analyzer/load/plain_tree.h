@@ -25,7 +25,7 @@ struct PlainValue {
     kInteger,
     kReal,
     kText,
-    kList,   // and a tuple
+    kList,   // and a tuple; text_size is 1 for one that may be a key of a dict
     kDict,   // its items are keys and values in turn
     kOther,  // a number or text that does not fit
   };
@@ -49,8 +49,11 @@ struct PlainValue {
   std::string_view text() const { return {std::bit_cast<const char*>(number), text_size}; }
 };
 
+/// The keys of dicts that have the same ones in the same order; each is there once. 0: not known.
+using Shape = std::uint32_t;
+
 /// A key of dicts, as PlainTree::at() looks for it: what it learns from one dict makes the search
-/// in the next one of the same tree short.
+/// in all others of the same shape short.
 class PlainKey {
  public:
   explicit PlainKey(std::string_view name) : name_(name) {}
@@ -58,8 +61,8 @@ class PlainKey {
  private:
   friend class PlainTree;
   std::string_view name_;
-  mutable std::size_t pair_ = 0;      // where it was found
-  mutable std::int64_t address_ = 0;  // of its text there: many dicts share one
+  mutable Shape shape_ = 0;         // in which it was found
+  mutable std::uint32_t pair_ = 0;  // where
 };
 
 /// A pickle can have the same value in many places, so that few bytes hold a tree that would take
@@ -82,13 +85,14 @@ class PlainTree {
   }
 
   PlainValue add_container(Kind kind) {
-    containers_.push_back({items_.size(), 0, 0});
+    containers_.push_back({items_.size(), 0, 0, 0});
     return {kind, 0, static_cast<std::int64_t>(containers_.size() - 1)};
   }
   /// `container` must be a list or a dict. Items that it has already are moved where there is no
   /// room behind them, and room for as many again is made. `added` must not be items of the tree.
   void append(const PlainValue& container, std::span<const PlainValue> added) {
     Container& to = containers_[static_cast<std::size_t>(container.number)];
+    to.shape = 0;
     if (to.size == 0) {
       to.first = items_.size();
       to.room = added.size();
@@ -109,6 +113,15 @@ class PlainTree {
     to.size += added.size();
   }
 
+  /// Says that the dict has the keys of that shape. Shapes are the caller's numbers, and mean the
+  /// same until the tree is cleared.
+  void set_shape(const PlainValue& dict, Shape shape) {
+    containers_[static_cast<std::size_t>(dict.number)].shape = shape;
+  }
+  bool is_empty(const PlainValue& container) const {
+    return containers_[static_cast<std::size_t>(container.number)].size == 0;
+  }
+
   /// The items of a list; none of anything else.
   std::span<const PlainValue> list(const PlainValue& value) const {
     return value.kind == Kind::kList ? items(value) : std::span<const PlainValue>();
@@ -117,19 +130,18 @@ class PlainTree {
   std::span<const PlainValue> dict(const PlainValue& value) const {
     return value.kind == Kind::kDict ? items(value) : std::span<const PlainValue>();
   }
-  /// Returns the value of a key; kNone if there is none, or if `value` is no dict. It is fast where
-  /// dicts have the key at the same place.
+  /// Returns the value of a key, the last one if it is there twice, as Python does; kNone if there
+  /// is none, or if `value` is no dict. It is fast where dicts have one shape.
   PlainValue at(const PlainValue& value, const PlainKey& key) const {
     if (value.kind != Kind::kDict || work_left_ < 0) {
       return {};
     }
-    const auto pairs = span_of(value);
-    const std::size_t at = 2 * key.pair_;
-    if (at < pairs.size() && pairs[at].number == key.address_ && pairs[at].kind == Kind::kText) {
+    const Container& dict = containers_[static_cast<std::size_t>(value.number)];
+    if (dict.shape != 0 && dict.shape == key.shape_) {
       --work_left_;
-      return pairs[at + 1];
+      return items_[dict.first + 2 * key.pair_ + 1];
     }
-    return find(pairs, key);
+    return find(dict, key);
   }
   PlainValue at(const PlainValue& value, std::string_view key) const {
     return at(value, PlainKey(key));
@@ -156,15 +168,17 @@ class PlainTree {
     std::size_t first;  // index into items_
     std::size_t size;
     std::size_t room;
+    Shape shape;
   };
 
-  PlainValue find(std::span<const PlainValue> pairs, const PlainKey& key) const {
-    for (std::size_t at = 0; at < pairs.size(); at += 2) {
+  PlainValue find(const Container& dict, const PlainKey& key) const {
+    const PlainValue* const pairs = items_.data() + dict.first;
+    for (std::size_t at = dict.size & ~std::size_t{1}; at > 0; at -= 2) {
       --work_left_;
-      if (pairs[at].kind == Kind::kText && pairs[at].text() == key.name_) {
-        key.pair_ = at / 2;
-        key.address_ = pairs[at].number;
-        return pairs[at + 1];
+      if (pairs[at - 2].kind == Kind::kText && pairs[at - 2].text() == key.name_) {
+        key.shape_ = dict.shape;
+        key.pair_ = static_cast<std::uint32_t>(at / 2 - 1);
+        return pairs[at - 1];
       }
     }
     return {};

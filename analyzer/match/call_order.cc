@@ -183,40 +183,49 @@ class OrderJudge {
 bool may_differ_in_order(const model::Traces& traces, const Matches& matches, std::size_t first,
                          std::size_t last, bool is_strict) {
   const auto& members = matches.communicators[matches.operations[first].communicator].members;
-  const auto time_and_id = [&](const Part& part) {
-    const model::Operations& operations = traces.files[part.file].operations;
-    return std::pair(operations.call_ns(part.operation), operations.id(part.operation));
+  const auto id_of = [&](const Part& part) {
+    return traces.files[part.file].operations.id(part.operation);
+  };
+  const auto call_ns = [&](const Part& part) {
+    return traces.files[part.file].operations.call_ns(part.operation);
   };
   using TimeAndId = std::pair<std::int64_t, std::uint64_t>;
   std::vector<std::pair<TimeAndId, std::size_t>> usual;
   for (std::size_t i = first; (members.size() > 1 || is_strict) && i < last; ++i) {
     const MatchedOperation& operation = matches.operations[i];
     if (is_comparable(matches, operation)) {
-      usual.emplace_back(time_and_id(parts_of(matches, operation).front()), i);
+      const Part part = parts_of(matches, operation).front();
+      usual.emplace_back(TimeAndId(call_ns(part), id_of(part)), i);
     } else if (is_strict && operation.way != Way::kPair && operation.way != Way::kGroup) {
       return true;
     }
   }
   std::sort(usual.begin(), usual.end());
-  std::vector<TimeAndId> latest(members.size());
-  std::vector<std::uint32_t> latest_operation(members.size());
+  struct Latest {
+    std::int64_t call_ns = 0;
+    Part part;
+  };
+  std::vector<Latest> latest(members.size());
   for (const auto& [call, i] : usual) {
     for (const Part& part : parts_of(matches, matches.operations[i])) {
-      const TimeAndId here = time_and_id(part);
-      const bool is_before = i != usual.front().second && here < latest[part.member];
+      Latest& before = latest[part.member];
+      const std::int64_t here_ns = call_ns(part);
+      // The number of an operation is read where the times do not tell: that takes a while for all.
+      const bool is_before = i != usual.front().second &&
+                             (here_ns < before.call_ns ||
+                              (here_ns == before.call_ns && id_of(part) < id_of(before.part)));
       if (is_strict && (is_before || !execution_of(traces, part).enqueue_start_ns)) {
         return true;
       }
       if (is_before) {
         const model::Operations& operations = traces.files[part.file].operations;
         const auto group = operations[part.operation].group.value_or(0);
-        if (group == 0 || group != operations[latest_operation[part.member]].group.value_or(0)) {
+        if (group == 0 || group != operations[before.part.operation].group.value_or(0)) {
           return true;
         }
         continue;
       }
-      latest[part.member] = here;
-      latest_operation[part.member] = part.operation;
+      before = {here_ns, part};
     }
   }
   return false;

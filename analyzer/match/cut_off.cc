@@ -33,6 +33,17 @@ CutOff::CutOff(const model::Traces& traces, const Matches& matches, std::size_t 
   if (cut_off == 0) {
     return;
   }
+  // Only what a member lacks is ever asked for, and to find the last calls takes long.
+  bool is_whole = true;
+  for (std::size_t i = first; i < last && is_whole; ++i) {
+    const MatchedOperation& operation = matches.operations[i];
+    is_whole = operation.way == Way::kGroup ||
+               (operation.way == Way::kPair ? operation.part_count == 2
+                                            : operation.part_count == members.size());
+  }
+  if (is_whole) {
+    return;
+  }
   std::map<std::uint32_t, std::pair<std::int64_t, std::uint64_t>> latest;
   for (std::size_t i = first; i < last; ++i) {
     if (!is_collective(matches.operations[i])) {

@@ -12,13 +12,15 @@
 namespace ringside::match {
 namespace {
 
+constexpr char kUnknown[] = "unknown";
+
 std::string value_text(const model::Traces& traces, const Part& part, Difference what) {
   const model::Operation& operation = operation_of(traces, part);
-  const auto number = [](const auto& value) { return value ? std::to_string(*value) : "unknown"; };
+  const auto number = [](const auto& value) { return value ? std::to_string(*value) : kUnknown; };
   switch (what) {
     case Difference::kDatatype:
       return operation.datatype == model::kNoName
-                 ? "unknown"
+                 ? kUnknown
                  : datatype_name(traces.names.text(operation.datatype));
     case Difference::kRoot:
       return number(operation.root);
@@ -105,8 +107,12 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
           !std::binary_search(callers.begin(), callers.end(), part.member)) {
         continue;
       }
-      Side& here = found[what == Difference::kFunction ? operation_text(traces, operation)
-                                                       : value_text(traces, part, what)];
+      const std::string did = what == Difference::kFunction ? operation_text(traces, operation)
+                                                            : value_text(traces, part, what);
+      if (did == kUnknown && is_damaged(traces.files[part.file], part.operation)) {
+        continue;  // what is not known is no side
+      }
+      Side& here = found[did];
       // A member whose rank is not known is named by its index.
       const std::uint32_t rank = members[part.member].rank.value_or(part.member);
       if (here.ranks.empty() || here.ranks.back() != rank) {  // in a group it has several parts
@@ -137,6 +143,20 @@ std::vector<Caller> callers_of(const model::Traces& traces, const Matches& match
     add_caller(traces, part, members[part.member].rank.value_or(part.member), callers);
   }
   return callers;
+}
+
+std::vector<std::uint32_t> damaged_ranks(const model::Traces& traces, const Matches& matches,
+                                         const MatchedOperation& operation) {
+  const auto& members = matches.communicators[operation.communicator].members;
+  std::vector<std::uint32_t> ranks;
+  for (const Part& part : parts_of(matches, operation)) {
+    const std::uint32_t rank = members[part.member].rank.value_or(part.member);
+    if (is_damaged(traces.files[part.file], part.operation) &&
+        (ranks.empty() || ranks.back() != rank)) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
 }
 
 model::NameId name_of_first(const model::Traces& traces, const Matches& matches,
@@ -246,11 +266,21 @@ std::string describe(const model::Traces& traces, const Matches& matches,
   const MatchedOperation& operation = matches.operations[index];
   const Judgement& judgement = judgements[index];
   std::string text = subject_text(traces, matches, judgements, index) + ": ";
+  if (judgement.is_damaged) {
+    return text + "undecided: the record of it is damaged on " +
+           rank_list(damaged_ranks(traces, matches, operation));
+  }
+  if (judgement.is_shifted) {
+    return text + "a call before it that a rank left out has shifted the pairs";
+  }
   if (judgement.difference == Difference::kNone) {
     const auto ranks = absent_ranks(matches, operation, judgement);
-    return text + verdict_name(judgement.verdict) +
-           (judgement.verdict == Verdict::kUndecided ? ": which call it is of " : " on ") +
-           (ranks.empty() ? "a rank without trace" : rank_list(ranks)) +
+    const std::string listed = ranks.empty() ? "a rank without trace" : rank_list(ranks);
+    return text +
+           (judgement.verdict == Verdict::kMissing ? listed + " did not call it"
+            : judgement.verdict == Verdict::kUndecided
+                ? "which call of " + listed + " it is cannot be decided"
+                : "it is not recorded on " + listed) +
            (judgement.is_number_unknown
                 ? judgement.one_of ? " (which is not known: these calls are alike)"
                                    : " (which is not known: the order of its calls does not tell)"

@@ -41,6 +41,10 @@ std::vector<Side> sides_of(const model::Traces& traces, const Matches& matches,
 std::vector<Caller> callers_of(const model::Traces& traces, const Matches& matches,
                                const MatchedOperation& operation);
 
+/// Returns the ranks whose record of the operation is damaged.
+std::vector<std::uint32_t> damaged_ranks(const model::Traces& traces, const Matches& matches,
+                                         const MatchedOperation& operation);
+
 /// Returns the name that the lowest rank with one has in that member of Operation: one rank stands
 /// for all. kNoName if none has.
 model::NameId name_of_first(const model::Traces& traces, const Matches& matches,

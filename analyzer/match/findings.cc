@@ -77,6 +77,7 @@ std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, con
     described.clear();
     for (std::size_t i = 0; i < kept; ++i) {
       described.push_back(std::get<2>(order[i]));
+      findings.called_ns.push_back(std::get<1>(order[i]));
     }
   }
   return all;

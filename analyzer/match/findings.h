@@ -17,6 +17,7 @@ struct CommunicatorFindings {
   /// Indices of Matches::operations that get a sentence, the gravest verdicts first, then by time.
   /// A function mismatch gets one sentence, at its first operation.
   std::vector<std::size_t> described;
+  std::vector<std::int64_t> called_ns;  // of each of these, since the epoch: the first call of it
   std::uint64_t not_described = 0;  // number of sentences beyond `cap`
 };
 

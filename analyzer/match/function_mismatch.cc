@@ -11,6 +11,7 @@
 #include "analyzer/match/call_order.h"
 #include "analyzer/match/executions.h"
 #include "analyzer/match/left_out.h"
+#include "analyzer/match/shifted_pairs.h"
 #include "analyzer/match/signed_calls.h"
 #include "analyzer/model/parallel.h"
 
@@ -233,6 +234,7 @@ std::vector<Judgement> judge_all(const model::Traces& traces, const Matches& mat
   std::vector<Judgement> judgements = judge_each(traces, matches, clock, stretches);
   for (const Stretch& stretch : stretches) {
     judge_together(traces, matches, stretch, judgements);
+    explain_shifted_pairs(traces, matches, stretch.first, stretch.last, judgements);
   }
   return judgements;
 }

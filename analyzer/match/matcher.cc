@@ -59,8 +59,46 @@ struct Joined {
   std::vector<Part> parts;
 };
 
+// Joins calls that all members have made alike, which is nearly always so: then they need not be
+// sorted. Entries are by member, and those of one by call. Returns false if some differ.
+bool join_alike(const std::vector<Member>& members, std::uint32_t communicator,
+                const std::vector<Entry>& entries, Joined& joined) {
+  const std::size_t calls = static_cast<std::size_t>(
+      std::find_if(entries.begin(), entries.end(),
+                   [&](const Entry& entry) { return entry.member != entries.front().member; }) -
+      entries.begin());
+  if (calls == 0 || entries.size() % calls != 0) {
+    return false;
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    const std::size_t call = i % calls;
+    const bool is_in_order = i < calls   ? call == 0 || comes_before(entries[i - 1], entry)
+                             : call == 0 ? entries[i - 1].member < entry.member
+                                         : entries[i - 1].member == entry.member;
+    if (!is_in_order || entry.receives || entry.call() != entries[call].call()) {
+      return false;
+    }
+  }
+  joined.parts.reserve(entries.size());
+  for (std::size_t call = 0; call < calls; ++call) {
+    MatchedOperation& operation = joined.operations.emplace_back(
+        make_operation(entries[call], communicator, joined.parts.size()));
+    for (std::size_t i = call; i < entries.size(); i += calls) {
+      const Entry& entry = entries[i];
+      operation.is_aligned = operation.is_aligned || entry.is_aligned;
+      joined.parts.push_back({entry.member, members[entry.member].file, entry.operation});
+      ++operation.part_count;
+    }
+  }
+  return true;
+}
+
 void join(const std::vector<Member>& members, std::uint32_t communicator,
           std::vector<Entry>& entries, Joined& joined) {
+  if (join_alike(members, communicator, entries, joined)) {
+    return;
+  }
   std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
     return std::tuple_cat(a.call(), std::tie(a.receives, a.member)) <
            std::tuple_cat(b.call(), std::tie(b.receives, b.member));

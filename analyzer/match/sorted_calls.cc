@@ -6,6 +6,7 @@
 #include <span>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/model/parallel.h"
 
@@ -38,9 +39,58 @@ Entry make_entry(Direction direction, const model::CallIdentity& call, std::uint
   return entry;
 }
 
-// Lines of a trace are not sorted by time, so this sorts a member's calls first.
-void sort_entries(const model::Operations& operations, std::vector<Entry>& entries) {
-  std::sort(entries.begin(), entries.end(), [&](const Entry& a, const Entry& b) {
+// Puts the entries of one member and function together, in their order. Leaves those of many
+// functions alone.
+void group_by_function(std::vector<Entry>& entries, std::vector<Entry>& grouped) {
+  constexpr std::size_t kMostGroups = 64;
+  struct Group {
+    Entry first;
+    std::size_t end = 0;  // first how many there are, then the place of the next one
+  };
+  const auto name = [](const Entry& entry) {
+    return std::tie(entry.member, entry.way, entry.func);
+  };
+  std::vector<Group> groups;
+  std::size_t last = 0;  // that was found: it is often the next one, or the same again
+  const auto find = [&](const Entry& entry) {
+    for (std::size_t i = 0; i < groups.size(); ++i, ++last) {
+      last = last < groups.size() ? last : 0;
+      if (name(groups[last].first) == name(entry)) {
+        return true;
+      }
+    }
+    return false;
+  };
+  for (const Entry& entry : entries) {
+    if (!find(entry)) {
+      if (groups.size() == kMostGroups) {
+        return;
+      }
+      last = groups.size();
+      groups.push_back({entry, 0});
+    }
+    ++groups[last].end;
+  }
+  std::sort(groups.begin(), groups.end(),
+            [&](const Group& a, const Group& b) { return name(a.first) < name(b.first); });
+  std::size_t begin = 0;
+  for (Group& group : groups) {
+    begin += std::exchange(group.end, begin);
+  }
+  grouped.resize(entries.size());
+  last = 0;
+  for (const Entry& entry : entries) {
+    find(entry);
+    grouped[groups[last].end++] = entry;
+  }
+  entries.swap(grouped);
+}
+
+// Lines of a trace are not sorted by time, so this sorts a member's calls first. Calls of one
+// function mostly are in the order of their numbers. `room` is that of another member.
+void sort_entries(const model::Operations& operations, std::vector<Entry>& entries,
+                  std::vector<Entry>& room) {
+  const auto comes_before = [&](const Entry& a, const Entry& b) {
     if (a.member != b.member || a.series() != b.series()) {
       return std::tuple_cat(std::tie(a.member), a.series()) <
              std::tuple_cat(std::tie(b.member), b.series());
@@ -49,7 +99,11 @@ void sort_entries(const model::Operations& operations, std::vector<Entry>& entri
       return std::tuple(operations.call_ns(i), operations.id(i), i);
     };
     return order(a.operation) < order(b.operation);
-  });
+  };
+  group_by_function(entries, room);
+  if (!std::is_sorted(entries.begin(), entries.end(), comes_before)) {
+    std::sort(entries.begin(), entries.end(), comes_before);
+  }
 }
 
 // Sampled sends and receives have their index in the lane. Without sampling, the index is the order
@@ -105,6 +159,7 @@ AllSortedCalls sort_calls(const model::Traces& traces,
   all.directions = directions_of(traces.names);
   std::vector<std::uint64_t> unpaired(traces.files.size());
   std::vector<std::vector<Entry>> entries_of_thread(core_count());
+  std::vector<std::vector<Entry>> room_of_thread(core_count());
   for_each_on_cores(traces.files.size(), [&](std::size_t thread, std::size_t file) {
     std::vector<Entry>& entries = entries_of_thread[thread];
     entries.clear();
@@ -127,7 +182,7 @@ AllSortedCalls sort_calls(const model::Traces& traces,
       entry.member = context;  // for the moment
       entry.operation = i;
     }
-    sort_entries(operations, entries);
+    sort_entries(operations, entries, room_of_thread[thread]);
     for (std::size_t first = 0; first < entries.size();) {
       const Place place = places[file].at(entries[first].member);
       std::vector<std::uint32_t>& calls = all.communicators[place.communicator][place.member];

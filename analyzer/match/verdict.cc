@@ -65,7 +65,8 @@ Difference difference(const model::Terms& a, const model::Terms& b, bool same_in
   // may name different datatypes of the same size.
   if (same_interface && way != Way::kPair) {
     const bool same_count = !a.count || !b.count || *a.count == *b.count;
-    if (same_count && a.datatype != b.datatype) {
+    const bool are_known = a.datatype != model::kNoName && b.datatype != model::kNoName;
+    if (same_count && are_known && a.datatype != b.datatype) {
       return Difference::kDatatype;
     }
     if (same_bytes && !same_count) {
@@ -76,6 +77,14 @@ Difference difference(const model::Terms& a, const model::Terms& b, bool same_in
     return Difference::kBytes;
   }
   return a.root && b.root && *a.root != *b.root ? Difference::kRoot : Difference::kNone;
+}
+
+// What the first rank does not tell is compared from the next one on that does.
+void take_missing(const model::Terms& from, model::Terms& to) {
+  to.datatype = to.datatype == model::kNoName ? from.datatype : to.datatype;
+  to.count = to.count ? to.count : from.count;
+  to.bytes = to.bytes ? to.bytes : from.bytes;
+  to.root = to.root ? to.root : from.root;
 }
 
 Verdict verdict_of(Difference difference) {
@@ -155,6 +164,11 @@ bool is_finished(const model::Operation& operation) {
   return !operation.in_flight && operation.state == model::State::kCompleted;
 }
 
+bool is_damaged(const model::TraceFile& file, std::uint32_t operation) {
+  return !file.doubtful.empty() && std::binary_search(file.doubtful.begin(), file.doubtful.end(),
+                                                      file.operations.id(operation));
+}
+
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation) {
   return operation.in_flight && (file.process.dump || !file.closed || file.recovered);
 }
@@ -173,11 +187,16 @@ std::vector<Comparison> compare_ranks(const model::Traces& traces, const Matches
     surplus = surplus && terms.surplus ? std::optional(add_saturating(*surplus, *terms.surplus))
                                        : std::nullopt;
     compared[i].has_in_flight = compared[i].has_in_flight || terms.in_flight;
+    compared[i].is_doubtful =
+        compared[i].is_doubtful || is_damaged(traces.files[here.file], here.operation);
     if (part == 0) {
       first[i] = terms;
       abi[i] = own_abi;
     } else if (compared[i].difference == Difference::kNone && matched.way != Way::kGroup) {
       compared[i].difference = difference(first[i], terms, abi[i] == own_abi, matched.way);
+      if (compared[i].is_doubtful && abi[i] == own_abi) {
+        take_missing(terms, first[i]);
+      }
     }
   });
   return compared;
@@ -197,7 +216,15 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
   const auto is_state_mismatch = [&] {
     return compared.has_in_flight && states.is_there(parts_of(matches, operation));
   };
+  const auto damaged = [] {
+    Judgement undecided{Verdict::kUndecided, Difference::kNone, 0};
+    undecided.is_damaged = true;
+    return undecided;
+  };
   if (operation.way == Way::kGroup) {  // a group is recognised only if its pairs agree
+    if (compared.is_doubtful) {
+      return damaged();
+    }
     return is_state_mismatch() ? Judgement{Verdict::kStateMismatch, Difference::kState, 0}
                                : Judgement{};
   }
@@ -219,6 +246,9 @@ Judgement judge(const model::Traces& traces, const Matches& matches,
       missing.left_out_by = std::move(members);
       return missing;
     }
+  }
+  if (compared.is_doubtful) {
+    return damaged();
   }
   if (is_state_mismatch()) {
     return {Verdict::kStateMismatch, Difference::kState, 0};

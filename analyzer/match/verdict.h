@@ -59,6 +59,10 @@ struct Judgement {
   /// Function mismatch: all members made these calls, but in different orders. `callers` are then
   /// all members that made this call first, where the orders begin to differ.
   bool is_another_order = false;
+  /// Undecided: what a rank's record should say of it is damaged.
+  bool is_damaged = false;
+  /// Undecided: a call before it that a rank left out has shifted the pairs.
+  bool is_shifted = false;
   /// Missing: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};
   /// Missing: this was found by the order of their calls. Equal numbers no longer mean equal calls
@@ -76,12 +80,17 @@ bool disagrees(const Judgement& judgement);
 
 bool is_finished(const model::Operation& operation);
 
+/// Whether the rank's record of the operation is damaged, so that it does not say all that it
+/// should.
+bool is_damaged(const model::TraceFile& file, std::uint32_t operation);
+
 bool is_cut_off_in_flight(const model::TraceFile& file, const model::Operation& operation);
 
 /// The ranks' records of one operation, side by side.
 struct Comparison {
   Difference difference = Difference::kNone;  // the first rank's from another's; none of a group
   bool has_in_flight = false;
+  bool is_doubtful = false;                 // a rank's record of it is damaged
   std::optional<std::int64_t> surplus = 0;  // of all ranks together; nothing if one does not tell
 };
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/describe.h"
 #include "analyzer/metrics/machine_health.h"
 #include "analyzer/model/natural_order.h"
 
@@ -243,7 +244,17 @@ std::optional<Mesh> mesh_of(const Topology& topology, const std::vector<std::uin
         std::find_if(topology.ranks.begin(), topology.ranks.end(),
                      [&](const RankGpu& candidate) { return candidate.rank == rank; });
     if (found == topology.ranks.end()) {
-      refusal = "There is no rank " + std::to_string(rank) + " in the traces";
+      std::vector<std::uint32_t> known;
+      for (const RankGpu& candidate : topology.ranks) {
+        if (candidate.rank) {
+          known.push_back(*candidate.rank);
+        }
+      }
+      std::sort(known.begin(), known.end());
+      refusal = "There is no rank " + std::to_string(rank) + " in the traces; " +
+                (known.empty() ? "no trace names its rank"
+                               : "there " + std::string(known.size() == 1 ? "is " : "are ") +
+                                     match::rank_list(known));
       return std::nullopt;
     }
     if (found->gpu == nullptr) {

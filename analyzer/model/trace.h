@@ -137,6 +137,7 @@ struct TraceFile {
   Operations operations;
   std::vector<CallTensors> tensors;         // of a Flight Recorder dump: of each operation
   std::vector<std::uint64_t> tensor_bytes;  // of the inputs and outputs of these, one by one
+  std::vector<std::uint64_t> doubtful;      // ids of operations of a dump that are damaged there
   std::deque<ProxyOperation> proxies;  // there may be millions: a deque takes no more than they do
   std::deque<Step> steps;
   std::vector<ClockReading> clocks;                    // in the order of the file

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 #include <utility>
 
 #include "analyzer/match/describe.h"
@@ -92,6 +93,7 @@ class MatchDocument {
     for (std::size_t c = 0; c < findings_.size(); ++c) {
       add_communicator(c);
     }
+    add_findings();
     // Verdicts that no operation has say least.
     for (std::size_t v = verdicts_.columns.size() - 1; v >= 2; --v) {
       if (std::all_of(verdicts_.rows.begin(), verdicts_.rows.end(), [v](const auto& row) {
@@ -127,27 +129,6 @@ class MatchDocument {
       total_[v] += findings.verdicts[v];
     }
     verdicts_.rows.push_back(std::move(row));
-    for (const std::size_t i : findings.described) {
-      const match::Judgement& judgement = judgements_[i];
-      const match::MatchedOperation& operation = matches_.operations[i];
-      const std::string number = ':' + std::to_string(operation.number);
-      Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
-                         match_sentence(traces_, matches_, judgements_, i)};
-      if (const auto ranks = job_ranks_text(traces_, communicator, ranks_named_in(i));
-          !ranks.empty()) {
-        finding.text += ". " + ranks;
-      }
-      if (!communicator.hash.empty()) {
-        finding.around = communicator.hash + ':' +
-                         std::string(match::function_name(traces_, operation)) + number;
-      }
-      if (operation.way == match::Way::kPair) {
-        // One rank's exchange with many others is as many pairs of one number.
-        finding.cause = label + number + finding.kind;
-      }
-      document_.findings.push_back(std::move(finding));
-      add_sides(label, run, i);
-    }
     if (findings.not_described > 0) {
       document_.notes.push_back(label + ": " + counted(findings.not_described, "more operation") +
                                 " that " + (findings.not_described == 1 ? "does" : "do") +
@@ -169,6 +150,45 @@ class MatchDocument {
     }
   }
 
+  // Of all communicators together: what goes wrong in one often comes from another.
+  void add_findings() {
+    std::vector<std::tuple<int, std::int64_t, std::size_t>> order;
+    for (const match::CommunicatorFindings& findings : findings_) {
+      for (std::size_t k = 0; k < findings.described.size(); ++k) {
+        const std::size_t i = findings.described[k];
+        order.emplace_back(-match::gravity(judgements_[i].verdict), findings.called_ns[k], i);
+      }
+    }
+    std::sort(order.begin(), order.end());
+    for (const auto& [gravity, called_ns, i] : order) {
+      add_finding(i);
+    }
+  }
+
+  void add_finding(std::size_t i) {
+    const match::Judgement& judgement = judgements_[i];
+    const match::MatchedOperation& operation = matches_.operations[i];
+    const match::Communicator& communicator = matches_.communicators[operation.communicator];
+    const std::string label = label_of(communicator);
+    const std::string number = ':' + std::to_string(operation.number);
+    Finding finding = {severity_of(judgement.verdict), kind_of(judgement.verdict),
+                       match_sentence(traces_, matches_, judgements_, i)};
+    if (const auto ranks = job_ranks_text(traces_, communicator, ranks_named_in(i));
+        !ranks.empty()) {
+      finding.text += ". " + ranks;
+    }
+    if (!communicator.hash.empty()) {
+      finding.around =
+          communicator.hash + ':' + std::string(match::function_name(traces_, operation)) + number;
+    }
+    if (operation.way == match::Way::kPair) {
+      // One rank's exchange with many others is as many pairs of one number.
+      finding.cause = label + number + finding.kind;
+    }
+    document_.findings.push_back(std::move(finding));
+    add_sides(label, std::uint64_t{communicator.run} + 1, i);
+  }
+
   Cell job_ranks_cell(std::uint32_t communicator, const std::vector<std::uint32_t>& ranks) const {
     std::string list = job_rank_list(traces_, matches_.communicators[communicator], ranks);
     return list.empty() ? Cell() : Cell(std::move(list));
@@ -176,7 +196,9 @@ class MatchDocument {
 
   std::vector<std::uint32_t> ranks_named_in(std::size_t i) const {
     const match::MatchedOperation& operation = matches_.operations[i];
-    auto ranks = match::absent_ranks(matches_, operation, judgements_[i]);
+    auto ranks = judgements_[i].is_damaged
+                     ? match::damaged_ranks(traces_, matches_, operation)
+                     : match::absent_ranks(matches_, operation, judgements_[i]);
     if (operation.way == match::Way::kPair) {
       ranks.insert(ranks.end(), {operation.source, operation.destination});
     }
@@ -208,6 +230,14 @@ class MatchDocument {
           : side.is_minority                                     ? "yes"
                                                                  : "no",
           side.callers);
+    }
+    if (judgement.is_damaged || judgement.is_shifted) {
+      add(judgement.is_damaged ? "record is damaged" : "pairs are shifted",
+          judgement.is_damaged
+              ? match::damaged_ranks(traces_, matches_, operation)
+              : std::vector<std::uint32_t>{operation.source, operation.destination},
+          "", match::callers_of(traces_, matches_, operation));
+      return;
     }
     if (sides.empty()) {
       const auto absent = match::absent_ranks(matches_, operation, judgement);

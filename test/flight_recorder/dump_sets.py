@@ -111,6 +111,20 @@ class Job:
             self.entries[rank] = self.entries[rank][count:]
         return self
 
+    def lose(self, rank, first, count):
+        """The dump has lost these entries from its middle."""
+        del self.entries[rank][first:first + count]
+        return self
+
+    def damage(self, rank, place, **values):
+        """Sets values of one entry; None takes the key away."""
+        for key, value in values.items():
+            if value is None:
+                del self.entries[rank][place][key]
+            else:
+                self.entries[rank][place][key] = value
+        return self
+
     def dump(self, rank):
         config = {name: {"name": name, "desc": desc, "ranks": str(members)}
                   for name, (desc, members) in self.groups.items() if rank in members}
@@ -271,6 +285,15 @@ def sets():
          Job(4, PAIRS).done().call(group="1").call(group="2").call(group="1")
          .call(group="2", ranks=[1]).call(ins=[[5]], group="2", ranks=[3]), {}),
         ("15 calls that disagree", Truth("size", "all_reduce seq 4", number=4), many(15), {}),
+        ("a receive left out, and others behind it",
+         Truth("missing", "SendRecv from rank 0 to rank 1, pair 0", "1", 3),
+         Job(2, backend="nccl2").done().send(0, 1, 8, ends="s").send(0, 1, 16).send(0, 1, 32).done(), {}),
+        ("records missing in the middle of a dump", Truth("unknown"),
+         Job(2).done(3).call("broadcast").done(3).call("broadcast").done().lose(1, 3, 3), {}),
+        ("an entry without datatypes", Truth("unknown"),
+         Job(2).done(6).damage(1, 3, input_dtypes=None, output_dtypes=None), {}),
+        ("a number that is a text", Truth("unknown"), Job(2).done(6).damage(1, 3, collective_seq_id="4"), {}),
+        ("a number that is negative", Truth("unknown"), Job(2).done(6).damage(1, 3, collective_seq_id=-4), {}),
         ("a group of one rank", CLEAN, Job(2, {"1": ("alone", [1])}).done().call(group="1"), {}),
         ("JSON, sizes", after_three("all_reduce", "size"),
          Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), {"form": "json"}),

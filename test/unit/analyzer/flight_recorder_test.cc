@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyzer/model/call_site.h"
 #include "test/unit/catch.h"
@@ -227,6 +228,82 @@ TEST_CASE("an operation has the stack of its call, and the program's line of it"
         "<frozen runpy>:1 in _run");
   CHECK(model::call_site("/opt/pytorch/torch/nn/a.py:3 in forward\n/home/pytorch/b.py:4 in f") ==
         "b.py:4 in f");
+}
+
+std::vector<std::string> problems_of(const Dump& dump) {
+  std::vector<std::string> texts;
+  for (const model::Problem& problem : dump.problems.lines()) {
+    texts.push_back(std::to_string(problem.line) + ": " + problem.reason);
+  }
+  return texts;
+}
+
+// An entry with another key in the place of one that it should have.
+std::string misspelt(std::string entry, const std::string& key) {
+  const std::size_t at = entry.find('"' + key + '"');
+  REQUIRE(at != std::string::npos);
+  return entry.insert(at + 1, "x");
+}
+
+TEST_CASE("an entry without one of its keys is doubtful, and says which") {
+  constexpr char kWhy[] = " that can be read; whether the ranks agree in its call is not known";
+  for (const char* const key : {"input_sizes", "input_dtypes", "output_sizes", "output_dtypes",
+                                "collective_seq_id", "p2p_seq_id"}) {
+    const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                                   misspelt(entry_of(1, "nccl:all_reduce", 2, 0, kFloats), key) +
+                                   ',' + entry_of(2, "nccl:all_reduce", 3, 0, kFloats)));
+    INFO(key);
+    CHECK(problems_of(dump) ==
+          std::vector<std::string>{"2: the entry has no " + std::string(key) + kWhy});
+    REQUIRE(dump.file.operations.size() == 3);
+    CHECK(dump.file.operations[1].seq == 2);  // told, or between its neighbours
+    CHECK(dump.file.doubtful == std::vector<std::uint64_t>{1});
+    CHECK(dump.file.bad_lines == 0);  // nothing is lost
+  }
+  const auto without_types = [](const char* version) {
+    return read(
+        dump_of(misspelt(misspelt(entry_of(0, "nccl:all_reduce", 1, 0, kFloats), "input_dtypes"),
+                         "output_dtypes"),
+                version));
+  };
+  CHECK(without_types("2.1").file.doubtful.empty());
+  CHECK(without_types("2.2").file.doubtful.size() == 1);
+}
+
+TEST_CASE("a number that cannot be that of the call is none") {
+  const auto read_with = [](const std::string& number, int next) {
+    std::string entry = entry_of(1, "nccl:all_reduce", 2, 0, kFloats);
+    const std::string told = R"("collective_seq_id":2)";
+    entry.replace(entry.find(told), told.size(), R"("collective_seq_id":)" + number);
+    return read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' + entry + ',' +
+                        entry_of(2, "nccl:all_reduce", next, 0, kFloats)));
+  };
+  for (const char* const number : {"-2", "\"2\"", "2.0", "null", "1001", "1000000000",
+                                   "9223372036854775807", "18446744073709551615"}) {
+    const Dump dump = read_with(number, 3);
+    INFO(number);
+    CHECK(dump.file.operations[1].seq == 2);
+    CHECK(dump.file.doubtful == std::vector<std::uint64_t>{1});
+    CHECK(dump.problems.bad_lines() == 1);
+  }
+  // The application may have made calls that were not recorded.
+  CHECK(read_with("1000", 3).file.doubtful.empty());
+  CHECK(read_with("5000", 5001).file.doubtful.empty());
+}
+
+TEST_CASE("records that are missing in the middle are not recorded") {
+  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                                 entry_of(3, "nccl:all_reduce", 4, 0, kFloats) + ',' +
+                                 entry_of(5, "nccl:all_reduce", 6, 0, kFloats) + ',' +
+                                 entry_of(5, "nccl:all_reduce", 7, 0, kFloats)));
+  CHECK(problems_of(dump) ==
+        std::vector<std::string>{
+            "2: records 1 to 2 are missing before this entry: their calls are not recorded",
+            "3: record 4 is missing before this entry: their calls are not recorded",
+            "4: the entry has no record_id behind that of the entry before"});
+  CHECK(dump.file.bad_lines == 2);
+  CHECK(dump.file.operations.size() == 4);
+  CHECK(dump.file.doubtful.empty());
 }
 
 TEST_CASE("what is no dump, or has entries that say nothing") {

@@ -121,6 +121,37 @@ TEST_CASE("a pickle that is no program either is an error") {
   CHECK(error_of("\x80\x06N.") == "protocol 6 of pickle; 2 to 5 are read (at byte 0)");
 }
 
+// Python's own module raises TypeError of each: unhashable type.
+TEST_CASE("a list or dict is no key, as in Python") {
+  const auto at = [](std::string_view rest) { return error_of("\x80\x02" + std::string(rest)); };
+  const std::string why = " with a list or dict as the key of a dict, which Python refuses, too";
+  CHECK(at("}(]K\x01u.") == "SETITEMS" + why + " (at byte 7)");
+  CHECK(at("}}K\x01s.") == "SETITEM" + why + " (at byte 6)");
+  CHECK(at("}(K\x01N]\x85Nu.") == "SETITEMS" + why + " (at byte 10)");  // in a tuple
+  CHECK(at("}(N\x85\x85Nu.").empty());
+}
+
+TEST_CASE("of a key that is there twice the last value counts, as in Python") {
+  const std::string a = std::string("X\x01\0\0\0", 5) + "a";
+  const std::string b = std::string("X\x01\0\0\0", 5) + "b";
+  for (const std::string& rest :
+       {"](}(" + a + "K\x01" + b + "K\x02" + a + "K\x07ue.",
+        "](}(" + a + "K\x01" + b + "K\x02u(" + a + "K\x07ue.",
+        "](}" + a + "K\x01s" + a + "K\x07s" + b + "K\x02se.",
+        // Behind a dict that has each key once, with the texts of the same place.
+        "](}(" + a + "q\x01K\x01" + b + "q\x02K\x02u}(h\x01K\x03h\x02K\x02h\x01K\x07ue."}) {
+    const std::string bytes = "\x80\x02" + rest;
+    PlainTree tree(1000);
+    const PickleResult read = read_pickle(bytes, tree);
+    REQUIRE(read.error.empty());
+    const PlainKey key("a");
+    tree.at(tree.list(read.value).front(), key);  // it learns where the key is
+    const PlainValue dict = tree.list(read.value).back();
+    CHECK(integer_of(tree.at(dict, key)) == 7);
+    CHECK(integer_of(tree.at(dict, "b")) == 2);
+  }
+}
+
 TEST_CASE("a deep pickle takes no more stack than another") {
   CHECK(error_of(bytes_of(kDeep)).empty());
   constexpr std::size_t kDeepest = 1'000'000;

@@ -36,7 +36,7 @@ TEST_CASE("what a complete trace does not have was not called") {
   const Matches matches = match_operations(builder.traces());
   const auto judgements = judge_all(builder.traces(), matches);
   CHECK(describe(builder.traces(), matches, judgements, matches.operations.size() - 1) ==
-        "AllReduce, one of seq 0 to 1: missing on rank 1 (which is not known: these calls are "
+        "AllReduce, one of seq 0 to 1: rank 1 did not call it (which is not known: these calls are "
         "alike)");
 }
 
