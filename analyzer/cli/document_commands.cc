@@ -6,6 +6,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/dump_evidence.h"
+#include "analyzer/cli/output.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"

@@ -360,23 +360,19 @@ class PickleReader {
     if (count >= shapes_.size()) {
       return 0;
     }
-    auto& [shape, keys] = shapes_[count];
-    const auto is_known = [&] {
-      for (std::size_t i = 0; i < count; ++i) {
-        if (pairs[2 * i] != keys[i]) {
-          return false;
-        }
-      }
-      return true;
-    };
-    if (keys.size() != count || !is_known()) {
-      keys.clear();
-      for (std::size_t i = 0; i < count; ++i) {
-        keys.push_back(pairs[2 * i]);
-      }
-      shape = are_different_texts(keys) ? ++shape_count_ : 0;
+    Keys& last = shapes_[count];
+    bool is_known = last.keys.size() == count;
+    for (std::size_t i = 0; is_known && i < count; ++i) {
+      is_known = pairs[2 * i] == last.keys[i];
     }
-    return shape;
+    if (!is_known) {
+      last.keys.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        last.keys.push_back(pairs[2 * i]);
+      }
+      last.shape = are_different_texts(last.keys) ? ++shape_count_ : 0;
+    }
+    return last.shape;
   }
 
   bool are_different_texts(const std::vector<PlainValue>& keys) {

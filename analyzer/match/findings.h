@@ -18,7 +18,7 @@ struct CommunicatorFindings {
   /// A function mismatch gets one sentence, at its first operation.
   std::vector<std::size_t> described;
   std::vector<std::int64_t> called_ns;  // of each of these, since the epoch: the first call of it
-  std::uint64_t not_described = 0;  // number of sentences beyond `cap`
+  std::uint64_t not_described = 0;      // number of sentences beyond `cap`
 };
 
 /// Returns the findings of each of Matches::communicators. A rank without a trace is no finding

@@ -10,7 +10,7 @@ namespace {
 
 // The pairs of one source and destination: first those that both sides have, then those that one
 // has.
-struct Lane {
+struct PairLane {
   std::size_t first = 0;  // indices into Matches::operations
   std::size_t alone = 0;
   std::size_t last = 0;
@@ -22,9 +22,9 @@ bool is_size_mismatch(const Judgement& judgement) {
   return judgement.verdict == Verdict::kSizeMismatch && judgement.difference == Difference::kBytes;
 }
 
-std::optional<Lane> find_lane(const Matches& matches, std::size_t first, std::size_t last,
-                              const std::vector<Judgement>& judgements) {
-  Lane lane{first, first, last};
+std::optional<PairLane> find_lane(const Matches& matches, std::size_t first, std::size_t last,
+                                  const std::vector<Judgement>& judgements) {
+  PairLane lane{first, first, last};
   while (lane.alone < last && matches.operations[lane.alone].part_count == 2) {
     ++lane.alone;
   }
@@ -76,7 +76,7 @@ std::vector<std::size_t> find_left_out(const std::vector<std::uint64_t>& longer,
   return next == shorter.size() ? left_out : std::vector<std::size_t>();
 }
 
-void explain(const model::Traces& traces, const Matches& matches, const Lane& lane,
+void explain(const model::Traces& traces, const Matches& matches, const PairLane& lane,
              std::vector<Judgement>& judgements) {
   const auto left_out =
       find_left_out(sizes_of(traces, matches, lane.first, lane.last, lane.longer),
