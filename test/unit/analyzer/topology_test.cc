@@ -116,7 +116,7 @@ TEST_CASE("a job's topology is one matrix for each host, and all ranks saw the s
   CHECK_FALSE(metrics::mesh_of(topology, {1, 2}, refusal));
   CHECK(refusal.starts_with("rank 2 is on host host1, and rank 1 is on host host0"));
   CHECK_FALSE(metrics::mesh_of(topology, {0, 9}, refusal));
-  CHECK(refusal == "There is no rank 9 in the traces");
+  CHECK(refusal == "There is no rank 9 in the traces; there are ranks 0-3");
 }
 
 TEST_CASE("NCCL_HOSTID tells hosts apart, as for NCCL") {
