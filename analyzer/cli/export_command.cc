@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cstdio>
 #include <unistd.h>
 
+#include "analyzer/chakra/export.h"
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
@@ -13,7 +15,14 @@ namespace {
 struct ExportOptions : AnalysisOptions {
   std::string sqlite_path;
   std::string csv_directory;
+  std::string chakra_directory;
+  std::string chakra_format = "protobuf";
   bool force = false;
+
+  chakra::ExportChoice chakra_choice() const {
+    return {chakra_directory,
+            chakra_format == "json" ? chakra::Format::kJson : chakra::Format::kProtobuf, force};
+  }
 };
 
 constexpr char kExportExample[] =
@@ -22,11 +31,14 @@ constexpr char kExportExample[] =
     "and "
     "queries to begin with.\n"
     "\n"
+    "--chakra writes an execution trace for each rank, for simulators: docs/chakra.md.\n"
+    "\n"
     "Examples:\n"
     "  ringside export --sqlite run.sqlite traces/\ta database\n"
     "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
     "  ringside export --csv tables/ --func AllReduce traces/\ta file for each table\n"
-    "  ringside export --sqlite dumps.sqlite dumps/\tof dumps of PyTorch's Flight Recorder\n";
+    "  ringside export --sqlite dumps.sqlite dumps/\tof dumps of PyTorch's Flight Recorder\n"
+    "  ringside export --chakra et/ traces/\tet/chakra.0.et, et/chakra.1.et, ...\n";
 
 // For a person only: a log needs no progress.
 report::ExportProgress progress_on_terminal() {
@@ -60,12 +72,51 @@ bool is_ready(const report::ExportSink* sink) {
   return false;
 }
 
+// An execution trace is of what ran, and when.
+bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
+  const chakra::ExportOutcome outcome =
+      chakra::export_traces(analysis.facts(), options.chakra_choice());
+  if (!outcome.error.empty()) {
+    tell("ringside export: " + outcome.error);
+    return false;
+  }
+  note("note: wrote " + std::to_string(outcome.files) + " execution trace" +
+       (outcome.files == 1 ? "" : "s") + " with " + std::to_string(outcome.nodes) + " nodes to " +
+       options.chakra_directory);
+  for (const std::string& one : outcome.notes) {
+    note("note: " + one);
+  }
+  return true;
+}
+
+bool is_of_dumps(const Analysis& analysis) {
+  const auto& files = analysis.traces.files;
+  return std::any_of(files.begin(), files.end(),
+                     [](const auto& file) { return !file.process.tells_moment; });
+}
+
+// Told before anything is read.
+std::string usage_trouble(const ExportOptions& options) {
+  if (options.sqlite_path.empty() && options.csv_directory.empty() &&
+      options.chakra_directory.empty()) {
+    return "say where to: --sqlite FILE, --csv DIR or --chakra DIR";
+  }
+  if (options.chakra_directory.empty() && options.chakra_format != "protobuf") {
+    return "--chakra-format says how --chakra DIR is written, which is missing";
+  }
+  return {};
+}
+
 ExitStatus run_export(const ExportOptions& options) {
-  if (options.sqlite_path.empty() && options.csv_directory.empty()) {
-    std::fprintf(stderr,
-                 "ringside export: say where to: --sqlite FILE or --csv DIR\n"
-                 "Try `ringside export --help`.\n");
+  if (const std::string trouble = usage_trouble(options); !trouble.empty()) {
+    std::fprintf(stderr, "ringside export: %s\nTry `ringside export --help`.\n", trouble.c_str());
     return kExitUsage;
+  }
+  if (!options.chakra_directory.empty()) {
+    if (const std::string why = chakra::why_not(options.chakra_choice()); !why.empty()) {
+      tell("ringside export: " + why);
+      return kExitUsage;
+    }
   }
   std::unique_ptr<report::ExportSink> database;
   std::unique_ptr<report::ExportSink> csv;
@@ -86,6 +137,17 @@ ExitStatus run_export(const ExportOptions& options) {
   const report::ExportInput input{analysis->facts(), is_part};
   for (report::ExportSink* const sink : {database.get(), csv.get()}) {
     if (sink != nullptr && !write_to(*sink, input)) {
+      return kExitInternal;
+    }
+  }
+  if (!options.chakra_directory.empty()) {
+    if (is_of_dumps(*analysis)) {
+      tell(
+          "ringside export: --chakra needs traces: dumps of PyTorch's Flight Recorder do not tell "
+          "when an operation ran");
+      return kExitNoInput;
+    }
+    if (!write_chakra(options, *analysis)) {
       return kExitInternal;
     }
   }
@@ -114,6 +176,16 @@ void add_export(CLI::App& app, Chosen& chosen) {
       ->type_name("FILE");
   command->add_option("--csv", options->csv_directory, "Write a CSV file for each table there")
       ->type_name("DIR");
+  command
+      ->add_option("--chakra", options->chakra_directory,
+                   "Write Chakra's execution trace of each rank there, for simulators")
+      ->type_name("DIR");
+  command
+      ->add_option("--chakra-format", options->chakra_format,
+                   "protobuf (chakra.RANK.et), or json (chakra.RANK.json)")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"protobuf", "json"}))
+      ->capture_default_str();
   command->add_flag("--force", options->force, "Replace what is there");
   set_command(*command, kExportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
               run_export);

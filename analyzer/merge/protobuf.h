@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Writes the protobuf wire format (protobuf.dev, "Encoding"): no more of it than TrackEvent needs,
-// and no generated code.
+// Writes the protobuf wire format (protobuf.dev, "Encoding"): no more of it than TrackEvent and
+// Chakra's execution traces need, and no generated code.
 #ifndef RINGSIDE_ANALYZER_MERGE_PROTOBUF_H
 #define RINGSIDE_ANALYZER_MERGE_PROTOBUF_H
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
 namespace ringside::merge {
+
+inline void append_varint(std::string& text, std::uint64_t value) {
+  while (value >= 0x80) {
+    text += static_cast<char>(value | 0x80);
+    value >>= 7;
+  }
+  text += static_cast<char>(value);
+}
 
 class Message {
  public:
@@ -37,6 +46,14 @@ class Message {
     text_ += value;
     return *this;
   }
+  /// A repeated uint64, packed as proto3 has it.
+  Message& packed(std::uint32_t field, std::span<const std::uint64_t> values) {
+    std::string all;
+    for (const std::uint64_t value : values) {
+      append_varint(all, value);
+    }
+    return values.empty() ? *this : bytes(field, all);
+  }
   Message& message(std::uint32_t field, const Message& value) { return bytes(field, value.text()); }
 
   /// Fields that are written already.
@@ -51,13 +68,7 @@ class Message {
 
  private:
   void tag(std::uint32_t field, std::uint32_t type) { varint(std::uint64_t{field} << 3 | type); }
-  void varint(std::uint64_t value) {
-    while (value >= 0x80) {
-      text_ += static_cast<char>(value | 0x80);
-      value >>= 7;
-    }
-    text_ += static_cast<char>(value);
-  }
+  void varint(std::uint64_t value) { append_varint(text_, value); }
 
   std::string text_;
 };

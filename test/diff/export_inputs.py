@@ -8,5 +8,11 @@ def cases():
     return {
         "help-export": ("export --help", {}),
         "usage-export-nowhere": ("export traces", ranks(4, odd_one)),
+        "usage-export-chakra-exists": ("export --chakra traces traces", ranks(4, odd_one)),
+        "usage-export-chakra-file": ("export --chakra cmd traces", ranks(4, odd_one)),
+        "usage-export-chakra-format": ("export --chakra et --chakra-format xml traces", ranks(4, odd_one)),
+        "usage-export-chakra-format-alone": ("export --csv tables --chakra-format json traces", ranks(4, odd_one)),
+        "usage-export-chakra-not-writable": ("export --chakra /dev/null/et traces", ranks(4, odd_one)),
+        "export-chakra-dumps": ("export --chakra et ../../../data/flight_recorder/legacy-2-clean", {}),
         "usage-export-not-writable": ("export --force --csv /dev/null/tables traces", ranks(4, odd_one)),
     }

@@ -55,6 +55,9 @@ ROOMS = {
                         "plugin/assemble"],
     "analyzer/merge": ["analyzer/facts", "analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
                        "analyzer/model", "analyzer/align", "plugin/assemble"],
+    # Both write protobuf; else it knows nothing of timelines.
+    "analyzer/chakra": ["analyzer/facts", "analyzer/report", "analyzer/metrics", "analyzer/match", "analyzer/load",
+                        "analyzer/merge/protobuf.h", "analyzer/model", "analyzer/align", "plugin/assemble"],
     # The plugin's own code says what it makes of the environment, and has the names of its files.
     "launch": ["analyzer/model/printable.h", "plugin/config/config.h", "plugin/config/events.h",
                "plugin/session/memory_share.h", "plugin/config/variable_names.h",

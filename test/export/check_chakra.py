@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Decodes what `ringside export --chakra` writes with code that protoc makes of the published schema, and holds it
+against values that are known by construction; replays the graphs of all ranks. Exit status 77: pip cannot fetch
+protoc.
+
+usage: check_chakra.py RINGSIDE_GENERATE RINGSIDE DECODER_DIRECTORY
+"""
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "diff")]
+
+import chakra_replay
+import chakra_schema
+from chakra_schema import attributes
+from trace_writer import BASE_TIME_S, Trace
+
+EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
+GENERATE, RINGSIDE, DECODER = (pathlib.Path(word).resolve() for word in sys.argv[1:])
+
+
+def run(*command, status=0):
+    result = subprocess.run([*EMULATOR, *map(str, command)], capture_output=True, timeout=60, check=False)
+    assert result.returncode == status, (command, result)
+    return result.stderr.decode()
+
+
+def export(place, *words):
+    """Metadata and nodes by rank, of the protobuf; the JSON says the same."""
+    ranks, metadata = {}, {}
+    run(RINGSIDE, "export", "--chakra", place / "et", *words)
+    run(RINGSIDE, "export", "--chakra", place / "json", "--chakra-format", "json", *words)
+    for path in (place / "et").iterdir():
+        rank = int(path.name.split(".")[1])
+        metadata[rank], ranks[rank] = chakra_schema.read_trace(path.read_bytes())
+        check_json(place / "json" / f"{path.stem}.json", metadata[rank], ranks[rank])
+    for nodes in ranks.values():
+        check_graph(nodes)
+    return metadata, ranks
+
+
+def check_json(path, metadata, nodes):
+    document = json.loads(path.read_text(encoding="utf-8"))
+    assert document["version"] == metadata.version == "1.0.0"
+    assert document["attrs"] == attributes(metadata)[0]
+    assert [one["Id"] for one in document["workload_graph"]] == list(nodes)
+    for one in document["workload_graph"]:
+        node = nodes[one["Id"]]
+        values, _ = attributes(node)
+        assert (one["Name"], one["NodeType"], one["start_time_micros"], one["runtime"]) == (
+            node.name, node.type, node.start_time_micros, node.duration_micros)
+        assert (one["ctrlDeps"], one["data_deps"]) == (list(node.ctrl_deps), list(node.data_deps))
+        known = {"Id", "Name", "NodeType", "start_time_micros", "runtime", "ctrlDeps", "data_deps", "attrs",
+                 "inputs", "outputs"}
+        assert {key: value for key, value in one.items() if key not in known} | one["attrs"] == values
+        for tensors in ("inputs", "outputs"):
+            texts = getattr(node, tensors)
+            assert one.get(tensors, {"values": "", "shapes": "", "types": ""}) == {
+                "values": texts.values, "shapes": texts.shapes, "types": texts.types}
+
+
+def check_graph(nodes):
+    """What a node depends on is there, and no node depends on itself, directly or not."""
+    state = {}
+    for start in nodes:
+        stack = [(start, iter(nodes[start].data_deps))]
+        if start in state:
+            continue
+        state[start] = "open"
+        while stack:
+            number, rest = stack[-1]
+            before = next(rest, None)
+            if before is None:
+                state[number] = "done"
+                stack.pop()
+            else:
+                assert before in nodes and state.get(before) != "open", (number, before)
+                if before not in state:
+                    state[before] = "open"
+                    stack.append((before, iter(nodes[before].data_deps)))
+    for node in nodes.values():
+        assert all(one in nodes for one in node.ctrl_deps), node
+        assert "is_cpu_op" in attributes(node)[0], node
+
+
+# Fields that Chakra's feeder reads, and no other.
+READ_AS = {"is_cpu_op": "bool_val", "comm_type": "int64_val", "comm_size": "int64_val", "comm_src": "int32_val",
+           "comm_dst": "int32_val", "comm_tag": "int32_val", "pg_name": "string_val", "stream": "int64_val"}
+
+# Function: the collective's type, and what each of 4 ranks gives and gets in units of its message; None: rank 1,
+# which is the root, differs.
+FUNCTIONS = {
+    "AllReduce": ("ALL_REDUCE", 1, 1, 1), "Reduce": ("REDUCE", 1, None, 1), "AllGather": ("ALL_GATHER", 1, 4, 1),
+    "Gather": ("GATHER", 1, None, 1), "Scatter": ("SCATTER", None, 1, 4), "Broadcast": ("BROADCAST", None, 1, 1),
+    "AlltoAll": ("ALL_TO_ALL", 4, 4, 4), "ReduceScatter": ("REDUCE_SCATTER", 4, 1, 4)}
+
+
+def check_functions(place):
+    """Every function, of known size and times: rank 2 comes 30 us late to each."""
+    import chakra_pb2
+    late_us, took_us = 30, 100
+    traces = place / "traces"
+    traces.mkdir()
+    names = [*FUNCTIONS, "AllGatherV"]
+    for rank in range(4):
+        trace = Trace(rank).communicator(nranks=4)
+        for i, function in enumerate(names):
+            is_late = rank == 2
+            trace.operation(function, 1000 + i, seq=1, root=1 if function in FUNCTIONS and None in FUNCTIONS[function]
+                            else None, early_us=late_us if is_late else 0,
+                            dur_us=took_us if is_late else took_us + late_us, times_from="gpu")
+        (traces / f"ringside.mix.node0.{trace.pid}.1.json").write_text(trace.text(), encoding="utf-8")
+    metadata, ranks = export(place, traces)
+    assert sorted(ranks) == [0, 1, 2, 3]
+    for rank, nodes in ranks.items():
+        assert attributes(metadata[rank])[0]["rank"] == rank
+        groups = [node for node in nodes.values() if node.type == chakra_pb2.METADATA_NODE]
+        listed = json.loads(groups[0].inputs.values[2:-2])
+        assert listed == [{"pg_name": "0", "pg_desc": "world", "backend_config": "cuda:nccl", "pg_size": 4,
+                           "ranks": [0, 1, 2, 3]}], listed
+        collectives = [node for node in nodes.values() if node.type == chakra_pb2.COMM_COLL_NODE]
+        assert [node.name for node in collectives] == names
+        for i, node in enumerate(collectives):
+            values, fields = attributes(node)
+            assert all(fields[key] == READ_AS[key] for key in fields if key in READ_AS), fields
+            size = 4 * (1000 + i)
+            assert (values["function"], values["count"], values["datatype"], values["seq"]) == (
+                node.name, 1000 + i, "float32", 1)
+            assert not values["is_cpu_op"] and values["pg_name"] == "0" and values["comm_rank"] == rank
+            start_ns = BASE_TIME_S * 10**9 + 2_000_000 + 1_000_000 * i + 5_000 + 1000 * late_us * (rank == 2)
+            assert values["start_ns"] == start_ns and node.start_time_micros == start_ns // 1000
+            if node.name == "AllGatherV":
+                assert "comm_type" not in values and "bytes_in" not in values and values["comm_size"] == size
+                assert "wait_ns" not in values or values["wait_ns"] == 0
+                continue
+            kind, given, got, all_of_it = FUNCTIONS[node.name]
+            assert values["comm_type"] == chakra_pb2.CollectiveCommType.Value(kind)
+            special = {"Reduce": 1, "Gather": 4, "Scatter": 4, "Broadcast": 1}.get(node.name)
+            assert values["bytes_in"] == size * (given if given is not None else special * (rank == 1)), values
+            assert values["bytes_out"] == size * (got if got is not None else special * (rank == 1)), values
+            assert values["comm_size"] == size * all_of_it
+            assert ("root" in values) == (special is not None) and values.get("root", 1) == 1
+            waits = {"Broadcast": False, "Scatter": False, "Reduce": rank == 1, "Gather": rank == 1}.get(
+                node.name, True) and rank != 2
+            wall_us = took_us + late_us * (rank != 2)
+            assert values["wall_ns"] == 1000 * wall_us
+            assert values["wait_ns"] == 1000 * late_us * waits, (rank, values)
+            assert values["duration_ns"] == values["wall_ns"] - values["wait_ns"]
+            assert values["wait_least_ns"] <= values["wait_ns"] <= values["wait_most_ns"]
+            assert node.duration_micros == wall_us - late_us * waits
+    check_replay(ranks, names and 1_000_000 * (len(names) - 1) / 1000 + took_us + late_us)
+    return sum(map(len, ranks.values()))
+
+
+def check_replay(ranks, recorded_us):
+    """Without a deadlock, whatever waits for whom; and in the recorded time within 1 %."""
+    chakra_replay.replay(ranks, is_strict=True)
+    ends = chakra_replay.replay(ranks)
+    replayed_us = max(ends.values())
+    assert abs(replayed_us - recorded_us) <= recorded_us * 0.01, (replayed_us, recorded_us)
+    return replayed_us
+
+
+def recorded_us_of(traces):
+    """From the first start to the last end, by the traces themselves: their clocks are right."""
+    starts, ends = [], []
+    for path in traces.glob("*.json"):
+        for event in json.loads(path.read_text(encoding="utf-8")):
+            if event["ph"] == "b" and event.get("cat") == "op" and "start_ns" in event.get("args", {}):
+                starts.append(event["args"]["start_ns"])
+                ends.append(event["args"]["end_ns"])
+    return (max(ends) - min(starts)) / 1000
+
+
+def check_generated(place, *words):
+    """A job of 4 ranks: each send has its receive, and the replay takes as long as the job."""
+    traces = place / "traces"
+    run(GENERATE, traces, "--hosts", 2, "--ranks-per-host", 2, "--split", 2, "--iterations", 12, "--offset-ms", 0,
+        "--drift-ppm", 0, "--wander-us", 0, "--straggler", "3:400", *words)
+    _, ranks = export(place, "--no-align", traces)
+    recorded_us = recorded_us_of(traces)
+    replayed_us = check_replay(ranks, recorded_us)
+    print(f"{' '.join(map(str, words))}: recorded {recorded_us:.0f} us, replayed {replayed_us} us")
+    sizes = {}
+    for rank, nodes in ranks.items():
+        for node in nodes.values():
+            if node.type in (5, 6):
+                values, _ = attributes(node)
+                key = values["comm_src"], values["comm_dst"], values["comm_tag"]
+                sizes.setdefault(key, {})[node.type] = values["bytes_in" if node.type == 5 else "bytes_out"]
+    assert all(len(both) == 2 and both[5] == both[6] for both in sizes.values()), sizes
+    return len(sizes)
+
+
+PATTERN = ("AllReduce:1048576,AllGather:65536:split,AlltoAll:4096,AlltoAllv:4096:orthogonal,Broadcast:4096,"
+           "RingShift:65536,Neighbour:8192,Reduce:4096,Gather:512,Scatter:512,ReduceScatter:4096")
+
+
+def main():
+    if chakra_schema.make_decoder(DECODER) is None:
+        return 77
+    with tempfile.TemporaryDirectory() as place:
+        place = pathlib.Path(place)
+        for name in ("functions", "gpu", "proxy"):
+            (place / name).mkdir()
+        nodes = check_functions(place / "functions")
+        pairs = check_generated(place / "gpu", "--pattern", PATTERN, "--times", "gpu")
+        assert pairs > 100, pairs
+        check_generated(place / "proxy", "--pattern", PATTERN, "--times", "proxy")
+        print(f"{nodes} nodes of every function, {pairs} sends with their receives")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
