@@ -8,14 +8,17 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
 
 #include "analyzer/chakra/held_signals.h"
 #include "analyzer/chakra/operation_node.h"
+#include "analyzer/chakra/profile_node.h"
 #include "analyzer/chakra/rank_graph.h"
 #include "analyzer/chakra/rank_operations.h"
+#include "analyzer/load/kineto_trace.h"
 #include "analyzer/model/parallel.h"
 
 namespace ringside::chakra {
@@ -29,6 +32,14 @@ constexpr std::uint64_t kFirstPieceId = 2;
 
 std::uint64_t id_of(PieceIndex piece) {
   return kFirstPieceId + piece;
+}
+
+std::vector<std::uint64_t> ids_of(const std::vector<PieceIndex>& pieces) {
+  std::vector<std::uint64_t> ids;
+  for (const PieceIndex piece : pieces) {
+    ids.push_back(id_of(piece));
+  }
+  return ids;
 }
 
 std::string without_slash(std::string path) {
@@ -62,6 +73,7 @@ class Writer {
     }
     ranks_ = find_rank_operations(facts_);
     for (const auto& [key, operations] : ranks_.of_rank) {
+      ++ranks_of_file_[file_of(key)];
       files_.push_back(
           {key, std::make_unique<TraceFile>(temporary_ / name_of(key), choice_.format)});
     }
@@ -77,6 +89,7 @@ class Writer {
     if (goes_on()) {
       give_names();
     }
+    std::sort(outcome_.notes.begin(), outcome_.notes.end());
     if (ranks_.without_rank > 0) {
       outcome_.notes.push_back(
           "left out are operations of ranks whose number in the job is not "
@@ -90,6 +103,11 @@ class Writer {
     RunAndRank key;
     std::unique_ptr<TraceFile> file;
     std::int64_t first_us = 0;
+  };
+  struct Rank {
+    const std::vector<RankOperation>* operations;
+    model::KinetoTrace trace;  // of PyTorch's profiler; empty if there is none
+    std::optional<RankGraph> graph;
   };
 
   std::string name_of(const RunAndRank& key) const {
@@ -137,7 +155,10 @@ class Writer {
       return;
     }
     std::vector<RankOperation>& operations = ranks_.of_rank.at(file.key);
-    const Schedule schedule = graph_of(facts_, operations);
+    Rank rank{&operations, {}, {}};
+    const auto profile = read_profile(file.key, rank.trace);
+    rank.graph.emplace(graph_of(facts_, operations, profile ? &*profile : nullptr));
+    const Schedule& schedule = rank.graph->schedule;
     file.first_us = schedule.pieces().front().start_us;
     Node groups = groups_node(facts_, ranks_, file.key.first);
     groups.id = kGroupsId;
@@ -148,7 +169,7 @@ class Writer {
       if (i % kBetweenLooks == 0 && !goes_on()) {
         return;
       }
-      is_written = file.file->add(node_of(schedule, i, operations));
+      is_written = file.file->add(node_of(rank, i));
       ++nodes;
     }
     if (!is_written || !file.file->pause()) {
@@ -156,23 +177,63 @@ class Writer {
     }
     const std::lock_guard lock(mutex_);
     outcome_.nodes += nodes;
-    operations = {};
   }
 
-  Node node_of(const Schedule& schedule, PieceIndex index,
-               const std::vector<RankOperation>& operations) const {
-    const Piece& piece = schedule.pieces()[index];
+  // The trace of the profiler for a rank's process; nothing if there is none.
+  std::optional<Profile> read_profile(const RunAndRank& key, model::KinetoTrace& trace) {
+    const std::uint32_t file = file_of(key);
+    for (const auto& [path, of_file] : choice_.profiles) {
+      if (of_file != file) {
+        continue;
+      }
+      if (ranks_of_file_[file] > 1) {
+        const std::lock_guard lock(mutex_);
+        outcome_.notes.push_back(path + ": left out, since its process has several ranks");
+        return std::nullopt;
+      }
+      if (const auto error = load::read_kineto_trace(path, trace)) {
+        const std::lock_guard lock(mutex_);
+        outcome_.notes.push_back(path + ": " + *error);
+        return std::nullopt;
+      }
+      return Profile{&trace, file};
+    }
+    return std::nullopt;
+  }
+
+  Node node_of(const Rank& rank, PieceIndex index) const {
+    const Piece& piece = rank.graph->schedule.pieces()[index];
     Node node;
-    if (piece.source == Piece::Source::kOperation) {
-      node = operation_node(facts_, ranks_, operations[piece.of]);
-    } else {
-      node.name = piece.duration_us > 0 ? "gap" : "join";
-      node.add("is_cpu_op", piece.is_cpu);
-      node.add(node.name, true);
+    switch (piece.source) {
+      case Piece::Source::kOperation:
+        node = operation_node(facts_, ranks_, (*rank.operations)[piece.of]);
+        if (const auto kernel = rank.graph->claims.of_operation[piece.of]) {
+          add_kernel(rank.trace, *kernel, node);
+        }
+        break;
+      case Piece::Source::kCall:
+        node = call_node(rank.trace, piece.of);
+        break;
+      case Piece::Source::kActivity:
+        node = activity_node(rank.trace, piece.of);
+        break;
+      case Piece::Source::kGap:
+      case Piece::Source::kLead:
+        node.name = piece.duration_us > 0 ? "gap" : "join";
+        node.add("is_cpu_op", piece.is_cpu);
+        node.add(node.name, true);
+        break;
     }
     node.id = id_of(index);
-    for (const PieceIndex before : piece.data) {
-      node.data_dependencies.push_back(id_of(before));
+    if (piece.control) {
+      node.control_dependencies.push_back(id_of(*piece.control));
+    }
+    node.data_dependencies = ids_of(piece.data);
+    if (!piece.syncs.empty()) {
+      node.add("sync_dep", ids_of(piece.syncs));
+    }
+    if (piece.other_thread) {
+      node.add("inter_thread_dep", id_of(*piece.other_thread));
     }
     node.start_us = piece.start_us;
     node.duration_us = piece.duration_us;
@@ -220,6 +281,7 @@ class Writer {
   ExportOutcome& outcome_;
   fs::path temporary_;
   RankOperations ranks_;
+  std::map<std::uint32_t, std::size_t> ranks_of_file_;
   std::vector<File> files_;
   std::mutex mutex_;
   HeldSignals signals_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/chakra/trace_file.h"
@@ -18,6 +19,8 @@ struct ExportChoice {
   std::string directory;
   Format format = Format::kProtobuf;
   bool replaces = false;
+  /// Traces of PyTorch's profiler, each with the process that it is of (index into Traces::files).
+  std::vector<std::pair<std::string, std::uint32_t>> profiles;
 };
 
 struct ExportOutcome {

@@ -3,30 +3,52 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "analyzer/chakra/lane.h"
+#include "analyzer/chakra/profile_graph.h"
 
 namespace ringside::chakra {
 namespace {
 
+using Step = ProfileGraph::Step;
+using Kind = ProfileGraph::Kind;
+
 class Builder {
  public:
-  Builder(const facts::Facts& facts, std::vector<RankOperation>& operations)
-      : facts_(facts), operations_(operations) {}
+  Builder(const facts::Facts& facts, std::vector<RankOperation>& operations, const Profile* profile)
+      : facts_(facts), operations_(operations), profile_(profile) {}
 
-  Schedule build() {
+  RankGraph build() {
     sort_by_call();
-    std::int64_t first_us = operations_.empty() ? 0 : micros(operations_.front().start_ns);
-    for (const RankOperation& one : operations_) {
-      first_us = std::min(first_us, micros(one.start_ns));
+    KernelClaims claims;
+    if (profile_ != nullptr) {
+      claims = find_kernel_claims(facts_, *profile_, operations_);
     }
-    Schedule schedule(first_us);
+    claims.of_operation.resize(operations_.size());
+    Schedule schedule(first_us());
+    std::vector<Step> steps;
     for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-      add(schedule, i);
+      steps.push_back({called_ns_[i], Kind::kOperation, i});
     }
-    return schedule;
+    if (profile_ != nullptr) {
+      graph_.emplace(*profile_, facts_.traces().files[profile_->file].process, facts_.alignment(),
+                     enqueued(), schedule);
+      graph_->find_steps(claims, steps);
+    }
+    std::stable_sort(steps.begin(), steps.end(), [](const Step& one, const Step& other) {
+      return std::tie(one.at_ns, one.kind) < std::tie(other.at_ns, other.kind);
+    });
+    for (const Step& step : steps) {
+      if (step.kind == Kind::kOperation) {
+        add(schedule, step.index, claims.of_operation[step.index]);
+      } else {
+        graph_->take(step);
+      }
+    }
+    return {std::move(schedule), std::move(claims)};
   }
 
  private:
@@ -45,17 +67,68 @@ class Builder {
     std::stable_sort(order.begin(), order.end(),
                      [](const auto& one, const auto& other) { return one.first < other.first; });
     std::vector<RankOperation> sorted;
-    sorted.reserve(order.size());
     for (const auto& [call_ns, i] : order) {
       sorted.push_back(operations_[i]);
+      called_ns_.push_back(call_ns);
     }
     operations_.swap(sorted);
   }
 
-  void add(Schedule& schedule, std::uint32_t index) {
-    const RankOperation& one = operations_[index];
+  // When an operation was enqueued within the profile, if it was.
+  std::optional<ProfileGraph::Enqueue> enqueue_of(const match::Part& part,
+                                                  const model::Operation& operation) const {
+    if (profile_ == nullptr || part.file != profile_->file || !operation.enqueue_start_ns ||
+        operation.graph) {
+      return std::nullopt;
+    }
+    return ProfileGraph::Enqueue{
+        operation.tid,
+        match::since_epoch(facts_.traces().files[part.file].process, *operation.enqueue_start_ns)};
+  }
+
+  std::vector<ProfileGraph::Enqueue> enqueued() const {
+    std::vector<ProfileGraph::Enqueue> found;
+    for (const RankOperation& one : operations_) {
+      const match::Part part = facts_.matches().parts[one.part];
+      if (const auto enqueue = enqueue_of(part, match::operation_of(facts_.traces(), part))) {
+        found.push_back(*enqueue);
+      }
+    }
+    return found;
+  }
+
+  std::int64_t first_us() const {
+    std::optional<std::int64_t> first;
+    const auto take = [&](std::int64_t at_ns) {
+      first = std::min(first.value_or(micros(at_ns)), micros(at_ns));
+    };
+    for (const RankOperation& one : operations_) {
+      take(one.start_ns);
+    }
+    if (profile_ != nullptr && !profile_->trace->operators.empty()) {
+      const std::int64_t base_ns =
+          facts_.traces().files[profile_->file].process.base_time_s * 1'000'000'000;
+      take(facts_.alignment().to_common_ns(
+          profile_->file,
+          subtract_saturating(profile_->trace->operators.front().start_ns, base_ns)));
+    }
+    return first.value_or(0);
+  }
+
+  void take_times_of_kernel(RankOperation& one, std::uint32_t kernel) const {
+    const model::GpuActivity& activity = profile_->trace->activities[kernel];
+    one.has_execution = one.is_of_kernel = true;
+    one.start_ns = one.there_ns = graph_->common_ns(activity.start_ns);
+    one.end_ns = graph_->common_ns(activity.end_ns);
+  }
+
+  void add(Schedule& schedule, std::uint32_t index, std::optional<std::uint32_t> kernel) {
+    RankOperation& one = operations_[index];
     const match::Part part = facts_.matches().parts[one.part];
     const model::Operation operation = match::operation_of(facts_.traces(), part);
+    if (kernel && !one.has_execution) {
+      take_times_of_kernel(one, *kernel);
+    }
     LaneEntry entry;
     entry.group = operation.group;
     entry.is_point_to_point = operation.kind == model::Kind::kPointToPoint;
@@ -67,30 +140,48 @@ class Builder {
     piece.is_timed = one.has_execution;
     piece.start_us = entry.start_us;
     piece.duration_us = one.has_execution ? entry.end_us - micros(one.there_ns) : 0;
-    Lane* const stream =
-        operation.stream == model::kNoName ? nullptr : &streams_[{part.file, operation.stream}];
+    if (const auto enqueue = enqueue_of(part, operation)) {
+      piece.control = graph_->operator_at(enqueue->thread, enqueue->at_ns);
+    }
+    if (piece.control) {
+      piece.data.push_back(*piece.control);
+    }
+    Lane* const stream = kernel ? &graph_->lane_of(*kernel)
+                         : operation.stream == model::kNoName
+                             ? nullptr
+                             : &streams_[{part.file, operation.stream}];
     Lane& communicator = communicators_[facts_.matches().operations[one.matched].communicator];
     if (stream != nullptr) {
       stream->find_before(schedule, entry, piece.data);
     }
     communicator.find_before(schedule, entry, piece.data);
+    if (kernel) {
+      graph_->take_event_waits(*kernel, piece.data);
+    }
     const PieceIndex added = schedule.add(std::move(piece), entry.end_us);
     if (stream != nullptr) {
       stream->add(added, entry);
     }
     communicator.add(added, entry);
+    if (kernel) {
+      graph_->set_piece(*kernel, added);
+    }
   }
 
   const facts::Facts& facts_;
   std::vector<RankOperation>& operations_;
+  const Profile* profile_;
+  std::vector<std::int64_t> called_ns_;  // by operation
+  std::optional<ProfileGraph> graph_;
   std::map<std::pair<std::uint32_t, model::NameId>, Lane> streams_;  // by file and address
   std::map<std::uint32_t, Lane> communicators_;
 };
 
 }  // namespace
 
-Schedule graph_of(const facts::Facts& facts, std::vector<RankOperation>& operations) {
-  return Builder(facts, operations).build();
+RankGraph graph_of(const facts::Facts& facts, std::vector<RankOperation>& operations,
+                   const Profile* profile) {
+  return Builder(facts, operations, profile).build();
 }
 
 }  // namespace ringside::chakra

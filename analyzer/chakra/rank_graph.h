@@ -4,23 +4,25 @@
 #ifndef RINGSIDE_ANALYZER_CHAKRA_RANK_GRAPH_H
 #define RINGSIDE_ANALYZER_CHAKRA_RANK_GRAPH_H
 
-#include <cstdint>
 #include <vector>
 
+#include "analyzer/chakra/kernel_claims.h"
 #include "analyzer/chakra/rank_operations.h"
 #include "analyzer/chakra/schedule.h"
 #include "analyzer/facts/facts.h"
 
 namespace ringside::chakra {
 
-/// Whole microseconds of a moment; a duration is the difference of two, so that they add up.
-constexpr std::int64_t micros(std::int64_t time_ns) {
-  return time_ns / 1000;
-}
-
 /// The graph of a rank's operations: of one stream, or one communicator, one runs after the other,
-/// in the order in which they were called. They are sorted by that.
-Schedule graph_of(const facts::Facts& facts, std::vector<RankOperation>& operations);
+/// in the order in which they were called. With a profile it has the operators of the CPU that
+/// called them, and the other work of the GPU. An operation that was not seen to run gets the times
+/// of its kernel. Sorts the operations by call, before claims refer to them.
+struct RankGraph {
+  Schedule schedule;
+  KernelClaims claims;
+};
+RankGraph graph_of(const facts::Facts& facts, std::vector<RankOperation>& operations,
+                   const Profile* profile);
 
 }  // namespace ringside::chakra
 

@@ -44,6 +44,9 @@ PieceIndex Schedule::add(Piece piece, std::int64_t end_us) {
   if (piece.start_us > ready_us) {
     Piece gap;
     gap.is_cpu = piece.is_cpu;
+    if (piece.is_cpu) {
+      gap.control = piece.control;  // the rest of its own time
+    }
     gap.start_us = ready_us;
     gap.duration_us = piece.start_us - ready_us;
     gap.planned_end_us = ready_us = piece.start_us;

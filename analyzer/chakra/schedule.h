@@ -31,9 +31,10 @@ struct Piece {
   std::uint32_t of = 0;
   std::optional<PieceIndex> control;  // the operator of the CPU that called or launched it
   std::vector<PieceIndex> data;
-  std::vector<PieceIndex> syncs;  // of `data`: work of the GPU that the CPU waited for
-  std::int64_t start_us = 0;      // recorded
-  std::int64_t duration_us = 0;   // net of waiting
+  std::optional<PieceIndex> other_thread;  // of `data`: an operator of a thread that waked this one
+  std::vector<PieceIndex> syncs;           // of `data`: work of the GPU that the CPU waited for
+  std::int64_t start_us = 0;               // recorded
+  std::int64_t duration_us = 0;            // net of waiting
   std::int64_t planned_end_us = 0;
   /// The last timed piece that is surely before its end: itself if it is timed.
   PieceIndex anchor = 0;

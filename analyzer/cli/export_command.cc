@@ -21,7 +21,9 @@ struct ExportOptions : AnalysisOptions {
 
   chakra::ExportChoice chakra_choice() const {
     return {chakra_directory,
-            chakra_format == "json" ? chakra::Format::kJson : chakra::Format::kProtobuf, force};
+            chakra_format == "json" ? chakra::Format::kJson : chakra::Format::kProtobuf,
+            force,
+            {}};
   }
 };
 
@@ -38,7 +40,8 @@ constexpr char kExportExample[] =
     "  sqlite3 run.sqlite 'SELECT verdict, count(*) FROM operations GROUP BY verdict'\n"
     "  ringside export --csv tables/ --func AllReduce traces/\ta file for each table\n"
     "  ringside export --sqlite dumps.sqlite dumps/\tof dumps of PyTorch's Flight Recorder\n"
-    "  ringside export --chakra et/ traces/\tet/chakra.0.et, et/chakra.1.et, ...\n";
+    "  ringside export --chakra et/ traces/\tet/chakra.0.et, et/chakra.1.et, ...\n"
+    "  ringside export --chakra et/ --kineto profiles/ traces/\tthe same with CPU and kernels\n";
 
 // For a person only: a log needs no progress.
 report::ExportProgress progress_on_terminal() {
@@ -74,8 +77,11 @@ bool is_ready(const report::ExportSink* sink) {
 
 // An execution trace is of what ran, and when.
 bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
-  const chakra::ExportOutcome outcome =
-      chakra::export_traces(analysis.facts(), options.chakra_choice());
+  chakra::ExportChoice choice = options.chakra_choice();
+  for (const match::KinetoFileJoin& profile : analysis.profiles) {
+    choice.profiles.emplace_back(profile.path, profile.file);
+  }
+  const chakra::ExportOutcome outcome = chakra::export_traces(analysis.facts(), choice);
   if (!outcome.error.empty()) {
     tell("ringside export: " + outcome.error);
     return false;

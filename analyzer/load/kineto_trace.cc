@@ -105,6 +105,7 @@ class Columns {
     if (arguments != nullptr) {
       call.external_id = integer_at(*arguments, "External id").value_or(model::kNoId);
       call.correlation = integer_at(*arguments, "correlation").value_or(model::kNoId);
+      call.record_function_id = integer_at(*arguments, "Record function id").value_or(model::kNoId);
     }
     return &call;
   }

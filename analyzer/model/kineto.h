@@ -30,8 +30,9 @@ struct KinetoCall {
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t external_id = kNoId;
-  std::int64_t correlation = kNoId;  // of calls of CUDA
-  std::int64_t thread = 0;           // the system's id
+  std::int64_t correlation = kNoId;         // of calls of CUDA
+  std::int64_t thread = 0;                  // the system's id
+  std::int64_t record_function_id = kNoId;  // of operators: PyTorch's execution trace has it, too
   NameId name = kNoName;
 };
 

@@ -20,6 +20,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "diff")]
 import chakra_replay
 import chakra_schema
 from chakra_schema import attributes
+from kineto_inputs import Rank
 from trace_writer import BASE_TIME_S, Trace
 
 EMULATOR = shlex.split(os.environ.get("RINGSIDE_TEST_EMULATOR", ""))
@@ -199,6 +200,112 @@ def check_generated(place, *words):
     return len(sizes)
 
 
+def make_step(place, has_times):
+    """A step of two ranks, with all that ties CPU, GPU and network together. Rank 1 computes 60 us longer. Times are
+    microseconds; `has_times`: the traces have the times of the execution, else only the profiles have."""
+    for rank in range(2):
+        late = 60 * rank
+        trace = Trace(rank).communicator()
+        trace.operation("AllReduce", 1000, seq=0, early_us=late, dur_us=160 - late,
+                        times_from="gpu" if has_times else "enqueue", state="completed")
+        (place / f"ringside.mix.node0.{trace.pid}.1.json").write_text(trace.text(), encoding="utf-8")
+        profile = Rank(rank)
+        profile.thread = 7  # that of the trace's calls
+        profile.operator("aten::mm", 1900, 60, 1)
+        profile.launch("gemm", 1910, 1930, 60 + late, 7, 1)
+        profile.operator("c10d::allreduce_", 1980, 60, 2)
+        profile.operator("record_param_comms", 1985, 50, 3)
+        record = profile.call("cudaEventRecord", 1988, 1)
+        wait = profile.call("cudaStreamWaitEvent", 1990, 1)
+        profile.sync("Stream Wait Event", wait, stream=20, wait_on_stream=7, wait_on_cuda_event_record_corr_id=record)
+        launch = profile.call("cudaLaunchKernelExC", 2003, 4, 3)
+        profile.work("kernel", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+                     2005 + late, 160 - late, 20, launch, 3)
+        profile.operator("aten::relu", 2050, 20, 4)
+        record = profile.call("cudaEventRecord", 2051, 1)
+        wait = profile.call("cudaStreamWaitEvent", 2052, 1)
+        profile.sync("Stream Wait Event", wait, stream=7, wait_on_stream=20, wait_on_cuda_event_record_corr_id=record)
+        profile.launch("relu", 2055, 2170, 40, 7, 4)
+        profile.operator("aten::item", 2080, 220, 5)
+        sync = profile.call("cudaDeviceSynchronize", 2090, 130, 6)
+        profile.sync("Context Sync", sync)
+        profile.operator("aten::empty", 2310, 10, 7)
+        profile.thread = 8
+        profile.operator("MmBackward0", 2330, 30, 8)
+        for event in profile.events:
+            event["pid"] = trace.pid if event["pid"] == 1000 + rank else event["pid"]
+        profile.write(place / f"profile.{rank}.json")
+
+
+def check_profiled(place):
+    """Genuine runs: six of PyTorch's DDP, FSDP and all collectives, with the operators of the CPU."""
+    for run_of in sorted((HERE.parent / "data" / "profiled").iterdir()):
+        (place / run_of.name).mkdir()
+        _, ranks = export(place / run_of.name, "--kineto", run_of, "--", run_of)
+        starts, ends = [], []
+        for nodes in ranks.values():
+            for node in nodes.values():
+                if node.name not in ("gap", "join", "lead", "## process_group:init ##"):
+                    starts.append(node.start_time_micros)
+                    ends.append(node.start_time_micros + attributes(node)[0].get("wall_ns", 0) / 1000)
+        recorded_us = max(ends) - min(starts)
+        replayed_us = check_replay(ranks, recorded_us)
+        print(f"{run_of.name}: {sum(map(len, ranks.values()))} nodes, recorded {recorded_us:.0f} us, "
+              f"replayed {replayed_us} us")
+
+
+def check_step(place, has_times):
+    """What a profile adds: operators, kernels, and the dependencies between both and NCCL."""
+    make_step(place, has_times)
+    _, ranks = export(place, "--kineto", place, "--", *sorted(place.glob("ringside.*")))
+    for rank, nodes in ranks.items():
+        late = 60 * rank
+        own = {node.name: node for node in nodes.values() if node.name not in ("gap", "join")}
+        values = {name: attributes(node)[0] for name, node in own.items()}
+
+        def before(name):
+            """The names of what a node depends on; gaps are seen through."""
+            found, left = set(), list(own[name].data_deps)
+            while left:
+                node = nodes[left.pop()]
+                if node.name == "gap":
+                    left += node.data_deps
+                else:
+                    found.add(node.name)
+            return found
+
+        def control(name):
+            return [nodes[one].name for one in own[name].ctrl_deps]
+
+        assert not any("nccl" in name for name in own), own.keys()
+        assert values["AllReduce"]["kernel"].startswith("ncclDevKernel_AllReduce") and values["AllReduce"]["stream"] == 20
+        assert before("AllReduce") == {"record_param_comms", "gemm"} and control("AllReduce") == ["record_param_comms"]
+        assert before("relu") == {"aten::relu", "gemm", "AllReduce"} and control("relu") == ["aten::relu"]
+        assert control("record_param_comms") == ["c10d::allreduce_"] and not control("c10d::allreduce_")
+        assert before("gemm") == {"aten::mm"}
+        assert {nodes[one].name for one in values["aten::empty"]["sync_dep"]} == {"relu", "AllReduce"}
+        assert before("aten::empty") == {"aten::item", "relu", "AllReduce"}
+        assert "sync_dep" not in values["aten::item"]
+        assert nodes[values["MmBackward0"]["inter_thread_dep"]].name == "aten::empty"
+        assert before("MmBackward0") == {"aten::empty"}
+        assert (values["gemm"]["stream"], values["gemm"]["correlation"], values["gemm"]["work"]) == (7, 101, "kernel")
+        assert (own["gemm"].duration_micros, own["relu"].duration_micros) == (60 + late, 40)
+        # Until it launches; and net of 120 us in which it waited for relu.
+        assert (own["aten::mm"].duration_micros, own["aten::item"].duration_micros) == (10, 100)
+        assert values["aten::mm"]["tid"] == 7 and values["aten::mm"]["external_id"] == 1
+        assert values["AllReduce"]["wall_ns"] == 1000 * (160 - late)
+        assert values["AllReduce"]["times_from"] == ("gpu" if has_times else "kineto")
+        if has_times:
+            assert values["AllReduce"]["wait_ns"] == 60_000 * (rank == 0) and own["AllReduce"].duration_micros == 100
+        for node in nodes.values():
+            if node.name not in ("gap", "join", "lead", "## process_group:init ##"):
+                assert (attributes(node)[1].get("stream", "int64_val")) == "int64_val"
+    recorded_us = 2360 - 1900
+    if has_times:
+        assert check_replay(ranks, recorded_us) == recorded_us
+    return sum(map(len, ranks.values()))
+
+
 PATTERN = ("AllReduce:1048576,AllGather:65536:split,AlltoAll:4096,AlltoAllv:4096:orthogonal,Broadcast:4096,"
            "RingShift:65536,Neighbour:8192,Reduce:4096,Gather:512,Scatter:512,ReduceScatter:4096")
 
@@ -214,6 +321,11 @@ def main():
         pairs = check_generated(place / "gpu", "--pattern", PATTERN, "--times", "gpu")
         assert pairs > 100, pairs
         check_generated(place / "proxy", "--pattern", PATTERN, "--times", "proxy")
+        (place / "profiled").mkdir()
+        check_profiled(place / "profiled")
+        for has_times in (True, False):
+            (place / f"step{has_times}").mkdir()
+            check_step(place / f"step{has_times}", has_times)
         print(f"{nodes} nodes of every function, {pairs} sends with their receives")
     return 0
 
