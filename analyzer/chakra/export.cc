@@ -18,6 +18,7 @@
 #include "analyzer/chakra/profile_node.h"
 #include "analyzer/chakra/rank_graph.h"
 #include "analyzer/chakra/rank_operations.h"
+#include "analyzer/load/execution_trace.h"
 #include "analyzer/load/kineto_trace.h"
 #include "analyzer/model/parallel.h"
 
@@ -105,8 +106,9 @@ class Writer {
     std::int64_t first_us = 0;
   };
   struct Rank {
-    const std::vector<RankOperation>* operations;
-    model::KinetoTrace trace;  // of PyTorch's profiler; empty if there is none
+    const std::vector<RankOperation>* operations = nullptr;
+    model::KinetoTrace trace;         // of PyTorch's profiler; empty if there is none
+    model::ExecutionTrace execution;  // of PyTorch; likewise
     std::optional<RankGraph> graph;
   };
 
@@ -133,7 +135,7 @@ class Writer {
     }
   }
 
-  std::vector<Attribute> metadata_of(const RunAndRank& key) const {
+  std::vector<Attribute> metadata_of(const RunAndRank& key, const std::string& schema) const {
     std::vector<Attribute> attributes;
     attributes.push_back({"tool", std::string("ringside " RINGSIDE_VERSION)});
     attributes.push_back({"rank", std::int64_t{key.second}});
@@ -141,6 +143,9 @@ class Writer {
     attributes.push_back({"hostname", trace.process.host});
     attributes.push_back({"pid", static_cast<std::uint64_t>(trace.process.pid)});
     attributes.push_back({"nccl_version", trace.process.nccl_version});
+    if (!schema.empty()) {
+      attributes.push_back({"schema", schema});
+    }
     attributes.push_back(
         {"clock", std::string(facts_.alignment().is_aligned() ? "aligned" : "realtime")});
     return attributes;
@@ -155,14 +160,19 @@ class Writer {
       return;
     }
     std::vector<RankOperation>& operations = ranks_.of_rank.at(file.key);
-    Rank rank{&operations, {}, {}};
+    Rank rank;
+    rank.operations = &operations;
     const auto profile = read_profile(file.key, rank.trace);
+    if (profile) {
+      read_execution_trace(profile->file, rank);
+    }
     rank.graph.emplace(graph_of(facts_, operations, profile ? &*profile : nullptr));
     const Schedule& schedule = rank.graph->schedule;
     file.first_us = schedule.pieces().front().start_us;
     Node groups = groups_node(facts_, ranks_, file.key.first);
     groups.id = kGroupsId;
-    bool is_written = file.file->begin(metadata_of(file.key)) && file.file->add(groups);
+    bool is_written =
+        file.file->begin(metadata_of(file.key, rank.execution.schema)) && file.file->add(groups);
     std::uint64_t nodes = 2;  // with that of finish()
     for (PieceIndex i = 1; i < schedule.pieces().size() && is_written; ++i) {
       constexpr PieceIndex kBetweenLooks = 4096;
@@ -201,6 +211,36 @@ class Writer {
     return std::nullopt;
   }
 
+  // PyTorch before 2.1 has the number of the record function as External id.
+  static const model::ExecutionNode* execution_node_of(const Rank& rank, std::uint32_t index) {
+    const model::KinetoCall& call = rank.trace.operators[index];
+    const auto found = rank.execution.nodes.find(
+        call.record_function_id != model::kNoId ? call.record_function_id : call.external_id);
+    return found != rank.execution.nodes.end() &&
+                   found->second.name == rank.trace.names.text(call.name)
+               ? &found->second
+               : nullptr;
+  }
+
+  void read_execution_trace(std::uint32_t file, Rank& rank) {
+    for (const auto& [path, of_file] : choice_.execution_traces) {
+      if (of_file != file) {
+        continue;
+      }
+      const auto error = load::read_execution_trace(path, rank.execution);
+      std::size_t linked = 0;
+      for (std::uint32_t i = 0; i < rank.trace.operators.size(); ++i) {
+        linked += execution_node_of(rank, i) != nullptr ? 1 : 0;
+      }
+      const std::lock_guard lock(mutex_);
+      outcome_.notes.push_back(
+          error ? path + ": " + *error
+                : path + ": " + std::to_string(linked) + " of " +
+                      std::to_string(rank.trace.operators.size()) +
+                      " operators of the profile have their node in this execution trace");
+    }
+  }
+
   Node node_of(const Rank& rank, PieceIndex index) const {
     const Piece& piece = rank.graph->schedule.pieces()[index];
     Node node;
@@ -213,6 +253,9 @@ class Writer {
         break;
       case Piece::Source::kCall:
         node = call_node(rank.trace, piece.of);
+        if (const auto* from = execution_node_of(rank, piece.of)) {
+          add_execution_node(*from, node);
+        }
         break;
       case Piece::Source::kActivity:
         node = activity_node(rank.trace, piece.of);

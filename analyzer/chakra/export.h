@@ -21,6 +21,8 @@ struct ExportChoice {
   bool replaces = false;
   /// Traces of PyTorch's profiler, each with the process that it is of (index into Traces::files).
   std::vector<std::pair<std::string, std::uint32_t>> profiles;
+  /// PyTorch's execution traces likewise. They need a profile of the same process.
+  std::vector<std::pair<std::string, std::uint32_t>> execution_traces;
 };
 
 struct ExportOutcome {

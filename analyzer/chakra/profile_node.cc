@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/chakra/profile_node.h"
 
+#include <algorithm>
 #include <string_view>
+#include <variant>
 
 #include "analyzer/load/kineto.h"
 #include "analyzer/model/saturating.h"
@@ -31,7 +33,7 @@ Node call_node(const model::KinetoTrace& trace, std::uint32_t index) {
   Node node;
   node.name = trace.names.text(call.name);
   node.add("is_cpu_op", true);
-  node.add_number("tid", call.thread);
+  node.add_number("thread", call.thread);
   add_id(node, "external_id", call.external_id);
   add_id(node, "rf_id", call.record_function_id);
   node.add_number("wall_ns", subtract_saturating(call.end_ns, call.start_ns));
@@ -48,6 +50,24 @@ Node activity_node(const model::KinetoTrace& trace, std::uint32_t index) {
   node.add_number("wall_ns", subtract_saturating(activity.end_ns, activity.start_ns));
   node.add_text("function", load::nccl_function_of_kernel(node.name));
   return node;
+}
+
+void add_execution_node(const model::ExecutionNode& from, Node& node) {
+  node.inputs = {from.inputs.values, from.inputs.shapes, from.inputs.types};
+  node.outputs = {from.outputs.values, from.outputs.shapes, from.outputs.types};
+  node.add_number("et_id", from.id);
+  for (const auto& [name, value] : from.attributes) {
+    const bool is_there = std::any_of(node.attributes.begin(), node.attributes.end(),
+                                      [&](const Attribute& one) { return one.name == name; });
+    if (is_there) {
+      continue;
+    }
+    if (const auto* number = std::get_if<std::int64_t>(&value)) {
+      node.add_number(name, *number);
+    } else {
+      node.add(name, std::get<std::string>(value));
+    }
+  }
 }
 
 void add_kernel(const model::KinetoTrace& trace, std::uint32_t index, Node& node) {

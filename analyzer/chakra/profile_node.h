@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "analyzer/chakra/node.h"
+#include "analyzer/model/execution_trace.h"
 #include "analyzer/model/kineto.h"
 
 namespace ringside::chakra {
@@ -14,6 +15,9 @@ namespace ringside::chakra {
 /// Each without dependencies and times. `call` and `activity`: indices of the trace's columns.
 Node call_node(const model::KinetoTrace& trace, std::uint32_t call);
 Node activity_node(const model::KinetoTrace& trace, std::uint32_t activity);
+
+/// Says of an operator what PyTorch's execution trace tells: tensors, schema, and other attributes.
+void add_execution_node(const model::ExecutionNode& from, Node& node);
 
 /// Says of an operation's node which kernel ran it, and on which stream.
 void add_kernel(const model::KinetoTrace& trace, std::uint32_t activity, Node& node);

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 #include "analyzer/chakra/export.h"
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/load/execution_trace.h"
+#include "analyzer/load/kineto.h"
 #include "analyzer/report/export_tables.h"
 
 namespace ringside::cli {
@@ -17,12 +23,14 @@ struct ExportOptions : AnalysisOptions {
   std::string csv_directory;
   std::string chakra_directory;
   std::string chakra_format = "protobuf";
+  std::vector<std::string> execution_traces;
   bool force = false;
 
   chakra::ExportChoice chakra_choice() const {
     return {chakra_directory,
             chakra_format == "json" ? chakra::Format::kJson : chakra::Format::kProtobuf,
             force,
+            {},
             {}};
   }
 };
@@ -75,12 +83,69 @@ bool is_ready(const report::ExportSink* sink) {
   return false;
 }
 
+// The last number in the name of a file: "et_3.json.gz" is of rank 3, if several have its pid.
+std::optional<std::int64_t> number_of_name(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  std::optional<std::int64_t> number;
+  for (std::size_t i = 0; i < name.size();) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(name.data() + i, name.data() + name.size(), value);
+    const bool is_number = error == std::errc() && name[i] != '-';
+    number = is_number ? std::optional(value) : number;
+    i = is_number ? static_cast<std::size_t>(end - name.data()) : i + 1;
+  }
+  return number;
+}
+
+bool is_any_execution_trace_there(const ExportOptions& options) {
+  const std::vector<std::string> paths = load::kineto_paths(options.execution_traces);
+  const bool is_there = std::any_of(paths.begin(), paths.end(), [](const std::string& path) {
+    return ::access(path.c_str(), F_OK) == 0;
+  });
+  if (!options.execution_traces.empty() && !is_there) {
+    tell("ringside export: --et: no execution trace of PyTorch in " +
+         options.execution_traces.front());
+    return false;
+  }
+  return true;
+}
+
+// Each is of a process that was profiled: by its pid, and where hosts have that twice by the rank.
+void find_execution_traces(const ExportOptions& options, const Analysis& analysis,
+                           chakra::ExportChoice& choice) {
+  for (const std::string& path : load::kineto_paths(options.execution_traces)) {
+    std::int64_t pid = 0;
+    if (const auto error = load::read_pid_of_execution_trace(path, pid)) {
+      tell("error: " + path + ": " + *error);
+      continue;
+    }
+    std::vector<std::uint32_t> fitting;
+    for (const auto& [profile, file] : choice.profiles) {
+      if (analysis.traces.files[file].process.pid == pid) {
+        fitting.push_back(file);
+      }
+    }
+    if (fitting.size() > 1) {
+      std::erase_if(fitting, [&](std::uint32_t file) {
+        return analysis.traces.files[file].process.launcher_rank != number_of_name(path);
+      });
+    }
+    if (fitting.size() == 1) {
+      choice.execution_traces.emplace_back(path, fitting.front());
+    } else {
+      tell("error: " + path + ": of pid " + std::to_string(pid) +
+           ", of which there is no profile in --kineto, or several");
+    }
+  }
+}
+
 // An execution trace is of what ran, and when.
 bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
   chakra::ExportChoice choice = options.chakra_choice();
   for (const match::KinetoFileJoin& profile : analysis.profiles) {
     choice.profiles.emplace_back(profile.path, profile.file);
   }
+  find_execution_traces(options, analysis, choice);
   const chakra::ExportOutcome outcome = chakra::export_traces(analysis.facts(), choice);
   if (!outcome.error.empty()) {
     tell("ringside export: " + outcome.error);
@@ -110,6 +175,14 @@ std::string usage_trouble(const ExportOptions& options) {
   if (options.chakra_directory.empty() && options.chakra_format != "protobuf") {
     return "--chakra-format says how --chakra DIR is written, which is missing";
   }
+  if (!options.execution_traces.empty() && options.chakra_directory.empty()) {
+    return "--et adds to --chakra DIR, which is missing";
+  }
+  if (!options.execution_traces.empty() && options.kineto.empty()) {
+    return "--et needs --kineto: an execution trace of PyTorch has no times, and is linked with "
+           "the "
+           "operators of a profile";
+  }
   return {};
 }
 
@@ -134,6 +207,9 @@ ExitStatus run_export(const ExportOptions& options) {
   }
   if (!is_ready(database.get()) || !is_ready(csv.get())) {
     return kExitUsage;
+  }
+  if (!is_any_execution_trace_there(options)) {
+    return kExitNoInput;
   }
   const auto analysis = analyse(options);
   if (analysis == nullptr) {
@@ -192,6 +268,12 @@ void add_export(CLI::App& app, Chosen& chosen) {
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"protobuf", "json"}))
       ->capture_default_str();
+  command
+      ->add_option("--et", options->execution_traces,
+                   "Add PyTorch's execution traces (ExecutionTraceObserver) to --chakra: files, or "
+                   "directories of them")
+      ->type_name("PATH")
+      ->allow_extra_args(false);
   command->add_flag("--force", options->force, "Replace what is there");
   set_command(*command, kExportExample, {{2, kUsageOrExists}, {3, kNothingFits}}, options, chosen,
               run_export);

@@ -227,9 +227,9 @@ bool KinetoItems::next_member(KinetoItem& item) {
   if (!take(':')) {
     return fail("not a JSON object, as PyTorch's profiler writes: no colon");
   }
-  if (key_ == "traceEvents" && take('[')) {
+  if (key_ == array_ && take('[')) {
     if (has_events_) {
-      return fail("has \"traceEvents\" twice");
+      return fail(("has \"" + key_ + "\" twice").c_str());
     }
     has_events_ = is_in_events_ = is_first_ = true;
     return next_event(item);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Reads the JSON object that a profiler writes, one item after the other: each event of its array
-// "traceEvents", and each other member. Memory holds a few items, however long the file is.
+// "traceEvents" (or of another name), and each other member. Memory holds a few items, however long
+// the file is.
 #ifndef RINGSIDE_ANALYZER_LOAD_KINETO_ITEMS_H
 #define RINGSIDE_ANALYZER_LOAD_KINETO_ITEMS_H
 
@@ -28,10 +29,13 @@ class KinetoItems {
   /// A longer item is skipped. PyTorch's longest is the list of process groups of a large job.
   static constexpr std::size_t kMostItem_bytes = std::size_t{64} << 20;
 
-  /// `chunk_bytes` is how much is read at once; tests make it small.
+  /// `chunk_bytes` is how much is read at once; tests make it small. `array` is a literal.
+  explicit KinetoItems(const char* array)
+      : KinetoItems(std::size_t{512} << 10, kMostItem_bytes, array) {}
   explicit KinetoItems(std::size_t chunk_bytes = std::size_t{512} << 10,
-                       std::size_t most_item_bytes = kMostItem_bytes)
-      : chunk_bytes_(chunk_bytes), most_item_bytes_(most_item_bytes) {}
+                       std::size_t most_item_bytes = kMostItem_bytes,
+                       const char* array = "traceEvents")
+      : chunk_bytes_(chunk_bytes), most_item_bytes_(most_item_bytes), array_(array) {}
 
   /// Returns why the file cannot be opened; nothing if it can.
   std::optional<std::string> open(const std::string& path);
@@ -42,7 +46,7 @@ class KinetoItems {
 
   /// Why reading ended before the object's end; nothing if it did not.
   const std::optional<std::string>& error() const { return error_; }
-  /// Whether the object has an array "traceEvents".
+  /// Whether the object has that array.
   bool has_events() const { return has_events_; }
 
  private:
@@ -57,6 +61,7 @@ class KinetoItems {
 
   std::size_t chunk_bytes_;
   std::size_t most_item_bytes_;
+  const char* array_;
   ByteSource source_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // what is not taken yet is [begin_, end_)

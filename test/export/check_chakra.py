@@ -208,7 +208,8 @@ def make_step(place, has_times):
         trace = Trace(rank).communicator()
         trace.operation("AllReduce", 1000, seq=0, early_us=late, dur_us=160 - late,
                         times_from="gpu" if has_times else "enqueue", state="completed")
-        (place / f"ringside.mix.node0.{trace.pid}.1.json").write_text(trace.text(), encoding="utf-8")
+        (place / "traces").mkdir(exist_ok=True)
+        (place / "traces" / f"ringside.mix.node0.{trace.pid}.1.json").write_text(trace.text(), encoding="utf-8")
         profile = Rank(rank)
         profile.thread = 7  # that of the trace's calls
         profile.operator("aten::mm", 1900, 60, 1)
@@ -234,7 +235,31 @@ def make_step(place, has_times):
         profile.operator("MmBackward0", 2330, 30, 8)
         for event in profile.events:
             event["pid"] = trace.pid if event["pid"] == 1000 + rank else event["pid"]
-        profile.write(place / f"profile.{rank}.json")
+            if event["cat"] == "cpu_op" and event["name"] != "aten::relu":
+                event["args"]["Record function id"] = 100 + event["args"]["External id"]
+        (place / "profiles").mkdir(exist_ok=True)
+        (place / "et").mkdir(exist_ok=True)
+        profile.write(place / "profiles" / f"profile.{rank}.json")
+        (place / "et" / f"et_{rank}.json").write_text(json.dumps(execution_trace(trace.pid)), encoding="utf-8")
+
+
+TENSOR = [4, 5, 0, 64, 4, "cuda:0"]
+
+
+def execution_trace(pid):
+    """As PyTorch's ExecutionTraceObserver writes it. aten::relu is linked by its External id, as that of older
+    releases; the name of rf_id 105 is another than the profile's."""
+    nodes = [(2, "[pytorch|profiler|execution_trace|thread]", 0, 7), (3, "aten::mm", 101, 0), (4, "aten::relu", 4, 0),
+             (5, "aten::other", 105, 0), (6, "c10d::allreduce_", 102, 0)]
+    return {"schema": "1.1.1-chakra.0.0.4", "pid": pid, "time": "2026-11-25 09:00:00", "start_ts": 1, "nodes": [
+        {"id": number, "name": name, "ctrl_deps": 1,
+         "inputs": {"values": [TENSOR, 2.5], "shapes": [[8, 8], []], "types": ["Tensor(float)", "Double"]},
+         "outputs": {"values": [TENSOR], "shapes": [[8, 8]], "types": ["Tensor(float)"]},
+         "attrs": [{"name": "rf_id", "type": "uint64", "value": record_function},
+                   {"name": "fw_parent", "type": "uint64", "value": 0}, {"name": "seq_id", "type": "int64", "value": -1},
+                   {"name": "scope", "type": "uint64", "value": scope}, {"name": "tid", "type": "uint64", "value": 1},
+                   {"name": "op_schema", "type": "string", "value": f"{name}(Tensor self) -> Tensor"}]}
+        for number, name, record_function, scope in nodes], "finish_ts": 2}
 
 
 def check_profiled(place):
@@ -257,7 +282,7 @@ def check_profiled(place):
 def check_step(place, has_times):
     """What a profile adds: operators, kernels, and the dependencies between both and NCCL."""
     make_step(place, has_times)
-    _, ranks = export(place, "--kineto", place, "--", *sorted(place.glob("ringside.*")))
+    metadata, ranks = export(place / "out", "--kineto", place / "profiles", "--et", place / "et", "--", place / "traces")
     for rank, nodes in ranks.items():
         late = 60 * rank
         own = {node.name: node for node in nodes.values() if node.name not in ("gap", "join")}
@@ -292,7 +317,15 @@ def check_step(place, has_times):
         assert (own["gemm"].duration_micros, own["relu"].duration_micros) == (60 + late, 40)
         # Until it launches; and net of 120 us in which it waited for relu.
         assert (own["aten::mm"].duration_micros, own["aten::item"].duration_micros) == (10, 100)
-        assert values["aten::mm"]["tid"] == 7 and values["aten::mm"]["external_id"] == 1
+        assert values["aten::mm"]["thread"] == 7 and values["aten::mm"]["external_id"] == 1
+        assert attributes(metadata[rank])[0]["schema"] == "1.1.1-chakra.0.0.4"
+        assert {name: value["et_id"] for name, value in values.items() if "et_id" in value} == {
+            "aten::mm": 3, "aten::relu": 4, "c10d::allreduce_": 6}
+        assert values["aten::mm"]["rf_id"] == 101 and values["aten::mm"]["seq_id"] == -1
+        assert values["aten::mm"]["op_schema"] == "aten::mm(Tensor self) -> Tensor" and values["aten::mm"]["tid"] == 1
+        assert json.loads(own["aten::mm"].inputs.values) == [TENSOR, 2.5]
+        assert json.loads(own["aten::mm"].inputs.shapes) == [[8, 8], []]
+        assert json.loads(own["aten::mm"].outputs.types) == ["Tensor(float)"]
         assert values["AllReduce"]["wall_ns"] == 1000 * (160 - late)
         assert values["AllReduce"]["times_from"] == ("gpu" if has_times else "kineto")
         if has_times:
