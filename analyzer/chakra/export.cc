@@ -37,6 +37,7 @@ std::uint64_t id_of(PieceIndex piece) {
 
 std::vector<std::uint64_t> ids_of(const std::vector<PieceIndex>& pieces) {
   std::vector<std::uint64_t> ids;
+  ids.reserve(pieces.size());
   for (const PieceIndex piece : pieces) {
     ids.push_back(id_of(piece));
   }
@@ -91,6 +92,7 @@ class Writer {
       give_names();
     }
     std::sort(outcome_.notes.begin(), outcome_.notes.end());
+    std::sort(outcome_.problems.begin(), outcome_.problems.end());
     if (ranks_.without_rank > 0) {
       outcome_.notes.push_back(
           "left out are operations of ranks whose number in the job is not "
@@ -203,7 +205,7 @@ class Writer {
       }
       if (const auto error = load::read_kineto_trace(path, trace)) {
         const std::lock_guard lock(mutex_);
-        outcome_.notes.push_back(path + ": " + *error);
+        outcome_.problems.push_back(path + ": " + *error);
         return std::nullopt;
       }
       return Profile{&trace, file};
@@ -233,11 +235,12 @@ class Writer {
         linked += execution_node_of(rank, i) != nullptr ? 1 : 0;
       }
       const std::lock_guard lock(mutex_);
-      outcome_.notes.push_back(
-          error ? path + ": " + *error
-                : path + ": " + std::to_string(linked) + " of " +
-                      std::to_string(rank.trace.operators.size()) +
-                      " operators of the profile have their node in this execution trace");
+      if (error) {
+        outcome_.problems.push_back(path + ": " + *error);
+      }
+      outcome_.notes.push_back(path + ": " + std::to_string(linked) + " of " +
+                               std::to_string(rank.trace.operators.size()) +
+                               " operators of the profile have their node in this execution trace");
     }
   }
 

@@ -28,6 +28,7 @@ struct ExportChoice {
 struct ExportOutcome {
   /// What went wrong, as a sentence with the path; empty if nothing did.
   std::string error;
+  std::vector<std::string> problems;  // files that could not be read to their end, and why
   std::vector<std::string> notes;
   std::uint64_t files = 0;
   std::uint64_t nodes = 0;

@@ -5,6 +5,7 @@
 #define RINGSIDE_ANALYZER_CHAKRA_HELD_SIGNALS_H
 
 #include <csignal>
+#include <initializer_list>
 
 namespace ringside::chakra {
 

@@ -56,7 +56,9 @@ void add_execution_node(const model::ExecutionNode& from, Node& node) {
   node.inputs = {from.inputs.values, from.inputs.shapes, from.inputs.types};
   node.outputs = {from.outputs.values, from.outputs.shapes, from.outputs.types};
   node.add_number("et_id", from.id);
-  for (const auto& [name, value] : from.attributes) {
+  for (const auto& attribute : from.attributes) {
+    const std::string& name = attribute.first;
+    const auto& value = attribute.second;
     const bool is_there = std::any_of(node.attributes.begin(), node.attributes.end(),
                                       [&](const Attribute& one) { return one.name == name; });
     if (is_there) {

@@ -151,6 +151,9 @@ bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
     tell("ringside export: " + outcome.error);
     return false;
   }
+  for (const std::string& one : outcome.problems) {
+    tell("error: " + one);
+  }
   note("note: wrote " + std::to_string(outcome.files) + " execution trace" +
        (outcome.files == 1 ? "" : "s") + " with " + std::to_string(outcome.nodes) + " nodes to " +
        options.chakra_directory);

@@ -339,6 +339,31 @@ def check_step(place, has_times):
     return sum(map(len, ranks.values()))
 
 
+def check_files(place):
+    """What is there is replaced with --force only, and what else is in the directory stays; an execution trace that
+    is cut off is told, and what it has until there is used; an interrupted command leaves nothing."""
+    make_step(place, True)
+    words = ["export", "--chakra", place / "out", "--kineto", place / "profiles", "--et", place / "et"]
+    cut = place / "et" / "et_0.json"
+    cut.write_text(cut.read_text(encoding="utf-8")[:-400], encoding="utf-8")
+    (place / "out").mkdir()
+    said = run(RINGSIDE, *words, "--", place / "traces")
+    assert f"error: {cut}: cut off" in said and f"{cut}: 2 of 7 operators" in said, said
+    (place / "out" / "mine").write_text("", encoding="utf-8")
+    first = (place / "out" / "chakra.1.et").read_bytes()
+    (place / "out" / "chakra.1.et").write_text("", encoding="utf-8")
+    assert "is there already" in run(RINGSIDE, *words, "--", place / "traces", status=2)
+    run(RINGSIDE, *words, "--force", "--", place / "traces")
+    assert (place / "out" / "chakra.1.et").read_bytes() == first
+    assert sorted(path.name for path in (place / "out").iterdir()) == ["chakra.0.et", "chakra.1.et", "mine"]
+    # A file may not be as large as a trace is: nothing is left.
+    limited = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *EMULATOR, str(RINGSIDE), "export",
+                              "--chakra", str(place / "small"), str(place / "traces"), "--kineto",
+                              str(place / "profiles")], capture_output=True, timeout=60, check=False)
+    assert limited.returncode == 70 and b"File too large" in limited.stderr, limited
+    assert sorted(path.name for path in place.iterdir()) == ["et", "out", "profiles", "traces"]
+
+
 PATTERN = ("AllReduce:1048576,AllGather:65536:split,AlltoAll:4096,AlltoAllv:4096:orthogonal,Broadcast:4096,"
            "RingShift:65536,Neighbour:8192,Reduce:4096,Gather:512,Scatter:512,ReduceScatter:4096")
 
@@ -359,6 +384,8 @@ def main():
         for has_times in (True, False):
             (place / f"step{has_times}").mkdir()
             check_step(place / f"step{has_times}", has_times)
+        (place / "files").mkdir()
+        check_files(place / "files")
         print(f"{nodes} nodes of every function, {pairs} sends with their receives")
     return 0
 
