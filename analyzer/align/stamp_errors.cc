@@ -9,7 +9,9 @@ namespace ringside::align {
 namespace {
 
 bool has_gpu_stamps(const model::Execution& operation) {
-  return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled;
+  return operation.times_from == model::TimesFrom::kKineto ||
+         (operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled &&
+          operation.gpu_rejected == 0);
 }
 
 }  // namespace
@@ -20,15 +22,17 @@ StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.file
     const model::Operations& operations = traces.files[file].operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const model::Execution operation = operations.execution(i);
-      if (!has_gpu_stamps(operation) || operation.gpu_rejected > 0 || !operation.start_ns ||
-          !operation.enqueue_start_ns || *operation.start_ns < *operation.enqueue_start_ns) {
+      if (!has_gpu_stamps(operation) || !operation.start_ns || !operation.enqueue_start_ns ||
+          *operation.start_ns < *operation.enqueue_start_ns) {
         continue;
       }
       std::int64_t late_ns = 0;
       if (__builtin_sub_overflow(*operation.start_ns, *operation.enqueue_start_ns, &late_ns)) {
         continue;
       }
-      auto& least_ns = of_context.try_emplace(operation.context, late_ns).first->second;
+      const bool is_kineto = operation.times_from == model::TimesFrom::kKineto;
+      auto& least_ns =
+          of_context.try_emplace({operation.context, is_kineto}, late_ns).first->second;
       least_ns = std::min(least_ns, late_ns);
     }
   });
@@ -39,12 +43,14 @@ StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::Tim
   if (times_from == model::TimesFrom::kEnqueue) {
     return kCallError;
   }
-  if (times_from != model::TimesFrom::kGpu || gpu_polled) {
+  const bool is_kineto = times_from == model::TimesFrom::kKineto;
+  if (!is_kineto && (times_from != model::TimesFrom::kGpu || gpu_polled)) {
     return kProxyError;
   }
   const auto& of_context = gpu_late_ns_[file];
-  const auto found = of_context.find(context);
-  return {kGpuStep_ns, found == of_context.end() ? kUnknownFit_ns : found->second};
+  const auto found = of_context.find({context, is_kineto});
+  return {is_kineto ? kKinetoFit_ns : kGpuStep_ns,
+          found == of_context.end() ? kUnknownFit_ns : found->second};
 }
 
 }  // namespace ringside::align

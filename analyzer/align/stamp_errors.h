@@ -26,6 +26,8 @@ struct StampError {
 inline constexpr StampError kCallError{0, 2'000};
 /// NCCL's proxy thread looks in turn at all that it progresses, so its callbacks come late.
 inline constexpr StampError kProxyError{0, 20'000};
+/// CUPTI puts the GPU's times onto the host's clock for Kineto, by a fit of its own.
+inline constexpr std::int64_t kKinetoFit_ns = 5'000;
 /// The step of a GPU's global timer.
 inline constexpr std::int64_t kGpuStep_ns = 1'000;
 /// Lateness of GPU stamps where no call bounds it: of a clock's fit with few callbacks behind it.
@@ -44,7 +46,8 @@ class StampErrors {
   /// The error of start_ns and end_ns. Stamps of a GPU are put on the host's clock by a lower
   /// envelope of late callbacks, so they are late by the least delay of a callback. No kernel
   /// starts before its call, so the least time from a call to its kernel bounds that. Two stamps of
-  /// one communicator's context have the same error, so their difference has none.
+  /// one communicator's context have the same error, so their difference has none. Times of
+  /// Kineto's kernels are late by no more than theirs, for the same reason.
   /// `Times`: model::Operation or model::Execution.
   template <typename Times>
   StampError of(std::uint32_t file, const Times& operation) const {
@@ -55,8 +58,9 @@ class StampErrors {
   StampError of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,
                 bool gpu_polled) const;
 
-  // By file: of each context the least time from a call to its kernel.
-  std::vector<std::map<std::uint32_t, std::int64_t>> gpu_late_ns_;
+  // By file: of each context, and whether Kineto tells the times, the least time from a call to its
+  // kernel.
+  std::vector<std::map<std::pair<std::uint32_t, bool>, std::int64_t>> gpu_late_ns_;
 };
 
 }  // namespace ringside::align

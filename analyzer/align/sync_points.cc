@@ -187,7 +187,8 @@ class Collector {
       times.started_ns = times.called_ns;
     }
     const StampError error = errors_.of(file, operation);
-    const bool is_gpu = operation.times_from == model::TimesFrom::kGpu;
+    const bool is_gpu = operation.times_from == model::TimesFrom::kGpu ||
+                        operation.times_from == model::TimesFrom::kKineto;
     // The stamps that were not rejected may lack the first channel; a GPU that is polled is late by
     // nobody knows how much.
     if (operation.start_ns && !operation.gpu_polled && operation.gpu_rejected == 0 &&

@@ -286,14 +286,31 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
 
 bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
   std::string trouble = unknown_rank_or_host(options.selection, analysis.traces);
+  std::vector<std::string> profiled;  // paths of the traces, by profile
+  for (const match::KinetoFileJoin& profile : analysis.profiles) {
+    profiled.push_back(analysis.traces.files[profile.file].path);
+  }
   if (trouble.empty() && match::select_files(options.selection, analysis.traces) > 0 &&
       analysis.traces.files.empty()) {
     trouble = "no rank that --rank names is on a host that --host names";
   }
   if (!trouble.empty()) {
     tell("ringside: " + trouble);
+    return false;
   }
-  return trouble.empty();
+  std::vector<match::KinetoFileJoin> kept;
+  for (std::size_t i = 0; i < profiled.size(); ++i) {
+    const auto& files = analysis.traces.files;
+    const auto file = std::find_if(files.begin(), files.end(), [&](const model::TraceFile& one) {
+      return one.path == profiled[i];
+    });
+    if (file != files.end()) {
+      kept.push_back(std::move(analysis.profiles[i]));
+      kept.back().file = static_cast<std::uint32_t>(file - files.begin());
+    }
+  }
+  analysis.profiles = std::move(kept);
+  return true;
 }
 
 void align_clocks(const AnalysisOptions& options, Analysis& analysis) {

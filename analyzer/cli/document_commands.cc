@@ -175,6 +175,10 @@ void add_calls(CLI::App& app, Chosen& chosen) {
             chosen_options.wants_frames(), chosen_options.format == "table" ? screen_columns() : 0);
         if (!analysis.profiles.empty()) {
           document.tables.push_back(report::profile_join_table(analysis.profiles, analysis.traces));
+          report::Table kernels = report::kernel_join_table(analysis.profiles, analysis.traces);
+          if (!kernels.rows.empty()) {
+            document.tables.push_back(std::move(kernels));
+          }
         }
         return document;
       });
@@ -213,12 +217,13 @@ void add_stragglers(CLI::App& app, Chosen& chosen) {
 }
 
 void add_overlap(CLI::App& app, Chosen& chosen) {
-  add_document(
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App& command = add_document(
       app, "overlap", "Say how long communication runs, and which communicators run at once",
-      kOverlapExample, std::make_shared<AnalysisOptions>(), chosen,
-      [](const Analysis& analysis, const auto&) {
+      kOverlapExample, options, chosen, [](const Analysis& analysis, const auto&) {
         return report::overlap_document(metrics::find_overlap(analysis.facts()), analysis.matches);
       });
+  add_kineto_option(command, *options);
 }
 
 void add_critical_path(CLI::App& app, Chosen& chosen) {
@@ -230,6 +235,7 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
         return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
                                               analysis.traces, analysis.matches, chosen_options.by);
       });
+  add_kineto_option(command, *options);
   add_by_option(
       command, options->by,
       "Split the operations on the path by the range of the application (range), the line "
@@ -246,6 +252,7 @@ void add_iterations(CLI::App& app, Chosen& chosen) {
             metrics::find_iterations(analysis.facts(), chosen_options.period), analysis.traces,
             analysis.matches, chosen_options.is_series);
       });
+  add_kineto_option(command, *options);
   command.add_flag("--series", options->is_series,
                    "All iterations in the order of time, instead of the slowest");
   command

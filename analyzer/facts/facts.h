@@ -65,10 +65,8 @@ using Fold = std::function<void(std::size_t thread, const SeenOperation& seen)>;
 /// `Times`: model::Operation or model::Execution.
 template <typename Times>
 bool ran_to_its_end(const Times& operation) {
-  const bool told = operation.times_from == model::TimesFrom::kGpu ||
-                    operation.times_from == model::TimesFrom::kProxy;
-  return told && operation.start_ns && operation.end_ns && !operation.in_flight &&
-         operation.state == model::State::kCompleted;
+  return model::tells_execution(operation.times_from) && operation.start_ns && operation.end_ns &&
+         !operation.in_flight && operation.state == model::State::kCompleted;
 }
 
 /// Thread-safe. Traces, matches and alignment must outlive it.

@@ -2,7 +2,6 @@
 #include "analyzer/load/kineto.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -12,6 +11,7 @@
 
 #include "analyzer/load/dom_value.h"
 #include "analyzer/load/kineto_items.h"
+#include "analyzer/model/nccl_kernel.h"
 #include "analyzer/model/torch_dtype.h"
 
 namespace ringside::load {
@@ -75,7 +75,7 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
   if (text_at(event, "cat") != "kernel") {
     return std::nullopt;
   }
-  const std::string_view func = nccl_function_of_kernel(text_at(event, "name"));
+  const std::string_view func = model::nccl_function_of_kernel(text_at(event, "name"));
   const auto start_ns = KinetoFile::since_base_ns(event);
   if (func.empty() || !start_ns) {
     return std::nullopt;
@@ -92,22 +92,6 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
 }
 
 }  // namespace
-
-std::string_view nccl_function_of_kernel(std::string_view name) {
-  constexpr std::array<std::string_view, 8> kFunctions = {"AllReduce", "AllGather", "ReduceScatter",
-                                                          "Broadcast", "Reduce",    "SendRecv",
-                                                          "AlltoAll",  "Scatter"};
-  for (const std::string_view prefix : {"ncclDevKernel_", "ncclKernel_", "ncclSymkDevKernel_"}) {
-    if (!name.starts_with(prefix)) {
-      continue;
-    }
-    const std::string_view rest = name.substr(prefix.size());
-    const std::string_view word = rest.substr(0, rest.find_first_of("_("));
-    const auto* const found = std::find(kFunctions.begin(), kFunctions.end(), word);
-    return found != kFunctions.end() ? *found : std::string_view();
-  }
-  return {};
-}
 
 std::vector<std::string> kineto_paths(const std::vector<std::string>& given) {
   std::vector<std::string> paths;

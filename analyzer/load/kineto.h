@@ -77,10 +77,6 @@ class KinetoFile {
   std::vector<model::KinetoGroup> groups_;
 };
 
-/// NCCL's function of a kernel's name ("ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"); empty if it
-/// is none of NCCL's.
-std::string_view nccl_function_of_kernel(std::string_view name);
-
 /// Returns these files, and those that profilers write into directories: NAME.pt.trace.json, and
 /// any other .json or .json.gz that is not named as a trace of Ringside's. They come sorted by
 /// name.

@@ -41,6 +41,15 @@ std::int64_t HostClock::at(std::int64_t time_ns) const {
                         std::llround(static_cast<double>(later_ns) * std::clamp(rate, 0.5, 2.0)));
 }
 
+std::int64_t HostClock::when(std::int64_t epoch_ns) const {
+  std::int64_t time_ns = subtract_saturating(epoch_ns, since_epoch(file_.process, 0));
+  // The rate is near 1, so what is left of an error shrinks by a factor of thousands.
+  for (int i = 0; i < 3; ++i) {
+    time_ns = add_saturating(time_ns, subtract_saturating(epoch_ns, at(time_ns)));
+  }
+  return time_ns;
+}
+
 GroupCalls group_calls(const model::NameTable& names, const model::TraceFile& trace,
                        const std::set<std::uint32_t>& contexts) {
   const HostClock clock(trace);

@@ -30,6 +30,8 @@ class HostClock {
 
   /// Nanoseconds since the epoch.
   std::int64_t at(std::int64_t time_ns) const;
+  /// The time of the trace at which the host's clock shows this.
+  std::int64_t when(std::int64_t epoch_ns) const;
 
  private:
   const model::TraceFile& file_;

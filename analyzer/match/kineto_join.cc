@@ -261,6 +261,7 @@ class FileJoin {
     for (const auto& [name, entries] : groups) {
       join_group(name, entries);
     }
+    joined_.kernels = join_kineto_kernels(trace_, joined_.framed, traces_.names, file_);
     return std::move(joined_);
   }
 
@@ -343,6 +344,7 @@ class FileJoin {
       }
       for (std::size_t k = 0; k < count; ++k) {
         fill(entry, calls.index[first + k], group);
+        joined_.framed.push_back({entry.comm, calls.index[first + k]});
       }
     });
     if (group.operations > 0 && !group.description.empty() && group.description != "undefined") {

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/match/kineto_kernels.h"
 #include "analyzer/model/kineto.h"
 #include "analyzer/model/trace.h"
 
@@ -45,10 +46,18 @@ struct KinetoGroupJoin {
   std::optional<std::int64_t> least_offset_ns, most_offset_ns;
 };
 
+/// An operation that a call of torch.distributed made.
+struct FramedOperation {
+  std::size_t comm = 0;       // of KinetoTrace::comms
+  std::size_t operation = 0;  // of TraceFile::operations
+};
+
 struct KinetoFileJoin {
   std::string path;
   std::uint32_t file = 0;  // index into Traces::files
   std::vector<KinetoGroupJoin> groups;
+  std::vector<FramedOperation> framed;  // of all groups, in each in the order of calls
+  KinetoKernels kernels;
   /// Descriptions of groups ("mesh_tp") whose calls are joined, by the hash and the number of ranks
   /// of their communicators. NCCL may have been given only a number for them.
   std::map<std::pair<std::string, std::optional<std::uint32_t>>, std::string> names;

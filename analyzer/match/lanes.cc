@@ -18,8 +18,8 @@ bool is_synchronising(std::string_view func) {
 // Returns how far the start and end of an execution may be from the truth, in ns. GPU stamps were
 // converted by a fit; other times are those of callbacks.
 std::int64_t slack_ns(const model::Operation& operation) {
-  return operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled ? 20'000
-                                                                                 : 1'000'000;
+  const bool is_gpu = operation.times_from == model::TimesFrom::kGpu && !operation.gpu_polled;
+  return is_gpu || operation.times_from == model::TimesFrom::kKineto ? 20'000 : 1'000'000;
 }
 
 // Times come from files, so a sum that would overflow is not made.
@@ -57,8 +57,7 @@ Call LaneMaker::make_call(const Stream& stream, std::uint32_t index) const {
     signature = mix(signature, entry.key);
   }
   call.signature = signature;
-  const bool is_timed = operation.times_from == model::TimesFrom::kGpu ||
-                        operation.times_from == model::TimesFrom::kProxy;
+  const bool is_timed = model::tells_execution(operation.times_from);
   if (is_timed && (is_pair || is_synchronising(traces_.names.text(operation.func)))) {
     // A receive does not end before its send has begun. The other way round this need not be.
     if (operation.start_ns && !entry.receives) {

@@ -46,7 +46,7 @@ class Linker {
       const model::Operation operation = file.operations[i];
       Execution one;
       one.index = i;
-      if (operation.times_from > model::TimesFrom::kProxy || !operation.start_ns ||
+      if (!model::tells_execution(operation.times_from) || !operation.start_ns ||
           !operation.end_ns || *operation.end_ns <= *operation.start_ns ||
           __builtin_add_overflow(*operation.start_ns, base_ns, &one.start_ns) ||
           __builtin_add_overflow(*operation.end_ns, base_ns, &one.end_ns)) {

@@ -57,7 +57,7 @@ void GroupRows::add(const std::vector<std::uint32_t>& operations, const std::str
       const model::Execution one = match::execution_of(traces, part);
       own_bytes = own_bytes ? own_bytes : one.bytes;
       if (facts::ran_to_its_end(one)) {
-        ran_by = std::max(ran_by.value_or(one.times_from), one.times_from);
+        ran_by = model::weaker_of(ran_by.value_or(one.times_from), one.times_from);
       }
     }
     if (__builtin_add_overflow(bytes, own_bytes.value_or(0), &bytes)) {

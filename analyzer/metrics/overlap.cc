@@ -12,9 +12,7 @@ namespace ringside::metrics {
 namespace {
 
 bool has_execution(const model::Operation& operation) {
-  const bool told = operation.times_from == model::TimesFrom::kGpu ||
-                    operation.times_from == model::TimesFrom::kProxy;
-  return told && operation.start_ns && operation.end_ns;
+  return model::tells_execution(operation.times_from) && operation.start_ns && operation.end_ns;
 }
 
 using Pairs = std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>;

@@ -92,9 +92,10 @@ Joined join(std::span<const model::Execution> executions) {
     joined.is_rejected = joined.is_rejected || operation.gpu_rejected > 0;
     joined.is_finished = joined.is_finished && is_finished(operation);
     joined.state = std::max(joined.state, operation.state);
-    joined.times_from = std::max(joined.times_from, operation.times_from);
+    joined.times_from = model::weaker_of(joined.times_from, operation.times_from);
     if (facts::ran_to_its_end(operation)) {
-      joined.ran_by = std::max(joined.ran_by.value_or(operation.times_from), operation.times_from);
+      joined.ran_by =
+          model::weaker_of(joined.ran_by.value_or(operation.times_from), operation.times_from);
     }
     if (!joined.bytes) {
       joined.bytes = operation.bytes;
@@ -377,8 +378,7 @@ class Summer {
     row.wall = wall;
     row.wait = wait;
     row.waited_ns = times.times.waited_ns();
-    const bool may_have_bandwidth =
-        key.times_from == TimesFrom::kGpu || key.times_from == TimesFrom::kProxy;
+    const bool may_have_bandwidth = model::tells_execution(key.times_from);
     if (may_have_bandwidth && row.bytes && row.busy) {
       // One rank by itself says nothing of how many there are: what depends on that is left out.
       const bool is_alone =

@@ -14,10 +14,30 @@ namespace ringside::model {
 
 enum class Kind : std::uint8_t { kCollective, kPointToPoint, kCopyEngine, kApi };
 
-/// The source of start_ns and end_ns; the strongest one first, so that the greatest of several is
-/// the weakest.
-enum class TimesFrom : std::uint8_t { kGpu, kProxy, kProxyQueue, kEnqueue };
-inline constexpr std::size_t kTimesFromCount = 4;
+/// The source of start_ns and end_ns. Partials have these numbers.
+enum class TimesFrom : std::uint8_t {
+  kGpu,         // NCCL's kernel channels
+  kProxy,       // what the network moved
+  kProxyQueue,  // the proxy thread's queue
+  kEnqueue,     // only the call is known
+  kKineto,      // the kernel in a trace of PyTorch's profiler
+};
+inline constexpr std::size_t kTimesFromCount = 5;
+
+/// Whether these are times of an execution.
+constexpr bool tells_execution(TimesFrom from) {
+  return from == TimesFrom::kGpu || from == TimesFrom::kKineto || from == TimesFrom::kProxy;
+}
+
+/// Of two sources the one that says less.
+constexpr TimesFrom weaker_of(TimesFrom one, TimesFrom other) {
+  const auto weakness = [](TimesFrom from) {
+    return from == TimesFrom::kGpu      ? 0
+           : from == TimesFrom::kKineto ? 1
+                                        : 1 + static_cast<int>(from);
+  };
+  return weakness(one) < weakness(other) ? other : one;
+}
 
 enum class State : std::uint8_t { kCompleted, kStarted, kEnqueued };
 inline constexpr std::size_t kStateCount = 3;

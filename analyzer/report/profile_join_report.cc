@@ -28,6 +28,39 @@ std::string rank_text(const model::TraceFile& file) {
                                     : "pid " + std::to_string(file.process.pid);
 }
 
+std::string kernels_text(const std::vector<match::KinetoFileJoin>& joins) {
+  std::uint64_t kernels = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t timed = 0;
+  std::array<std::uint64_t, match::kKernelProofs> by_proof{};
+  for (const match::KinetoFileJoin& join : joins) {
+    kernels += join.kernels.kernels;
+    operations += join.kernels.pairs.size();
+    timed += join.kernels.timed;
+    for (std::size_t i = 0; i < by_proof.size(); ++i) {
+      by_proof[i] += join.kernels.joined[i];
+    }
+  }
+  if (kernels == 0) {
+    return {};
+  }
+  const std::uint64_t joined = by_proof[0] + by_proof[1] + by_proof[2];
+  return "NCCL's kernels in them: " + std::to_string(joined) + " of " + std::to_string(kernels) +
+         (joined == 1 ? " is" : " are") + " joined with " + counted(operations, "operation") +
+         ": " + std::to_string(by_proof[0]) + " launched within the call, " +
+         std::to_string(by_proof[1]) + " by the order on the stream, " +
+         std::to_string(by_proof[2]) + " by the clock." +
+         (timed > 0 ? " Where NCCL tells no execution, they give the times of " +
+                          counted(timed, "operation") + '.'
+                    : "");
+}
+
+std::string_view proof_name(match::KernelProof proof) {
+  constexpr std::array<std::string_view, match::kKernelProofs> kNames = {"launch", "order",
+                                                                         "clock"};
+  return kNames.at(static_cast<std::size_t>(proof));
+}
+
 // The fault of a process's clocks, as all of its groups show; empty if there is none.
 std::string clock_text(const match::KinetoFileJoin& join) {
   std::optional<std::int64_t> least_ns;
@@ -92,7 +125,50 @@ std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJ
                                 : "") +
                    " By both clocks, " + std::to_string(within) + " of " +
                    std::to_string(compared) + " that can be compared lie where they should.");
+  if (std::string kernels = kernels_text(joins); !kernels.empty()) {
+    notes.insert(notes.begin() + 1, std::move(kernels));
+  }
   return notes;
+}
+
+Table kernel_join_table(const std::vector<match::KinetoFileJoin>& joins,
+                        const model::Traces& traces) {
+  Table table = {"kernels",
+                 "Kernels of operations in traces of PyTorch's profiler, by the proof",
+                 {{"rank", "rank", Shown::kInteger},
+                  {"communicator", "communicator"},
+                  {"function", "function"},
+                  {"seq", "seq", Shown::kInteger},
+                  {"operation", "", Shown::kNot},
+                  {"kernel", "kernel"},
+                  {"correlation", "", Shown::kNot},
+                  {"device", "", Shown::kNot},
+                  {"stream", "stream", Shown::kInteger},
+                  {"start_ns", "at", Shown::kMoment},
+                  {"duration_ns", "time", Shown::kDuration},
+                  {"proof", "proof"}},
+                 {}};
+  table.gives_way = {"stream", "at", "seq"};
+  for (const match::KinetoFileJoin& join : joins) {
+    const model::TraceFile& file = traces.files[join.file];
+    for (const match::KernelPair& pair : join.kernels.pairs) {
+      const model::Operation operation = file.operations[pair.operation];
+      const auto context = file.contexts.find(operation.context);
+      Cell communicator;
+      if (context != file.contexts.end()) {
+        communicator = context->second.name.empty() ? cell_of(context->second.comm)
+                                                    : cell_of(context->second.name);
+      }
+      const std::string_view kernel = traces.names.text(pair.kernel);
+      table.rows.push_back({cell_of(file.process.launcher_rank), communicator,
+                            cell_of(traces.names.text(operation.func)), cell_of(operation.seq),
+                            cell_of(operation.id), cell_of(kernel.substr(0, kernel.find('('))),
+                            pair.correlation == model::kNoId ? Cell() : cell_of(pair.correlation),
+                            cell_of(pair.device), cell_of(pair.stream), cell_of(pair.start_ns),
+                            cell_of(pair.end_ns - pair.start_ns), cell_of(proof_name(pair.proof))});
+    }
+  }
+  return table;
 }
 
 Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,

@@ -17,6 +17,10 @@ namespace ringside::report {
 std::vector<std::string> profile_join_notes(const std::vector<match::KinetoFileJoin>& joins,
                                             const model::Traces& traces);
 
+/// A row for each operation whose kernel is known, with the proof, under the key "kernels".
+Table kernel_join_table(const std::vector<match::KinetoFileJoin>& joins,
+                        const model::Traces& traces);
+
 /// A row for each rank and process group, under the key "profiler".
 Table profile_join_table(const std::vector<match::KinetoFileJoin>& joins,
                          const model::Traces& traces);

@@ -253,6 +253,8 @@ const char* times_from_name(model::TimesFrom times_from) {
       return "proxy_queue";
     case model::TimesFrom::kEnqueue:
       return "enqueue";
+    case model::TimesFrom::kKineto:
+      return "kineto";
   }
   return "";
 }

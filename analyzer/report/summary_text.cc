@@ -318,7 +318,7 @@ std::vector<std::string> footer_lines(const Summary& summary) {
       is_vague = is_vague || (is_known && row.busy->median.is_vague());
       excluded += row.excluded;
       rejected += row.gpu_rejected;
-      has_no_bandwidth = has_no_bandwidth || row.times_from >= model::TimesFrom::kProxyQueue;
+      has_no_bandwidth = has_no_bandwidth || !model::tells_execution(row.times_from);
     }
   }
   if (summary.inputs.without_starts > 0) {

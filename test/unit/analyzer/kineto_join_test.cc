@@ -78,6 +78,27 @@ class Job {
     profile_.annotations.push_back(around);
   }
 
+  // A kernel that a thread launched at this moment, and that ran for 5 us, 10 us later.
+  void launch(std::int64_t at_ns, std::string_view kernel, std::int64_t stream = 20,
+              std::int64_t thread = kThread) {
+    model::KinetoCall call;
+    call.start_ns = kEpoch_ns + at_ns;
+    call.end_ns = call.start_ns + 100;
+    call.thread = thread;
+    call.correlation = static_cast<std::int64_t>(profile_.runtime.size()) + 50;
+    call.name = profile_.names.id("cudaLaunchKernelExC");
+    profile_.runtime.push_back(call);
+    model::GpuActivity activity;
+    activity.start_ns = call.start_ns + 10'000;
+    activity.end_ns = call.start_ns + 15'000;
+    activity.correlation = call.correlation;
+    activity.stream = stream;
+    activity.name = profile_.names.id(kernel);
+    profile_.activities.push_back(activity);
+  }
+
+  KinetoKernels kernels() { return join_kineto(profile_, 0, traces_).kernels; }
+
   KinetoGroupJoin join() {
     const KinetoFileJoin joined = join_kineto(profile_, 0, traces_);
     REQUIRE(joined.groups.size() == 1);
@@ -222,6 +243,74 @@ TEST_CASE("what does not fit stays as it is") {
     CHECK(group.pairs == Pairs{0, 0, 1});
     CHECK(job.seq_of(1) == 2);
   }
+}
+
+using Proofs = std::array<std::uint64_t, kKernelProofs>;
+constexpr std::string_view kAllReduce =
+    "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgs)";
+
+TEST_CASE("a kernel of NCCL is that of the call in which it was launched") {
+  Job job;
+  job.call(1'000'000, "AllReduce", 4);
+  job.see(1'000'000, "allreduce", 4, 1);
+  SECTION("and gives the times that NCCL does not tell") {
+    job.launch(1'000'500, kAllReduce);
+    job.launch(1'000'600, "gemm");
+    const KinetoKernels kernels = job.kernels();
+    CHECK(kernels.kernels == 1);
+    CHECK(kernels.joined == Proofs{1, 0, 0});
+    CHECK(kernels.timed == 1);
+    const model::Operation operation = job.file().operations[0];
+    CHECK(operation.times_from == model::TimesFrom::kKineto);
+    CHECK(operation.state == model::State::kCompleted);
+    CHECK(operation.start_ns == 1'010'500);
+    CHECK(operation.end_ns == 1'015'500);
+  }
+  SECTION("and leaves the times that NCCL tells") {
+    model::Operation known = job.file().operations[0];
+    known.times_from = model::TimesFrom::kGpu;
+    known.state = model::State::kCompleted;
+    known.start_ns = 1'011'000;
+    known.end_ns = 1'016'000;
+    job.file().operations.set(0, known);
+    job.launch(1'000'500, kAllReduce);
+    CHECK(job.kernels().timed == 0);
+    CHECK(job.file().operations[0].start_ns == 1'011'000);
+  }
+  SECTION("unless its function is another") {
+    job.launch(1'000'500, "ncclDevKernel_AllGather_RING_LL(x)");
+    CHECK(job.kernels().joined == Proofs{});
+  }
+  SECTION("or its thread") {
+    job.launch(1'000'500, kAllReduce, 20, kThread + 1);
+    CHECK(job.kernels().joined == Proofs{});
+  }
+}
+
+TEST_CASE("a kernel between two that are known is joined by order, others by the clock") {
+  Job job;
+  for (std::int64_t i = 0; i < 4; ++i) {
+    job.call(1'000'000 * (i + 1), "AllReduce", 4);
+    // The launches of the second and the last are behind what the profiler saw of the call.
+    job.see(1'000'000 * (i + 1), "allreduce", 4, i + 1);
+    job.launch(1'000'000 * (i + 1) + (i % 2 == 0 ? 500 : 90'000), kAllReduce);
+  }
+  CHECK(job.kernels().joined == Proofs{2, 1, 1});
+}
+
+TEST_CASE("sends and receives that are called together have one kernel") {
+  Job job;
+  for (const char* const func : {"Send", "Recv"}) {
+    job.call(1'000'000, func, 4);
+    model::Operation operation = job.file().operations[job.file().operations.size() - 1];
+    operation.kind = model::Kind::kPointToPoint;
+    operation.group = 7;
+    job.file().operations.set(job.file().operations.size() - 1, operation);
+  }
+  job.launch(1'000'500, "ncclDevKernel_SendRecv(ncclDevKernelArgs)");
+  const KinetoKernels kernels = job.kernels();
+  CHECK(kernels.joined == Proofs{0, 0, 1});
+  CHECK(kernels.pairs.size() == 2);
 }
 
 TEST_CASE("a communicator without a name is found by its ranks") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/kineto.h"
+#include "analyzer/model/nccl_kernel.h"
 
 #include <cstdio>
 #include <fstream>
@@ -10,7 +11,7 @@
 #include "test/unit/catch.h"
 
 using ringside::load::KinetoFile;
-using ringside::load::nccl_function_of_kernel;
+using ringside::model::nccl_function_of_kernel;
 using ringside::load::NcclKernel;
 
 namespace {
