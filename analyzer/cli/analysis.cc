@@ -22,6 +22,7 @@
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/match/dump_join.h"
 #include "analyzer/match/duplicate_files.h"
+#include "analyzer/metrics/graph_operations.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/profile_join_report.h"
@@ -267,7 +268,16 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   analysis.notes = std::move(joined.notes);
   leave_out_unfit(options, analysis);
   if (!options.kineto.empty()) {
-    analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems);
+    ProfileTake take;
+    if (options.has_graphs) {
+      take = [&](const model::KinetoTrace& profile, const match::KinetoFileJoin& join) {
+        const auto operations =
+            metrics::graph_operations(analysis.traces.files[join.file], join.kernels, &profile);
+        analysis.graphs.push_back(
+            {join.file, metrics::build_rank_graph(profile, operations, options.annotation)});
+      };
+    }
+    analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems, take);
     for (const std::string& one : report::profile_join_notes(analysis.profiles, analysis.traces)) {
       inputs.notes.push_back(one);
     }
@@ -299,6 +309,7 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
     return false;
   }
   std::vector<match::KinetoFileJoin> kept;
+  std::vector<metrics::ProcessGraph> graphs;  // one of each profile
   for (std::size_t i = 0; i < profiled.size(); ++i) {
     const auto& files = analysis.traces.files;
     const auto file = std::find_if(files.begin(), files.end(), [&](const model::TraceFile& one) {
@@ -307,9 +318,14 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
     if (file != files.end()) {
       kept.push_back(std::move(analysis.profiles[i]));
       kept.back().file = static_cast<std::uint32_t>(file - files.begin());
+      if (!analysis.graphs.empty()) {
+        graphs.push_back(std::move(analysis.graphs[i]));
+        graphs.back().file = kept.back().file;
+      }
     }
   }
   analysis.profiles = std::move(kept);
+  analysis.graphs = std::move(graphs);
   return true;
 }
 

@@ -16,6 +16,7 @@
 #include "analyzer/match/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
+#include "analyzer/metrics/step_path.h"
 #include "analyzer/metrics/stragglers.h"
 #include "analyzer/model/problem.h"
 #include "analyzer/model/trace.h"
@@ -38,9 +39,11 @@ struct AnalysisOptions {
   std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
-  std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
-  bool takes_durations = false;     // records that tell no starts
-  bool has_stacks = false;          // all frames are wanted; JSON has them always
+  std::vector<std::string> kineto;        // traces of PyTorch's profiler, and directories of them
+  bool has_graphs = false;                // what each moment of a profiled process waited for
+  std::optional<std::string> annotation;  // ranges that are steps, where graphs are wanted
+  bool takes_durations = false;           // records that tell no starts
+  bool has_stacks = false;                // all frames are wanted; JSON has them always
 
   bool wants_frames() const { return has_stacks || format == "json"; }
   bool is_for_people() const { return format == "table" || format == "markdown"; }
@@ -73,6 +76,7 @@ struct Analysis {
   model::Traces dumps;             // of PyTorch's Flight Recorder, beside traces of the same job
   std::vector<std::string> notes;  // of their join
   std::vector<match::KinetoFileJoin> profiles;  // of PyTorch's profiler
+  std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen

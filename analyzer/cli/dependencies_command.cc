@@ -136,6 +136,9 @@ void add_dependencies(CLI::App& app, Chosen& chosen) {
       ->add_option("--top", options->top,
                    "Rows of a table at most; 0: all (default: 20 for people, all in json and csv)")
       ->type_name("ROWS");
+  command->add_flag("--critical", options->choice.is_critical,
+                    "Only those on the critical path of each range (ProfilerStep, or --annotation; "
+                    "the whole recording where there is none): its end waited for them");
   command->add_flag("--all", options->choice.has_left_out,
                     "Also those within one operator (kernel and call have one External id), and "
                     "those without External ids");

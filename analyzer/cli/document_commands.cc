@@ -8,6 +8,7 @@
 #include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/metrics/critical_path.h"
+#include "analyzer/metrics/graph_operations.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/report/align_report.h"
@@ -16,6 +17,7 @@
 #include "analyzer/report/match_report.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/profile_join_report.h"
+#include "analyzer/report/step_report.h"
 #include "analyzer/report/stragglers_report.h"
 #include "analyzer/report/time_report.h"
 
@@ -34,6 +36,10 @@ struct IterationsOptions : AnalysisOptions {
 // This is for commands that group rows.
 struct GroupedOptions : AnalysisOptions {
   metrics::RowsBy by = metrics::RowsBy::kKind;
+};
+
+struct PathOptions : GroupedOptions {
+  std::optional<std::size_t> instance;
 };
 
 constexpr char kMatchExample[] =
@@ -78,9 +84,17 @@ constexpr char kCriticalPathExample[] =
     "that comes last, and that rank for its own operation before. The result says where the time "
     "of that chain went, and what would be gained if a rank were not late.\n"
     "\n"
+    "With --kineto it follows each step of the training (ProfilerStep) back from its end, through "
+    "CPU operators, launches, kernels, copies and NCCL's operations of all ranks: what the end "
+    "waited for, on which rank, and what the step would take without it. docs/metrics.md has the "
+    "rules.\n"
+    "\n"
     "Examples:\n"
     "  ringside critical-path traces/\tthe whole run\n"
-    "  ringside critical-path --from 10 --to 12 traces/\ttwo seconds of it\n";
+    "  ringside critical-path --from 10 --to 12 traces/\ttwo seconds of it\n"
+    "  ringside critical-path traces/ --kineto profiles/\tthe steps, through CPU, GPU and network\n"
+    "  ringside critical-path traces/ --kineto profiles/ --instance 1 --format csv --table "
+    "path\tone step, moment by moment\n";
 
 constexpr char kIterationsExample[] =
     "Training repeats the same operations again and again. This finds what repeats, whatever "
@@ -103,6 +117,20 @@ ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& o
 
 ExitStatus status_of_figures(const Analysis& /*analysis*/, const AnalysisOptions& /*options*/) {
   return kExitOk;
+}
+
+// Processes without a profile are on paths with their operations alone.
+void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGraph>& graphs) {
+  std::vector<bool> has_graph(traces.files.size());
+  for (const metrics::ProcessGraph& process : graphs) {
+    has_graph[process.file] = true;
+  }
+  for (std::uint32_t file = 0; file < traces.files.size(); ++file) {
+    if (!has_graph[file]) {
+      const auto operations = metrics::graph_operations(traces.files[file], {}, nullptr);
+      graphs.push_back({file, metrics::build_rank_graph({}, operations, "none")});
+    }
+  }
 }
 
 // The command, to which options of its own may be added. `make` makes the document.
@@ -227,15 +255,31 @@ void add_overlap(CLI::App& app, Chosen& chosen) {
 }
 
 void add_critical_path(CLI::App& app, Chosen& chosen) {
-  const auto options = std::make_shared<GroupedOptions>();
+  const auto options = std::make_shared<PathOptions>();
+  options->has_graphs = true;
   CLI::App& command = add_document(
       app, "critical-path", "Follow the longest chain over all ranks, and say where its time went",
       kCriticalPathExample, options, chosen,
-      [](const Analysis& analysis, const GroupedOptions& chosen_options) {
+      [](Analysis& analysis, const PathOptions& chosen_options) {
+        if (!analysis.graphs.empty()) {
+          add_unprofiled(analysis.traces, analysis.graphs);
+          return report::step_path_document(
+              metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
+              analysis.graphs, analysis.facts(), chosen_options.by);
+        }
         return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
                                               analysis.traces, analysis.matches, chosen_options.by);
       });
   add_kineto_option(command, *options);
+  command
+      .add_option("--annotation", options->annotation,
+                  "With --kineto: steps are the ranges of record_function whose names contain this "
+                  "(default: ProfilerStep, or the whole recording where there are none)")
+      ->type_name("NAME");
+  command
+      .add_option("--instance", options->instance,
+                  "With --kineto: only the step with this number, counted from 0")
+      ->type_name("COUNT");
   add_by_option(
       command, options->by,
       "Split the operations on the path by the range of the application (range), the line "

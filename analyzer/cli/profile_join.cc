@@ -21,7 +21,8 @@ std::string whose(const model::KinetoTrace& trace) {
 }  // namespace
 
 std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
-                                                 model::Traces& traces, model::Problems& problems) {
+                                                 model::Traces& traces, model::Problems& problems,
+                                                 const ProfileTake& take) {
   const std::vector<std::string> paths = load::kineto_paths(kineto);
   std::vector<match::KinetoFileJoin> joins;
   // A few are read at once, so that memory holds no more; they are joined in order, so that the
@@ -39,6 +40,10 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
         problems.add_file(paths[begin + i], *errors[i]);
       } else if (const auto file = match::profiled_file(read[i], traces)) {
         joins.push_back(match::join_kineto(read[i], *file, traces));
+        if (take) {
+          take(read[i], joins.back());
+        }
+        read[i] = {};
       } else {
         problems.add_file(paths[begin + i], "of " + whose(read[i]) +
                                                 ", of which there is no trace, or more than one");

@@ -4,6 +4,7 @@
 #ifndef RINGSIDE_ANALYZER_CLI_PROFILE_JOIN_H
 #define RINGSIDE_ANALYZER_CLI_PROFILE_JOIN_H
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,11 +14,15 @@
 
 namespace ringside::cli {
 
+/// Takes a profile that was joined, before it is let go.
+using ProfileTake = std::function<void(const model::KinetoTrace&, const match::KinetoFileJoin&)>;
+
 /// Reads the traces of PyTorch's profiler that these arguments of --kineto name, and joins each
 /// with the operations of its process. A file that cannot be read, or whose process has no trace,
 /// is added to `problems`.
 std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>& kineto,
-                                                 model::Traces& traces, model::Problems& problems);
+                                                 model::Traces& traces, model::Problems& problems,
+                                                 const ProfileTake& take = nullptr);
 
 }  // namespace ringside::cli
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analyzer/match/call_stack.h"
 #include "analyzer/match/group_calls.h"
 #include "analyzer/match/kineto_calls.h"
 #include "analyzer/match/recorded_from_start.h"
@@ -160,66 +161,6 @@ class GroupPairing {
   std::size_t next_ = 0;
   std::uint64_t work_left_ = 0;
 };
-
-// The operators and ranges of one thread that are open at a moment.
-class Stack {
- public:
-  void add(const KinetoCall& call) { calls_.push_back(&call); }
-
-  void settle() {
-    // If two begin together, the longer is around the other.
-    std::stable_sort(calls_.begin(), calls_.end(), [](const auto* one, const auto* other) {
-      return std::pair(one->start_ns, -one->end_ns) < std::pair(other->start_ns, -other->end_ns);
-    });
-    std::size_t open = 0;
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      while (open > 0 && calls_[open - 1]->end_ns < calls_[i]->end_ns) {
-        open = around_[open - 1];
-      }
-      around_.push_back(open);
-      open = i + 1;
-    }
-  }
-
-  /// Innermost first.
-  std::vector<const KinetoCall*> around(std::int64_t start_ns, std::int64_t end_ns) const {
-    std::vector<const KinetoCall*> found;
-    const auto next = std::upper_bound(
-        calls_.begin(), calls_.end(), start_ns,
-        [](std::int64_t at_ns, const KinetoCall* call) { return at_ns < call->start_ns; });
-    for (auto at = static_cast<std::size_t>(next - calls_.begin()); at > 0; at = around_[at - 1]) {
-      if (calls_[at - 1]->end_ns >= end_ns) {
-        found.push_back(calls_[at - 1]);
-      }
-    }
-    return found;
-  }
-
- private:
-  std::vector<const KinetoCall*> calls_;
-  std::vector<std::size_t> around_;  // 1 + index of the one around it; 0: none
-};
-
-// A function in a file of the program: "train.py(17): step". Files of PyTorch and of Python itself
-// have no directory before their package there.
-bool is_of_program(std::string_view name) {
-  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return name.find(".py(") != name.npos && !starts("torch/") && !starts("<") &&
-         !starts("contextlib.py(") && !starts("functools.py(") && !starts("threading.py(") &&
-         !starts("multiprocessing/") && !starts("concurrent/");
-}
-
-// "train.py:17 in step".
-std::string frame_of(std::string_view name) {
-  const std::size_t open = name.find(".py(") + 3;
-  const std::size_t close = name.find("): ", open);
-  std::string text(name.substr(0, open));
-  if (close == name.npos) {
-    return std::string(name);
-  }
-  text.append(":").append(name.substr(open + 1, close - open - 1));
-  return text.append(" in ").append(name.substr(close + 3));
-}
 
 class FileJoin {
  public:
@@ -413,7 +354,7 @@ class FileJoin {
     return text.empty() ? std::string(own) : text;
   }
 
-  using Stacks = std::map<std::int64_t, Stack>;  // by thread
+  using Stacks = std::map<std::int64_t, CallStack>;  // by thread
 
   static std::vector<const KinetoCall*> open_around(const Stacks& stacks, const KinetoComm& comm) {
     const auto stack = stacks.find(comm.thread);

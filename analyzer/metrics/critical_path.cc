@@ -11,6 +11,7 @@
 
 #include "analyzer/match/executions.h"
 #include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/late_cause.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/model/saturating.h"
 
@@ -119,7 +120,9 @@ class Walker {
   std::optional<std::pair<std::uint32_t, Visit>> step(std::uint32_t rank, Visit visit,
                                                       std::int64_t& until_ns) {
     ++path_.operations;
-    if (const auto cause = cause_of(visit); cause && cause->arrival_ns < until_ns) {
+    const std::uint32_t member = matches_.parts[visit.part].member;
+    if (const auto cause = late_cause(facts_, visit.operation, member, rows_);
+        cause && cause->arrival_ns < until_ns) {
       rank = who_.of(matches_.operations[visit.operation].communicator, cause->member);
       visit.start_ns = cause->arrival_ns;
       visit.part = cause->part;
@@ -134,57 +137,6 @@ class Walker {
     add(Spent::kTransfer, visit, rank, visit.start_ns, until_ns);
     until_ns = std::min(until_ns, visit.start_ns);
     return before_start(rank, visit, until_ns);
-  }
-
-  // The rank whose arrival a visit had to wait for, by the stamps; itself, if others waited for it.
-  struct Cause {
-    std::uint32_t member = 0;
-    std::uint32_t part = 0;
-    std::int64_t arrival_ns = 0;
-    /// The shortest wait of a rank for it; nothing if it is not sure which rank was waited for.
-    std::optional<std::int64_t> margin_ns;
-  };
-
-  // Returns nothing if nobody waited.
-  std::optional<Cause> cause_of(const Visit& visit) {
-    if (facts_.ranks_of(visit.operation, rows_).is_impossible) {
-      return std::nullopt;
-    }
-    const std::uint32_t member = matches_.parts[visit.part].member;
-    const auto own = std::find_if(rows_.begin(), rows_.end(), [&](const facts::RankTimes& row) {
-      return row.member == member;
-    });
-    if (own == rows_.end()) {
-      return std::nullopt;
-    }
-    const auto last = last_for(static_cast<std::uint32_t>(own - rows_.begin()));
-    std::optional<std::int64_t> margin_ns;
-    bool is_waited_for = last != own - rows_.begin();
-    for (const facts::RankTimes& row : rows_) {
-      if (row.waits_for == last) {
-        margin_ns = std::min(margin_ns.value_or(row.best_wait_ns), row.best_wait_ns);
-        is_waited_for = true;
-      }
-    }
-    if (!is_waited_for) {
-      return std::nullopt;
-    }
-    return Cause{rows_[last].member, rows_[last].part, rows_[last].arrival_ns, margin_ns};
-  }
-
-  // The row whose arrival ended the waiting of another; that one itself, if it did not wait. Rows
-  // are by arrival.
-  std::uint32_t last_for(std::uint32_t own) const {
-    const facts::RankTimes& waiting = rows_[own];
-    if (waiting.waits_for != facts::RankTimes::kNobody) {
-      return waiting.waits_for;
-    }
-    const std::int64_t until_ns = add_saturating(waiting.arrival_ns, waiting.best_wait_ns);
-    std::uint32_t last = own;
-    for (std::uint32_t i = own; waiting.best_wait_ns > 0 && i < rows_.size(); ++i) {
-      last = rows_[i].arrival_ns <= until_ns ? i : last;
-    }
-    return last;
   }
 
   // Finds what the rank did before the operation began on it.

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "analyzer/metrics/step_path.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -128,6 +130,9 @@ class PartMaker {
 
   DependencyPart make() {
     const metrics::GpuWaits found = metrics::find_gpu_waits(trace_);
+    if (choice_.is_critical) {
+      find_critical();
+    }
     part_.path = trace_.path;
     part_.rank = trace_.rank;
     part_.ranges = ranges_.size();
@@ -151,7 +156,23 @@ class PartMaker {
   }
 
  private:
+  // The calls that waited on the path from the end of each range backwards.
+  void find_critical() {
+    const metrics::RankGraph graph = metrics::build_rank_graph(trace_, {}, choice_.annotation);
+    for (const metrics::StepPath& path : metrics::find_step_paths(graph)) {
+      for (const metrics::StepPart& part : path.parts) {
+        if (part.node < graph.nodes.size() &&
+            graph.nodes[part.node].call != metrics::PathNode::kNone) {
+          critical_.insert(graph.nodes[part.node].call);
+        }
+      }
+    }
+  }
+
   void add_call(const KinetoCall& call, const GpuWait* waits, std::size_t count) {
+    if (choice_.is_critical && !critical_.contains(waits->call)) {
+      return;
+    }
     const KinetoCall* const range = ranges_.around(call.start_ns);
     const bool is_chosen_thread =
         choice_.threads.empty() || std::find(choice_.threads.begin(), choice_.threads.end(),
@@ -164,6 +185,9 @@ class PartMaker {
     std::uint64_t listed = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const GpuWait& wait = waits[i];
+      if (choice_.is_critical && !wait.is_last) {
+        continue;
+      }
       part_.same_id += wait.left_out == LeftOut::kSameId ? 1 : 0;
       part_.no_id += wait.left_out == LeftOut::kNoId ? 1 : 0;
       waited_ns = std::max(waited_ns, wait.waited_ns);
@@ -222,6 +246,7 @@ class PartMaker {
   const model::KinetoTrace& trace_;
   const DependencyChoice& choice_;
   Ranges ranges_;
+  std::set<std::size_t> critical_;  // calls
   DependencyPart part_;
   // By start of the range, and thread.
   std::map<std::pair<std::int64_t, std::int64_t>, DependencyPart::Sum> sums_;

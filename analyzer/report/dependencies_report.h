@@ -20,6 +20,7 @@ struct DependencyChoice {
   std::optional<std::string> annotation;  // only calls in ranges whose names contain this
   std::optional<std::size_t> instance;    // of these ranges: this one, from 0, by start
   std::vector<std::int64_t> threads;      // none: all
+  bool is_critical = false;               // only those on the critical path of a range
   bool has_left_out = false;              // list those that External ids do not tell apart, too
   bool is_longest_first = false;          // else by rank and time
 };

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/metrics/step_path.h"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <unordered_map>
+#include <utility>
+
+#include "analyzer/match/group_calls.h"
+#include "analyzer/metrics/late_cause.h"
+#include "analyzer/model/saturating.h"
+
+namespace ringside::metrics {
+namespace {
+
+constexpr std::uint32_t kNoNode = PathNode::kNone;
+constexpr std::int64_t kEndless_ns = std::numeric_limits<std::int64_t>::max();
+
+// The ends of a step beside the last one whose paths are known.
+constexpr std::size_t kMostOthers = 16;
+
+// Where the path goes from an operation of NCCL: to the rank that came last.
+struct Jump {
+  std::uint32_t process = 0;
+  std::uint32_t node = kNoNode;  // kNoNode: it stays
+  std::uint32_t operation = kNoNode;
+  std::int64_t margin_ns = 0;
+  std::int64_t unsure_ns = 0;
+  bool is_sure = false;
+  bool has_waited = false;
+};
+
+class Network {
+ public:
+  virtual ~Network() = default;
+  virtual Jump jump(std::uint32_t process, std::uint32_t node) = 0;
+  virtual std::int64_t to_common_ns(std::uint32_t process, std::int64_t epoch_ns) = 0;
+};
+
+// A process by itself: its operations wait for nobody that is known.
+class Alone : public Network {
+ public:
+  Jump jump(std::uint32_t, std::uint32_t) override { return {}; }
+  std::int64_t to_common_ns(std::uint32_t, std::int64_t epoch_ns) override { return epoch_ns; }
+};
+
+class AllRanks : public Network {
+ public:
+  AllRanks(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs)
+      : facts_(facts), graphs_(graphs), matched_(graphs.size()) {
+    for (std::uint32_t i = 0; i < graphs.size(); ++i) {
+      process_of_.emplace(graphs[i].file, i);
+      clocks_.emplace_back(facts.traces().files[graphs[i].file]);
+    }
+    const match::Matches& matches = facts.matches();
+    for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
+      const match::MatchedOperation& operation = matches.operations[i];
+      for (std::size_t k = 0; k < operation.part_count; ++k) {
+        const match::Part part = matches.parts[operation.first_part + k];
+        const auto process = process_of_.find(part.file);
+        if (process != process_of_.end()) {
+          matched_[process->second].emplace(part.operation, std::pair(i, part.member));
+        }
+      }
+    }
+  }
+
+  // Several operations may be one kernel: the last cause of them all counts.
+  Jump jump(std::uint32_t process, std::uint32_t node) override {
+    const RankGraph& graph = graphs_[process].graph;
+    Jump found;
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
+    for (auto at = std::lower_bound(graph.of_node.begin(), graph.of_node.end(),
+                                    std::pair<std::uint32_t, std::size_t>(node, 0));
+         at != graph.of_node.end() && at->first == node; ++at) {
+      const auto matched = matched_[process].find(static_cast<std::uint32_t>(at->second));
+      if (matched == matched_[process].end()) {
+        continue;
+      }
+      const auto& [operation, member] = matched->second;
+      const auto cause = late_cause(facts_, operation, member, rows_, LateBy::kStamps);
+      const std::int64_t arrival_ns = cause ? cause->arrival_ns : last_ns;
+      if (found.operation != kNoNode && arrival_ns <= last_ns) {
+        continue;
+      }
+      last_ns = arrival_ns;
+      found = jump_of(operation, member, cause);
+    }
+    return found;
+  }
+
+  std::int64_t to_common_ns(std::uint32_t process, std::int64_t epoch_ns) override {
+    return facts_.alignment().to_common_ns(graphs_[process].file, clocks_[process].when(epoch_ns));
+  }
+
+ private:
+  Jump jump_of(std::uint32_t operation, std::uint32_t member,
+               const std::optional<LateCause>& cause) {
+    Jump jump;
+    jump.operation = operation;
+    const facts::RankTimes* own = nullptr;
+    for (const facts::RankTimes& row : rows_) {
+      own = row.member == member ? &row : own;
+    }
+    for (const facts::RankTimes& row : rows_) {
+      if (own != nullptr && row.host != own->host) {
+        const std::int64_t clock_ns = facts::clock_error_ns(*own, row);
+        jump.unsure_ns = std::max(jump.unsure_ns, clock_ns);
+      }
+    }
+    if (!cause || own == nullptr) {
+      // Nobody waited: what let it begin is its own rank's. Others might have held it up next.
+      jump.margin_ns = kEndless_ns;
+      for (const facts::RankTimes& row : rows_) {
+        if (own != nullptr && row.member != member) {
+          jump.margin_ns = std::min(
+              jump.margin_ns,
+              std::max<std::int64_t>(0, subtract_saturating(own->arrival_ns, row.arrival_ns)));
+        }
+      }
+      return jump;
+    }
+    jump.margin_ns = cause->margin_ns.value_or(0);
+    jump.is_sure = cause->margin_ns.has_value();
+    jump.has_waited = cause->member != member;
+    const match::Part part = facts_.matches().parts[cause->part];
+    const auto process = process_of_.find(part.file);
+    if (jump.has_waited && process != process_of_.end()) {
+      jump.process = process->second;
+      jump.node = graphs_[process->second].graph.node_of(part.operation);
+    }
+    return jump;
+  }
+
+  const facts::Facts& facts_;
+  const std::vector<ProcessGraph>& graphs_;
+  std::unordered_map<std::uint32_t, std::uint32_t> process_of_;  // by file
+  std::vector<match::HostClock> clocks_;
+  // By operation of the file: matched operation, and member.
+  std::vector<std::unordered_map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>>> matched_;
+  std::vector<facts::RankTimes> rows_;
+};
+
+class Walk {
+ public:
+  Walk(Network& network, std::function<const RankGraph&(std::uint32_t)> graph_of, StepPath& path)
+      : network_(network), graph_of_(std::move(graph_of)), path_(path) {}
+
+  // From the node at `until_ns`, which is by the process's own clock.
+  void go(std::uint32_t process, std::uint32_t node, std::int64_t until_ns) {
+    process_ = process;
+    node_ = node;
+    until_ns_ = until_ns;
+    std::size_t idle_steps = 0;
+    while (node_ != kNoNode && common(until_ns_) > path_.start_ns && idle_steps < kMostIdle) {
+      const std::int64_t before_ns = common(until_ns_);
+      step();
+      idle_steps = common(until_ns_) < before_ns ? 0 : idle_steps + 1;
+    }
+    const std::int64_t reached_ns =
+        path_.parts.empty() ? path_.end_ns : path_.parts.back().start_ns;
+    if (reached_ns > path_.start_ns) {
+      StepPart rest;
+      rest.start_ns = path_.start_ns;
+      rest.end_ns = reached_ns;
+      rest.process = process_;
+      rest.margin_ns = kEndless_ns;
+      path_.parts.push_back(rest);
+    }
+    std::reverse(path_.parts.begin(), path_.parts.end());
+    for (const StepPart& part : path_.parts) {
+      path_.spent_ns[static_cast<std::size_t>(part.kind)] += part.end_ns - part.start_ns;
+    }
+  }
+
+ private:
+  // Damaged times might lead in a circle.
+  static constexpr std::size_t kMostIdle = 1000;
+
+  std::int64_t common(std::int64_t epoch_ns) { return network_.to_common_ns(process_, epoch_ns); }
+
+  void step() {
+    const PathNode* node = &graph_of_(process_).nodes[node_];
+    std::uint32_t operation = kNoNode;
+    std::int64_t margin_ns = kEndless_ns;
+    if (node->kind == PathKind::kCommunication) {
+      const Jump jump = network_.jump(process_, node_);
+      operation = jump.operation;
+      path_.unsure_ns = add_saturating(path_.unsure_ns, jump.unsure_ns);
+      margin_ns = jump.operation == kNoNode ? 0 : jump.margin_ns;
+      if (jump.node != kNoNode) {
+        const std::int64_t own_ns = common(node->start_ns);
+        const PathNode& other = graph_of_(jump.process).nodes[jump.node];
+        const std::int64_t arrival_ns = network_.to_common_ns(jump.process, other.start_ns);
+        const std::int64_t end_ns = common(until_ns_);
+        if (arrival_ns < end_ns && arrival_ns > path_.start_ns) {
+          add(arrival_ns, PathKind::kCommunication, operation, false, margin_ns);
+          StepWait wait;
+          wait.operation = operation;
+          wait.by = process_;
+          wait.waits_for = jump.process;
+          wait.start_ns = std::min(own_ns, arrival_ns);
+          wait.waited_ns = std::max<std::int64_t>(0, arrival_ns - own_ns);
+          wait.is_sure = jump.is_sure;
+          waited_in_ = static_cast<std::uint32_t>(path_.waits.size());
+          path_.waits.push_back(wait);
+          process_ = jump.process;
+          node_ = jump.node;
+          until_ns_ = other.start_ns;
+          go_before(other);
+          return;
+        }
+      }
+    }
+    add(common(node->start_ns), node->kind, operation, false, margin_ns);
+    until_ns_ = std::min(until_ns_, node->start_ns);
+    go_before(*node);
+  }
+
+  void go_before(const PathNode& node) {
+    const std::int64_t ready_ns = std::min(node.ready_ns, until_ns_);
+    // A part without a length carries the margin.
+    add(common(ready_ns), node.gap, kNoNode, true, node.margin_ns, node.is_inferred);
+    until_ns_ = ready_ns;
+    node_ = node.before;
+  }
+
+  void add(std::int64_t start_ns, PathKind kind, std::uint32_t operation, bool is_gap,
+           std::int64_t margin_ns, bool is_inferred = false) {
+    start_ns = std::max(start_ns, path_.start_ns);
+    // The parts follow each other without a gap, whatever the clocks of two ranks say.
+    std::int64_t end_ns = path_.parts.empty() ? path_.end_ns : path_.parts.back().start_ns;
+    start_ns = std::min(start_ns, end_ns);
+    if (waited_in_ != kNoNode && end_ns <= path_.waits[waited_in_].start_ns) {
+      waited_in_ = kNoNode;
+    }
+    if (waited_in_ != kNoNode && start_ns < path_.waits[waited_in_].start_ns) {
+      const std::int64_t cut_ns = path_.waits[waited_in_].start_ns;
+      put(cut_ns, end_ns, kind, operation, is_gap, kEndless_ns, is_inferred);
+      waited_in_ = kNoNode;
+      end_ns = cut_ns;
+    }
+    put(start_ns, end_ns, kind, operation, is_gap, margin_ns, is_inferred);
+  }
+
+  void put(std::int64_t start_ns, std::int64_t end_ns, PathKind kind, std::uint32_t operation,
+           bool is_gap, std::int64_t margin_ns, bool is_inferred) {
+    if (start_ns == end_ns && margin_ns == kEndless_ns) {
+      return;
+    }
+    StepPart& part = path_.parts.emplace_back();
+    part.start_ns = start_ns;
+    part.end_ns = end_ns;
+    part.process = process_;
+    part.node = node_;
+    part.kind = kind;
+    part.operation = operation;
+    part.waited_in = waited_in_;
+    part.is_gap = is_gap;
+    part.is_inferred = is_inferred;
+    part.margin_ns = margin_ns;
+  }
+
+  Network& network_;
+  std::function<const RankGraph&(std::uint32_t)> graph_of_;
+  StepPath& path_;
+  std::uint32_t process_ = 0;
+  std::uint32_t node_ = kNoNode;
+  std::int64_t until_ns_ = 0;
+  std::uint32_t waited_in_ = kNoNode;
+};
+
+}  // namespace
+
+StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs,
+                          std::optional<std::size_t> instance) {
+  AllRanks network(facts, graphs);
+  struct Root {
+    std::uint32_t process = 0;
+    const StepRoot* step = nullptr;
+    std::int64_t end_ns = 0;
+  };
+  struct Found {
+    std::vector<Root> roots;
+    std::size_t processes = 0;
+    std::int64_t start_ns = kEndless_ns;
+    std::int64_t end_ns = std::numeric_limits<std::int64_t>::min();
+    Root last;
+  };
+  std::map<std::pair<std::string, std::size_t>, Found> by_name;
+  for (std::uint32_t i = 0; i < graphs.size(); ++i) {
+    for (const StepRoot& step : graphs[i].graph.steps) {
+      Found& found = by_name[{std::string(graphs[i].graph.names.text(step.name)), step.occurrence}];
+      const Root root{i, &step, network.to_common_ns(i, step.end_ns)};
+      found.roots.push_back(root);
+      found.processes += step.is_last ? 1 : 0;
+      found.start_ns = std::min(found.start_ns, network.to_common_ns(i, step.start_ns));
+      if (root.end_ns > found.end_ns) {
+        found.end_ns = root.end_ns;
+        found.last = root;
+      }
+    }
+  }
+  std::vector<std::pair<std::string, const Found*>> order;
+  for (const auto& [key, found] : by_name) {
+    order.emplace_back(key.first, &found);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto& one, const auto& other) {
+    return one.second->end_ns < other.second->end_ns;
+  });
+  StepPaths paths;
+  std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const Found& found = *order[i].second;
+    // A step begins where the one before it ended, unless there is a pause between them.
+    const std::int64_t start_ns = std::max(found.start_ns, before_ns);
+    const bool follows = before_ns != std::numeric_limits<std::int64_t>::min() &&
+                         found.start_ns - before_ns < (found.end_ns - found.start_ns) / 10;
+    if (!instance || *instance == i) {
+      StepPath& path = paths.steps.emplace_back();
+      path.name = order[i].first.empty() ? "the whole recording" : order[i].first;
+      path.start_ns = follows ? std::min(before_ns, found.end_ns) : start_ns;
+      path.end_ns = found.end_ns;
+      path.last = found.last.process;
+      path.processes = found.processes;
+      const auto graph_of = [&](std::uint32_t process) -> const RankGraph& {
+        return graphs[process].graph;
+      };
+      for (const Root& root : found.roots) {
+        // The end may be another's, and so may that of the step before.
+        const auto unsure_ns = facts.alignment().uncertainty_ns(
+            graphs[root.process].file, graphs[found.last.process].file, found.end_ns);
+        path.unsure_ns =
+            std::max(path.unsure_ns, unsure_ns ? multiply_saturating(*unsure_ns, 2) : kEndless_ns);
+      }
+      Walk(network, graph_of, path)
+          .go(found.last.process, found.last.step->node, found.last.step->end_ns);
+      std::vector<Root> roots = found.roots;
+      std::stable_sort(roots.begin(), roots.end(), [](const Root& one, const Root& other) {
+        return one.end_ns > other.end_ns;
+      });
+      for (const Root& root : roots) {
+        const std::int64_t earlier_ns = found.end_ns - root.end_ns;
+        if (root.step == found.last.step || earlier_ns >= path.length_ns()) {
+          continue;
+        }
+        if (path.others.size() == kMostOthers) {
+          path.rest_earlier_ns = earlier_ns;
+          break;
+        }
+        StepPath other;
+        other.start_ns = path.start_ns;
+        other.end_ns = root.end_ns;
+        Walk(network, graph_of, other).go(root.process, root.step->node, root.step->end_ns);
+        path.others.push_back({earlier_ns, std::move(other.parts)});
+      }
+      for (const StepWait& wait : path.waits) {
+        paths.undecided += wait.is_sure ? 0 : 1;
+      }
+      for (const StepPart& part : path.parts) {
+        paths.inferred += part.is_inferred ? 1 : 0;
+      }
+    }
+    before_ns = std::max(before_ns, found.end_ns);
+  }
+  return paths;
+}
+
+std::vector<StepPath> find_step_paths(const RankGraph& graph) {
+  Alone network;
+  std::vector<StepPath> paths;
+  std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();
+  for (const StepRoot& step : graph.steps) {
+    if (!step.is_last) {
+      continue;
+    }
+    StepPath& path = paths.emplace_back();
+    path.name = graph.names.text(step.name);
+    path.start_ns = std::min(std::max(step.start_ns, before_ns), step.end_ns);
+    path.end_ns = step.end_ns;
+    path.processes = 1;
+    Walk(
+        network, [&](std::uint32_t) -> const RankGraph& { return graph; }, path)
+        .go(0, step.node, step.end_ns);
+    before_ns = std::max(before_ns, step.end_ns);
+  }
+  return paths;
+}
+
+}  // namespace ringside::metrics

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The critical path of a training's steps over all ranks, for `ringside critical-path --kineto`.
+#ifndef RINGSIDE_ANALYZER_REPORT_STEP_REPORT_H
+#define RINGSIDE_ANALYZER_REPORT_STEP_REPORT_H
+
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/grouping.h"
+#include "analyzer/metrics/step_path.h"
+#include "analyzer/report/document.h"
+
+namespace ringside::report {
+
+/// `by`: operations on the path are also told apart by this.
+Document step_path_document(const metrics::StepPaths& paths,
+                            const std::vector<metrics::ProcessGraph>& graphs,
+                            const facts::Facts& facts, metrics::RowsBy by);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_STEP_REPORT_H

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Parts of the critical path of a training's steps, in words.
+#ifndef RINGSIDE_ANALYZER_REPORT_STEP_TEXT_H
+#define RINGSIDE_ANALYZER_REPORT_STEP_TEXT_H
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/facts/facts.h"
+#include "analyzer/metrics/step_path.h"
+
+namespace ringside::report {
+
+/// A kernel's name without its types and arguments.
+std::string_view short_kernel(std::string_view name);
+
+/// "kernels", "launch overhead".
+std::string_view path_kind_text(metrics::PathKind kind);
+
+/// What a part of a path is, in words: "aten::copy_", "gemm of aten::mm", "the DataLoader".
+std::string step_part_text(const facts::Facts& facts,
+                           const std::vector<metrics::ProcessGraph>& graphs,
+                           const metrics::StepPart& part);
+
+}  // namespace ringside::report
+
+#endif  // RINGSIDE_ANALYZER_REPORT_STEP_TEXT_H

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Trainings whose critical path is known by construction: what each step was spent on, who waited for
+whom, and by how much it would be shorter if a kind of work took no time, against what
+`ringside critical-path --kineto` says.
+
+usage: check_steps.py RINGSIDE_GENERATE_STEPS RINGSIDE [--seeds N] [--first N] [--keep DIRECTORY]
+
+The long form is --seeds 200. Half of the jobs tell no execution of NCCL's operations, so that their
+times come from the profiler's kernels; a quarter is on two hosts, whose clocks differ.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+CLOSE_NS = 50  # rounding, over the parts of a step
+
+
+def parse():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("generate")
+    parser.add_argument("ringside")
+    parser.add_argument("--seeds", type=int, default=16)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--keep")
+    return parser.parse_args()
+
+
+def ask(ringside, directory, *options):
+    done = subprocess.run([ringside, "critical-path", directory, "--kineto", directory + "/profiles", "--format", "json", *options],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"exit status {done.returncode}: {done.stderr}")
+    tables = json.loads(done.stdout)["tables"]
+    return {key: table["rows"] for key, table in tables.items()}
+
+
+def number(text):
+    """Of "rank 3"."""
+    return int(text.split()[1])
+
+
+class Check:
+    def __init__(self):
+        self.wrong = []
+        self.sums = {"steps": 0, "waits": 0, "gains": 0, "uncertain": 0, "width_ns": 0, "gain_ns": 0}
+
+    def expect(self, is_right, text):
+        if not is_right:
+            self.wrong.append(text)
+
+    def shares(self, truth, row, close_ns):
+        name = row["step"]
+        self.expect(abs(row["duration_ns"] - truth["duration_ns"]) <= close_ns,
+                    f"{name}: takes {row['duration_ns']}, in truth {truth['duration_ns']}")
+        for kind, spent in truth["spent_ns"].items():
+            self.expect(abs(row[kind + "_ns"] - spent) <= close_ns,
+                        f"{name}: {kind} {row[kind + '_ns']}, in truth {spent}")
+        self.expect(abs(row["unknown_ns"]) <= close_ns, f"{name}: {row['unknown_ns']} not recorded")
+
+    def waits(self, name, truth, rows, close_ns):
+        """In both the order of the path, from its end."""
+        def key(wait):
+            return -wait["waited_ns"], wait["seq"]
+        said = [{"seq": int(row["operation"].split("seq ")[1]), "by": number(row["rank"]),
+                 "waits_for": number(row["waits_for"]), "waited_ns": row["waited_ns"]}
+                for row in rows if row["step"] == name]
+        real = sorted(truth["waits"], key=key)
+        said.sort(key=key)
+        # Where two hosts' clocks leave it open by less than that, it is no wait.
+        real = [wait for wait in real if wait["waited_ns"] > close_ns]
+        said = [wait for wait in said if wait["waited_ns"] > close_ns]
+        is_same = len(real) == len(said) and all(
+            one["seq"] == other["seq"] and one["by"] == other["by"] and one["waits_for"] == other["waits_for"] and
+            abs(one["waited_ns"] - other["waited_ns"]) <= close_ns for one, other in zip(real, said))
+        self.expect(is_same, f"{name}: waits {said}, in truth {real}")
+        self.sums["waits"] += len(real)
+
+    def gains(self, name, truth, shares, close_ns):
+        said = {row["key"]: row for row in shares}
+        for kind, gain in truth["gain_ns"].items():
+            least, most = ((said[kind]["gain_least_ns"], said[kind]["gain_most_ns"]) if kind in said else (0, 0))
+            self.expect(least - close_ns <= gain <= most + close_ns,
+                        f"{name}: without {kind} {least} to {most} shorter, in truth {gain}")
+            self.sums["gains"] += 1
+            self.sums["width_ns"] += most - least
+            self.sums["gain_ns"] += gain
+
+    def job(self, ringside, directory, close_ns):
+        truth = json.loads((pathlib.Path(directory) / "truth.json").read_text(encoding="utf-8"))
+        tables = ask(ringside, directory)
+        self.expect(len(tables["steps"]) == len(truth["steps"]), "another number of steps")
+        for index, (real, row) in enumerate(zip(truth["steps"], tables["steps"])):
+            self.sums["steps"] += 1
+            if row["uncertain_ns"] == 0:
+                self.shares(real, row, close_ns)
+                self.waits(row["step"], real, tables["exposed"], close_ns)
+            else:
+                # The clocks leave open whose path it is: the length and the gains have bounds.
+                self.sums["uncertain"] += 1
+                self.expect(abs(row["duration_ns"] - real["duration_ns"]) <= row["uncertain_ns"] + close_ns,
+                            f"{row['step']}: takes {row['duration_ns']}, in truth {real['duration_ns']}")
+            self.gains(row["step"], real, ask(ringside, directory, "--instance", str(index))["shares"], close_ns)
+
+
+def main():
+    options = parse()
+    failed = []
+    check = Check()
+    for seed in range(options.first, options.first + options.seeds):
+        with tempfile.TemporaryDirectory(prefix="ringside-steps-") as made:
+            directory = options.keep or made
+            more = ["--only-calls"] if seed % 2 else []
+            hosts = ["--hosts", "2"] if seed % 8 == 6 else []
+            subprocess.run([options.generate, directory, str(seed), *more, *hosts], check=True)
+            check.wrong = []
+            check.job(options.ringside, directory, CLOSE_NS)
+        if check.wrong:
+            failed.append(seed)
+            print(f"seed {seed}:", *check.wrong[:8], sep="\n  ")
+    sums = check.sums
+    print(f"{options.seeds - len(failed)} of {options.seeds} seeds right: {sums['steps']} steps, {sums['waits']} waits "
+          f"for a rank, {sums['uncertain']} of the steps on hosts whose clocks leave the path open, {sums['gains']} gains within their bounds (these are {sums['width_ns'] / 1e6:.1f} ms wide for "
+          f"{sums['gain_ns'] / 1e6:.1f} ms in all)")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
