@@ -150,6 +150,20 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
   });
 }
 
+// Processes without a profile are on paths with their operations alone.
+void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGraph>& graphs) {
+  std::vector<bool> has_graph(traces.files.size());
+  for (const metrics::ProcessGraph& process : graphs) {
+    has_graph[process.file] = true;
+  }
+  for (std::uint32_t file = 0; file < traces.files.size(); ++file) {
+    if (!has_graph[file]) {
+      const auto operations = metrics::graph_operations(traces.files[file], {}, nullptr);
+      graphs.push_back({file, metrics::build_rank_graph({}, operations, "none")});
+    }
+  }
+}
+
 }  // namespace
 
 void add_input_options(CLI::App& command, AnalysisOptions& options) {
@@ -326,6 +340,9 @@ bool choose_traces(const AnalysisOptions& options, Analysis& analysis) {
   }
   analysis.profiles = std::move(kept);
   analysis.graphs = std::move(graphs);
+  if (!analysis.graphs.empty()) {
+    add_unprofiled(analysis.traces, analysis.graphs);
+  }
   return true;
 }
 

@@ -8,7 +8,6 @@
 #include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/metrics/critical_path.h"
-#include "analyzer/metrics/graph_operations.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
 #include "analyzer/report/align_report.h"
@@ -117,20 +116,6 @@ ExitStatus status_of_verdicts(const Analysis& analysis, const AnalysisOptions& o
 
 ExitStatus status_of_figures(const Analysis& /*analysis*/, const AnalysisOptions& /*options*/) {
   return kExitOk;
-}
-
-// Processes without a profile are on paths with their operations alone.
-void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGraph>& graphs) {
-  std::vector<bool> has_graph(traces.files.size());
-  for (const metrics::ProcessGraph& process : graphs) {
-    has_graph[process.file] = true;
-  }
-  for (std::uint32_t file = 0; file < traces.files.size(); ++file) {
-    if (!has_graph[file]) {
-      const auto operations = metrics::graph_operations(traces.files[file], {}, nullptr);
-      graphs.push_back({file, metrics::build_rank_graph({}, operations, "none")});
-    }
-  }
 }
 
 // The command, to which options of its own may be added. `make` makes the document.
@@ -262,7 +247,6 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
       kCriticalPathExample, options, chosen,
       [](Analysis& analysis, const PathOptions& chosen_options) {
         if (!analysis.graphs.empty()) {
-          add_unprofiled(analysis.traces, analysis.graphs);
           return report::step_path_document(
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
               analysis.graphs, analysis.facts(), chosen_options.by);

@@ -13,6 +13,7 @@
 #include "analyzer/merge/kineto_plan.h"
 #include "analyzer/merge/merged_file.h"
 #include "analyzer/merge/output_file.h"
+#include "analyzer/merge/path_lines.h"
 #include "analyzer/merge/plan.h"
 #include "analyzer/report/numbers.h"
 
@@ -239,6 +240,13 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!take_kineto(options, *analysis, plan)) {
     return kExitNoInput;
   }
+  if (!analysis->graphs.empty() && !plan_options.is_part) {
+    auto paths = std::make_shared<metrics::StepPaths>(
+        metrics::find_step_paths(analysis->facts(), analysis->graphs, std::nullopt));
+    plan.path_lines = [paths, &analysis, &plan](std::uint32_t pid) {
+      return merge::path_lines(*paths, analysis->graphs, analysis->facts(), plan, pid);
+    };
+  }
   if (is_bundle) {
     return run_bundle(*analysis, plan, output);
   }
@@ -279,6 +287,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   CLI::App* const command =
       app.add_subcommand("merge", "Put all ranks into one timeline for a viewer, on one clock");
   options->format = "json";
+  options->has_graphs = true;
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {

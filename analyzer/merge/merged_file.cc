@@ -152,6 +152,11 @@ class Writer {
       }
       lines_.damaged += kineto.damaged();
     }
+    if (plan_.path_lines) {
+      const std::string path = plan_.path_lines(free_pid);
+      lines_.written += static_cast<std::uint64_t>(std::count(path.begin(), path.end(), '\n'));
+      put(path);
+    }
   }
 
   // One process on its way, on any thread.

@@ -6,6 +6,7 @@
 #define RINGSIDE_ANALYZER_MERGE_PLAN_H
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -78,6 +79,8 @@ struct Plan {
   std::vector<ProcessPlan> processes;  // in the order of the ranks
   std::uint32_t free_pid = 0;          // this one and greater ones are no process's
   std::vector<KinetoPlan> kineto;
+  /// Lines of the critical path, for a pid that is nobody's; empty if there is none.
+  std::function<std::string(std::uint32_t pid)> path_lines;
   std::uint64_t arrows = 0;
   std::uint64_t operations = 0;  // matched ones that are kept
   /// If a part is kept: the times of its operations, in order, none overlapping another.

@@ -368,6 +368,57 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
   return paths;
 }
 
+std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
+                                      const std::vector<ProcessGraph>& graphs) {
+  AllRanks network(facts, graphs);
+  std::unordered_map<std::uint32_t, std::uint32_t> process_of;  // by file
+  for (std::uint32_t i = 0; i < graphs.size(); ++i) {
+    process_of.emplace(graphs[i].file, i);
+  }
+  const auto graph_of = [&](std::uint32_t process) -> const RankGraph& {
+    return graphs[process].graph;
+  };
+  const match::Matches& matches = facts.matches();
+  std::vector<WaitPath> paths;
+  std::vector<facts::RankTimes> rows;
+  for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
+    if (facts.ranks_of(i, rows).is_impossible) {
+      continue;
+    }
+    const facts::RankTimes* longest = nullptr;
+    for (const facts::RankTimes& row : rows) {
+      if (row.waits_for != facts::RankTimes::kNobody &&
+          (longest == nullptr || row.best_wait_ns > longest->best_wait_ns)) {
+        longest = &row;
+      }
+    }
+    if (longest == nullptr) {
+      continue;
+    }
+    const facts::RankTimes& late = rows[longest->waits_for];
+    const auto by = process_of.find(longest->file);
+    const auto process = process_of.find(late.file);
+    if (by == process_of.end() || process == process_of.end()) {
+      continue;
+    }
+    const RankGraph& graph = graphs[process->second].graph;
+    const std::uint32_t node = graph.node_of(matches.parts[late.part].operation);
+    if (node == kNoNode || graph.steps.empty()) {
+      continue;
+    }
+    WaitPath path;
+    path.start_ns = std::min(longest->arrival_ns, late.arrival_ns);
+    path.end_ns = late.arrival_ns;
+    Walk(network, graph_of, path).go(process->second, node, graph.nodes[node].start_ns);
+    for (StepPart& part : path.parts) {
+      part.waited_in = 0;
+    }
+    path.waits = {{i, by->second, process->second, path.start_ns, path.length_ns(), true}};
+    paths.push_back(std::move(path));
+  }
+  return paths;
+}
+
 std::vector<StepPath> find_step_paths(const RankGraph& graph) {
   Alone network;
   std::vector<StepPath> paths;

@@ -119,6 +119,10 @@ struct StepPath {
   }
 };
 
+/// What a rank was in while another one waited for it in an operation, whether the end of a step
+/// waited for that or not: `waits` has the one wait, and the parts fill it.
+using WaitPath = StepPath;
+
 struct StepPaths {
   std::vector<StepPath> steps;  // in the order of their ends
   std::uint64_t undecided = 0;  // waits that are not sure
@@ -129,6 +133,10 @@ struct StepPaths {
 /// and are the same occurrence of it.
 StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs,
                           std::optional<std::size_t> instance);
+
+/// The longest sure wait of each operation, where the graph of the rank that came last has it.
+std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
+                                      const std::vector<ProcessGraph>& graphs);
 
 /// The same of one process alone.
 std::vector<StepPath> find_step_paths(const RankGraph& graph);

@@ -11,6 +11,7 @@
 #include "analyzer/metrics/rows.h"
 #include "analyzer/report/numbers.h"
 #include "analyzer/report/step_text.h"
+#include "analyzer/report/step_waits.h"
 #include "analyzer/report/summary.h"
 
 namespace ringside::report {
@@ -41,6 +42,16 @@ class Maker {
   Maker(const StepPaths& paths, const std::vector<ProcessGraph>& graphs, const facts::Facts& facts,
         metrics::RowsBy by)
       : paths_(paths), graphs_(graphs), facts_(facts), by_(by) {
+    waits_ = metrics::find_wait_paths(facts, graphs);
+    std::erase_if(waits_, [&](const metrics::WaitPath& wait) {
+      return std::none_of(paths.steps.begin(), paths.steps.end(), [&](const StepPath& step) {
+        return wait.end_ns > step.start_ns && wait.end_ns <= step.end_ns;
+      });
+    });
+    std::stable_sort(waits_.begin(), waits_.end(),
+                     [](const metrics::WaitPath& a, const metrics::WaitPath& b) {
+                       return a.length_ns() > b.length_ns();
+                     });
     for (const StepPath& step : paths.steps) {
       whole_ns_ += step.length_ns();
       for (std::size_t k = 0; k < spent_ns_.size(); ++k) {
@@ -53,10 +64,22 @@ class Maker {
     Document document;
     document.command = "critical-path";
     add_sentences(document.sentences);
+    const bool has_gpu =
+        std::any_of(graphs_.begin(), graphs_.end(),
+                    [](const ProcessGraph& process) { return process.graph.has_gpu; });
+    if (!has_gpu) {
+      // The path does not show what the CPU waited for.
+      for (std::string& one : step_wait_sentences(waits_, graphs_, facts_)) {
+        document.sentences.push_back(std::move(one));
+      }
+    }
     document.tables.push_back(shares_table());
     document.tables.push_back(steps_table());
     document.tables.push_back(ranks_table());
     document.tables.push_back(exposed_table());
+    if (Table waits = step_waits_table(waits_, graphs_, facts_); !waits.rows.empty()) {
+      document.tables.push_back(std::move(waits));
+    }
     document.tables.push_back(operations_table());
     document.tables.push_back(work_table());
     document.tables.push_back(path_table());
@@ -102,23 +125,6 @@ class Maker {
   std::string communicator_of(std::uint32_t operation) const {
     const match::Matches& matches = facts_.matches();
     return label_of(matches.communicators[matches.operations[operation].communicator]);
-  }
-
-  // What the waited-for rank was mostly in, and for how long.
-  std::pair<const StepPart*, std::int64_t> mostly(const StepPath& step, std::uint32_t wait) const {
-    std::map<std::string, std::pair<const StepPart*, std::int64_t>> sums;
-    for (const StepPart& part : step.parts) {
-      if (part.waited_in == wait) {
-        auto& [first, sum_ns] = sums[step_part_text(facts_, graphs_, part)];
-        first = &part;
-        sum_ns += part.end_ns - part.start_ns;
-      }
-    }
-    std::pair<const StepPart*, std::int64_t> most = {nullptr, 0};
-    for (const auto& [name, sum] : sums) {
-      most = sum.second > most.second ? sum : most;
-    }
-    return most;
   }
 
   // How long the operation was on the path behind the last arrival.
@@ -187,9 +193,9 @@ class Maker {
         " is exposed for " + human_duration(wait.waited_ns + moved_ns(step, wait)) + " on " +
         rank_of(wait.by) + " in " + step.name + ", " + (wait.is_sure ? "" : "perhaps ") +
         "waiting " + human_duration(wait.waited_ns) + " of it for " + rank_of(wait.waits_for);
-    const auto [most, most_ns] = mostly(step, index);
-    if (most == nullptr) {
-      return sentence + '.';
+    const auto [most, most_ns] = mostly_in(facts_, graphs_, step, index);
+    if (most == nullptr || most->kind == PathKind::kUnknown) {
+      return sentence + "; what that rank did then is not recorded.";
     }
     const std::string line = line_of(*most);
     const std::string whose = most->process == wait.waits_for
@@ -328,7 +334,7 @@ class Maker {
     for (const StepPath& step : paths_.steps) {
       for (std::uint32_t i = 0; i < step.waits.size(); ++i) {
         const StepWait& wait = step.waits[i];
-        const auto [most, most_ns] = mostly(step, i);
+        const auto [most, most_ns] = mostly_in(facts_, graphs_, step, i);
         const std::string line = most == nullptr ? std::string() : line_of(*most);
         table.rows.push_back(
             {step.name, operation_of(wait.operation), communicator_of(wait.operation),
@@ -541,6 +547,7 @@ class Maker {
   const std::vector<ProcessGraph>& graphs_;
   const facts::Facts& facts_;
   metrics::RowsBy by_;
+  std::vector<metrics::WaitPath> waits_;  // of all operations, the longest first
   std::int64_t whole_ns_ = 0;
   std::array<std::int64_t, metrics::kPathKinds> spent_ns_{};
 };

@@ -2,6 +2,7 @@
 #include "analyzer/report/step_text.h"
 
 #include <array>
+#include <map>
 
 #include "analyzer/match/describe.h"
 
@@ -21,7 +22,8 @@ constexpr std::array<std::string_view, metrics::kPathKinds> kKindTexts = {
 
 std::string_view short_kernel(std::string_view name) {
   name.remove_prefix(name.starts_with("void ") ? 5 : 0);
-  return name.substr(0, name.find_first_of("<("));
+  name = name.substr(0, name.find_first_of("<("));
+  return name.substr(0, name.find_last_not_of(' ') + 1);
 }
 
 std::string_view path_kind_text(PathKind kind) {
@@ -53,6 +55,28 @@ std::string step_part_text(const facts::Facts& facts, const std::vector<ProcessG
     default:
       return where.empty() ? name : name + " of " + where;
   }
+}
+
+std::pair<const StepPart*, std::int64_t> mostly_in(const facts::Facts& facts,
+                                                   const std::vector<ProcessGraph>& graphs,
+                                                   const metrics::StepPath& step,
+                                                   std::uint32_t wait) {
+  std::map<std::string, std::pair<const StepPart*, std::int64_t>> sums;
+  for (const StepPart& part : step.parts) {
+    if (part.waited_in == wait && part.end_ns > part.start_ns) {
+      auto& [last, sum_ns] = sums[step_part_text(facts, graphs, part)];
+      last = &part;
+      sum_ns += part.end_ns - part.start_ns;
+    }
+  }
+  // What is known says more, however short.
+  std::pair<const StepPart*, std::int64_t> most = {nullptr, 0};
+  for (const auto& [name, sum] : sums) {
+    const bool is_known = sum.first->kind != PathKind::kUnknown;
+    const bool was_known = most.first != nullptr && most.first->kind != PathKind::kUnknown;
+    most = std::pair(is_known, sum.second) > std::pair(was_known, most.second) ? sum : most;
+  }
+  return most;
 }
 
 }  // namespace ringside::report

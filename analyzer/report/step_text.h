@@ -6,6 +6,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
@@ -23,6 +24,13 @@ std::string_view path_kind_text(metrics::PathKind kind);
 std::string step_part_text(const facts::Facts& facts,
                            const std::vector<metrics::ProcessGraph>& graphs,
                            const metrics::StepPart& part);
+
+/// What was done most while a wait of the path lasted, on the rank that was waited for: a part of
+/// that (nullptr: there is none), and the time. What is not recorded counts only if nothing else
+/// is.
+std::pair<const metrics::StepPart*, std::int64_t> mostly_in(
+    const facts::Facts& facts, const std::vector<metrics::ProcessGraph>& graphs,
+    const metrics::StepPath& step, std::uint32_t wait);
 
 }  // namespace ringside::report
 

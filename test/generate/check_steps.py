@@ -89,10 +89,33 @@ class Check:
             self.sums["width_ns"] += most - least
             self.sums["gain_ns"] += gain
 
+    def merged(self, ringside, directory, steps):
+        """The path's rows in the merged file: its slices fill the steps, and arrows lead from rank to rank."""
+        merged = pathlib.Path(directory) / "merged" / "all.json"
+        merged.parent.mkdir()
+        subprocess.run([ringside, "merge", directory, "--kineto", directory + "/profiles", "-o", merged],
+                       check=True, capture_output=True)
+        lint = subprocess.run([ringside, "lint", merged], check=False, capture_output=True, text=True)
+        self.expect(lint.returncode == 0, f"merged: {lint.stdout}")
+        events = [event for event in json.loads(merged.read_text(encoding="utf-8"))
+                  if event.get("cat") == "critical_path"]
+        slices = sorted((event for event in events if event["ph"] == "X" and event["tid"] > 1),
+                        key=lambda event: event["ts"])
+        real = sum(step["duration_ns"] for step in steps)
+        said = sum(event["dur"] for event in slices) * 1000
+        self.expect(abs(said - real) <= CLOSE_NS * len(steps), f"merged: the path takes {said}, in truth {real}")
+        changes = sum(one["tid"] != other["tid"] for one, other in zip(slices, slices[1:]))
+        starts = {event["id"] for event in events if event["ph"] == "s"}
+        ends = {event["id"] for event in events if event["ph"] == "f"}
+        self.expect(starts == ends and len(starts) <= changes, f"merged: {len(starts)} arrows for {changes} changes")
+        self.expect(len(starts) >= sum(len(step["waits"]) for step in steps), "merged: waits without arrows")
+
     def job(self, ringside, directory, close_ns):
         truth = json.loads((pathlib.Path(directory) / "truth.json").read_text(encoding="utf-8"))
         tables = ask(ringside, directory)
         self.expect(len(tables["steps"]) == len(truth["steps"]), "another number of steps")
+        if all(row["uncertain_ns"] == 0 for row in tables["steps"]):
+            self.merged(ringside, directory, truth["steps"])
         for index, (real, row) in enumerate(zip(truth["steps"], tables["steps"])):
             self.sums["steps"] += 1
             if row["uncertain_ns"] == 0:
