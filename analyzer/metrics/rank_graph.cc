@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::uint32_t kNone = PathNode::kNone;
 constexpr std::int64_t kForEver_ns = std::numeric_limits<std::int64_t>::max();
-// CUPTI puts the GPU's times onto the host's clock, and is off by less than this as a rule.
-constexpr std::int64_t kGpuClock_ns = 2'000;
 
 // Work of a stream: an activity of the profiler, or an operation whose kernel it did not see.
 struct Work {
@@ -366,7 +364,7 @@ class GraphBuilder {
       const std::uint32_t launched = last_launched(key, *std::prev(last));
       for (std::uint32_t at = launched; at != kNone; at = works_[at].previous) {
         const std::int64_t end_ns = works_[at].end_ns;
-        if (end_ns > add_saturating(work.start_ns, kGpuClock_ns)) {
+        if (end_ns > work.start_ns) {
           continue;
         }
         if (!found || end_ns > found->ready_ns) {

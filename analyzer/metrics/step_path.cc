@@ -122,7 +122,14 @@ class AllRanks : public Network {
       }
       return jump;
     }
+    // One that came next by the stamps counts, too, if it is not sure that it waited.
     jump.margin_ns = cause->margin_ns.value_or(0);
+    for (const facts::RankTimes& row : rows_) {
+      if (row.member != cause->member) {
+        const std::int64_t earlier_ns = subtract_saturating(cause->arrival_ns, row.arrival_ns);
+        jump.margin_ns = std::clamp<std::int64_t>(earlier_ns, 0, jump.margin_ns);
+      }
+    }
     jump.is_sure = cause->margin_ns.has_value();
     jump.has_waited = cause->member != member;
     const match::Part part = facts_.matches().parts[cause->part];
