@@ -490,6 +490,7 @@ class GraphBuilder {
       last = work.end_ns > works_[last].end_ns ? at->second : last;
     }
     std::vector<std::pair<std::int64_t, std::uint32_t>> ends;  // and the node
+    ends.reserve(lasts.size() + 1);
     for (const auto& [stream, work] : lasts) {
       ends.emplace_back(works_[work].end_ns, reach({work, 0, 0}));
     }

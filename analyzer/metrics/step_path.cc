@@ -311,6 +311,7 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
     }
   }
   std::vector<std::pair<std::string, const Found*>> order;
+  order.reserve(by_name.size());
   for (const auto& [key, found] : by_name) {
     order.emplace_back(key.first, &found);
   }

@@ -410,6 +410,7 @@ class Maker {
       table.columns.insert(table.columns.begin(), {column_of(by_), title_of(by_)});
     }
     std::vector<std::pair<const Kind*, const Sum*>> order;
+    order.reserve(sums.size());
     for (const auto& [kind, sum] : sums) {
       order.emplace_back(&kind, &sum);
     }
