@@ -7,8 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyzer/load/kineto.h"
 #include "analyzer/match/communicators.h"
+#include "analyzer/model/nccl_kernel.h"
 
 namespace ringside::chakra {
 namespace {
@@ -45,7 +45,7 @@ KernelClaims find_kernel_claims(const facts::Facts& facts, const Profile& profil
   for (std::uint32_t i = 0; i < trace.activities.size(); ++i) {
     const auto launch = launches.find(trace.activities[i].correlation);
     const std::string_view name = trace.names.text(trace.activities[i].name);
-    if (launch != launches.end() && !load::nccl_function_of_kernel(name).empty()) {
+    if (launch != launches.end() && !model::nccl_function_of_kernel(name).empty()) {
       threads[launch->second->thread].push_back({launch->second->start_ns, true, i});
     }
   }
@@ -73,7 +73,7 @@ KernelClaims find_kernel_claims(const facts::Facts& facts, const Profile& profil
         continue;
       }
       const std::string_view kernel =
-          load::nccl_function_of_kernel(trace.names.text(trace.activities[call.index].name));
+          model::nccl_function_of_kernel(trace.names.text(trace.activities[call.index].name));
       std::optional<std::uint32_t> context;
       std::erase_if(pending, [&](std::uint32_t i) {
         const bool fits = runs(kernel, traces.names.text(seen[i].func)) &&

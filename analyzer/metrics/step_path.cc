@@ -32,21 +32,21 @@ struct Jump {
   bool has_waited = false;
 };
 
-class Network {
+class OtherRanks {
  public:
-  virtual ~Network() = default;
+  virtual ~OtherRanks() = default;
   virtual Jump jump(std::uint32_t process, std::uint32_t node) = 0;
   virtual std::int64_t to_common_ns(std::uint32_t process, std::int64_t epoch_ns) = 0;
 };
 
 // A process by itself: its operations wait for nobody that is known.
-class Alone : public Network {
+class Alone : public OtherRanks {
  public:
   Jump jump(std::uint32_t, std::uint32_t) override { return {}; }
   std::int64_t to_common_ns(std::uint32_t, std::int64_t epoch_ns) override { return epoch_ns; }
 };
 
-class AllRanks : public Network {
+class AllRanks : public OtherRanks {
  public:
   AllRanks(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs)
       : facts_(facts), graphs_(graphs), matched_(graphs.size()) {
@@ -152,8 +152,8 @@ class AllRanks : public Network {
 
 class Walk {
  public:
-  Walk(Network& network, std::function<const RankGraph&(std::uint32_t)> graph_of, StepPath& path)
-      : network_(network), graph_of_(std::move(graph_of)), path_(path) {}
+  Walk(OtherRanks& others, std::function<const RankGraph&(std::uint32_t)> graph_of, StepPath& path)
+      : others_(others), graph_of_(std::move(graph_of)), path_(path) {}
 
   // From the node at `until_ns`, which is by the process's own clock.
   void go(std::uint32_t process, std::uint32_t node, std::int64_t until_ns) {
@@ -186,21 +186,21 @@ class Walk {
   // Damaged times might lead in a circle.
   static constexpr std::size_t kMostIdle = 1000;
 
-  std::int64_t common(std::int64_t epoch_ns) { return network_.to_common_ns(process_, epoch_ns); }
+  std::int64_t common(std::int64_t epoch_ns) { return others_.to_common_ns(process_, epoch_ns); }
 
   void step() {
     const PathNode* node = &graph_of_(process_).nodes[node_];
     std::uint32_t operation = kNoNode;
     std::int64_t margin_ns = kEndless_ns;
     if (node->kind == PathKind::kCommunication) {
-      const Jump jump = network_.jump(process_, node_);
+      const Jump jump = others_.jump(process_, node_);
       operation = jump.operation;
       path_.unsure_ns = add_saturating(path_.unsure_ns, jump.unsure_ns);
       margin_ns = jump.operation == kNoNode ? 0 : jump.margin_ns;
       if (jump.node != kNoNode) {
         const std::int64_t own_ns = common(node->start_ns);
         const PathNode& other = graph_of_(jump.process).nodes[jump.node];
-        const std::int64_t arrival_ns = network_.to_common_ns(jump.process, other.start_ns);
+        const std::int64_t arrival_ns = others_.to_common_ns(jump.process, other.start_ns);
         const std::int64_t end_ns = common(until_ns_);
         if (arrival_ns < end_ns && arrival_ns > path_.start_ns) {
           add(arrival_ns, PathKind::kCommunication, operation, false, margin_ns);
@@ -270,7 +270,7 @@ class Walk {
     part.margin_ns = margin_ns;
   }
 
-  Network& network_;
+  OtherRanks& others_;
   std::function<const RankGraph&(std::uint32_t)> graph_of_;
   StepPath& path_;
   std::uint32_t process_ = 0;
@@ -283,7 +283,7 @@ class Walk {
 
 StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs,
                           std::optional<std::size_t> instance) {
-  AllRanks network(facts, graphs);
+  AllRanks others(facts, graphs);
   struct Root {
     std::uint32_t process = 0;
     const StepRoot* step = nullptr;
@@ -300,10 +300,10 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
   for (std::uint32_t i = 0; i < graphs.size(); ++i) {
     for (const StepRoot& step : graphs[i].graph.steps) {
       Found& found = by_name[{std::string(graphs[i].graph.names.text(step.name)), step.occurrence}];
-      const Root root{i, &step, network.to_common_ns(i, step.end_ns)};
+      const Root root{i, &step, others.to_common_ns(i, step.end_ns)};
       found.roots.push_back(root);
       found.processes += step.is_last ? 1 : 0;
-      found.start_ns = std::min(found.start_ns, network.to_common_ns(i, step.start_ns));
+      found.start_ns = std::min(found.start_ns, others.to_common_ns(i, step.start_ns));
       if (root.end_ns > found.end_ns) {
         found.end_ns = root.end_ns;
         found.last = root;
@@ -343,7 +343,7 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
         path.unsure_ns =
             std::max(path.unsure_ns, unsure_ns ? multiply_saturating(*unsure_ns, 2) : kEndless_ns);
       }
-      Walk(network, graph_of, path)
+      Walk(others, graph_of, path)
           .go(found.last.process, found.last.step->node, found.last.step->end_ns);
       std::vector<Root> roots = found.roots;
       std::stable_sort(roots.begin(), roots.end(), [](const Root& one, const Root& other) {
@@ -361,7 +361,7 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
         StepPath other;
         other.start_ns = path.start_ns;
         other.end_ns = root.end_ns;
-        Walk(network, graph_of, other).go(root.process, root.step->node, root.step->end_ns);
+        Walk(others, graph_of, other).go(root.process, root.step->node, root.step->end_ns);
         path.others.push_back({earlier_ns, std::move(other.parts)});
       }
       for (const StepWait& wait : path.waits) {
@@ -378,7 +378,7 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
 
 std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
                                       const std::vector<ProcessGraph>& graphs) {
-  AllRanks network(facts, graphs);
+  AllRanks others(facts, graphs);
   std::unordered_map<std::uint32_t, std::uint32_t> process_of;  // by file
   for (std::uint32_t i = 0; i < graphs.size(); ++i) {
     process_of.emplace(graphs[i].file, i);
@@ -417,7 +417,7 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
     WaitPath path;
     path.start_ns = std::min(longest->arrival_ns, late.arrival_ns);
     path.end_ns = late.arrival_ns;
-    Walk(network, graph_of, path).go(process->second, node, graph.nodes[node].start_ns);
+    Walk(others, graph_of, path).go(process->second, node, graph.nodes[node].start_ns);
     for (StepPart& part : path.parts) {
       part.waited_in = 0;
     }
@@ -428,7 +428,7 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
 }
 
 std::vector<StepPath> find_step_paths(const RankGraph& graph) {
-  Alone network;
+  Alone others;
   std::vector<StepPath> paths;
   std::int64_t before_ns = std::numeric_limits<std::int64_t>::min();
   for (const StepRoot& step : graph.steps) {
@@ -441,7 +441,7 @@ std::vector<StepPath> find_step_paths(const RankGraph& graph) {
     path.end_ns = step.end_ns;
     path.processes = 1;
     Walk(
-        network, [&](std::uint32_t) -> const RankGraph& { return graph; }, path)
+        others, [&](std::uint32_t) -> const RankGraph& { return graph; }, path)
         .go(0, step.node, step.end_ns);
     before_ns = std::max(before_ns, step.end_ns);
   }
