@@ -295,29 +295,54 @@ void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
                        "` makes a whole trace of what it left.";
     known_.erase(known);
   }
-  std::set<std::string> silent;
-  for (const auto& [place, process] : processes) {
-    if (process.reply.status) {
-      known_[place] = *process.reply.status;
-    } else {
-      silent.insert(place);
+  find_silent(processes, found);
+}
+
+// One look without an answer may be a machine that is busy.
+void Watcher::find_silent(const LiveProcesses& processes, std::vector<WatchFinding>& found) {
+  constexpr unsigned kLooks = 2;
+  std::map<std::string, Silent> silent;
+  const auto tell = [&](const Silent& one, const std::string& what) {
+    WatchFinding& finding = found.emplace_back();
+    finding.kind = WatchFinding::Kind::kSilent;
+    finding.ends = one.looks == 0;
+    finding.sentence = report::capitalised(one.name + what) + '.';
+    if (!one.host.empty()) {
+      finding.hosts = {one.host};
     }
-    const bool was_silent = silent_.contains(place);
-    if (was_silent != !process.reply.status) {
-      WatchFinding& finding = found.emplace_back();
-      finding.kind = WatchFinding::Kind::kSilent;
-      finding.ends = was_silent;
-      finding.sentence = was_silent
-                             ? launch::printable(place) + " answers again."
-                             : report::capitalised(launch::printable(
-                                   process.reply.endpoint.path.empty()
-                                       ? process.reply.error
-                                       : "process " + std::to_string(process.reply.endpoint.pid) +
-                                             " (" + place + ") " + process.reply.error)) +
-                                   ".";
-      if (!process.reply.endpoint.host.empty()) {
-        finding.hosts = {process.reply.endpoint.host};
+  };
+  for (const auto& [place, process] : processes) {
+    const Reply& reply = process.reply;
+    const auto before = silent_.find(place);
+    const unsigned looks_before = before != silent_.end() ? before->second.looks : 0;
+    Silent one{
+        0, reply.endpoint.host,
+        "process " + std::to_string(reply.endpoint.pid) + " (" + launch::printable(place) + ')'};
+    if (reply.status) {
+      known_[place] = *reply.status;
+      if (looks_before >= kLooks) {
+        tell(one, " answers again");
       }
+      continue;
+    }
+    one.looks = looks_before + 1;
+    // The error of a host begins with its name.
+    const bool is_host = reply.endpoint.path.empty();
+    if (is_host) {
+      one.name = "host " + launch::printable(reply.endpoint.host);
+    }
+    if (one.looks == kLooks) {
+      const std::string error = launch::printable(reply.error);
+      tell(one,
+           is_host && error.starts_with(one.name) ? error.substr(one.name.size()) : ' ' + error);
+    }
+    silent.emplace(place, std::move(one));
+  }
+  // A host that answers again is there with its processes.
+  for (auto& [place, one] : silent_) {
+    if (one.looks >= kLooks && !processes.contains(place) && one.name.starts_with("host ")) {
+      one.looks = 0;
+      tell(one, " answers again");
     }
   }
   silent_ = std::move(silent);

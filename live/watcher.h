@@ -77,6 +77,12 @@ class Watcher {
     bool is_told = false;
   };
 
+  struct Silent {
+    unsigned looks = 0;  // one after the other, without an answer
+    std::string host;
+    std::string name;  // for people
+  };
+
   void find_stuck(const Communicators& communicators, std::vector<WatchFinding>& found);
   void find_late(const Communicators& communicators, Clock::time_point now,
                  std::vector<WatchFinding>& found);
@@ -85,11 +91,13 @@ class Watcher {
   void find_gone(const Chosen& chosen, const LiveProcesses& processes,
                  std::vector<WatchFinding>& found);
 
+  void find_silent(const LiveProcesses& processes, std::vector<WatchFinding>& found);
+
   const Options options_;
   std::map<CommunicatorKey, std::string> stuck_;  // told; the operation
   std::map<CommunicatorKey, Lateness> lateness_;
   std::map<std::string, ProcessStatus> known_;  // processes that have answered, by place
-  std::set<std::string> silent_;                // hosts and processes that were told
+  std::map<std::string, Silent> silent_;        // hosts and processes without an answer
 };
 
 }  // namespace ringside::live

@@ -122,17 +122,25 @@ void complete_choice(live::Choice& choice) {
   }
 }
 
-std::optional<live::Choice> completed_choice(const LiveOptions& options, const char* command) {
+std::optional<live::Choice> find_choice(const LiveOptions& options, std::string& error) {
   live::Choice choice = options.choice;
   if (options.hosts.are_given()) {
-    std::string error;
+    error.clear();
     choice.hosts = live::find_hosts(options.hosts, error);
     if (!error.empty()) {
-      print_launch_notes(command, {error});
       return std::nullopt;
     }
   }
   complete_choice(choice);
+  return choice;
+}
+
+std::optional<live::Choice> completed_choice(const LiveOptions& options, const char* command) {
+  std::string error;
+  auto choice = find_choice(options, error);
+  if (!choice) {
+    print_launch_notes(command, {error});
+  }
   return choice;
 }
 

@@ -60,22 +60,30 @@ class Watch {
     choice_.may_be_of_several_jobs = true;
   }
 
-  ExitStatus run() {
-    const Clock::time_point begin = Clock::now();
+  /// `begin`: since when a job is waited for.
+  ExitStatus run(Clock::time_point begin) {
     for (;;) {
       const Clock::time_point now = Clock::now();
       live::Chosen chosen = live::choose(choice_, options_.timeout(), "live");
+      // Where hosts fail, whether there is anybody left is not known: it goes on.
       const bool is_anybody = chosen.how == live::Chosen::How::kFound;
+      const auto answering = static_cast<std::uint64_t>(
+          std::count_if(chosen.replies.begin(), chosen.replies.end(),
+                        [](const live::Reply& one) { return one.status.has_value(); }));
       const double since_s = std::chrono::duration<double>(now - begin).count();
-      if (!is_anybody && (has_seen_ || since_s >= options_.wait_s)) {
-        print_launch_notes("watch", has_seen_ ? std::vector<std::string>() : chosen.notes);
-        look(chosen, {}, now);  // who has died
-        return !has_seen_ ? kExitNoInput : has_found_ ? kExitFindings : kExitOk;
+      if (!has_seen_ && answering == 0 && since_s >= options_.wait_s) {
+        print_launch_notes("watch", chosen.notes);
+        print_failures(chosen.replies, "watch");
+        return kExitNoInput;
       }
-      if (is_anybody && !has_seen_) {
+      if (!is_anybody && has_seen_) {
+        look(chosen, {}, now);  // who has died
+        return has_found_ ? kExitFindings : kExitOk;
+      }
+      if (answering > 0 && !has_seen_) {
         has_seen_ = true;
-        print_launch_notes(
-            "watch", {"watches " + report::counted(chosen.replies.size(), "process", "processes")});
+        print_launch_notes("watch",
+                           {"watches " + report::counted(answering, "process", "processes")});
       }
       if (is_anybody) {
         const live::LiveProcesses processes = live::live_processes(std::move(chosen.replies));
@@ -175,8 +183,21 @@ class Watch {
 };
 
 ExitStatus run_watch(const WatchOptions& options) {
-  auto choice = completed_choice(options, "watch");
-  return choice ? Watch(options, *std::move(choice)).run() : kExitUsage;
+  // A job that is in the queue has no hosts yet.
+  const bool may_come = !options.hosts.slurm.empty() || !options.hosts.kubectl.empty();
+  const Clock::time_point begin = Clock::now();
+  const auto until = begin + std::chrono::duration<double>(options.wait_s);
+  std::string error;
+  auto choice = find_choice(options, error);
+  while (!choice && may_come && Clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
+    choice = find_choice(options, error);
+  }
+  if (!choice) {
+    print_launch_notes("watch", {error});
+    return kExitUsage;
+  }
+  return Watch(options, *std::move(choice)).run(begin);
 }
 
 void add_seconds(CLI::App& command, const char* name, double& value, double least,

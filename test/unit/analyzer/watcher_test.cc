@@ -41,6 +41,11 @@ class Job {
   LiveProcess& process(std::size_t rank) { return processes_.at("/rings/" + std::to_string(rank)); }
   void leave(std::size_t rank) { processes_.erase("/rings/" + std::to_string(rank)); }
 
+  void add(const std::string& place, const LiveProcess& process) {
+    processes_.emplace(place, process);
+  }
+  void remove(const std::string& place) { processes_.erase(place); }
+
   /// Each rank does so many more operations; then all are looked at, 10 s after the last look.
   std::vector<WatchFinding> look(std::uint64_t operations, Watcher& watcher) {
     for (std::size_t rank = 0; rank < operation_ns_.size(); ++rank) {
@@ -156,13 +161,14 @@ TEST_CASE("a process that died while it was watched is told, and one that was de
   CHECK(job.look(1, watcher).empty());
 }
 
-TEST_CASE("a process that gives no answer is told, and when it answers again") {
+TEST_CASE("a process that gives no answer twice is told, and when it answers again") {
   Job job({1, 1});
   Watcher watcher({});
   job.look(1, watcher);
   const auto status = job.process(1).reply.status;
   job.process(1).reply.status.reset();
   job.process(1).reply.error = "has not answered in time";
+  CHECK(job.look(1, watcher).empty());
   auto found = job.look(1, watcher);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence == "Process 101 (/rings/1) has not answered in time.");
@@ -171,6 +177,27 @@ TEST_CASE("a process that gives no answer is told, and when it answers again") {
   found = job.look(1, watcher);
   REQUIRE(found.size() == 1);
   CHECK(found[0].ends);
+  CHECK(found[0].sentence == "Process 101 (/rings/1) answers again.");
+}
+
+TEST_CASE("a host that gives no answer twice is told, and when its processes are there again") {
+  Job job({1, 1});
+  Watcher watcher({});
+  LiveProcess host;
+  host.reply.endpoint.host = "node7";
+  host.reply.error = "host node7 has not answered within 15.0 s";
+  job.add("node7 ", host);
+  CHECK(job.look(1, watcher).empty());
+  auto found = job.look(1, watcher);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].sentence == "Host node7 has not answered within 15.0 s.");
+  CHECK(found[0].hosts == std::vector<std::string>{"node7"});
+  job.remove("node7 ");
+  found = job.look(1, watcher);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].ends);
+  CHECK(found[0].sentence == "Host node7 answers again.");
+  CHECK(job.look(1, watcher).empty());
 }
 
 }  // namespace ringside::live
