@@ -53,10 +53,10 @@ def hosts_that_fail(case, list_of, names):
         without) exec /nowhere/ringside;;
         strange) echo "ringside-relay-1 AAAA";; esac; echo motd; exec "$@"' -"""
     begin = time.monotonic()
-    answers, said = case.ctl("status", "--hosts", odd, "--exec", way, "--host-timeout", "2", status=1)
-    require(time.monotonic() - begin < 20, "it has waited for the slow one")
+    answers, said = case.ctl("status", "--hosts", odd, "--exec", way, "--host-timeout", "8", status=1)
+    require(time.monotonic() - begin < 40, "it has waited for the slow one")
     require(len(answers) == 10 and sum(answer["ok"] for answer in answers) == 6, f"{answers}")
-    for text in ["host slow has not answered within 2.0 s",
+    for text in ["host slow has not answered within 8.0 s",
                  "host refuses ended with status 255: no such account",
                  "host without ended with status 127", "--remote-program says where ringside is",
                  "host strange answers what is not Ringside's"]:
