@@ -45,8 +45,8 @@ std::vector<live::Reply> choose_processes(const live::Choice& choice, const Live
 /// Takes from the environment what the command line leaves open, of this host's processes.
 void complete_choice(live::Choice& choice);
 
-/// The options' choice, complete, with the hosts of the cluster. Nothing, and why in `error`, if the
-/// hosts are not to be found.
+/// The options' choice, complete, with the hosts of the cluster. Nothing, and why in `error`, if
+/// the hosts are not to be found.
 std::optional<live::Choice> find_choice(const LiveOptions& options, std::string& error);
 /// The same; a line of stderr says why.
 std::optional<live::Choice> completed_choice(const LiveOptions& options, const char* command);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/load/kineto.h"
-#include "analyzer/model/nccl_kernel.h"
 
 #include <cstdio>
 #include <fstream>
@@ -8,11 +7,12 @@
 
 #include "analyzer/load/kineto_items.h"
 #include "analyzer/load/kineto_trace.h"
+#include "analyzer/model/nccl_kernel.h"
 #include "test/unit/catch.h"
 
 using ringside::load::KinetoFile;
-using ringside::model::nccl_function_of_kernel;
 using ringside::load::NcclKernel;
+using ringside::model::nccl_function_of_kernel;
 
 namespace {
 
