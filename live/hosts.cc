@@ -93,7 +93,7 @@ std::string start_of(const HostOptions& options) {
 }  // namespace
 
 std::string Hosts::command(const std::string& host) const {
-  std::string made = start + ' ' + launch::shell_word(program) + " ctl relay";
+  std::string made = start + ' ' + program + " ctl relay";
   const std::string word = launch::shell_word(host);
   for (std::size_t at = made.find(kHost); at != std::string::npos;
        at = made.find(kHost, at + word.size())) {
@@ -121,8 +121,8 @@ Hosts find_hosts(const HostOptions& options, std::string& error) {
   }
   hosts.names = !options.hosts.empty() ? hosts_of_file(options.hosts, error)
                 : !options.slurm.empty()
-                    ? hosts_of_command("scontrol show hostnames \"$(squeue --noheader --jobs " +
-                                           options.slurm + " --format %N)\"",
+                    ? hosts_of_command("hosts=$(squeue --noheader --jobs " + options.slurm +
+                                           " --format %N) && scontrol show hostnames \"$hosts\"",
                                        error)
                     : hosts_of_command(
                           "kubectl get pods --field-selector status.phase=Running --output "
@@ -133,9 +133,12 @@ Hosts find_hosts(const HostOptions& options, std::string& error) {
     error = strange_name(hosts.names);
   }
   // A pod has a file system of its own; a cluster's nodes mostly share that of its programs.
-  hosts.program = !options.program.empty()   ? options.program
-                  : !options.kubectl.empty() ? "ringside"
-                                             : own_program();
+  hosts.program = launch::shell_word(!options.program.empty()   ? options.program
+                                     : !options.kubectl.empty() ? "ringside"
+                                                                : own_program());
+  if (options.ssh) {
+    hosts.program = launch::shell_word(hosts.program);  // the shell there reads it once more
+  }
   hosts.start = start_of(options);
   hosts.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
   hosts.most_at_once = options.most_at_once;

@@ -29,7 +29,7 @@ struct HostOptions {
 struct Hosts {
   std::vector<std::string> names;  ///< each once
   std::string start;               ///< for a shell, with {host}
-  std::string program;             ///< ringside's path there
+  std::string program;             ///< ringside's path there, as a word for the shell
   std::chrono::milliseconds timeout{15000};
   std::size_t most_at_once = 64;
 

@@ -39,7 +39,9 @@ std::vector<std::string> printable_texts(const std::vector<std::string>& texts) 
 
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns) {
-  std::string text = moment_text(realtime_ns) + "  " + finding.sentence + '\n';
+  std::string text = moment_text(realtime_ns) + "  " +
+                     (finding.job.empty() ? "" : launch::printable(finding.job) + ": ") +
+                     finding.sentence + '\n';
   for (const std::string& sentence : verdict.sentences) {
     text += "    " + launch::printable(sentence) + '\n';
   }

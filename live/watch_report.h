@@ -20,7 +20,7 @@ struct Verdict {
   std::size_t missing = 0;         ///< processes that have written none
 };
 
-/// Lines: the moment and the sentence, then the verdict.
+/// Lines: the moment, the job and the sentence, then the verdict.
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 

@@ -32,6 +32,12 @@ std::string ranks_text(const std::vector<std::int64_t>& ranks) {
                                : text + " and " + std::to_string(ranks.size() - shown) + " more";
 }
 
+// "AllReduce seq 7"
+std::string operation_text(const WatchFinding& finding) {
+  return launch::printable(finding.function) +
+         (finding.seq ? " seq " + std::to_string(*finding.seq) : std::string());
+}
+
 std::string hosts_text(const std::vector<std::string>& hosts) {
   return hosts.empty()       ? ""
          : hosts.size() == 1 ? " (" + launch::printable(hosts.front()) + ")"
@@ -143,16 +149,13 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     finding.job = status.job;
     finding.directory = status.directory;
     finding.communicator = name_of_communicator(*members.front().communicator);
-    const std::string operation =
-        launch::printable(finding.function) +
-        (finding.seq ? " seq " + std::to_string(*finding.seq) : std::string());
     const auto told = stuck_.find(key);
     if (finding.ranks.empty()) {
       if (told != stuck_.end()) {
-        finding.ends = true;
-        finding.sentence =
-            told->second + " of communicator " + finding.communicator + " has gone on.";
-        found.push_back(std::move(finding));
+        WatchFinding& over = found.emplace_back(std::move(told->second));
+        over.ends = true;
+        over.sentence =
+            operation_text(over) + " of communicator " + over.communicator + " has gone on.";
         stuck_.erase(told);
       }
       continue;
@@ -160,14 +163,13 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     if (told != stuck_.end()) {
       continue;
     }
-    stuck_.emplace(key, operation);
     std::sort(finding.ranks.begin(), finding.ranks.end());
     finding.hosts.assign(hosts.begin(), hosts.end());
     finding.seconds = static_cast<double>(oldest_ns) / kSecond_ns;
     finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
-                       (finding.ranks.size() == 1 ? " has" : " have") + " waited in " + operation +
-                       " of communicator " + finding.communicator + " for " +
-                       report::fixed(*finding.seconds, 1) + " s.";
+                       (finding.ranks.size() == 1 ? " has" : " have") + " waited in " +
+                       operation_text(finding) + " of communicator " + finding.communicator +
+                       " for " + report::fixed(*finding.seconds, 1) + " s.";
     if (!finding.idle_ranks.empty()) {
       std::sort(finding.idle_ranks.begin(), finding.idle_ranks.end());
       finding.sentence += ' ' + report::capitalised(ranks_text(finding.idle_ranks)) +
@@ -175,6 +177,7 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
                           (finding.idle_ranks.size() == 1 ? " has" : " have") +
                           " nothing in flight there.";
     }
+    stuck_.emplace(key, finding);
     found.push_back(std::move(finding));
   }
 }

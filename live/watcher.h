@@ -94,7 +94,7 @@ class Watcher {
   void find_silent(const LiveProcesses& processes, std::vector<WatchFinding>& found);
 
   const Options options_;
-  std::map<CommunicatorKey, std::string> stuck_;  // told; the operation
+  std::map<CommunicatorKey, WatchFinding> stuck_;  // told
   std::map<CommunicatorKey, Lateness> lateness_;
   std::map<std::string, ProcessStatus> known_;  // processes that have answered, by place
   std::map<std::string, Silent> silent_;        // hosts and processes without an answer

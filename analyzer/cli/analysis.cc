@@ -297,6 +297,10 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     }
   }
   print_problems(analysis.problems, inputs.notes);
+  if (!options.kineto.empty() && analysis.profiles.empty() && !analysis.traces.files.empty()) {
+    tell("ringside: --kineto: none of these files could be joined with the traces");
+    return false;
+  }
   analysis.inputs = std::move(inputs.paths);
   if (analysis.traces.files.empty()) {
     std::fprintf(stderr, "ringside: there is no %s to analyse\n",

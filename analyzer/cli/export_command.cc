@@ -13,6 +13,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/load/execution_trace.h"
 #include "analyzer/load/kineto.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/export_tables.h"
 
 namespace ringside::cli {
@@ -159,6 +160,13 @@ bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
        options.chakra_directory);
   for (const std::string& one : outcome.notes) {
     note("note: " + one);
+  }
+  const report::Summary summary = report::make_summary(analysis.facts(), analysis.problems, {});
+  const std::vector<std::string> gaps =
+      report::find_gaps(summary, analysis.traces, !match::chooses_files(options.selection));
+  if (!gaps.empty()) {
+    tell("warning: not all is there: " + model::joined(gaps, gaps.size()) +
+         "; a replay may stand still, or have ranks meet in other operations");
   }
   return true;
 }

@@ -39,6 +39,8 @@ struct WatchOptions : LiveOptions {
   std::string command;
 };
 
+constexpr unsigned kLooksAtNobody = 3;
+
 constexpr char kWatchExample[] =
     "Looks at all processes of a job again and again, and says at once what goes wrong: an "
     "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
@@ -76,9 +78,13 @@ class Watch {
         print_failures(chosen.replies, "watch");
         return kExitNoInput;
       }
+      looks_at_nobody_ = is_anybody ? 0 : looks_at_nobody_ + 1;
       if (!is_anybody && has_seen_) {
         look(chosen, {}, now);  // who has died
-        return has_found_ ? kExitFindings : kExitOk;
+        // One that is being killed still holds its lock for a moment.
+        if (looks_at_nobody_ >= kLooksAtNobody) {
+          return has_found_ ? kExitFindings : kExitOk;
+        }
       }
       if (answering > 0 && !has_seen_) {
         has_seen_ = true;
@@ -180,6 +186,7 @@ class Watch {
   live::Watcher watcher_;
   bool has_seen_ = false;
   bool has_found_ = false;
+  unsigned looks_at_nobody_ = 0;  // one after the other
 };
 
 ExitStatus run_watch(const WatchOptions& options) {

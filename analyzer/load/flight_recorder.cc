@@ -465,7 +465,7 @@ class DumpReader {
                                            : model::State::kEnqueued;
     operation.in_flight = operation.state != model::State::kCompleted;
     operation.window = window_;
-    operation.enqueue_start_ns = relative(*created_ns);
+    operation.enqueue_start_ns = relative(in_order(*created_ns));
     note_moment(*created_ns);
     note_moment(time_of(tree_.at(value, keys_.time_discovered_started_ns)).value_or(0));
     note_moment(time_of(tree_.at(value, keys_.time_discovered_completed_ns)).value_or(0));
@@ -486,6 +486,18 @@ class DumpReader {
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
+  }
+
+  // Calls follow each other as their records do, whatever the wall clock does: one that was set back
+  // stands still until it has come to where it was.
+  std::int64_t in_order(std::int64_t created_ns) {
+    if (created_ns < last_created_ns_ && !is_set_back_) {
+      is_set_back_ = true;
+      tell("the wall clock was set back before this entry: times of it and of entries behind it are "
+           "not known");
+    }
+    last_created_ns_ = std::max(last_created_ns_, created_ns);
+    return last_created_ns_;
   }
 
   // ProcessGroupNCCL lists the calls of a group, which stay scheduled for ever. Behind them is an
@@ -532,6 +544,8 @@ class DumpReader {
   std::map<std::uint32_t, std::int64_t> calls_of_context_;  // collectives, of torchcomms only
   std::int64_t begin_ns_ = 0;
   std::int64_t base_s_ = 0;
+  std::int64_t last_created_ns_ = 0;
+  bool is_set_back_ = false;
   DumpKeys keys_;
   std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
   std::array<PlainValue, 3> last_group_;                        // of context_of()

@@ -339,7 +339,8 @@ class Finder {
         continue;
       } else if (first.root && other.root && *first.root != *other.root) {
         node.differs = "root";
-      } else if (first.datatype != other.datatype &&
+      } else if (first.datatype != other.datatype && first.datatype != model::kNoName &&
+                 other.datatype != model::kNoName &&
                  traces_.files[part.file].process.abi ==
                      traces_.files[parts_of(matched).front().file].process.abi) {
         node.differs = "datatype";

@@ -29,8 +29,10 @@ BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
   }
   if (operation.gpu_channels > 0) {
     operation.times_from = TimesFrom::kGpu;
+    operation.start_is_arrival = true;
   } else if (open.network_first_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxy;
+    operation.start_is_arrival = open.sends_first;
     widen(open.network_first_ns, std::max(open.proxy_last_ns, open.network_first_ns), operation);
   } else if (open.proxy_last_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxyQueue;

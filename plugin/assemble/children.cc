@@ -170,7 +170,8 @@ void Children::state(const RecordView& view, Event& event) {
     control->appended = args.value;
   }
   if (OpenOperation* const operation = moves_data ? operations_.find(event.operation) : nullptr) {
-    operation->move_data(view.ts_ns);
+    const auto* const moved = std::get_if<StepEvent>(&event.data);
+    operation->move_data(view.ts_ns, moved != nullptr && moved->row.is_send);
   }
 }
 

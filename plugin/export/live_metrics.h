@@ -37,8 +37,8 @@ struct MetricSums {
   /// busbw, and duration. Their quotient is busbw.
   double bus_bytes = 0;
   std::uint64_t bus_ns = 0;
-  /// Operations with times in which each rank waits for all, and the sum of their durations: less
-  /// for a rank that comes late than for those that wait for it.
+  /// Operations in which each rank waits for all and that start when this rank has come, and the
+  /// sum of their durations: less for a rank that comes late than for those that wait for it.
   std::uint64_t joint_operations = 0;
   std::uint64_t joint_ns = 0;
   std::array<std::uint64_t, kDurationBounds_ns.size() + 1> durations{};

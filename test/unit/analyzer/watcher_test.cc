@@ -141,6 +141,9 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
   const auto over = job.look(1, watcher);
   REQUIRE(over.size() == 1);
   CHECK(over[0].ends);
+  CHECK(over[0].function == "AllReduce");
+  CHECK(over[0].seq == 7);
+  CHECK(over[0].ranks == std::vector<std::int64_t>{0, 2});
   CHECK(over[0].sentence == "AllReduce seq 7 of communicator world has gone on.");
 }
 

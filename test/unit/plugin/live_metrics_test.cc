@@ -38,6 +38,7 @@ Operation operation_of(std::string_view func, std::uint64_t bytes, std::int64_t 
   made.start_ns = 1'000;
   made.end_ns = 1'000 + busy_ns;
   made.times_from = TimesFrom::kGpu;
+  made.start_is_arrival = true;
   return made;
 }
 
@@ -121,9 +122,12 @@ TEST_CASE("joint operations are those with times in which each rank waits for al
   Operation enqueued = operation_of("AllReduce", 1'000, 50'000);
   enqueued.times_from = TimesFrom::kEnqueue;
   metrics.add(enqueued, communicator_of(1));
+  Operation received = operation_of("AllReduce", 1'000, 50'000);
+  received.start_is_arrival = false;
+  metrics.add(received, communicator_of(1));
   CHECK(metrics.communicators().at(1).joint_operations == 4);
   CHECK(metrics.communicators().at(1).joint_ns == 4'000);
-  CHECK(metrics.communicators().at(1).timed_operations == 9);
+  CHECK(metrics.communicators().at(1).timed_operations == 10);
 }
 
 TEST_CASE("series are bounded, and no sum is lost") {
