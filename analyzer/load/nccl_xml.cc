@@ -41,11 +41,15 @@ std::optional<std::uint32_t> generation_of(const pugi::xml_node& pci) {
              : std::optional(static_cast<std::uint32_t>(found - kSpeeds.begin()) + 1);
 }
 
-void add_links(const pugi::xml_node& node, topology::Gpu& gpu) {
+void add_links(const pugi::xml_node& node, topology::Gpu& gpu, std::string& error) {
   constexpr std::string_view kSwitchClass = "0x068000";
   for (const pugi::xml_node& nvlink : node.children("nvlink")) {
     const std::string_view type = nvlink.attribute("tclass").value();
-    for (unsigned i = 0; i < std::min(number_of(nvlink, "count").value_or(0), kMostLinks); ++i) {
+    const auto count = number_of(nvlink, "count");
+    if (!count || *count > kMostLinks) {
+      error = "an nvlink of GPU " + gpu.pci + " has no count that can be";
+    }
+    for (unsigned i = 0; i < std::min(count.value_or(0), kMostLinks); ++i) {
       topology::NvLink link;
       link.number = static_cast<std::uint32_t>(gpu.links.size());
       link.is_up = true;
@@ -65,7 +69,8 @@ struct Place {
   std::optional<std::int32_t> numa_node;
 };
 
-void add_gpu(const pugi::xml_node& node, const Place& place, TopologyFile& file) {
+void add_gpu(const pugi::xml_node& node, const Place& place, TopologyFile& file,
+             std::string& error) {
   topology::Gpu gpu;
   gpu.index = number_of(node, "dev").value_or(0);
   gpu.pci = place.address;
@@ -77,7 +82,7 @@ void add_gpu(const pugi::xml_node& node, const Place& place, TopologyFile& file)
     gpu.compute_major = static_cast<std::int32_t>(*compute / 10);
     gpu.compute_minor = static_cast<std::int32_t>(*compute % 10);
   }
-  add_links(node, gpu);
+  add_links(node, gpu, error);
   const auto rank = number_of(node, "rank");
   file.labels.push_back(rank ? "rank " + std::to_string(*rank)
                              : "GPU " + std::to_string(gpu.index));
@@ -102,11 +107,12 @@ void add_ports(const pugi::xml_node& nic, const Place& place, TopologyFile& file
   }
 }
 
-void read_below(const pugi::xml_node& parent, const Place& place, int depth, TopologyFile& file) {
+void read_below(const pugi::xml_node& parent, const Place& place, int depth, TopologyFile& file,
+                std::string& error) {
   for (const pugi::xml_node& node : parent.children()) {
     const std::string_view name = node.name();
     if (name == "gpu") {
-      add_gpu(node, place, file);
+      add_gpu(node, place, file, error);
     } else if (name == "nic") {
       add_ports(node, place, file);
     } else if (name == "pci" && depth < kMostDepth) {
@@ -115,7 +121,7 @@ void read_below(const pugi::xml_node& parent, const Place& place, int depth, Top
       below.path += '/' + below.address;
       below.generation = generation_of(node);
       below.width = number_of(node, "link_width");
-      read_below(node, below, depth + 1, file);
+      read_below(node, below, depth + 1, file, error);
     }
   }
 }
@@ -155,7 +161,10 @@ std::optional<TopologyFile> read_nccl_xml(std::string_view text, std::string& er
     if (const auto number = number_of(cpu, "numaid")) {
       place.numa_node = static_cast<std::int32_t>(*number);
     }
-    read_below(cpu, place, 0, file);
+    read_below(cpu, place, 0, file, error);
+  }
+  if (!error.empty()) {
+    return std::nullopt;
   }
   if (file.machine.gpus.empty()) {
     error = "it has no GPU below system, cpu and pci";

@@ -66,11 +66,16 @@ bool read_row(const std::vector<std::string>& cells, std::size_t gpus, topology:
       return false;
     }
     std::uint32_t links = 0;
-    if (!is_numbered(cells[other + 1], "NV", links)) {
+    constexpr std::uint32_t kMostLinks = 1000;
+    if (!cells[other + 1].starts_with("NV")) {
       continue;  // X, or the PCI distance of GPUs that no NVLink joins
     }
-    constexpr std::uint32_t kMostLinks = 1000;
-    for (std::uint32_t i = 0; i < std::min(links, kMostLinks); ++i) {
+    if (!is_numbered(cells[other + 1], "NV", links) || links > kMostLinks) {
+      error =
+          "the row of " + cells[0] + " has " + cells[other + 1] + ", which is no number of links";
+      return false;
+    }
+    for (std::uint32_t i = 0; i < links; ++i) {
       topology::NvLink link;
       link.number = static_cast<std::uint32_t>(gpu.links.size());
       link.is_up = true;
