@@ -34,7 +34,7 @@ std::vector<std::string> first_words(std::istream& lines) {
   return words;
 }
 
-// What a command of the cluster answers, a host a line.
+// The answer of a command of the cluster, a host a line.
 std::vector<std::string> hosts_of_command(const std::string& command, std::string& error) {
   constexpr std::chrono::milliseconds kTimeout(30000);
   std::vector<HostCommand> commands(1);

@@ -35,7 +35,7 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
 void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
                       std::chrono::milliseconds timeout);
 
-/// What `ringside ctl relay` answers to what it reads from standard input; nothing if that is not
+/// The answer of `ringside ctl relay` to what it reads from standard input; nothing if that is not
 /// from ask_hosts or ask_all_on_hosts. `parents`: this host's own.
 std::string relay(std::string_view input, const std::vector<std::string>& parents);
 

@@ -13,7 +13,7 @@
 
 namespace ringside::live {
 
-/// What `ringside hang` says of the dumps that were written for a finding.
+/// The words of `ringside hang` on the dumps that were written for a finding.
 struct Verdict {
   std::vector<std::string> sentences;
   std::vector<std::string> dumps;  ///< paths on the processes' hosts

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What goes wrong in a job while it runs: found from one look at all its processes to the next.
+// The things that go wrong in a job while it runs: found from one look at all its processes to the
+// next.
 #ifndef RINGSIDE_LIVE_WATCHER_H
 #define RINGSIDE_LIVE_WATCHER_H
 
@@ -24,7 +25,7 @@ struct WatchFinding {
   bool ends = false;     ///< it was found before, and is over
   std::string sentence;  ///< for people
   std::string job, directory, communicator;
-  /// Of what is stuck, the ranks that have nothing in flight in the communicator; none unless all
+  /// If it is stuck, the ranks that have nothing in flight in the communicator; none unless all
   /// of its ranks have answered.
   std::vector<std::int64_t> idle_ranks;
   std::vector<std::int64_t> ranks;        ///< late, died; of what is stuck those that wait

@@ -26,7 +26,7 @@ struct ExportChoice {
 };
 
 struct ExportOutcome {
-  /// What went wrong, as a sentence with the path; empty if nothing did.
+  /// The error, as a sentence with the path; empty if there is none.
   std::string error;
   std::vector<std::string> problems;  // files that could not be read to their end, and why
   std::vector<std::string> notes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What runs one after the other: the work of a stream, or the operations of a communicator.
+// Things that run one after the other: the work of a stream, or the operations of a communicator.
 #ifndef RINGSIDE_ANALYZER_CHAKRA_LANE_H
 #define RINGSIDE_ANALYZER_CHAKRA_LANE_H
 
@@ -47,7 +47,7 @@ class Lane {
     last_.end_us = end_us;
   }
 
-  /// What is there so far.
+  /// Those that are there so far.
   const std::vector<PieceIndex>& tail() const { return tail_.empty() ? before_ : tail_; }
 
  private:

@@ -16,7 +16,7 @@
 
 namespace ringside::chakra {
 
-/// What one rank gives and gets in an operation; nothing where that is not known.
+/// The bytes that one rank gives and gets in an operation; nothing where they are not known.
 struct Bytes {
   std::optional<std::uint64_t> in;
   std::optional<std::uint64_t> out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a trace of PyTorch's profiler adds to a rank's graph: operators of the CPU, and work of the
-// GPU.
+// The nodes that a trace of PyTorch's profiler adds to a rank's graph: operators of the CPU, and
+// work of the GPU.
 #ifndef RINGSIDE_ANALYZER_CHAKRA_PROFILE_GRAPH_H
 #define RINGSIDE_ANALYZER_CHAKRA_PROFILE_GRAPH_H
 

@@ -28,8 +28,8 @@ struct RankOperation {
   std::int64_t there_ns = 0;
   std::int64_t wait_ns = 0;  // within its execution, for ranks that it needs: the best guess
   facts::Interval wait;      // and its bounds
-  /// Of a send or receive: the other rank in the job, and a number that it has in common with the
-  /// receive or send there; both count from 0 for each two ranks.
+  /// If it is a send or receive: the other rank in the job, and a number that it has in common with
+  /// the receive or send there; both count from 0 for each two ranks.
   std::optional<std::uint32_t> peer;
   std::optional<std::int32_t> tag;
 };

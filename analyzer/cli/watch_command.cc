@@ -67,7 +67,7 @@ class Watch {
     for (;;) {
       const Clock::time_point now = Clock::now();
       live::Chosen chosen = live::choose(choice_, options_.timeout(), "live");
-      // Where hosts fail, whether there is anybody left is not known: it goes on.
+      // If hosts fail, whether there is anybody left is not known: it goes on.
       const bool is_anybody = chosen.how == live::Chosen::How::kFound;
       const auto answering = static_cast<std::uint64_t>(
           std::count_if(chosen.replies.begin(), chosen.replies.end(),

@@ -104,7 +104,7 @@ std::string nothing_there(const fs::path& directory, const DumpChoice& dumps) {
                    std::string(kDumpsRefused);
 }
 
-// What a dump's name has before the rank, with the directory.
+// A dump's name before the rank, with the directory.
 std::string before_rank(const std::string& path) {
   std::string name = path;
   for (const std::string_view ending : {".gz", ".json", ".pickle", ".pkl"}) {

@@ -72,7 +72,7 @@ inline std::string hexadecimal(unsigned char byte) {
   return std::string("0x") + kDigits[byte / 16U] + kDigits[byte % 16U];
 }
 
-/// What messages call it.
+/// Its name in messages.
 inline std::string name_of(unsigned char opcode) {
   for (const auto& [byte, name] : kRefused) {
     if (byte == opcode) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What was open on a thread at a moment, in a trace of PyTorch's profiler.
+// The calls that were open on a thread at a moment, in a trace of PyTorch's profiler.
 #ifndef RINGSIDE_ANALYZER_MATCH_CALL_STACK_H
 #define RINGSIDE_ANALYZER_MATCH_CALL_STACK_H
 

@@ -79,7 +79,7 @@ Difference difference(const model::Terms& a, const model::Terms& b, bool same_in
   return a.root && b.root && *a.root != *b.root ? Difference::kRoot : Difference::kNone;
 }
 
-// What the first rank does not tell is compared from the next one on that does.
+// A value that the first rank does not tell is compared from the next one on that does.
 void take_missing(const model::Terms& from, model::Terms& to) {
   to.datatype = to.datatype == model::kNoName ? from.datatype : to.datatype;
   to.count = to.count ? to.count : from.count;

@@ -48,7 +48,7 @@ class EventLine {
   std::optional<std::int64_t> gpu_index;                    // args.gpu.index
   std::vector<std::pair<std::string_view, double>> values;  // of counters
 
-  // Of a slice's begin ("b"):
+  // These are of a slice's begin ("b"):
   /// Returns a whole number among the args; nothing if there is none of this key.
   std::optional<std::int64_t> integer(std::string_view key) const;
   /// Returns a text among the args; an empty one if there is none of this key.

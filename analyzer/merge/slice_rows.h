@@ -42,7 +42,7 @@ class SliceRows {
   };
   static bool take(Lane& lane, std::int64_t begin_ns, std::int64_t end_ns);
 
-  // Of a category, in the order of kOrder: the lanes of each name.
+  // The lanes of each name, by category in the order of kOrder.
   std::map<std::uint32_t, std::map<std::string, std::vector<Lane>, std::less<>>> lanes_;
   std::map<std::uint32_t, std::uint32_t> used_;  // tids, by order
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What another run has reached, in the place of the peak that links allow.
+// The figures that another run has reached, in the place of the peak that links allow.
 #ifndef RINGSIDE_ANALYZER_METRICS_BASELINE_H
 #define RINGSIDE_ANALYZER_METRICS_BASELINE_H
 
@@ -26,7 +26,7 @@ class Baseline {
 
   bool is_empty() const { return reached_.empty(); }
 
-  /// What a message of so many bytes has reached; nothing if that is not here, or not known.
+  /// The busbw that so many bytes have reached; nothing if that is not here, or not known.
   std::optional<Peak> peak_of(std::string_view function, std::optional<std::uint64_t> bytes,
                               std::uint32_t ranks) const;
 

@@ -20,8 +20,8 @@ struct LateCause {
   std::optional<std::int64_t> margin_ns;
 };
 
-/// Where one rank was surely waited for, and the stamps say that another came still later, which
-/// the errors of its stamps leave open.
+/// A moment at which one rank was surely waited for, and the stamps say that another came still
+/// later, which the errors of its stamps leave open.
 enum class LateBy : std::uint8_t {
   kSure,    // the first
   kStamps,  // the second; it has no margin

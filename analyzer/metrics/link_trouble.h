@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine's counters say of a network link: the adapters near the GPUs of both its ends,
+// The machine's counters near a network link: the adapters near the GPUs of both its ends,
 // or the NVLinks and PCIe of these GPUs.
 #ifndef RINGSIDE_ANALYZER_METRICS_LINK_TROUBLE_H
 #define RINGSIDE_ANALYZER_METRICS_LINK_TROUBLE_H
@@ -14,7 +14,7 @@
 namespace ringside::metrics {
 
 struct LinkTrouble {
-  /// What is wrong near the link, as TopologyFinding::text, each once.
+  /// The troubles near the link, as TopologyFinding::text, each once.
   std::vector<std::string> texts;
   /// The ports that were looked at, and their counters were read at two times: if `texts` has
   /// nothing of them, they did not grow.

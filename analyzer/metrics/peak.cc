@@ -101,7 +101,7 @@ std::optional<Within> cut_of(const std::vector<DomainRank>& ranks, const Mesh& m
   return Within{std::min(pcie_in, pcie_out), "PCIe"};
 }
 
-// What single ranks can give to the others of their domain.
+// The rates that single ranks can give to the others of their domain.
 struct RankRates {
   double least_gb_s = std::numeric_limits<double>::infinity();
   double most_gb_s = 0;
@@ -260,7 +260,7 @@ class Model {
     return std::nullopt;
   }
 
-  // Of AllGather and ReduceScatter.
+  // These are of AllGather and ReduceScatter.
   std::optional<Peak> sharded(std::string_view algorithm) const {
     if (algorithm == "RING") return lesser(1, 1);
     const bool is_nvls = algorithm == "NVLS" && links_.is_switched && links_.within_gb_s;

@@ -33,7 +33,7 @@ struct Work {
   bool is_recorded = false;        // by the profiler
 };
 
-// Of what a work needed before it could begin: when that was there, and what it is.
+// A thing that a work needed before it could begin: when it was there, and what it is.
 struct Need {
   std::int64_t ready_ns = 0;
   std::uint32_t work = kNone;  // kNone: its launch

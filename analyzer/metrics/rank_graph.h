@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each moment of one process had to wait for: its CPU threads, the kernels and copies on its
-// GPU's streams, and its operations of NCCL, as PyTorch's profiler and Ringside's trace saw them.
-// Everything has one thing that let it begin: the last of what it needed. So the graph is a forest,
-// of which only the branches are kept that lead to the end of a step or to an operation.
+// The things that each moment of one process waited for: its CPU threads, the kernels and copies on
+// its GPU's streams, and its operations of NCCL, as PyTorch's profiler and Ringside's trace saw
+// them. Everything has one thing that let it begin: the last of what it needed. So the graph is a
+// forest, of which only the branches are kept that lead to the end of a step or to an operation.
 #ifndef RINGSIDE_ANALYZER_METRICS_RANK_GRAPH_H
 #define RINGSIDE_ANALYZER_METRICS_RANK_GRAPH_H
 
@@ -20,7 +20,7 @@
 
 namespace ringside::metrics {
 
-/// What the time of a path was spent on.
+/// The kinds of things that a path's time is spent on.
 enum class PathKind : std::uint8_t {
   kKernel,    // a kernel that is none of NCCL's
   kCopy,      // a copy, or a setting of memory
@@ -39,7 +39,7 @@ struct PathNode {
 
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;
-  /// What let it begin, and when: the time from then to start_ns is spent on `gap`.
+  /// The node that let it begin, and when: the time from then to start_ns is spent on `gap`.
   std::uint32_t before = kNone;
   std::int64_t ready_ns = 0;
   /// The next of what it needed was there so much earlier; the greatest number if it needed nothing

@@ -21,7 +21,7 @@ constexpr std::int64_t kEndless_ns = std::numeric_limits<std::int64_t>::max();
 // The ends of a step beside the last one whose paths are known.
 constexpr std::size_t kMostOthers = 16;
 
-// Where the path goes from an operation of NCCL: to the rank that came last.
+// The place to which the path goes from an operation of NCCL: to the rank that came last.
 struct Jump {
   std::uint32_t process = 0;
   std::uint32_t node = kNoNode;  // kNoNode: it stays

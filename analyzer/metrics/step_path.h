@@ -39,8 +39,8 @@ struct StepPart {
   std::uint32_t waited_in = kNone;  // of a rank that others waited for then: index into `waits`
   bool is_gap = false;              // before the node, not of it
   bool is_inferred = false;
-  /// What let this part begin was needed so much more than the next best. The greatest number if
-  /// nothing else was needed.
+  /// The cause that let this part begin was needed so much more than the next best. The greatest
+  /// number if nothing else was needed.
   std::int64_t margin_ns = 0;
 };
 
@@ -84,7 +84,7 @@ struct StepPath {
 
   std::int64_t length_ns() const { return end_ns - start_ns; }
 
-  /// What would be gained if the parts that are chosen took no time.
+  /// The gain if the parts that are chosen took no time.
   template <typename Chosen>
   Gain gain(const Chosen& is_chosen) const {
     Gain gain;
@@ -119,8 +119,8 @@ struct StepPath {
   }
 };
 
-/// What a rank was in while another one waited for it in an operation, whether the end of a step
-/// waited for that or not: `waits` has the one wait, and the parts fill it.
+/// The work that a rank was in while another one waited for it in an operation, whether the end of
+/// a step waited for that or not: `waits` has the one wait, and the parts fill it.
 using WaitPath = StepPath;
 
 struct StepPaths {

@@ -52,7 +52,7 @@ struct TopologyFinding {
   std::string kind;
   std::string text;      // a sentence
   bool is_note = false;  // it may be as it should be
-  /// Whose it is; empty if it is no single thing's: the host, and the address of the GPU or the
+  /// Its owner; empty if it is no single thing's: the host, and the address of the GPU or the
   /// name of the port (port_name).
   std::string host = {};
   std::string thing = {};

@@ -29,7 +29,7 @@ constexpr bool tells_execution(TimesFrom from) {
   return from == TimesFrom::kGpu || from == TimesFrom::kKineto || from == TimesFrom::kProxy;
 }
 
-/// Of two sources the one that says less.
+/// The one of two sources that says less.
 constexpr TimesFrom weaker_of(TimesFrom one, TimesFrom other) {
   const auto weakness = [](TimesFrom from) {
     return from == TimesFrom::kGpu      ? 0

@@ -150,7 +150,7 @@ class MatchDocument {
     }
   }
 
-  // Of all communicators together: what goes wrong in one often comes from another.
+  // All communicators together: what goes wrong in one often comes from another.
   void add_findings() {
     std::vector<std::tuple<int, std::int64_t, std::size_t>> order;
     for (const match::CommunicatorFindings& findings : findings_) {

@@ -95,7 +95,7 @@ class NetworkReport {
     return links;
   }
 
-  // What the machine says of the slow links; only they are looked up.
+  // The machine's troubles near the slow links; only they are looked up.
   void find_troubles() {
     const auto& links = network_.links;
     if (std::none_of(links.begin(), links.end(), [](const Link& link) { return link.slow; }) ||

@@ -69,7 +69,7 @@ std::pair<const StepPart*, std::int64_t> mostly_in(const facts::Facts& facts,
       sum_ns += part.end_ns - part.start_ns;
     }
   }
-  // What is known says more, however short.
+  // A known part says more, however short.
   std::pair<const StepPart*, std::int64_t> most = {nullptr, 0};
   for (const auto& [name, sum] : sums) {
     const bool is_known = sum.first->kind != PathKind::kUnknown;

@@ -20,14 +20,14 @@ std::string_view short_kernel(std::string_view name);
 /// "kernels", "launch overhead".
 std::string_view path_kind_text(metrics::PathKind kind);
 
-/// What a part of a path is, in words: "aten::copy_", "gemm of aten::mm", "the DataLoader".
+/// A part of a path, in words: "aten::copy_", "gemm of aten::mm", "the DataLoader".
 std::string step_part_text(const facts::Facts& facts,
                            const std::vector<metrics::ProcessGraph>& graphs,
                            const metrics::StepPart& part);
 
-/// What was done most while a wait of the path lasted, on the rank that was waited for: a part of
-/// that (nullptr: there is none), and the time. What is not recorded counts only if nothing else
-/// is.
+/// The work that was done most while a wait of the path lasted, on the rank that was waited for: a
+/// part of that (nullptr: there is none), and the time. What is not recorded counts only if nothing
+/// else is.
 std::pair<const metrics::StepPart*, std::int64_t> mostly_in(
     const facts::Facts& facts, const std::vector<metrics::ProcessGraph>& graphs,
     const metrics::StepPath& step, std::uint32_t wait);

@@ -142,7 +142,7 @@ Table rows_table(const Summary& summary, std::size_t communicator) {
   table.gives_way = {"protocol", "algorithm", "times", "p99",  "datatype",
                      "wall",     "ranks",     "algbw", "count"};
   if (summary.with_nominal || summary.has_baseline) {
-    // What was asked for by an option stays.
+    // A column that an option asked for stays.
     table.gives_way.emplace_back("wait");
     if (!summary.has_baseline) {
       table.gives_way.emplace_back("of_peak");
