@@ -32,7 +32,7 @@ BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
     operation.start_is_arrival = true;
   } else if (open.network_first_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxy;
-    operation.start_is_arrival = open.sends_first;
+    operation.start_is_arrival = open.sends;
     widen(open.network_first_ns, std::max(open.proxy_last_ns, open.network_first_ns), operation);
   } else if (open.proxy_last_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxyQueue;

@@ -27,7 +27,7 @@ struct OpenOperation {
   Operation operation;
   std::int64_t earliest_ns = kUnknownTime;  ///< its kernel cannot have started before this time
   std::int64_t network_first_ns = kUnknownTime;
-  bool sends_first = false;  ///< what moved then was sent
+  bool sends = false;  ///< over the network; else it only receives there
   std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
   struct Kernel {
     KernelRow row;
@@ -38,10 +38,8 @@ struct OpenOperation {
   bool call_has_returned() const { return operation.enqueue_end_ns != kUnknownTime; }
   /// The network was seen to move its data at this time.
   void move_data(std::int64_t ts_ns, bool is_send) {
-    if (network_first_ns == kUnknownTime || ts_ns < network_first_ns) {
-      network_first_ns = ts_ns;
-      sends_first = is_send;
-    }
+    lower(network_first_ns, ts_ns);
+    sends = sends || is_send;
   }
   void end_proxy_op(std::int64_t start_ns, std::int64_t end_ns) {
     lower(proxy_first_ns, start_ns);
