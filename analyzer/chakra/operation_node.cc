@@ -2,6 +2,7 @@
 #include "analyzer/chakra/operation_node.h"
 
 #include <algorithm>
+#include <array>
 
 #include "analyzer/match/describe.h"
 #include "analyzer/model/call_site.h"
@@ -12,7 +13,8 @@ namespace {
 
 using model::Operation;
 
-constexpr std::string_view kTimesFrom[] = {"gpu", "proxy", "proxy_queue", "enqueue"};
+constexpr std::array<std::string_view, model::kTimesFromCount> kTimesFrom = {
+    "gpu", "proxy", "proxy_queue", "enqueue", "kineto"};
 constexpr std::string_view kStates[] = {"completed", "started", "enqueued"};
 constexpr std::string_view kKinds[] = {"collective", "point_to_point", "copy_engine", "api"};
 

@@ -297,7 +297,8 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
     }
   }
   print_problems(analysis.problems, inputs.notes);
-  if (!options.kineto.empty() && analysis.profiles.empty() && !analysis.traces.files.empty()) {
+  if (!options.kineto.empty() && options.needs_joins && analysis.profiles.empty() &&
+      !analysis.traces.files.empty()) {
     tell("ringside: --kineto: none of these files could be joined with the traces");
     return false;
   }

@@ -40,6 +40,7 @@ struct AnalysisOptions {
   match::Selection selection;
   load::DumpChoice dumps;
   std::vector<std::string> kineto;        // traces of PyTorch's profiler, and directories of them
+  bool needs_joins = true;                // without one that is joined with a trace it cannot go on
   bool has_graphs = false;                // what each moment of a profiled process waited for
   std::optional<std::string> annotation;  // ranges that are steps, where graphs are wanted
   bool takes_durations = false;           // records that tell no starts

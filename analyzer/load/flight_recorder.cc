@@ -488,13 +488,14 @@ class DumpReader {
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 
-  // Calls follow each other as their records do, whatever the wall clock does: one that was set back
-  // stands still until it has come to where it was.
+  // Calls follow each other as their records do, whatever the wall clock does: one that was set
+  // back stands still until it has come to where it was.
   std::int64_t in_order(std::int64_t created_ns) {
     if (created_ns < last_created_ns_ && !is_set_back_) {
       is_set_back_ = true;
-      tell("the wall clock was set back before this entry: times of it and of entries behind it are "
-           "not known");
+      tell(
+          "the wall clock was set back before this entry: times of it and of entries behind it are "
+          "not known");
     }
     last_created_ns_ = std::max(last_created_ns_, created_ns);
     return last_created_ns_;
