@@ -151,7 +151,7 @@ class Maker {
     std::sort(lengths_ns.begin(), lengths_ns.end());
     const StepPath& first = paths_.steps.front();
     std::string begin = paths_.steps.size() == 1
-                            ? first.name + " takes " + human_duration(whole_ns_)
+                            ? capitalised(first.name) + " takes " + human_duration(whole_ns_)
                             : counted(paths_.steps.size(), "step") + " (" + first.name + " to " +
                                   paths_.steps.back().name + ") take " + human_duration(whole_ns_) +
                                   ", " + human_duration(lengths_ns[lengths_ns.size() / 2]) +
@@ -165,7 +165,9 @@ class Maker {
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return spent_ns_[a] > spent_ns_[b]; });
     for (std::size_t i = 0; i < order.size(); ++i) {
-      begin += (i == 0 ? ". What its end waited for: " : ", ") +
+      begin += (i > 0                      ? ", "
+                : paths_.steps.size() == 1 ? ". Its end waited for "
+                                           : ". Their ends waited for ") +
                share_text(spent_ns_[order[i]], whole_ns_) + ' ' +
                std::string(path_kind_text(static_cast<PathKind>(order[i])));
     }
@@ -207,7 +209,7 @@ class Maker {
 
   Table shares_table() const {
     Table table{"shares",
-                "What the ends of the steps waited for",
+                "Time on the path, by what it was spent on",
                 {{"kind", "spent on"},
                  {"key", "", Shown::kNot},
                  {"spent_ns", "time", Shown::kDuration},
