@@ -95,7 +95,7 @@ class Watch:
         hosts.write_text("".join(f"{host.name}\n" for host in sorted((place / "rings").iterdir())),
                          encoding="utf-8")
         self.process = subprocess.Popen(
-            [options.ringside, "watch", "--format", "json", "--hosts", hosts, "--exec",
+            [options.ringside, "watch", "--job", "pretended", "--format", "json", "--hosts", hosts, "--exec",
              f"RINGSIDE_RING_DIR={place}/rings/{{host}}", "--interval", str(options.interval),
              "--window", str(options.window), "--hang-seconds", str(options.hang_seconds), "--no-dumps",
              "--timeout", str(options.timeout), "--host-timeout", str(2 * options.timeout + 5)],
