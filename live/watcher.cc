@@ -130,7 +130,9 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
         finding.idle_ranks.push_back(*one.rank);
         idle_hosts.insert(host);
       }
-      if (static_cast<double>(age_ns) < options_.hang_s * kSecond_ns) {
+      // Hosts are asked one after the other: where one rank is stuck, the others that wait are,
+      // too.
+      if (static_cast<double>(age_ns) < options_.hang_s / 2 * kSecond_ns) {
         continue;
       }
       finding.ranks.push_back(*one.rank);
@@ -140,6 +142,9 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
         finding.function = one.oldest_func;
         finding.seq = one.oldest_seq;
       }
+    }
+    if (static_cast<double>(oldest_ns) < options_.hang_s * kSecond_ns) {
+      finding.ranks.clear();
     }
     if (static_cast<std::int64_t>(members.size()) !=
         members.front().communicator->nranks.value_or(-1)) {

@@ -130,6 +130,11 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
     job.of(rank).oldest_seq = 7;
     job.of(rank).in_flight_operations = 1;
   }
+  // Not yet; and then one that was asked a moment before the other.
+  job.of(0).oldest_age_ns = 9'900'000'000;
+  job.of(2).oldest_age_ns = 9'950'000'000;
+  CHECK(job.look(0, watcher).empty());
+  job.of(2).oldest_age_ns = 12'000'000'000;
   const auto found = job.look(0, watcher);
   REQUIRE(found.size() == 1);
   CHECK(found[0].sentence ==
