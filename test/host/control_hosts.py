@@ -24,7 +24,7 @@ def hosts(case):
     # Each process does what it is asked, and only those that are meant.
     case.ctl("stop", *way)
     require({process["state"] for process in case.ctl("status", *way)[0]} == {"stopped"}, "stopped")
-    case.ctl("start", *way, "--at", "+0.2", "--job", "one")
+    case.ctl("start", *way, "--at", "+5", "--job", "one")
     wait_for(lambda: {process["state"] for process in case.ctl("status", *way)[0]} == {"recording"},
              "all recording")
     case.ctl("stop", *way, "--job", "two", status=3)
