@@ -47,7 +47,7 @@ class Lane {
     last_.end_us = end_us;
   }
 
-  /// Those that are there so far.
+  /// The last pieces so far, which the next one follows.
   const std::vector<PieceIndex>& tail() const { return tail_.empty() ? before_ : tail_; }
 
  private:

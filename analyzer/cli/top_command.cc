@@ -137,9 +137,8 @@ std::string heading(std::size_t processes, const std::vector<live::LiveRow>& row
   for (const live::LiveRow& row : rows) {
     interval_s = std::max(interval_s, row.interval_s);
   }
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return live::moment_text(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count()) +
-         ", " + report::counted(processes, "process", "processes") + ", over " +
+  return live::moment_text(now_realtime_ns()) + ", " +
+         report::counted(processes, "process", "processes") + ", over " +
          report::fixed(interval_s, 1) + " s\n";
 }
 

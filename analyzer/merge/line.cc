@@ -236,16 +236,10 @@ bool EventLine::take_canonical_arguments(load::CanonicalCursor& cursor) {
   return cursor.skip('}');
 }
 
-std::optional<std::int64_t> EventLine::integer(std::string_view key) const {
+EventLine::Argument EventLine::argument(std::string_view key) const {
   const auto found = std::find_if(arguments_.begin(), arguments_.end(),
                                   [&](const Argument& one) { return one.key == key; });
-  return found == arguments_.end() ? std::nullopt : found->number;
-}
-
-std::string_view EventLine::text(std::string_view key) const {
-  const auto found = std::find_if(arguments_.begin(), arguments_.end(),
-                                  [&](const Argument& one) { return one.key == key; });
-  return found == arguments_.end() ? std::string_view() : found->text;
+  return found == arguments_.end() ? Argument() : *found;
 }
 
 std::optional<std::string> EventLine::parse_any(std::string_view json) {

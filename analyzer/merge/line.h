@@ -50,9 +50,9 @@ class EventLine {
 
   // These are of a slice's begin ("b"):
   /// Returns a whole number among the args; nothing if there is none of this key.
-  std::optional<std::int64_t> integer(std::string_view key) const;
+  std::optional<std::int64_t> integer(std::string_view key) const { return argument(key).number; }
   /// Returns a text among the args; an empty one if there is none of this key.
-  std::string_view text(std::string_view key) const;
+  std::string_view text(std::string_view key) const { return argument(key).text; }
 
   /// Appends the line with the process, time and flow of `place`, without comma and newline.
   /// Returns its time there, 0 of metadata; nothing, and nothing is appended, if its time has no
@@ -78,6 +78,8 @@ class EventLine {
     std::optional<std::int64_t> number;  // nothing: it is no whole one
   };
 
+  /// Returns the first of this key; one without a value if there is none.
+  Argument argument(std::string_view key) const;
   void clear();
   /// Reads a line that is written as the plugin writes it, as nearly all are: in one pass, without
   /// simdjson. Returns false if anything else stands there, be it right or wrong in JSON; what was
