@@ -191,7 +191,8 @@ class Collector {
                         operation.times_from == model::TimesFrom::kKineto;
     // The stamps that were not rejected may lack the first channel; a GPU that is polled is late by
     // nobody knows how much.
-    if (operation.start_ns && !operation.gpu_polled && operation.gpu_rejected == 0 &&
+    if (operation.start_ns && !operation.gpu_polled && !operation.start_is_latest &&
+        operation.gpu_rejected == 0 &&
         (is_gpu || operation.times_from == model::TimesFrom::kProxy)) {
       times.started_ns = std::max(times.started_ns, relative(file, *operation.start_ns) -
                                                         static_cast<double>(error.late_ns));

@@ -15,10 +15,19 @@ namespace {
 constexpr std::size_t kPortion = 1024;
 
 // Joins an operation of the rank to its earlier ones: a group comes with its first and goes with
-// its last.
+// its last. A rank that was seen to come with one of them came so with all, since NCCL runs them
+// together.
 void join(RankTimes& rank, const RankTimes& next) {
   rank.has_execution = rank.has_execution && next.has_execution;
-  rank.arrival_ns = std::min(rank.arrival_ns, next.arrival_ns);
+  if ((rank.open_ns == 0) == (next.open_ns == 0)) {
+    const std::int64_t latest_ns = std::min(add_saturating(rank.arrival_ns, rank.open_ns),
+                                            add_saturating(next.arrival_ns, next.open_ns));
+    rank.arrival_ns = std::min(rank.arrival_ns, next.arrival_ns);
+    rank.open_ns = subtract_saturating(latest_ns, rank.arrival_ns);
+  } else if (next.open_ns == 0) {
+    rank.arrival_ns = next.arrival_ns;
+    rank.open_ns = 0;
+  }
   rank.end_ns = std::max(rank.end_ns, next.end_ns);
 }
 
@@ -118,11 +127,18 @@ void Facts::take_ranks(const match::MatchedOperation& operation,
     }
     const auto& end_ns = rank.has_execution ? one.end_ns : one.enqueue_end_ns;
     rank.error = rank.has_execution ? errors_.of(part.file, one) : align::kCallError;
-    rank.arrival_ns = alignment_.to_common_ns(part.file, *start_ns);
+    // Its GPU may have been there since the call.
+    const std::int64_t open_ns =
+        rank.has_execution && one.start_is_latest && one.enqueue_start_ns
+            ? std::max<std::int64_t>(subtract_saturating(*start_ns, *one.enqueue_start_ns), 0)
+            : 0;
     // A duration is that of the host's own clock, whatever the drift of that clock is.
-    rank.end_ns = add_saturating(
-        rank.arrival_ns,
-        std::max<std::int64_t>(subtract_saturating(end_ns.value_or(*start_ns), *start_ns), 0));
+    const std::int64_t came_ns = subtract_saturating(*start_ns, open_ns);
+    rank.arrival_ns = alignment_.to_common_ns(part.file, came_ns);
+    rank.open_ns = open_ns;
+    rank.end_ns =
+        add_saturating(rank.arrival_ns,
+                       std::max(subtract_saturating(end_ns.value_or(*start_ns), came_ns), open_ns));
     if (!traces_.files[part.file].process.tells_start) {
       // Only how long it ran is known. The ranks of most operations end nearly together, so the
       // best guess is that they do, and nothing bounds when they came.

@@ -14,9 +14,7 @@ std::int64_t Latest::key_of(std::uint32_t host) const {
 
 void Latest::add(std::span<const RankTimes> rows, std::uint32_t row) {
   const RankTimes& times = rows[row];
-  const std::int64_t time_ns = bound_ == Bound::kLeast
-                                   ? subtract_saturating(times.arrival_ns, times.error.late_ns)
-                                   : add_saturating(times.arrival_ns, times.error.early_ns);
+  const std::int64_t time_ns = bound_ == Bound::kLeast ? times.earliest_ns() : times.latest_ns();
   if (times.host >= hosts_.size()) {
     hosts_.resize(std::size_t{times.host} + 1);
   }

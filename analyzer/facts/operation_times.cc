@@ -109,8 +109,7 @@ class Finder {
     const std::int64_t wall_ns = times.wall_ns();
     const Latest::Moment needed = arrivals.needed.seen_from(rows_, row);
     if (needed.row != RankTimes::kNobody && needed.time_ns != Latest::kNever) {
-      const std::int64_t surely_ns = subtract_saturating(
-          needed.time_ns, add_saturating(times.arrival_ns, times.error.early_ns));
+      const std::int64_t surely_ns = subtract_saturating(needed.time_ns, times.latest_ns());
       times.wait.least_ns = std::clamp<std::int64_t>(surely_ns, 0, wall_ns);
       times.waits_for = times.wait.least_ns > 0 ? needed.row : RankTimes::kNobody;
     }
@@ -118,8 +117,7 @@ class Finder {
     if (arrivals.has_unknown || !has_all_ranks_ || possible.time_ns == Latest::kUnknown) {
       times.wait.most_ns = wall_ns;
     } else if (possible.row != RankTimes::kNobody) {
-      const std::int64_t longest_ns = subtract_saturating(
-          possible.time_ns, subtract_saturating(times.arrival_ns, times.error.late_ns));
+      const std::int64_t longest_ns = subtract_saturating(possible.time_ns, times.earliest_ns());
       times.wait.most_ns = std::clamp<std::int64_t>(longest_ns, times.wait.least_ns, wall_ns);
     }
     times.wait.most_ns = std::max(times.wait.most_ns, times.wait.least_ns);
@@ -149,7 +147,7 @@ class Finder {
       return;
     }
     const Latest::Moment possible = arrivals.possible.seen_from(rows_, row);
-    std::int64_t least_ns = wall_ns;
+    std::int64_t least_ns = times.least_wall_ns();
     if (possible.time_ns == Latest::kUnknown) {
       least_ns = 0;
     } else if (possible.row != RankTimes::kNobody) {
@@ -182,7 +180,7 @@ class Finder {
       wait(i, arrivals);
       if (rows_[i].has_execution && (!has_root || flow_.root != RankTimes::kNobody)) {
         end_at(i, arrivals, !has_root || i == flow_.root);
-        least_wall_ns = std::min(least_wall_ns, rows_[i].wall_ns());
+        least_wall_ns = std::min(least_wall_ns, rows_[i].least_wall_ns());
       }
     }
     // The last to come waited for nobody, so its own time is a part of it, whatever the clocks say.

@@ -14,12 +14,9 @@ std::optional<Interval> arrival_difference(const RankTimes& earlier, const RankT
   if (clocks_ns == kUnknownClock_ns) {
     return std::nullopt;
   }
-  const std::int64_t shown_ns = subtract_saturating(later.arrival_ns, earlier.arrival_ns);
-  const std::int64_t less_ns =
-      add_saturating(clocks_ns, add_saturating(later.error.late_ns, earlier.error.early_ns));
-  const std::int64_t more_ns =
-      add_saturating(clocks_ns, add_saturating(later.error.early_ns, earlier.error.late_ns));
-  return Interval{subtract_saturating(shown_ns, less_ns), add_saturating(shown_ns, more_ns)};
+  return Interval{
+      subtract_saturating(subtract_saturating(later.earliest_ns(), earlier.latest_ns()), clocks_ns),
+      add_saturating(subtract_saturating(later.latest_ns(), earlier.earliest_ns()), clocks_ns)};
 }
 
 std::optional<Interval> margin_of_last(std::span<const RankTimes> rows) {

@@ -28,9 +28,12 @@ struct RankTimes {
   std::uint32_t part = 0;      // index into Matches::parts; of several of this rank the first
   bool has_execution = false;  // else arrival_ns and end_ns are those of the call
   model::TimesFrom times_from = model::TimesFrom::kEnqueue;  // of that part
-  std::int64_t arrival_ns = 0;                               // the start of its execution
-  std::int64_t end_ns = 0;                                   // not before arrival_ns
-  align::StampError error;                                   // of both, on the rank's own host
+  std::int64_t arrival_ns = 0;  // the start of its execution; its call, where open_ns is not 0
+  // It may have arrived by this much later than arrival_ns: it was first seen then, when its GPU
+  // gave or took data for which it may have waited.
+  std::int64_t open_ns = 0;
+  std::int64_t end_ns = 0;    // not before arrival_ns + open_ns
+  align::StampError error;    // of these times, on the rank's own host
   std::int64_t clock_ns = 0;  // the uncertainty of that host's clock against the reference
   /// Its wait within its own execution for ranks that it needs: surely least_ns, and not more than
   /// most_ns. A rank that was not seen to run has 0 and 0.
@@ -41,7 +44,14 @@ struct RankTimes {
   /// kNobody if that is 0.
   std::uint32_t waits_for = kNobody;
 
+  /// Its time in the operation, at most.
   std::int64_t wall_ns() const { return subtract_saturating(end_ns, arrival_ns); }
+  std::int64_t least_wall_ns() const { return subtract_saturating(wall_ns(), open_ns); }
+  /// Its arrival, as early and as late as the stamps of its own host allow.
+  std::int64_t earliest_ns() const { return subtract_saturating(arrival_ns, error.late_ns); }
+  std::int64_t latest_ns() const {
+    return add_saturating(arrival_ns, add_saturating(open_ns, error.early_ns));
+  }
 };
 
 /// How far the difference of two stamps of different ranks may be from the truth because of their

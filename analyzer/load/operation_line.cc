@@ -40,6 +40,7 @@ constexpr std::array<std::string_view, kOperationKeys> kKeys = {"op",
                                                                 "graph",
                                                                 "symmetric",
                                                                 "gpu_polled",
+                                                                "start_is_latest",
                                                                 "in_flight",
                                                                 "sampled_out",
                                                                 "sample_of",
@@ -185,6 +186,8 @@ error_code OperationReader::take(std::size_t index, Value& value) {
       return take_integer(value, operation.gpu_rejected);
     case OperationKey::kGpuPolled:
       return take_bool(value, operation.gpu_polled);
+    case OperationKey::kStartIsLatest:
+      return take_bool(value, operation.start_is_latest);
     case OperationKey::kGraph:
       return take_bool(value, operation.graph);
     case OperationKey::kInFlight:

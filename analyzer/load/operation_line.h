@@ -43,6 +43,7 @@ enum class OperationKey : std::uint8_t {
   kGraph,
   kSymmetric,
   kGpuPolled,
+  kStartIsLatest,
   kInFlight,
   kSampledOut,
   kSampleOf,

@@ -86,9 +86,9 @@ void visit(Archive& archive, Of<Archive, model::Mark> mark) {
 template <typename Archive>
 void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   auto& [id, context, kind, times_from, state, in_flight, func, datatype, algo, proto, seq, count,
-         bytes, surplus, root, peer, group, window, channels, graph, gpu_polled, gpu_rejected,
-         stream, user_tag, called_by, process_group, torch_seq, sample_of, sampled_out, tid,
-         enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] = operation;
+         bytes, surplus, root, peer, group, window, channels, graph, gpu_polled, start_is_latest,
+         gpu_rejected, stream, user_tag, called_by, process_group, torch_seq, sample_of,
+         sampled_out, tid, enqueue_start_ns, enqueue_end_ns, start_ns, end_ns] = operation;
   // Marks tell the callers, and only dumps of the Flight Recorder a surplus.
   archive(context, kind, times_from, state, in_flight);
   archive.name(func);
@@ -97,8 +97,8 @@ void visit_shape(Archive& archive, Of<Archive, model::Operation> operation) {
   archive.name(proto);
   archive.name(stream);
   archive.name(user_tag);
-  archive(count, bytes, root, peer, window, channels, graph, gpu_polled, gpu_rejected, sample_of,
-          sampled_out, tid);
+  archive(count, bytes, root, peer, window, channels, graph, gpu_polled, start_is_latest,
+          gpu_rejected, sample_of, sampled_out, tid);
   archive.presence(seq);
   archive.presence(group);
   archive.presence(enqueue_start_ns);

@@ -15,7 +15,7 @@ namespace ringside::load {
 
 /// Not text, as its first byte says; the line ends show where a transfer has changed them.
 inline constexpr std::string_view kPartialMagic = "\x89RSP\r\n\x1a\n";
-inline constexpr std::uint32_t kPartialVersion = 3;
+inline constexpr std::uint32_t kPartialVersion = 4;
 inline constexpr std::size_t kPartialStart_bytes = 16;
 inline constexpr std::size_t kSectionStart_bytes = 32;
 /// Rows of a block at most.

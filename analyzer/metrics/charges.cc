@@ -10,15 +10,6 @@ namespace {
 
 using facts::RankTimes;
 
-// The arrival, as early and as late as the rank's own stamps allow.
-std::int64_t early(const RankTimes& row) {
-  return subtract_saturating(row.arrival_ns, row.error.late_ns);
-}
-
-std::int64_t late(const RankTimes& row) {
-  return add_saturating(row.arrival_ns, row.error.early_ns);
-}
-
 std::int64_t positive(std::int64_t value) {
   return std::max<std::int64_t>(value, 0);
 }
@@ -110,7 +101,7 @@ void ChargeFinder::find_all(const std::vector<RankTimes>& rows) {
     found_.waited_ns[i] =
         until.time_ns == facts::Latest::kNever
             ? 0
-            : std::clamp<std::int64_t>(subtract_saturating(until.time_ns, late(rows[i])), 0,
+            : std::clamp<std::int64_t>(subtract_saturating(until.time_ns, rows[i].latest_ns()), 0,
                                        rows[i].wall_ns());
   }
   add_sure(rows, possible);
@@ -126,8 +117,8 @@ void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Lat
                                                     return a.arrival_ns < b.arrival_ns;
                                                   }) -
                                  rows.begin());
-  const bool is_rank = possible.seen_from(rows, last).time_ns <= early(rows[last]);
-  const bool is_host = possible.elsewhere_from(rows, last).time_ns <= early(rows[last]);
+  const bool is_rank = possible.seen_from(rows, last).time_ns <= rows[last].earliest_ns();
+  const bool is_host = possible.elsewhere_from(rows, last).time_ns <= rows[last].earliest_ns();
   for (std::uint32_t i = 0; i < rows.size() && is_host; ++i) {
     const auto behind = facts::arrival_difference(rows[i], rows[last]);
     const std::int64_t waited_ns = behind ? std::min(behind->least_ns, rows[i].wall_ns()) : 0;
@@ -141,7 +132,7 @@ void ChargeFinder::add_sure(const std::vector<RankTimes>& rows, const facts::Lat
 void ChargeFinder::add_possible(const std::vector<RankTimes>& rows, const facts::Latest& needed) {
   host_waits_.set(rows, facts_.alignment().hosts().size());
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
-    if (needed.seen_from(rows, i).time_ns > late(rows[i])) {
+    if (needed.seen_from(rows, i).time_ns > rows[i].latest_ns()) {
       continue;
     }
     const HostWaits::Most most = host_waits_.until(rows[i]);

@@ -37,6 +37,9 @@ std::optional<TimedOperation> least_duration(const facts::Facts& facts, std::siz
   found.best_ns = std::numeric_limits<std::int64_t>::max();
   std::int64_t error_ns = 0;
   for (const facts::RankTimes& rank : rows) {
+    if (rank.open_ns > 0) {
+      return std::nullopt;
+    }
     if (rank.wall_ns() < found.best_ns) {
       found.best_ns = rank.wall_ns();
       // Both stamps are of one clock. How late it is does not matter, only its step: a GPU's has

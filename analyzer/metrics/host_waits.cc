@@ -37,8 +37,7 @@ void HostWaits::set(std::span<const RankTimes> rows, std::size_t hosts) {
     ++host.ranks;
     host.clock_ns = row.clock_ns;
     host.wall_ns = add_saturating(host.wall_ns, row.wall_ns());
-    host.sum_ns +=
-        subtract_saturating(subtract_saturating(row.arrival_ns, row.error.late_ns), base_ns_);
+    host.sum_ns += subtract_saturating(row.earliest_ns(), base_ns_);
   }
   for (const Host& host : hosts_) {
     if (host.ranks > 0 && host.clock_ns == facts::kUnknownClock_ns) {
@@ -71,13 +70,11 @@ HostWaits::Wide HostWaits::of_host(const Host& host, std::int64_t until_ns) {
 
 HostWaits::Most HostWaits::until(const RankTimes& row) const {
   const Host& own = hosts_[row.host];
-  const std::int64_t late_ns =
-      subtract_saturating(add_saturating(row.arrival_ns, row.error.early_ns), base_ns_);
+  const std::int64_t late_ns = subtract_saturating(row.latest_ns(), base_ns_);
   Host others = own;
   --others.ranks;
   others.wall_ns = subtract_saturating(own.wall_ns, row.wall_ns());
-  others.sum_ns -=
-      subtract_saturating(subtract_saturating(row.arrival_ns, row.error.late_ns), base_ns_);
+  others.sum_ns -= subtract_saturating(row.earliest_ns(), base_ns_);
   Most most;
   most.in_host_ns = narrowed(of_host(others, late_ns));
   Wide elsewhere_ns = unknown_ns_;

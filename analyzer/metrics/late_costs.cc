@@ -116,6 +116,10 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
     ++counts.partial;  // an absent rank may have been the last
     return;
   }
+  counts.unseen +=
+      std::any_of(rows_.begin(), rows_.end(), [](const RankTimes& row) { return row.open_ns > 0; })
+          ? 1
+          : 0;
   const bool is_by_call = known.basis != facts::Basis::kExecution;
   if (is_by_call) {
     ++counts.by_call;

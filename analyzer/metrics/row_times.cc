@@ -85,7 +85,9 @@ void RowTimes::add(const facts::OperationFacts& operation,
   }
   for (const facts::RankTimes& rank : rows) {
     if (rank.has_execution) {
-      wall_.push_back({rank.wall_ns()});
+      if (rank.open_ns == 0) {
+        wall_.push_back({rank.wall_ns()});
+      }
       waited_ns_ = add_saturating(waited_ns_, rank.wait.least_ns);
       wait_.push_back({rank.best_wait_ns, rank.wait.least_ns, rank.wait.most_ns});
     }

@@ -65,6 +65,7 @@ struct Stragglers {
   std::uint64_t impossible = 0;  // left out: their times contradict each other
   std::uint64_t partial = 0;     // left out: not all ranks have a trace of it
   std::uint64_t by_call = 0;     // judged by the calls: of some ranks no more is known
+  std::uint64_t unseen = 0;      // some rank came at a time between its call and its start
   std::int64_t waited_ns = 0;    // surely, by all
   std::int64_t waited_most_ns = 0;
   /// By the text of the group (Grouping::text_of), which is empty if not known, and by function. It

@@ -69,7 +69,8 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
     rank.undivided += open_ns > row.wall_ns() / 2 ? 1 : 0;
     rank.open_ns = add_saturating(rank.open_ns, open_ns);
     const model::Execution& one = seen.executions[row.part - operation.first_part];
-    const std::int64_t queued_ns = subtract_saturating(*one.start_ns, *call_time(one));
+    const std::int64_t queued_ns =
+        row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
     const std::int64_t call_ns =
         subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
     stays.push_back(

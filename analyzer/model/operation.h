@@ -64,6 +64,7 @@ struct Operation {
   std::uint32_t channels = 0;          // 0: not told
   bool graph = false;                  // captured in a CUDA graph, or a replay of one
   bool gpu_polled = false;             // its GPU times are those of callbacks
+  bool start_is_latest = false;        // the rank may have come any time from its call to start_ns
   std::uint32_t gpu_rejected = 0;      // channels whose stamps cannot be true
   NameId stream = kNoName;
   NameId user_tag = kNoName;                     // as the application gave it to NCCL: "0x2a"
@@ -88,6 +89,7 @@ struct Execution {
   bool in_flight = false;
   bool graph = false;
   bool gpu_polled = false;
+  bool start_is_latest = false;
   std::uint32_t gpu_rejected = 0;
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint32_t> root;

@@ -62,6 +62,7 @@ Operations::Shape Operations::shape_of(const Operation& operation) {
           .in_flight = operation.in_flight,
           .graph = operation.graph,
           .gpu_polled = operation.gpu_polled,
+          .start_is_latest = operation.start_is_latest,
           .sampled_out = operation.sampled_out};
 }
 
@@ -90,6 +91,7 @@ std::uint64_t Operations::hash(const Shape& shape) {
   mix(both(shape.tid, static_cast<std::uint32_t>(shape.kind) << 16 |
                           static_cast<std::uint32_t>(shape.times_from) << 8 |
                           static_cast<std::uint32_t>(shape.state) << 4 |
+                          std::uint32_t{shape.start_is_latest} << 3 |
                           std::uint32_t{shape.in_flight} << 2 | std::uint32_t{shape.graph} << 1 |
                           std::uint32_t{shape.gpu_polled}));
   return hash;
@@ -215,6 +217,7 @@ Execution Operations::execution(std::size_t index) const {
           .in_flight = shape.in_flight,
           .graph = shape.graph,
           .gpu_polled = shape.gpu_polled,
+          .start_is_latest = shape.start_is_latest,
           .gpu_rejected = shape.gpu_rejected,
           .bytes = unpack(shape.bytes),
           .root = unpack(shape.root),
@@ -282,6 +285,7 @@ Operation Operations::operator[](std::size_t index) const {
           .channels = shape.channels,
           .graph = shape.graph,
           .gpu_polled = shape.gpu_polled,
+          .start_is_latest = shape.start_is_latest,
           .gpu_rejected = shape.gpu_rejected,
           .stream = shape.stream,
           .user_tag = shape.user_tag,

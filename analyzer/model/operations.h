@@ -120,6 +120,7 @@ class Operations {
     bool in_flight;
     bool graph;
     bool gpu_polled;
+    bool start_is_latest;
     bool sampled_out;
 
     bool operator==(const Shape&) const = default;

@@ -343,6 +343,12 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
         ", only the call is known on some ranks: they are judged by it, though "
         "the rank that called last need not have begun last");
   }
+  if (stragglers.unseen > 0) {
+    document.notes.push_back(
+        "in " + counted(stragglers.unseen, "operation") +
+        ", some rank was first seen when its GPU took data that another rank had sent: it may have "
+        "come at any time since its call; record the event `kernel`, too, to know it");
+  }
   return document;
 }
 

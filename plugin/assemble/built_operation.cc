@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "plugin/assemble/message_bytes.h"
+
 namespace ringside::assemble {
 namespace {
 
@@ -12,10 +14,37 @@ void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
   operation.end_ns = std::max(operation.end_ns, end_ns);
 }
 
+// Returns when the GPU was first seen to take part in what the network moved. Where the records
+// of that are lost, the data were there when the last proxy operation ended.
+std::int64_t first_data_ns(const OpenOperation& open) {
+  return open.network_first_ns == kUnknownTime && open.moves_data ? open.proxy_last_ns
+                                                                  : open.network_first_ns;
+}
+
+// Whether the first data that the rank gives to the network are its own, so that it need not wait
+// for those of others before. In a ring each rank begins with its own. In a tree the leaves do, and
+// of NCCL's two trees over an even number of hosts each host is a leaf in one; but where ranks
+// share a host, the one at the network waits for the others.
+bool gives_own_data(const Operation& operation, const Communicator& communicator) {
+  if (operation.kind == OperationKind::kP2p) {
+    return operation.func == "Send";
+  }
+  if (operation.func == "Broadcast") {
+    return operation.has_root && operation.root_or_peer == operation.rank;
+  }
+  if (!waits_for_all(operation.func)) {
+    return false;
+  }
+  const bool is_leaf = operation.algo == "TREE" && operation.channels > 1 &&
+                       communicator.has_size && communicator.nranks == communicator.nnodes &&
+                       communicator.nranks % 2 == 0;
+  return operation.algo == "RING" || is_leaf;
+}
+
 }  // namespace
 
-BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
-                               const Progress& progress)
+BuiltOperation::BuiltOperation(const OpenOperation& open, const Communicator& communicator,
+                               GpuClocks& gpu_clocks, const Progress& progress)
     : operation(open.operation), open_(open) {
   place_kernels(gpu_clocks, progress);
   for (const KernelRow& row : kernels_) {
@@ -29,11 +58,10 @@ BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
   }
   if (operation.gpu_channels > 0) {
     operation.times_from = TimesFrom::kGpu;
-    operation.start_is_arrival = true;
-  } else if (open.network_first_ns != kUnknownTime) {
+  } else if (const std::int64_t first_ns = first_data_ns(open); first_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxy;
-    operation.start_is_arrival = open.sends;
-    widen(open.network_first_ns, std::max(open.proxy_last_ns, open.network_first_ns), operation);
+    operation.start_is_latest = !open.gives_data || !gives_own_data(operation, communicator);
+    widen(first_ns, std::max(open.proxy_last_ns, first_ns), operation);
   } else if (open.proxy_last_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxyQueue;
     widen(open.proxy_first_ns, open.proxy_last_ns, operation);

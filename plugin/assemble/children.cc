@@ -151,14 +151,12 @@ std::uint64_t Children::start(const RecordView& view, std::uint64_t given_operat
 void Children::state(const RecordView& view, Event& event) {
   const record::StatePayload& args = view.payload.state;
   const auto state = static_cast<EventState>(args.state);
-  bool moves_data = false;
   if (auto* const proxy = std::get_if<ProxyOpEvent>(&event.data)) {
     if ((view.flags & record::kFlagArgsNull) == 0) {
       proxy->enter(args);
     }
-    moves_data = state == EventState::kSendTransmitted || state == EventState::kRecvReceived;
   } else if (auto* const step = std::get_if<StepEvent>(&event.data)) {
-    moves_data = step->enter(view);
+    step->enter(view);
   } else if (auto* const kernel = std::get_if<KernelRow>(&event.data)) {
     if (state == EventState::kKernelChStop || state == EventState::kKernelPhaseStop) {
       kernel->gpu_stop = args.value;
@@ -169,9 +167,15 @@ void Children::state(const RecordView& view, Event& event) {
     control->state = control_state_name(state);
     control->appended = args.value;
   }
-  if (OpenOperation* const operation = moves_data ? operations_.find(event.operation) : nullptr) {
-    const auto* const moved = std::get_if<StepEvent>(&event.data);
-    operation->move_data(view.ts_ns, moved != nullptr && moved->row.is_send);
+  take_data(event, data_state(state), view.ts_ns);
+}
+
+void Children::take_data(const Event& event, DataState state, std::int64_t ts_ns) {
+  if (state == DataState::kNone) {
+    return;
+  }
+  if (OpenOperation* const operation = operations_.find(event.operation)) {
+    operation->take_data(state, ts_ns);
   }
 }
 
@@ -186,6 +190,8 @@ OpenOperation* Children::stop(const RecordView& view, Event& event) {
     }
     stop_proxy_op(*proxy, event, view.ts_ns);
   } else if (auto* const step = std::get_if<StepEvent>(&event.data)) {
+    // NCCL ends the step of a receive once the GPU has emptied the buffer.
+    take_data(event, step->row.is_send ? DataState::kNone : DataState::kTaken, view.ts_ns);
     stop_step(*step, event, view.ts_ns);
   } else if (auto* const kernel = std::get_if<KernelRow>(&event.data)) {
     if (kernel->callback_stop_ns == kUnknownTime) {

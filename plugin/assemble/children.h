@@ -32,6 +32,7 @@ class Children {
   static void write_open(Sink& sink, const Event& event, std::int64_t now_ns);
 
  private:
+  void take_data(const Event& event, DataState state, std::int64_t ts_ns);
   void stop_proxy_op(ProxyOpEvent& proxy, const Event& event, std::int64_t ts_ns);
   void stop_step(StepEvent& step, const Event& event, std::int64_t ts_ns);
 

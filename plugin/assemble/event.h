@@ -76,11 +76,10 @@ struct StepEvent {
   std::array<std::int64_t, kPhases> entered{kUnknownTime, kUnknownTime, kUnknownTime,
                                             kUnknownTime, kUnknownTime, kUnknownTime};
 
-  /// A state has come. Returns whether it shows that the step's data moves or has moved.
-  bool enter(const RecordView& view) {
+  void enter(const RecordView& view) {
     const Phase phase = phase_of(static_cast<record::EventState>(view.payload.state.state));
     if (phase == kPhases) {
-      return false;
+      return;
     }
     std::int64_t& first_ns = entered[phase];
     first_ns = first_ns == kUnknownTime ? view.ts_ns : std::min(first_ns, view.ts_ns);
@@ -91,7 +90,6 @@ struct StepEvent {
       row.bytes = view.payload.state.value;
       row.has_bytes = true;
     }
-    return phase == kSend || phase == kRecvFlush || phase == kRecvGpu;
   }
   /// Splits the step's time into phases. `until_ns` is now for a step in flight, else its end.
   void split_time(std::int64_t until_ns) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plugin/assemble/data_state.h"
 #include "plugin/assemble/rows.h"
 #include "plugin/record/handle.h"
 
@@ -26,8 +27,10 @@ struct OpenOperation {
   std::int64_t last_activity_ns = 0;
   Operation operation;
   std::int64_t earliest_ns = kUnknownTime;  ///< its kernel cannot have started before this time
+  bool moves_data = false;                  ///< the network was seen to move data of it
+  bool gives_data = false;                  ///< the GPU was seen to give data to the network
+  /// The first time at which the GPU was seen to have given or taken data of the network.
   std::int64_t network_first_ns = kUnknownTime;
-  bool sends = false;  ///< over the network; else it only receives there
   std::int64_t proxy_first_ns = kUnknownTime, proxy_last_ns = kUnknownTime;
   struct Kernel {
     KernelRow row;
@@ -36,10 +39,14 @@ struct OpenOperation {
   std::vector<Kernel> kernels;  ///< kernel channels that are written with the operation
 
   bool call_has_returned() const { return operation.enqueue_end_ns != kUnknownTime; }
-  /// The network was seen to move its data at this time.
-  void move_data(std::int64_t ts_ns, bool is_send) {
-    lower(network_first_ns, ts_ns);
-    sends = sends || is_send;
+  /// A proxy operation or a step of it was seen at this time to have come so far.
+  void take_data(DataState state, std::int64_t ts_ns) {
+    moves_data = moves_data || state != DataState::kNone;
+    gives_data = gives_data || state == DataState::kGiven;
+    // Data that came may lie in a buffer before the GPU is there.
+    if (state != DataState::kNone && state != DataState::kReceived) {
+      lower(network_first_ns, ts_ns);
+    }
   }
   void end_proxy_op(std::int64_t start_ns, std::int64_t end_ns) {
     lower(proxy_first_ns, start_ns);

@@ -82,9 +82,9 @@ struct Operation {
   std::int64_t enqueue_start_ns = kUnknownTime, enqueue_end_ns = kUnknownTime;
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
   TimesFrom times_from = TimesFrom::kEnqueue;
-  /// start_ns is when this rank had come: its kernel ran, or it sends over the network, too. A rank
-  /// that only receives there starts when the data of another are there.
-  bool start_is_arrival = false;
+  /// kProxy: the rank may have come before start_ns, when its GPU first gave or took data, for which
+  /// it may have waited.
+  bool start_is_latest = false;
   OperationState state = OperationState::kEnqueued;
 };
 

@@ -52,7 +52,7 @@ MetricSample sample_of(const Operation& operation, const Communicator& communica
     return sample;
   }
   sample.busy_ns = static_cast<std::uint64_t>(operation.end_ns - operation.start_ns);
-  sample.is_joint = operation.start_is_arrival && assemble::waits_for_all(operation.func);
+  sample.is_joint = !operation.start_is_latest && assemble::waits_for_all(operation.func);
   if (has_busbw(operation, communicator)) {
     const double factor =
         operation.kind == assemble::OperationKind::kP2p

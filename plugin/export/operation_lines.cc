@@ -82,11 +82,10 @@ void add_arguments(JsonText& line, const assemble::Operation& operation,
   if (operation.user_tag != 0) {
     line.member_hex("user_tag", operation.user_tag);
   }
-  const std::pair<std::string_view, bool> flags[] = {{"graph", operation.captured},
-                                                     {"symmetric", operation.symmetric},
-                                                     {"gpu_polled", operation.gpu_polled},
-                                                     {"in_flight", operation.in_flight},
-                                                     {"sampled_out", operation.sampled_out}};
+  const std::pair<std::string_view, bool> flags[] = {
+      {"graph", operation.captured},        {"symmetric", operation.symmetric},
+      {"gpu_polled", operation.gpu_polled}, {"start_is_latest", operation.start_is_latest},
+      {"in_flight", operation.in_flight},   {"sampled_out", operation.sampled_out}};
   for (const auto& [key, value] : flags) {
     if (value) {
       line.member_true(key);

@@ -67,6 +67,7 @@ std::string describe(const model::Operation& operation, const model::NameTable& 
       .add("channels", operation.channels)
       .add("graph", operation.graph)
       .add("gpu_polled", operation.gpu_polled)
+      .add("start_is_latest", operation.start_is_latest)
       .add("gpu_rejected", operation.gpu_rejected)
       .add("stream", names.text(operation.stream))
       .add("sample_of", operation.sample_of)

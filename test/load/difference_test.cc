@@ -75,9 +75,10 @@ std::vector<Change> all_changes() {
       changes, &Operation::id, &Operation::context, &Operation::kind, &Operation::times_from,
       &Operation::state, &Operation::in_flight, &Operation::seq, &Operation::count,
       &Operation::bytes, &Operation::root, &Operation::peer, &Operation::group, &Operation::window,
-      &Operation::channels, &Operation::graph, &Operation::gpu_polled, &Operation::gpu_rejected,
-      &Operation::tid, &Operation::sample_of, &Operation::sampled_out, &Operation::enqueue_start_ns,
-      &Operation::enqueue_end_ns, &Operation::start_ns, &Operation::end_ns);
+      &Operation::channels, &Operation::graph, &Operation::gpu_polled, &Operation::start_is_latest,
+      &Operation::gpu_rejected, &Operation::tid, &Operation::sample_of, &Operation::sampled_out,
+      &Operation::enqueue_start_ns, &Operation::enqueue_end_ns, &Operation::start_ns,
+      &Operation::end_ns);
   for (const auto name : {&Operation::func, &Operation::datatype, &Operation::algo,
                           &Operation::proto, &Operation::stream}) {
     changes.emplace_back([name](model::TraceFile& file, model::NameTable& names) {

@@ -71,8 +71,9 @@ model::Operation draw_operation(Random& random, model::TraceFile& file, model::N
     *name = names.id(random() % 2 == 0 ? "" : "name" + std::to_string(random() % 9));
   }
   fill_all(random, one.id, one.in_flight, one.seq, one.count, one.bytes, one.root, one.peer,
-           one.group, one.window, one.channels, one.graph, one.gpu_polled, one.gpu_rejected,
-           one.sample_of, one.sampled_out, one.tid, one.enqueue_start_ns, one.enqueue_end_ns);
+           one.group, one.window, one.channels, one.graph, one.gpu_polled, one.start_is_latest,
+           one.gpu_rejected, one.sample_of, one.sampled_out, one.tid, one.enqueue_start_ns,
+           one.enqueue_end_ns);
   if (random() % 3 != 0) {
     one.start_ns = draw<std::int64_t>(random) & std::numeric_limits<std::int64_t>::max();
     one.end_ns = *one.start_ns + static_cast<std::int64_t>(random() % 2);

@@ -169,6 +169,7 @@ bool LineReader::read_operation(const std::string& arguments) {
       !take(*args, "sampled_out", operation.sampled_out) ||
       !take(*args, "channels", operation.channels) || !take(*args, "graph", operation.graph) ||
       !take(*args, "gpu_polled", operation.gpu_polled) ||
+      !take(*args, "start_is_latest", operation.start_is_latest) ||
       !take(*args, "gpu_rejected", operation.gpu_rejected) ||
       !take(*args, "in_flight", operation.in_flight) ||
       !take(*args, "enqueue_start_ns", operation.enqueue_start_ns) ||

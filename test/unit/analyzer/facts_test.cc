@@ -28,6 +28,8 @@ struct Job {
   std::vector<std::int64_t> ends_ns;
   std::vector<std::int64_t> late_ns;
   std::vector<std::int64_t> waits_ns;  // the truth
+  // Ranks whose GPU was seen so long after their arrival, and called as long before. 0: at once.
+  std::vector<std::int64_t> unseen_ns;
 
   std::size_t ranks() const { return arrivals_ns.size(); }
   std::int64_t last_ns() const { return *std::max_element(arrivals_ns.begin(), arrivals_ns.end()); }
@@ -72,9 +74,12 @@ model::Traces& traces_of(const Job& job, bool on_one_host, TraceBuilder& builder
     file.process.boot_id = file.process.host;
     model::Operation& one = builder.add(job.function, 0);
     one.root = job.function == "AllReduce" ? std::nullopt : std::optional(job.root);
-    one.enqueue_start_ns = job.arrivals_ns[rank] - 1'000;
+    const std::int64_t unseen_ns = job.unseen_ns.empty() ? 0 : job.unseen_ns[rank];
+    one.times_from = job.unseen_ns.empty() ? model::TimesFrom::kGpu : model::TimesFrom::kProxy;
+    one.start_is_latest = unseen_ns > 0;
+    one.enqueue_start_ns = job.arrivals_ns[rank] - unseen_ns - 1'000;
     one.enqueue_end_ns = job.arrivals_ns[rank];
-    one.start_ns = job.arrivals_ns[rank] + job.late_ns[rank];
+    one.start_ns = job.arrivals_ns[rank] + unseen_ns + job.late_ns[rank];
     one.end_ns = job.ends_ns[rank] + job.late_ns[rank];
   }
   return builder.traces();
@@ -96,6 +101,10 @@ Job draw(const std::string& function, std::mt19937_64& random) {
     job.late_ns.push_back(between(0, 10'000));
   }
   run(job);
+  const bool is_by_network = between(0, 2) == 0;
+  for (std::size_t i = 0; is_by_network && i < ranks; ++i) {
+    job.unseen_ns.push_back(between(0, 1) * between(0, job.ends_ns[i] - job.arrivals_ns[i]));
+  }
   return job;
 }
 
@@ -189,6 +198,52 @@ TEST_CASE("a receive waits for its send, and a send surely for nobody") {
   CHECK(rows[1].waits_for == RankTimes::kNobody);
   REQUIRE(facts.operations()[0].busy);
   CHECK(facts.operations()[0].best_busy_ns == 101'000);
+}
+
+TEST_CASE("a rank that was first seen to take data may have come at any time since its call") {
+  // Rank 1 comes 19 ms late. Rank 2 takes its data 0.1 ms after that.
+  TraceBuilder builder;
+  const auto add = [&](std::uint32_t rank, std::int64_t called_ns, std::int64_t start_ns) {
+    builder.add_file(rank);
+    model::Operation& one = builder.add("AllReduce", 0);
+    one.times_from = model::TimesFrom::kProxy;
+    one.enqueue_start_ns = called_ns;
+    one.start_ns = start_ns;
+    one.end_ns = 21'000'000;
+    return &one;
+  };
+  add(0, 900'000, 1'000'000);
+  add(1, 19'900'000, 20'000'000);
+  add(2, 1'000'000, 20'100'000)->start_is_latest = true;
+  const model::Traces& traces = builder.traces();
+  const match::Matches matches = match::match_operations(traces);
+  const auto alignment = align::Alignment::none(traces);
+  const Facts facts(traces, matches, alignment);
+  std::vector<RankTimes> rows;
+  const OperationFacts known = facts.ranks_of(0, rows);
+  REQUIRE(rows.size() == 3);
+  // By their arrivals: rank 0, rank 2 with its call, rank 1.
+  CHECK(rows[1].member == 2);
+  CHECK(rows[1].arrival_ns == 1'000'000);
+  CHECK(rows[1].open_ns == 19'100'000);
+  CHECK(rows[1].wall_ns() == 20'000'000);
+  CHECK(rows[1].least_wall_ns() == 900'000);
+  CHECK(rows[1].wait.least_ns == 0);
+  CHECK(rows[1].wait.most_ns >= 19'000'000);
+  // Rank 0 waited for rank 1, whether rank 2 was there or not.
+  CHECK(rows[0].waits_for == 2U);
+  CHECK(rows[0].wait.least_ns == 18'980'000);
+  CHECK(rows[0].wait.most_ns >= 19'100'000);
+  // Rank 2 may have been the last.
+  const auto margin = margin_of_last(rows);
+  REQUIRE(margin);
+  CHECK(margin->least_ns < 0);
+  CHECK(margin->most_ns >= 19'000'000 - 20'000);
+  REQUIRE(known.busy);
+  CHECK(known.busy->least_ns <= 900'000);
+  CHECK(known.busy->least_ns >= 880'000);
+  CHECK(known.busy->most_ns <= 1'020'000);
+  CHECK(known.best_busy_ns == 1'000'000);
 }
 
 TEST_CASE("nothing is known between hosts whose clocks are not known") {

@@ -24,6 +24,8 @@ struct Script {
   assemble::Assembler assembler;
   std::int64_t now = kSecond;
   std::uint64_t counter = 0;
+  const char* algo = "RING";  // of the collectives that start
+  bool is_send = true;        // likewise of the proxy operations
 
   explicit Script(int abi = 6, bool kernels = false, const assemble::AssemblerLimits& limits = {})
       : assembler(sink, limits) {
@@ -56,11 +58,11 @@ struct Script {
                            0,
                            record::known_name_code("AllReduce"),
                            record::known_name_code("ncclFloat32"),
-                           0,
+                           record::known_name_code(algo),
                            0};
       made.extra.channels = 2;
     } else if (type == EventType::kProxyOp) {
-      made.payload.proxy_op = {parent, 1, 1, 2, 4096, 0, 0, 1, {}};
+      made.payload.proxy_op = {parent, 1, 1, 2, 4096, 0, 0, is_send, {}};
     } else if (type == EventType::kCollApi) {
       made.payload.api = {parent,
                           0xabc,

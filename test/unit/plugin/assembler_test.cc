@@ -109,6 +109,91 @@ TEST_CASE("native proxy states tell when the network moved, and bytes by differe
   CHECK(script.sink.proxy_ops[0].bytes == 8'192);
 }
 
+TEST_CASE("a rank has come when its GPU gives data, not when the receiver is ready for them") {
+  const auto [algo, is_latest] =
+      GENERATE(table<const char*, bool>({{"RING", false}, {"TREE", true}, {"NVLS_TREE", true}}));
+  Script script;
+  script.algo = algo;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  const EventId step = script.start(EventType::kProxyStep, send, 11);
+  script.state(step, EventState::kStepSendGpuWait);
+  script.state(step, EventState::kStepSendPeerWait);
+  const std::int64_t given_ns = script.now;
+  script.now += 20 * kMillisecond;
+  script.state(step, EventState::kStepSendWait, 4096);
+  script.stop(step, 11);
+  script.stop(send, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].start_ns == given_ns);
+  CHECK(script.sink.operations[0].start_is_latest == is_latest);
+}
+
+TEST_CASE("of an earlier interface a send tells only when the receiver was ready, too") {
+  Script script(3);
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  const EventId send = script.start(EventType::kProxyOp, coll, 11);
+  const EventId step = script.start(EventType::kProxyStep, send, 11);
+  script.state(step, EventState::kStepSendGpuWait);
+  script.state(step, EventState::kStepSendWait, 4096);
+  script.stop(step, 11);
+  script.stop(send, 11);
+  script.settle(kSecond);
+  REQUIRE(script.sink.operations.size() == 1);
+  CHECK(script.sink.operations[0].start_is_latest);
+}
+
+TEST_CASE("data that lie in a buffer do not show that the rank has come") {
+  Script script;
+  const EventId coll = script.start(EventType::kColl, 0);
+  script.stop(coll);
+  script.is_send = false;
+  const EventId receive = script.start(EventType::kProxyOp, coll, 11);
+  const EventId got = script.start(EventType::kProxyStep, receive, 11);
+  script.state(got, EventState::kStepRecvWait);
+  script.state(got, EventState::kStepRecvFlushWait, 4096);
+  script.state(got, EventState::kStepRecvGpuWait);
+  script.now += 20 * kMillisecond;
+  SECTION("it only receives") {
+    script.stop(got, 11);
+    const std::int64_t taken_ns = script.now;
+    script.stop(receive, 11);
+    script.settle(kSecond);
+    REQUIRE(script.sink.operations.size() == 1);
+    CHECK(script.sink.operations[0].times_from == TimesFrom::kProxy);
+    CHECK(script.sink.operations[0].start_ns == taken_ns);
+    CHECK(script.sink.operations[0].start_is_latest);
+  }
+  SECTION("it sends, too") {
+    script.is_send = true;
+    const EventId send = script.start(EventType::kProxyOp, coll, 11);
+    const EventId step = script.start(EventType::kProxyStep, send, 11);
+    script.state(step, EventState::kStepSendPeerWait);
+    const std::int64_t given_ns = script.now;
+    script.stop(got, 11);
+    script.stop(receive, 11);
+    script.state(step, EventState::kStepSendWait, 4096);
+    script.stop(step, 11);
+    script.stop(send, 11);
+    script.settle(kSecond);
+    REQUIRE(script.sink.operations.size() == 1);
+    CHECK(script.sink.operations[0].start_ns == given_ns);
+    CHECK_FALSE(script.sink.operations[0].start_is_latest);
+  }
+  SECTION("the end of the step is lost") {
+    script.stop(receive, 11);
+    const std::int64_t done_ns = script.now;
+    script.settle(kSecond);
+    REQUIRE(script.sink.operations.size() == 1);
+    CHECK(script.sink.operations[0].times_from == TimesFrom::kProxy);
+    CHECK(script.sink.operations[0].start_ns == done_ns);
+    CHECK(script.sink.operations[0].start_is_latest);
+  }
+}
+
 TEST_CASE("an operation whose enqueue alone is seen is not stuck") {
   Script script;
   const EventId coll = script.start(EventType::kColl, 0);

@@ -38,7 +38,6 @@ Operation operation_of(std::string_view func, std::uint64_t bytes, std::int64_t 
   made.start_ns = 1'000;
   made.end_ns = 1'000 + busy_ns;
   made.times_from = TimesFrom::kGpu;
-  made.start_is_arrival = true;
   return made;
 }
 
@@ -123,7 +122,7 @@ TEST_CASE("joint operations are those with times in which each rank waits for al
   enqueued.times_from = TimesFrom::kEnqueue;
   metrics.add(enqueued, communicator_of(1));
   Operation received = operation_of("AllReduce", 1'000, 50'000);
-  received.start_is_arrival = false;
+  received.start_is_latest = true;
   metrics.add(received, communicator_of(1));
   CHECK(metrics.communicators().at(1).joint_operations == 4);
   CHECK(metrics.communicators().at(1).joint_ns == 4'000);
