@@ -21,8 +21,8 @@ function(set_versioned_name target name version)
 endfunction()
 
 add_library(emulated_cuda SHARED
-  cuda/device.cc cuda/driver.cc cuda/driver_modules.cc cuda/event.cc cuda/kernel.cc cuda/log.cc
-  cuda/memory.cc cuda/stream.cc)
+  cuda/activity.cc cuda/device.cc cuda/driver.cc cuda/driver_modules.cc cuda/event.cc
+  cuda/kernel.cc cuda/log.cc cuda/memory.cc cuda/stream.cc)
 target_link_libraries(emulated_cuda PRIVATE emulated_flags)
 set_versioned_name(emulated_cuda cuda 1)
 
@@ -30,6 +30,20 @@ add_library(emulated_nvml SHARED cuda/machine.cc cuda/nvml.cc)
 target_link_libraries(emulated_nvml PRIVATE emulated_flags emulated_cuda nlohmann_json::nlohmann_json
                       ${CMAKE_DL_LIBS})
 set_versioned_name(emulated_nvml nvidia-ml 1)
+
+# CUPTI, where its headers are to be had.
+find_path(RINGSIDE_CUPTI_INCLUDE cupti.h
+          HINTS "${RINGSIDE_EMULATED_CUDA_INCLUDE}" "${RINGSIDE_EMULATED_CUDA_INCLUDE}/../extras/CUPTI/include")
+mark_as_advanced(RINGSIDE_CUPTI_INCLUDE)
+if(RINGSIDE_CUPTI_INCLUDE)
+  add_library(emulated_cupti SHARED cupti/cupti.cc cupti/names.cc cupti/records.cc)
+  target_include_directories(emulated_cupti SYSTEM PRIVATE "${RINGSIDE_CUPTI_INCLUDE}")
+  target_link_libraries(emulated_cupti PRIVATE emulated_flags emulated_cuda)
+  target_link_options(emulated_cupti PRIVATE
+    "-Wl,--version-script=${CMAKE_CURRENT_SOURCE_DIR}/cupti/libcupti.map")
+  set_versioned_name(emulated_cupti cupti 13)
+  set(emulated_for_torch libcupti.so.13)
+endif()
 
 set(runtime_sources
   cuda/runtime_capture.cc cuda/runtime_device.cc cuda/runtime_kernel.cc cuda/runtime_memory.cc
@@ -93,8 +107,10 @@ set_target_properties(emulated_collectives_bench PROPERTIES
 if(EXISTS "${RINGSIDE_TORCH_PACKAGE}/torch/lib")
   set(torch_stubs "${CMAKE_BINARY_DIR}/emulated_gpu/torch_stubs")
   add_custom_command(OUTPUT "${torch_stubs}/done"
+    COMMAND "${CMAKE_COMMAND}" -E rm -rf "${torch_stubs}"
     COMMAND Python3::Interpreter "${CMAKE_CURRENT_SOURCE_DIR}/torch/make_stubs.py"
             "${CMAKE_CXX_COMPILER}" "${RINGSIDE_TORCH_PACKAGE}/torch/lib" "${torch_stubs}"
+            ${emulated_for_torch}
     COMMAND "${CMAKE_COMMAND}" -E touch "${torch_stubs}/done"
     DEPENDS torch/make_stubs.py "${RINGSIDE_TORCH_PACKAGE}/torch/version.py"
     COMMENT "Making stand-ins for the NVIDIA libraries of PyTorch")

@@ -26,6 +26,7 @@ inline constexpr int kMaxThreadsPerBlock = 1024;
 inline constexpr int kSharedMemoryPerBlock = 48 * 1024;
 inline constexpr int kSharedMemoryPerBlockOptin = 227 * 1024;
 inline constexpr std::size_t kTotalMemory = std::size_t{80} << 30;
+inline constexpr int kClockKhz = 1'980'000;
 inline constexpr int kDriverVersion = 13000;
 
 // EMUGPU_DEVICES devices, 8 by default.

@@ -6,6 +6,7 @@
 #include <cuda.h>
 #include <dlfcn.h>
 
+#include "activity.h"
 #include "device.h"
 #include "event.h"
 #include "kernel.h"
@@ -59,7 +60,7 @@ int attribute_value(CUdevice_attribute attribute, int ordinal) {
     case CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY:
       return 1;
     case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
-      return 1'980'000;
+      return kClockKhz;
     case CU_DEVICE_ATTRIBUTE_PCI_BUS_ID:
       return device(ordinal).pci_bus;
     default:
@@ -235,12 +236,14 @@ CUresult cuMemGetAllocationGranularity(std::size_t* granularity, const CUmemAllo
 
 CUresult cuLaunchKernel(CUfunction function, unsigned grid, unsigned, unsigned, unsigned block,
                         unsigned, unsigned, unsigned, CUstream stream, void**, void** extra) {
+  const activity::Call call("cuLaunchKernel", true);
   return launch_kernel(function, grid, block, Stream::from_handle(stream), extra)
              ? CUDA_SUCCESS
              : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void**, void** extra) {
+  const activity::Call call("cuLaunchKernelEx", true);
   Stream& stream = Stream::from_handle(config->hStream);
   if (!launch_kernel(function, config->gridDimX, config->blockDimX, stream, extra)) {
     return CUDA_ERROR_NOT_SUPPORTED;

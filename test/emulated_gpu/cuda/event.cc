@@ -2,9 +2,12 @@
 #include "event.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+
+#include "activity.h"
 
 namespace emugpu {
 
@@ -26,7 +29,16 @@ struct Event::State {
   }
 };
 
-Event::Event() : state_(std::make_shared<State>()) {}
+namespace {
+
+std::uint32_t next_event_id() {
+  static std::atomic<std::uint32_t> next{1};
+  return next++;
+}
+
+}  // namespace
+
+Event::Event() : id_(next_event_id()), state_(std::make_shared<State>()) {}
 
 void Event::record(Stream& stream) {
   std::uint64_t recording;
@@ -34,7 +46,10 @@ void Event::record(Stream& stream) {
     const std::lock_guard lock(state_->mutex);
     recording = ++state_->recorded;
   }
-  stream.enqueue([state = state_, recording] {
+  activity::Record record;
+  record.kind = activity::Kind::kEvent;
+  record.event = id_;
+  activity::enqueue(stream, record, [state = state_, recording] {
     const std::chrono::duration<double, std::milli> now =
         std::chrono::steady_clock::now().time_since_epoch();
     const std::lock_guard lock(state->mutex);

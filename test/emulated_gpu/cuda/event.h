@@ -3,6 +3,7 @@
 // Events: a point in a stream that hosts and other streams can wait for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "stream.h"
@@ -12,6 +13,8 @@ namespace emugpu {
 class Event {
  public:
   Event();
+
+  std::uint32_t id() const { return id_; }
 
   void record(Stream& stream);
   bool complete() const;
@@ -23,6 +26,8 @@ class Event {
 
  private:
   struct State;
+
+  const std::uint32_t id_;
 
   // Shared with the tasks queued on streams: they may outlive the event.
   std::shared_ptr<State> state_;

@@ -4,6 +4,7 @@
 // libraries ask for. Graphs, capture, modules and sharing between processes answer "not supported".
 #include <cstring>
 
+#include "activity.h"
 #include "device.h"
 #include "runtime_error.h"
 #include "stream.h"
@@ -62,6 +63,7 @@ cudaError_t cudaMallocManaged(void** pointer, std::size_t size, unsigned) {
 
 cudaError_t cudaMemcpyPeerAsync(void* destination, int, const void* source, int, std::size_t size,
                                 cudaStream_t stream) {
+  const activity::Call call("cudaMemcpyPeerAsync");
   return cudaMemcpyAsync(destination, source, size, cudaMemcpyDefault, stream);
 }
 
@@ -74,6 +76,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t func
 cudaError_t cudaMemcpy2DAsync(void* destination, std::size_t destination_pitch, const void* source,
                               std::size_t source_pitch, std::size_t width, std::size_t height,
                               cudaMemcpyKind kind, cudaStream_t stream) {
+  const activity::Call call("cudaMemcpy2DAsync");
   for (std::size_t row = 0; row < height; ++row) {
     const cudaError_t error =
         cudaMemcpyAsync(static_cast<char*>(destination) + row * destination_pitch,

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <cuda.h>
 
+#include "activity.h"
 #include "device.h"
 #include "log.h"
 #include "runtime_error.h"
@@ -80,7 +81,9 @@ cudaError_t cudaSetDevice(int ordinal) {
 }
 
 cudaError_t cudaDeviceSynchronize() {
+  activity::Call call("cudaDeviceSynchronize");
   Stream::synchronize_device(current_device());
+  call.waited(activity::Wait::kDevice, activity::kNoStream);
   return cudaSuccess;
 }
 

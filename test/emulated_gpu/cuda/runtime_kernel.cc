@@ -2,11 +2,10 @@
 //
 // CUDA runtime API: kernels, driver entry points, and what nvcc-generated code calls to register
 // its kernels when a library is loaded.
-#include <cstdlib>
 #include <cstring>
 #include <cuda.h>
-#include <string>
 
+#include "activity.h"
 #include "device.h"
 #include "kernel.h"
 #include "runtime_error.h"
@@ -16,19 +15,6 @@ using namespace emugpu;
 // Both are macros for per-thread variants or older versions in some configurations.
 #undef cudaGetDriverEntryPoint
 #undef cuGetProcAddress
-
-namespace {
-
-// "_Z<length><name>..." becomes "<name>".
-std::string plain_name(const char* mangled) {
-  if (std::strncmp(mangled, "_Z", 2) != 0) return mangled;
-  char* name = nullptr;
-  const std::size_t length = std::strtoul(mangled + 2, &name, 10);
-  if (length == 0 || length > std::strlen(name)) return mangled;
-  return std::string(name, length);
-}
-
-}  // namespace
 
 extern "C" {
 
@@ -57,6 +43,7 @@ cudaError_t cudaGetFuncBySymbol(cudaFunction_t* function, const void* symbol) {
 // applications ignores their kernels instead.
 [[gnu::weak]] cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**,
                                            std::size_t, cudaStream_t stream) {
+  const activity::Call call("cudaLaunchKernel");
   return result(launch_kernel(function, grid.x, block.x, Stream::from_handle(stream), nullptr),
                 cudaErrorNotSupported, "cudaLaunchKernel");
 }
@@ -88,7 +75,7 @@ void __cudaUnregisterFatBinary(void**) {}
 
 void __cudaRegisterFunction(void**, const char* host_function, char*, const char* device_name, int,
                             void*, void*, void*, void*, int*) {
-  register_kernel(host_function, plain_name(device_name));
+  register_kernel(host_function, device_name);
 }
 
 void __cudaRegisterVar(void**, char*, char*, const char*, int, std::size_t, int, int) {}

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CUDA runtime API: kernels of applications. There is no device code to run: a launch does nothing.
+// CUDA runtime API: kernels of applications. There is no device code to run: a kernel does nothing
+// but take its time.
 #include <cuda.h>
-#include <string>
 #include <vector>
 
+#include "activity.h"
 #include "kernel.h"
-#include "log.h"
 #include "runtime_error.h"
 
 using namespace emugpu;
@@ -21,8 +21,15 @@ struct Call {
 };
 thread_local std::vector<Call> configurations;
 
-cudaError_t ignore_launch(const void* function) {
-  trace("ignored kernel %s", kernel_name(function).value_or("an unregistered kernel").c_str());
+Dimensions dimensions(const dim3& of) {
+  return {of.x, of.y, of.z};
+}
+
+cudaError_t launch(const char* call_name, const void* function, const dim3& grid, const dim3& block,
+                   void** arguments, cudaStream_t stream) {
+  const activity::Call call(call_name);
+  launch_idle_kernel(function, dimensions(grid), dimensions(block), Stream::from_handle(stream),
+                     arguments);
   return cudaSuccess;
 }
 
@@ -30,17 +37,20 @@ cudaError_t ignore_launch(const void* function) {
 
 extern "C" {
 
-cudaError_t cudaLaunchKernel(const void* function, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return ignore_launch(function);
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             std::size_t, cudaStream_t stream) {
+  return launch("cudaLaunchKernel", function, grid, block, arguments, stream);
 }
 
-cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3, dim3, void**, std::size_t,
-                                        cudaStream_t) {
-  return ignore_launch(function);
+cudaError_t cudaLaunchCooperativeKernel(const void* function, dim3 grid, dim3 block,
+                                        void** arguments, std::size_t, cudaStream_t stream) {
+  return launch("cudaLaunchCooperativeKernel", function, grid, block, arguments, stream);
 }
 
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t*, const void* function, void**) {
-  return ignore_launch(function);
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
+                                void** arguments) {
+  return launch("cudaLaunchKernelExC", function, config->gridDim, config->blockDim, arguments,
+                config->stream);
 }
 
 // kernel<<<...>>>, as nvcc translates it

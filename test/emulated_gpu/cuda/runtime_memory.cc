@@ -5,12 +5,34 @@
 #include <cstring>
 #include <vector>
 
+#include "activity.h"
 #include "device.h"
 #include "memory.h"
 #include "runtime_error.h"
 #include "stream.h"
 
 using namespace emugpu;
+using activity::Call;
+
+namespace {
+
+activity::Memory memory_of(const void* pointer) {
+  const auto allocation = find_allocation(pointer);
+  if (!allocation) return activity::Memory::kPageable;
+  return allocation->kind == MemoryKind::kDevice ? activity::Memory::kDevice
+                                                 : activity::Memory::kPinned;
+}
+
+activity::Record copy_record(void* destination, const void* source, std::size_t size) {
+  activity::Record record;
+  record.kind = activity::Kind::kCopy;
+  record.from = memory_of(source);
+  record.to = memory_of(destination);
+  record.bytes = size;
+  return record;
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -80,16 +102,19 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t size, cudaMemcpyKind,
                             cudaStream_t handle) {
+  const Call call("cudaMemcpyAsync");
   Stream& stream = Stream::from_handle(handle);
+  const activity::Record record = copy_record(destination, source, size);
   if (!find_allocation(source)) {
     // Pageable memory is staged: the caller may reuse it as soon as this returns.
     const auto* const bytes = static_cast<const char*>(source);
-    stream.enqueue([staged = std::vector<char>(bytes, bytes + size), destination] {
-      std::memcpy(destination, staged.data(), staged.size());
-    });
+    activity::enqueue(stream, record,
+                      [staged = std::vector<char>(bytes, bytes + size), destination] {
+                        std::memcpy(destination, staged.data(), staged.size());
+                      });
     return cudaSuccess;
   }
-  stream.enqueue([=] { std::memmove(destination, source, size); });
+  activity::enqueue(stream, record, [=] { std::memmove(destination, source, size); });
   // A copy to pageable memory returns when it is done.
   if (!find_allocation(destination)) stream.synchronize();
   return cudaSuccess;
@@ -97,17 +122,26 @@ cudaError_t cudaMemcpyAsync(void* destination, const void* source, std::size_t s
 
 cudaError_t cudaMemcpy(void* destination, const void* source, std::size_t size,
                        cudaMemcpyKind kind) {
+  const Call call("cudaMemcpy");
   const cudaError_t error = cudaMemcpyAsync(destination, source, size, kind, nullptr);
   Stream::from_handle(nullptr).synchronize();
   return error;
 }
 
 cudaError_t cudaMemsetAsync(void* destination, int value, std::size_t size, cudaStream_t handle) {
-  Stream::from_handle(handle).enqueue([=] { std::memset(destination, value, size); });
+  const Call call("cudaMemsetAsync");
+  activity::Record record;
+  record.kind = activity::Kind::kSet;
+  record.to = memory_of(destination);
+  record.bytes = size;
+  record.value = static_cast<unsigned>(value);
+  activity::enqueue(Stream::from_handle(handle), record,
+                    [=] { std::memset(destination, value, size); });
   return cudaSuccess;
 }
 
 cudaError_t cudaMemset(void* destination, int value, std::size_t size) {
+  const Call call("cudaMemset");
   const cudaError_t error = cudaMemsetAsync(destination, value, size, nullptr);
   Stream::from_handle(nullptr).synchronize();
   return error;

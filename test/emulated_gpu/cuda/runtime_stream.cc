@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // CUDA runtime API: streams and events.
+#include "activity.h"
 #include "event.h"
 #include "runtime_error.h"
 #include "stream.h"
 
 using namespace emugpu;
+using activity::Call;
+using activity::Wait;
 
 namespace {
 
 Stream& stream_of(cudaStream_t handle) {
   return Stream::from_handle(handle);
+}
+std::uint32_t number_of(cudaStream_t handle) {
+  return static_cast<std::uint32_t>(stream_of(handle).id());
 }
 Event& event_of(cudaEvent_t handle) {
   return *reinterpret_cast<Event*>(handle);
@@ -39,11 +45,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  Call call("cudaStreamSynchronize");
   stream_of(stream).synchronize();
+  call.waited(Wait::kStream, number_of(stream));
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream) {
+  const Call call("cudaStreamQuery");
   return stream_of(stream).idle() ? cudaSuccess : cudaErrorNotReady;
 }
 
@@ -68,7 +77,9 @@ cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority) {
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  Call call("cudaStreamWaitEvent");
   event_of(event).make_stream_wait(stream_of(stream));
+  call.waited(Wait::kStreamForEvent, number_of(stream), event_of(event).id());
   return cudaSuccess;
 }
 
@@ -92,20 +103,25 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const Call call("cudaEventRecord");
   event_of(event).record(stream_of(stream));
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream, unsigned) {
+  const Call call("cudaEventRecordWithFlags");
   return cudaEventRecord(event, stream);
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event) {
+  const Call call("cudaEventQuery");
   return event_of(event).complete() ? cudaSuccess : cudaErrorNotReady;
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  Call call("cudaEventSynchronize");
   event_of(event).synchronize();
+  call.waited(Wait::kEvent, activity::kNoStream, event_of(event).id());
   return cudaSuccess;
 }
 
