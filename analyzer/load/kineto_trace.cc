@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <simdjson.h>
 #include <string_view>
+#include <unordered_map>
 
 #include "analyzer/load/dom_value.h"
 #include "analyzer/load/kineto.h"
@@ -83,6 +84,16 @@ class Columns {
     }
   }
 
+  // PyTorch 2.15 gives all synchronisation device 0, but its context, which is of one device.
+  void settle_devices() {
+    for (std::size_t i = 0; i < trace_.syncs.size(); ++i) {
+      const auto known = devices_.find(sync_contexts_[i]);
+      if (known != devices_.end()) {
+        trace_.syncs[i].device = known->second;
+      }
+    }
+  }
+
  private:
   model::NameId name_of(const object& event, std::string_view key = "name") {
     return trace_.names.id(text_at(event, key));
@@ -147,6 +158,9 @@ class Columns {
     made.stream = *stream;
     made.name = name_of(event);
     made.kind = kind;
+    if (const auto context = integer_at(arguments, "context")) {
+      devices_.try_emplace(*context, made.device);
+    }
   }
 
   void add_sync(const object& event, const object& arguments) {
@@ -160,6 +174,7 @@ class Columns {
     sync.kind = *kind;
     sync.correlation = *correlation;
     sync.device = integer_at(arguments, "device").value_or(0);
+    sync_contexts_.push_back(integer_at(arguments, "context").value_or(model::kNoId));
     sync.stream = integer_at(arguments, "stream").value_or(model::kNoId);
     sync.event_stream = integer_at(arguments, "wait_on_stream").value_or(model::kNoId);
     sync.event_record =
@@ -167,6 +182,8 @@ class Columns {
   }
 
   model::KinetoTrace& trace_;
+  std::unordered_map<std::int64_t, std::int64_t> devices_;  // that work of a context ran on
+  std::vector<std::int64_t> sync_contexts_;
 };
 
 // Puts what has times onto the epoch, and into order.
@@ -200,6 +217,7 @@ std::optional<std::string> read_kineto_trace(const std::string& path, model::Kin
   trace.pid = file.pid();
   trace.groups = file.groups();
   trace.damaged += file.damaged();
+  columns.settle_devices();
   settle(trace.operators, file.base_ns());
   settle(trace.annotations, file.base_ns());
   if (!wants_python) {

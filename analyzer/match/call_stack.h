@@ -16,6 +16,15 @@
 
 namespace ringside::match {
 
+/// Whether it is a function in a file of the program: "train.py(17): step". Files of PyTorch and of
+/// Python itself have no directory before their package there.
+inline bool is_of_program(std::string_view name) {
+  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  return name.find(".py(") != name.npos && !starts("torch/") && !starts("<") &&
+         !starts("contextlib.py(") && !starts("functools.py(") && !starts("threading.py(") &&
+         !starts("multiprocessing/") && !starts("concurrent/");
+}
+
 /// The calls of one thread that are open at a moment. They must outlive it.
 class CallStack {
  public:
@@ -36,6 +45,25 @@ class CallStack {
     }
   }
 
+  /// The innermost function of the program in which the thread was for most of this time: the part
+  /// of the time in which it was, or all of it if there is none.
+  std::pair<std::int64_t, std::int64_t> mostly_in(const model::NameTable& names,
+                                                  std::int64_t start_ns,
+                                                  std::int64_t end_ns) const {
+    std::pair part(start_ns, end_ns);
+    auto at = std::upper_bound(
+        calls_.begin(), calls_.end(), start_ns,
+        [](std::int64_t at_ns, const model::KinetoCall* call) { return at_ns < call->start_ns; });
+    for (; at != calls_.end() && (*at)->start_ns < end_ns; ++at) {
+      const std::int64_t until_ns = std::min((*at)->end_ns, end_ns);
+      if (until_ns - (*at)->start_ns > (end_ns - start_ns) / 2 &&
+          is_of_program(names.text((*at)->name))) {
+        part = {(*at)->start_ns, until_ns};
+      }
+    }
+    return part;
+  }
+
   /// Innermost first.
   std::vector<const model::KinetoCall*> around(std::int64_t start_ns, std::int64_t end_ns) const {
     std::vector<const model::KinetoCall*> found;
@@ -54,15 +82,6 @@ class CallStack {
   std::vector<const model::KinetoCall*> calls_;
   std::vector<std::size_t> around_;  // 1 + index of the one around it; 0: none
 };
-
-/// Whether it is a function in a file of the program: "train.py(17): step". Files of PyTorch and of
-/// Python itself have no directory before their package there.
-inline bool is_of_program(std::string_view name) {
-  const auto starts = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  return name.find(".py(") != name.npos && !starts("torch/") && !starts("<") &&
-         !starts("contextlib.py(") && !starts("functools.py(") && !starts("threading.py(") &&
-         !starts("multiprocessing/") && !starts("concurrent/");
-}
 
 /// "train.py:17 in step".
 inline std::string frame_of(std::string_view name) {

@@ -285,7 +285,8 @@ class KernelJoin {
   void fill_times() {
     for (const KernelPair& pair : joined_.pairs) {
       model::Operation operation = file_.operations[pair.operation];
-      if (model::tells_execution(operation.times_from) || operation.in_flight ||
+      // The network's first byte says less of when a rank came: it may wait for another's.
+      if (operation.times_from == model::TimesFrom::kGpu || operation.in_flight ||
           pair.end_ns < pair.start_ns) {
         continue;
       }

@@ -47,8 +47,8 @@ struct KinetoKernels {
 };
 
 /// Joins NCCL's kernels with the operations of the process. `framed` are the operations that calls
-/// of torch.distributed made, `names` those of the file. An operation of which NCCL tells no
-/// execution gets the kernel's times.
+/// of torch.distributed made, `names` those of the file. An operation of which NCCL's
+/// own GPU events tell nothing gets the kernel's times.
 KinetoKernels join_kineto_kernels(const model::KinetoTrace& trace,
                                   std::span<const FramedOperation> framed, model::NameTable& names,
                                   model::TraceFile& file);

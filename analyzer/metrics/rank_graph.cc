@@ -209,12 +209,13 @@ class GraphBuilder {
     return next == works->second.begin() ? kNone : *std::prev(next);
   }
 
-  // When threads leave their operators, for those that go on after that.
+  // When threads leave their operators, for those that go on after that. One that only calls CUDA
+  // (a watchdog that looks at events) lets nobody go on.
   void collect_ends() {
     for (const auto& [thread, segments] : threads_) {
       for (std::size_t i = 0; i < segments.size(); ++i) {
         const bool is_over = i + 1 == segments.size() || is_idle(segments[i + 1]);
-        if (!is_idle(segments[i]) && is_over) {
+        if (segments[i].operator_name != model::kNoName && !is_idle(segments[i]) && is_over) {
           ends_.push_back({segments[i].end_ns, thread, i});
         }
       }
@@ -439,8 +440,11 @@ class GraphBuilder {
     if (stack == python_.end()) {
       return;
     }
-    for (const model::KinetoCall* const call :
-         stack->second.around(segment.start_ns, segment.end_ns)) {
+    // Between operators, Python may have called and left functions.
+    const auto [start_ns, end_ns] =
+        is_idle(segment) ? stack->second.mostly_in(trace_.names, segment.start_ns, segment.end_ns)
+                         : std::pair(segment.start_ns, segment.end_ns);
+    for (const model::KinetoCall* const call : stack->second.around(start_ns, end_ns)) {
       const std::string_view name = trace_.names.text(call->name);
       if (node.module == model::kNoName && name.starts_with("nn.Module: ")) {
         node.module = graph_.names.id(name.substr(11));

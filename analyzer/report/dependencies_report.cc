@@ -10,6 +10,7 @@
 
 #include "analyzer/metrics/step_path.h"
 #include "analyzer/report/numbers.h"
+#include "analyzer/report/step_text.h"
 
 namespace ringside::report {
 namespace {
@@ -50,15 +51,7 @@ std::string short_name(std::string_view name) {
   if (name.starts_with("Mem")) {  // "Memcpy DtoH (Device -> Pageable)"
     return std::string(name);
   }
-  if (name.starts_with("void ")) {
-    name.remove_prefix(5);
-  }
-  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
-  std::string text(name);
-  for (std::size_t at = text.find(kUnnamed); at != text.npos; at = text.find(kUnnamed)) {
-    text.erase(at, kUnnamed.size());
-  }
-  text.resize(std::min(text.find_first_of("<("), text.size()));
+  std::string text = short_kernel(name);
   if (const std::size_t colon = text.rfind("::"); colon != text.npos) {
     text.erase(0, colon + 2);
   }

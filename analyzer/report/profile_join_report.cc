@@ -50,9 +50,7 @@ std::string kernels_text(const std::vector<match::KinetoFileJoin>& joins) {
          ": " + std::to_string(by_proof[0]) + " launched within the call, " +
          std::to_string(by_proof[1]) + " by the order on the stream, " +
          std::to_string(by_proof[2]) + " by the clock." +
-         (timed > 0 ? " Where NCCL tells no execution, they give the times of " +
-                          counted(timed, "operation") + '.'
-                    : "");
+         (timed > 0 ? " They give the times of " + counted(timed, "operation") + '.' : "");
 }
 
 std::string_view proof_name(match::KernelProof proof) {

@@ -447,8 +447,7 @@ class Maker {
           continue;
         }
         const bool is_between = part.is_gap && part.kind != node->kind;
-        const std::string name(is_between ? std::string_view("to its start")
-                                          : short_kernel(text(part, node->name)));
+        const std::string name = is_between ? "to its start" : short_kernel(text(part, node->name));
         auto& [sum_ns, times] =
             sums[{part.kind, std::string(text(part, node->where)), name,
                   std::string(text(part, node->module)), std::string(text(part, node->line))}];

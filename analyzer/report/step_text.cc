@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/report/step_text.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -20,10 +21,16 @@ constexpr std::array<std::string_view, metrics::kPathKinds> kKindTexts = {
 
 }  // namespace
 
-std::string_view short_kernel(std::string_view name) {
+std::string short_kernel(std::string_view name) {
+  constexpr std::string_view kUnnamed = "(anonymous namespace)::";
   name.remove_prefix(name.starts_with("void ") ? 5 : 0);
-  name = name.substr(0, name.find_first_of("<("));
-  return name.substr(0, name.find_last_not_of(' ') + 1);
+  std::string text(name);
+  for (std::size_t at = text.find(kUnnamed); at != text.npos; at = text.find(kUnnamed)) {
+    text.erase(at, kUnnamed.size());
+  }
+  text.resize(std::min(text.find_first_of("<("), text.size()));
+  text.resize(text.find_last_not_of(' ') + 1);
+  return text;
 }
 
 std::string_view path_kind_text(PathKind kind) {
@@ -40,7 +47,7 @@ std::string step_part_text(const facts::Facts& facts, const std::vector<ProcessG
     return "what is not recorded";
   }
   const PathNode& node = graph.nodes[part.node];
-  std::string name(short_kernel(graph.names.text(node.name)));
+  const std::string name = short_kernel(graph.names.text(node.name));
   const std::string where(graph.names.text(node.where));
   if (part.is_gap) {
     return "the start of " + (name.empty() ? std::string("an operation of NCCL") : name);
@@ -64,8 +71,10 @@ std::pair<const StepPart*, std::int64_t> mostly_in(const facts::Facts& facts,
   std::map<std::string, std::pair<const StepPart*, std::int64_t>> sums;
   for (const StepPart& part : step.parts) {
     if (part.waited_in == wait && part.end_ns > part.start_ns) {
-      auto& [last, sum_ns] = sums[step_part_text(facts, graphs, part)];
-      last = &part;
+      auto& [longest, sum_ns] = sums[step_part_text(facts, graphs, part)];
+      if (longest == nullptr || part.end_ns - part.start_ns > longest->end_ns - longest->start_ns) {
+        longest = &part;
+      }
       sum_ns += part.end_ns - part.start_ns;
     }
   }

@@ -15,7 +15,7 @@
 namespace ringside::report {
 
 /// A kernel's name without its types and arguments.
-std::string_view short_kernel(std::string_view name);
+std::string short_kernel(std::string_view name);
 
 /// "kernels", "launch overhead".
 std::string_view path_kind_text(metrics::PathKind kind);

@@ -88,6 +88,9 @@ endif()
 
 # PyTorch: nccl2 is what it means by "nccl" from 2.15 on, legacy what it meant before.
 set(torch_tests alone trainers torchrun crossing-nccl2)
+if(TARGET emulated_cupti)
+  list(APPEND torch_tests steps-ddp steps-fsdp)
+endif()
 foreach(implementation nccl2 legacy)
   foreach(scenario calls training profiled annotated mismatch skip stalled)
     list(APPEND torch_tests ${scenario}-${implementation})

@@ -17,9 +17,9 @@ import tempfile
 
 from merged_parts import expect, run
 
-# By run: calls that the profiler saw of both ranks.
+# By run: calls that the profiler saw of all ranks.
 CALLS = {"legacy-2-ddp": 18, "legacy-2-fsdp": 72, "legacy-2-profile_all": 50,
-         "nccl2-2-ddp": 18, "nccl2-2-fsdp": 72, "nccl2-2-profile_all": 48}
+         "legacy-4-ddp-gpu": 24, "nccl2-2-ddp": 18, "nccl2-2-fsdp": 72, "nccl2-2-profile_all": 48}
 
 
 def profiled(path):

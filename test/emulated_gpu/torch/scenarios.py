@@ -16,6 +16,7 @@ import torch.distributed as dist
 
 import asked
 import cpu_compute
+import steps
 
 BEGIN = time.monotonic()
 # From PyTorch 2.15 on, "nccl" means nccl2 unless this says otherwise.
@@ -27,12 +28,13 @@ def log(text):
 
 
 class Rank:
-    def __init__(self, directory):
+    def __init__(self, directory, log_calls=True):
         self.directory = directory
         self.rank, self.world = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
         self.device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         self.verified = 0
-        asked.Log(f"{directory}/calls-{self.rank}.jsonl")
+        if log_calls:
+            asked.Log(f"{directory}/calls-{self.rank}.jsonl")
 
     def start(self, timeout=60):
         torch.cuda.set_device(self.device)
@@ -460,6 +462,7 @@ def stalled(rank):
 
 SCENARIOS = {function.__name__: function for function in (
     clean, calls, training, profiled, annotated, crossing, mismatch, skip, stalled, timed)}
+SCENARIOS |= steps.SCENARIOS
 
 
 def import_what_is_needed(name):
@@ -469,13 +472,14 @@ def import_what_is_needed(name):
     """
     if name not in ("clean", "crossing", "timed"):
         importlib.import_module("torch._inductor.config")
-    if name == "training":
+    if name in ("training", "steps_fsdp"):
         importlib.import_module("torch.distributed.fsdp")
 
 
 def run(name, directory):
     imported = len(sys.modules)
-    rank = Rank(directory)
+    # What logs calls would be the line of the program that makes them.
+    rank = Rank(directory, log_calls=name not in steps.SCENARIOS)
     SCENARIOS[name](rank)
     log(f"{rank.verified} results verified, {len(sys.modules) - imported} modules imported")
     dist.destroy_process_group()
