@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <regex>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -71,6 +72,7 @@ class Writer {
     if (!fs::create_directories(temporary_, error)) {
       outcome_.error = "cannot write " + choice_.directory + ": " +
                        (error ? error.message() : std::string("a temporary directory is there"));
+      outcome_.is_not_made = true;
       return;
     }
     ranks_ = find_rank_operations(facts_);
@@ -194,8 +196,9 @@ class Writer {
   // The trace of the profiler for a rank's process; nothing if there is none.
   std::optional<Profile> read_profile(const RunAndRank& key, model::KinetoTrace& trace) {
     const std::uint32_t file = file_of(key);
-    for (const auto& [path, of_file] : choice_.profiles) {
-      if (of_file != file) {
+    for (const match::KinetoFileJoin* const profile : choice_.profiles) {
+      const std::string& path = profile->path;
+      if (profile->file != file) {
         continue;
       }
       if (ranks_of_file_[file] > 1) {
@@ -208,7 +211,7 @@ class Writer {
         outcome_.problems.push_back(path + ": " + *error);
         return std::nullopt;
       }
-      return Profile{&trace, file};
+      return Profile{&trace, file, &profile->kernels};
     }
     return std::nullopt;
   }
@@ -250,7 +253,7 @@ class Writer {
     switch (piece.source) {
       case Piece::Source::kOperation:
         node = operation_node(facts_, ranks_, (*rank.operations)[piece.of]);
-        if (const auto kernel = rank.graph->claims.of_operation[piece.of]) {
+        if (const auto kernel = rank.graph->kernels[piece.of]) {
           add_kernel(rank.trace, *kernel, node);
         }
         break;
@@ -304,12 +307,29 @@ class Writer {
     ++outcome_.files;
   }
 
+  // Of an export before, which may have had more ranks, or another format.
+  static bool is_execution_trace(const std::string& name) {
+    static const std::regex kName(R"((chakra|run[0-9]+)\.[0-9]+\.(et|json))");
+    return std::regex_match(name, kName);
+  }
+
   // A directory that is there keeps what else is in it.
   void give_names() {
     std::error_code error;
     fs::rename(temporary_, choice_.directory, error);
     if (error && choice_.replaces && fs::is_directory(choice_.directory)) {
       error.clear();
+      std::vector<fs::path> older;
+      for (const auto& entry : fs::directory_iterator(choice_.directory, error)) {
+        if (is_execution_trace(entry.path().filename())) {
+          older.push_back(entry.path());
+        }
+      }
+      for (const fs::path& path : older) {
+        if (!error) {
+          fs::remove(path, error);
+        }
+      }
       for (const File& file : files_) {
         if (!error) {
           fs::rename(temporary_ / name_of(file.key),

@@ -12,6 +12,7 @@
 
 #include "analyzer/chakra/trace_file.h"
 #include "analyzer/facts/facts.h"
+#include "analyzer/match/kineto_join.h"
 
 namespace ringside::chakra {
 
@@ -19,15 +20,16 @@ struct ExportChoice {
   std::string directory;
   Format format = Format::kProtobuf;
   bool replaces = false;
-  /// Traces of PyTorch's profiler, each with the process that it is of (index into Traces::files).
-  std::vector<std::pair<std::string, std::uint32_t>> profiles;
-  /// PyTorch's execution traces likewise. They need a profile of the same process.
+  std::vector<const match::KinetoFileJoin*> profiles;  // must outlive the export
+  /// PyTorch's execution traces, each with the process that it is of (index into Traces::files).
+  /// They need a profile of the same process.
   std::vector<std::pair<std::string, std::uint32_t>> execution_traces;
 };
 
 struct ExportOutcome {
   /// The error, as a sentence with the path; empty if there is none.
   std::string error;
+  bool is_not_made = false;           // the directory cannot be made
   std::vector<std::string> problems;  // files that could not be read to their end, and why
   std::vector<std::string> notes;
   std::uint64_t files = 0;

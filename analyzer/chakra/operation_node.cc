@@ -31,9 +31,7 @@ void add_if_known(Node& node, const char* name, const std::optional<Integer>& va
 }
 
 void add_times(Node& node, const RankOperation& one, const Operation& operation) {
-  node.add_text("times_from", one.is_of_kernel
-                                  ? std::string_view("kineto")
-                                  : kTimesFrom[static_cast<std::size_t>(operation.times_from)]);
+  node.add_text("times_from", kTimesFrom[static_cast<std::size_t>(operation.times_from)]);
   node.add_text("state", kStates[static_cast<std::size_t>(operation.state)]);
   if (operation.in_flight) {
     node.add("in_flight", true);

@@ -81,12 +81,12 @@ void ProfileGraph::find_durations(std::span<const Enqueue> enqueued) {
   }
 }
 
-void ProfileGraph::find_steps(const KernelClaims& claims, std::vector<Step>& steps) const {
+void ProfileGraph::find_steps(const match::KinetoKernels& kernels, std::vector<Step>& steps) const {
   for (const std::uint32_t i : tree_.order()) {
     steps.push_back({common_ns(trace_.operators[i].start_ns), Kind::kCall, i});
   }
   for (std::uint32_t i = 0; i < trace_.activities.size(); ++i) {
-    if (!claims.is_claimed[i]) {
+    if (!std::binary_search(kernels.activities.begin(), kernels.activities.end(), i)) {
       const auto launch = runtime_.find(trace_.activities[i].correlation);
       const std::int64_t at_ns = launch == runtime_.end() ? trace_.activities[i].start_ns
                                                           : trace_.runtime[launch->second].start_ns;

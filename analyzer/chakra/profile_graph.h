@@ -15,9 +15,9 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/chakra/call_tree.h"
-#include "analyzer/chakra/kernel_claims.h"
 #include "analyzer/chakra/lane.h"
 #include "analyzer/chakra/schedule.h"
+#include "analyzer/match/kineto_kernels.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::chakra {
@@ -26,6 +26,13 @@ namespace ringside::chakra {
 constexpr std::int64_t micros(std::int64_t time_ns) {
   return time_ns / 1000;
 }
+
+/// A trace of PyTorch's profiler, the process that it is of, and NCCL's kernels in it.
+struct Profile {
+  const model::KinetoTrace* trace = nullptr;
+  std::uint32_t file = 0;  // index into Traces::files
+  const match::KinetoKernels* kernels = nullptr;
+};
 
 class ProfileGraph {
  public:
@@ -47,8 +54,8 @@ class ProfileGraph {
     Kind kind = Kind::kCall;
     std::uint32_t index = 0;  // of the trace's columns: operators, syncs, activities
   };
-  /// Adds steps for all but the operations; an activity that an operation claims has none.
-  void find_steps(const KernelClaims& claims, std::vector<Step>& steps) const;
+  /// Adds steps for all but the operations; an activity that ran some of them has none.
+  void find_steps(const match::KinetoKernels& kernels, std::vector<Step>& steps) const;
 
   /// Adds what a step is of; steps are taken in order of time.
   void take(const Step& step);

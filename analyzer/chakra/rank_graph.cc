@@ -23,11 +23,7 @@ class Builder {
 
   RankGraph build() {
     sort_by_call();
-    KernelClaims claims;
-    if (profile_ != nullptr) {
-      claims = find_kernel_claims(facts_, *profile_, operations_);
-    }
-    claims.of_operation.resize(operations_.size());
+    std::vector<std::optional<std::uint32_t>> kernels = find_kernels();
     Schedule schedule(first_us());
     std::vector<Step> steps;
     for (std::uint32_t i = 0; i < operations_.size(); ++i) {
@@ -36,22 +32,38 @@ class Builder {
     if (profile_ != nullptr) {
       graph_.emplace(*profile_, facts_.traces().files[profile_->file].process, facts_.alignment(),
                      enqueued(), schedule);
-      graph_->find_steps(claims, steps);
+      graph_->find_steps(*profile_->kernels, steps);
     }
     std::stable_sort(steps.begin(), steps.end(), [](const Step& one, const Step& other) {
       return std::tie(one.at_ns, one.kind) < std::tie(other.at_ns, other.kind);
     });
     for (const Step& step : steps) {
       if (step.kind == Kind::kOperation) {
-        add(schedule, step.index, claims.of_operation[step.index]);
+        add(schedule, step.index, kernels[step.index]);
       } else {
         graph_->take(step);
       }
     }
-    return {std::move(schedule), std::move(claims)};
+    return {std::move(schedule), std::move(kernels)};
   }
 
  private:
+  std::vector<std::optional<std::uint32_t>> find_kernels() const {
+    std::vector<std::optional<std::uint32_t>> kernels(operations_.size());
+    for (std::size_t i = 0; i < operations_.size() && profile_ != nullptr; ++i) {
+      const match::Part part = facts_.matches().parts[operations_[i].part];
+      const auto& pairs = profile_->kernels->pairs;
+      const auto pair = std::lower_bound(pairs.begin(), pairs.end(), part.operation,
+                                         [](const match::KernelPair& one, std::size_t operation) {
+                                           return one.operation < operation;
+                                         });
+      if (part.file == profile_->file && pair != pairs.end() && pair->operation == part.operation) {
+        kernels[i] = static_cast<std::uint32_t>(pair->activity);
+      }
+    }
+    return kernels;
+  }
+
   // A replay of a CUDA graph was called when the graph was captured.
   void sort_by_call() {
     std::vector<std::pair<std::int64_t, std::uint32_t>> order;
@@ -115,20 +127,10 @@ class Builder {
     return first.value_or(0);
   }
 
-  void take_times_of_kernel(RankOperation& one, std::uint32_t kernel) const {
-    const model::GpuActivity& activity = profile_->trace->activities[kernel];
-    one.has_execution = one.is_of_kernel = true;
-    one.start_ns = one.there_ns = graph_->common_ns(activity.start_ns);
-    one.end_ns = graph_->common_ns(activity.end_ns);
-  }
-
   void add(Schedule& schedule, std::uint32_t index, std::optional<std::uint32_t> kernel) {
-    RankOperation& one = operations_[index];
+    const RankOperation& one = operations_[index];
     const match::Part part = facts_.matches().parts[one.part];
     const model::Operation operation = match::operation_of(facts_.traces(), part);
-    if (kernel && !one.has_execution) {
-      take_times_of_kernel(one, *kernel);
-    }
     LaneEntry entry;
     entry.group = operation.group;
     entry.is_point_to_point = operation.kind == model::Kind::kPointToPoint;

@@ -4,9 +4,11 @@
 #ifndef RINGSIDE_ANALYZER_CHAKRA_RANK_GRAPH_H
 #define RINGSIDE_ANALYZER_CHAKRA_RANK_GRAPH_H
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
-#include "analyzer/chakra/kernel_claims.h"
+#include "analyzer/chakra/profile_graph.h"
 #include "analyzer/chakra/rank_operations.h"
 #include "analyzer/chakra/schedule.h"
 #include "analyzer/facts/facts.h"
@@ -15,11 +17,11 @@ namespace ringside::chakra {
 
 /// The graph of a rank's operations: of one stream, or one communicator, one runs after the other,
 /// in the order in which they were called. With a profile it has the operators of the CPU that
-/// called them, and the other work of the GPU. An operation that was not seen to run gets the times
-/// of its kernel. Sorts the operations by call, before claims refer to them.
+/// called them, and the other work of the GPU. Sorts the operations by call.
 struct RankGraph {
   Schedule schedule;
-  KernelClaims claims;
+  /// By operation: its kernel, of KinetoTrace::activities.
+  std::vector<std::optional<std::uint32_t>> kernels;
 };
 RankGraph graph_of(const facts::Facts& facts, std::vector<RankOperation>& operations,
                    const Profile* profile);

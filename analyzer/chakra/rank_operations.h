@@ -20,7 +20,6 @@ struct RankOperation {
   std::uint32_t matched = 0;   // index into Matches::operations
   std::uint32_t part = 0;      // index into Matches::parts
   bool has_execution = false;  // it was seen to run; else start_ns is its call's, and end_ns too
-  bool is_of_kernel = false;   // its times are those of a kernel in a trace of PyTorch's profiler
   bool has_wait = false;       // wait and wait_ns are known
   std::int64_t start_ns = 0;
   std::int64_t end_ns = 0;

@@ -121,9 +121,9 @@ void find_execution_traces(const ExportOptions& options, const Analysis& analysi
       continue;
     }
     std::vector<std::uint32_t> fitting;
-    for (const auto& [profile, file] : choice.profiles) {
-      if (analysis.traces.files[file].process.pid == pid) {
-        fitting.push_back(file);
+    for (const match::KinetoFileJoin* const profile : choice.profiles) {
+      if (analysis.traces.files[profile->file].process.pid == pid) {
+        fitting.push_back(profile->file);
       }
     }
     if (fitting.size() > 1) {
@@ -141,16 +141,16 @@ void find_execution_traces(const ExportOptions& options, const Analysis& analysi
 }
 
 // An execution trace is of what ran, and when.
-bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
+ExitStatus write_chakra(const ExportOptions& options, const Analysis& analysis) {
   chakra::ExportChoice choice = options.chakra_choice();
   for (const match::KinetoFileJoin& profile : analysis.profiles) {
-    choice.profiles.emplace_back(profile.path, profile.file);
+    choice.profiles.push_back(&profile);
   }
   find_execution_traces(options, analysis, choice);
   const chakra::ExportOutcome outcome = chakra::export_traces(analysis.facts(), choice);
   if (!outcome.error.empty()) {
     tell("ringside export: " + outcome.error);
-    return false;
+    return outcome.is_not_made ? kExitUsage : kExitInternal;
   }
   for (const std::string& one : outcome.problems) {
     tell("error: " + one);
@@ -168,7 +168,7 @@ bool write_chakra(const ExportOptions& options, const Analysis& analysis) {
     tell("warning: not all is there: " + model::joined(gaps, gaps.size()) +
          "; a replay may stand still, or have ranks meet in other operations");
   }
-  return true;
+  return kExitOk;
 }
 
 bool is_of_dumps(const Analysis& analysis) {
@@ -240,8 +240,8 @@ ExitStatus run_export(const ExportOptions& options) {
           "when an operation ran");
       return kExitNoInput;
     }
-    if (!write_chakra(options, *analysis)) {
-      return kExitInternal;
+    if (const ExitStatus status = write_chakra(options, *analysis); status != kExitOk) {
+      return status;
     }
   }
   if (analysis->matches.unpaired > 0) {

@@ -86,6 +86,7 @@ class KernelJoin {
               [](const KernelPair& one, const KernelPair& other) {
                 return one.operation < other.operation;
               });
+    std::sort(joined_.activities.begin(), joined_.activities.end());
     fill_times();
     return std::move(joined_);
   }
@@ -146,6 +147,7 @@ class KernelJoin {
       pair.start_ns = std::min(pair.start_ns, activity.start_ns);
       pair.end_ns = std::max(pair.end_ns, activity.end_ns);
       kernels_[k].is_joined = true;
+      joined_.activities.push_back(kernels_[k].activity);
       ++joined_.joined[static_cast<std::size_t>(proof)];
     }
     const model::GpuActivity& first = trace_.activities[pair.activity];

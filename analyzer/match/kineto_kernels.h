@@ -41,6 +41,7 @@ struct KernelPair {
 
 struct KinetoKernels {
   std::vector<KernelPair> pairs;                      // by operation
+  std::vector<std::size_t> activities;                // all that these operations ran as, sorted
   std::uint64_t kernels = 0;                          // of NCCL
   std::array<std::uint64_t, kKernelProofs> joined{};  // kernels, by proof
   std::uint64_t timed = 0;  // operations whose times come from these kernels

@@ -263,13 +263,18 @@ def execution_trace(pid):
 
 
 def check_profiled(place):
-    """Genuine runs: six of PyTorch's DDP, FSDP and all collectives, with the operators of the CPU."""
+    """Genuine runs of PyTorch's DDP, FSDP and all collectives, with the operators of the CPU; one with GPUs."""
     for run_of in sorted((HERE.parent / "data" / "profiled").iterdir()):
         (place / run_of.name).mkdir()
         _, ranks = export(place / run_of.name, "--kineto", run_of, "--", run_of)
         starts, ends = [], []
         for nodes in ranks.values():
             for node in nodes.values():
+                values = attributes(node)[0]
+                near = set(node.data_deps).union(*(nodes[one].data_deps for one in node.data_deps
+                                                   if nodes[one].name == "gap"))
+                named = [*values.get("sync_dep", ()), *([values["inter_thread_dep"]] if "inter_thread_dep" in values else ())]
+                assert near.issuperset(named), (node.name, named, node.data_deps)
                 if node.name not in ("gap", "join", "lead", "## process_group:init ##"):
                     starts.append(node.start_time_micros)
                     ends.append(node.start_time_micros + attributes(node)[0].get("wall_ns", 0) / 1000)
@@ -353,9 +358,13 @@ def check_files(place):
     first = (place / "out" / "chakra.1.et").read_bytes()
     (place / "out" / "chakra.1.et").write_text("", encoding="utf-8")
     assert "is there already" in run(RINGSIDE, *words, "--", place / "traces", status=2)
+    for older in ("chakra.7.et", "chakra.0.json", "run2.0.et"):
+        (place / "out" / older).write_text("", encoding="utf-8")
     run(RINGSIDE, *words, "--force", "--", place / "traces")
     assert (place / "out" / "chakra.1.et").read_bytes() == first
     assert sorted(path.name for path in (place / "out").iterdir()) == ["chakra.0.et", "chakra.1.et", "mine"]
+    # Nobody can make a directory there, root neither.
+    assert "cannot write /proc/x" in run(RINGSIDE, "export", "--chakra", "/proc/x", "--", place / "traces", status=2)
     # A file may not be as large as a trace is: nothing is left.
     limited = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", *EMULATOR, str(RINGSIDE), "export",
                               "--chakra", str(place / "small"), str(place / "traces"), "--kineto",
