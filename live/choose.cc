@@ -45,6 +45,25 @@ bool is_meant(const Choice& choice, const ProcessStatus& status) {
          (choice.job.empty() || choice.job == status.job);
 }
 
+// Another job may share the hosts of the one that is likely to be meant.
+void keep_likely_job(const Choice& choice, Chosen& chosen) {
+  const bool has_choice = !choice.directory.empty() || !choice.job.empty() || choice.all ||
+                          !choice.pids.empty() || choice.likely_job.empty();
+  const auto is_of_it = [&](const Reply& reply) {
+    return reply.status && reply.status->job == choice.likely_job;
+  };
+  if (has_choice || std::none_of(chosen.replies.begin(), chosen.replies.end(), is_of_it)) {
+    return;
+  }
+  const std::size_t others = std::erase_if(chosen.replies, [&](const Reply& reply) {
+    return reply.status && reply.status->job != choice.likely_job;
+  });
+  if (others > 0) {
+    chosen.notes.push_back(report::counted(others, "process", "processes") +
+                           " of other jobs on these hosts left out; --all takes them, too");
+  }
+}
+
 // "train" of ringside.train.node1.4711.1790857026123; the plugin leaves no dot in it.
 std::string_view job_in(std::string_view stem) {
   const std::size_t begin = std::min(stem.find('.'), stem.size() - 1) + 1;
@@ -179,6 +198,7 @@ Chosen choose(const Choice& choice, std::chrono::milliseconds timeout, std::stri
       chosen.replies.push_back(std::move(reply));
     }
   }
+  keep_likely_job(choice, chosen);
   place_silent(std::move(silent), choice, chosen);
   if (chosen.replies.empty()) {
     chosen.notes.push_back("no " +

@@ -22,6 +22,9 @@ struct Choice {
   std::vector<std::int64_t> pids;
   std::string directory;  ///< of the traces; empty: any
   std::string job;        ///< empty: any
+  /// A scheduler's number: without any choice, if processes are of the job of this name, only they
+  /// are meant, since another job may share their hosts.
+  std::string likely_job;
   bool all = false;
   bool may_be_of_several_jobs = false;  ///< the command changes nothing
   std::optional<Hosts> hosts;           ///< whose processes are asked; nothing: this one's

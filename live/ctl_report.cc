@@ -113,8 +113,17 @@ std::string replies_as_table(const std::vector<Reply>& replies, bool with_dumps)
   }
   report::TextTable table(columns);
   for (const Reply& reply : replies) {
+    // A host that does not answer has no process to name.
     std::vector<std::string> row = {
-        "-", "-", std::to_string(reply.endpoint.pid), "no answer", "-", "-", "-", "-", "-"};
+        "-",
+        reply.endpoint.host.empty() ? "-" : launch::printable(reply.endpoint.host),
+        reply.endpoint.pid == 0 ? "-" : std::to_string(reply.endpoint.pid),
+        "no answer",
+        "-",
+        "-",
+        "-",
+        "-",
+        "-"};
     if (reply.status) {
       // The state is the process's own, also where it has refused the request.
       const ProcessStatus& status = *reply.status;
@@ -152,6 +161,8 @@ std::string replies_as_json(std::string_view verb, const std::vector<Reply>& rep
     }
     if (reply.status) {
       add_status(json, *reply.status);
+    } else if (!reply.endpoint.host.empty()) {
+      add_text(json, "host", reply.endpoint.host);
     }
     json.end_object();
   }

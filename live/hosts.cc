@@ -92,8 +92,8 @@ std::string start_of(const HostOptions& options) {
 
 }  // namespace
 
-std::string Hosts::command(const std::string& host) const {
-  std::string made = start + ' ' + program + " ctl relay";
+std::string Hosts::command(const std::string& host, const char* arguments) const {
+  std::string made = start + ' ' + program + ' ' + arguments;
   const std::string word = launch::shell_word(host);
   for (std::size_t at = made.find(kHost); at != std::string::npos;
        at = made.find(kHost, at + word.size())) {

@@ -6,8 +6,11 @@
 
 #include <chrono>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "live/slow_hosts.h"
 
 namespace ringside::live {
 
@@ -32,9 +35,11 @@ struct Hosts {
   std::string program;             ///< ringside's path there, as a word for the shell
   std::chrono::milliseconds timeout{15000};
   std::size_t most_at_once = 64;
+  /// For who looks again and again: a host that was late is not waited for at the next look.
+  std::shared_ptr<SlowHosts> slow;
 
-  /// The shell's command that starts `ringside ctl relay` on a host.
-  std::string command(const std::string& host) const;
+  /// The shell's command that starts ringside on a host, with these arguments.
+  std::string command(const std::string& host, const char* arguments = "ctl relay") const;
 };
 
 /// Finds the hosts, of a Slurm job and of pods by asking squeue, scontrol or kubectl. `error` is

@@ -7,9 +7,11 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <unistd.h>
 #include <utility>
 
+#include "analyzer/report/numbers.h"
 #include "launch/text.h"
 #include "live/host_commands.h"
 #include "live/relay_line.h"
@@ -90,9 +92,66 @@ std::optional<HostAnswer> read_answer(std::string_view output) {
   return at == texts->size() ? std::optional(std::move(answer)) : std::nullopt;
 }
 
+// Runs a command for each host: at most so many at one time, and none that is known to be late.
+std::vector<HostCommand> run_on_hosts(
+    const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs) {
+  std::vector<HostCommand> commands(inputs.size());
+  std::vector<HostCommand> asked;
+  std::vector<std::size_t> places;  // of those that are asked now, in `commands`
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    commands[i].command = hosts.command(inputs[i].first);
+    commands[i].input = inputs[i].second;
+    auto known = hosts.slow ? hosts.slow->take(inputs[i].first, commands[i]) : std::nullopt;
+    if (known) {
+      commands[i] = *std::move(known);
+    } else {
+      asked.push_back(commands[i]);
+      places.push_back(i);
+    }
+  }
+  run_all(asked, hosts.most_at_once, hosts.timeout);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (hosts.slow && asked[i].is_late) {
+      hosts.slow->add(inputs[places[i]].first, asked[i]);
+    }
+    commands[places[i]] = std::move(asked[i]);
+  }
+  if (hosts.slow) {
+    hosts.slow->go_on(hosts.most_at_once, hosts.timeout);
+  }
+  return commands;
+}
+
+// What the ringsides of these hosts say of their versions; empty where there is no ringside.
+std::vector<std::string> versions_on(const Hosts& hosts, const std::vector<std::string>& names) {
+  constexpr std::string_view kProgram = "ringside ";
+  std::vector<HostCommand> commands(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    commands[i].command = hosts.command(names[i], "--version");
+  }
+  run_all(commands, hosts.most_at_once, hosts.timeout);
+  std::vector<std::string> versions(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::istringstream lines(commands[i].output);
+    for (std::string line; commands[i].error.empty() && std::getline(lines, line);) {
+      if (line.starts_with(kProgram)) {
+        versions[i] = launch::printable(line.substr(kProgram.size()));
+      }
+    }
+  }
+  return versions;
+}
+
 // Why there is no answer, in words that follow the host's name.
-std::string why_none(const HostCommand& command, const std::string& program) {
+std::string why_none(const HostCommand& command, const std::string& program,
+                     const std::string& version) {
   constexpr std::string_view kNotFound = "ended with status 127";
+  // One of the same version that answers has answered something else.
+  if (!version.empty() && (version != RINGSIDE_VERSION || !command.error.empty())) {
+    return "has ringside " + version + ", which cannot answer this one (" + RINGSIDE_VERSION +
+           (version == RINGSIDE_VERSION ? ", of another build" : "") +
+           "): install the same version there, or name one by --remote-program (" + program + ")";
+  }
   if (command.error.starts_with(kNotFound)) {
     return command.error + "; --remote-program says where ringside is there (" + program + ")";
   }
@@ -105,17 +164,67 @@ std::string why_none(const HostCommand& command, const std::string& program) {
 template <typename Take>
 void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
               Take&& take) {
-  std::vector<HostCommand> commands(inputs.size());
+  // An earlier ringside does not know what it is asked, and says so with this status.
+  constexpr std::string_view kUsage = "ended with status 2";
+  const std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);
+  std::vector<std::optional<HostAnswer>> answers;
+  std::vector<std::string> doubtful;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    commands[i].command = hosts.command(inputs[i].first);
-    commands[i].input = inputs[i].second;
+    const auto& answer = answers.emplace_back(read_answer(commands[i].output));
+    if (!answer && (commands[i].error.empty() || commands[i].error.starts_with(kUsage))) {
+      doubtful.push_back(inputs[i].first);
+    }
   }
-  run_all(commands, hosts.most_at_once, hosts.timeout);
+  std::map<std::string, std::string> versions;
+  const std::vector<std::string> found = versions_on(hosts, doubtful);
+  for (std::size_t i = 0; i < doubtful.size(); ++i) {
+    versions[doubtful[i]] = found[i];
+  }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    auto answer = read_answer(commands[i].output);
-    const std::string reason = answer ? "" : why_none(commands[i], hosts.program);
-    take(inputs[i].first, std::move(answer), reason);
+    const std::string reason =
+        answers[i] ? "" : why_none(commands[i], hosts.program, versions[inputs[i].first]);
+    take(inputs[i].first, std::move(answers[i]), reason);
   }
+}
+
+std::string few_names(const std::vector<std::string>& names) {
+  constexpr std::size_t kMost = 3;
+  std::string text;
+  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  return names.size() <= kMost ? text
+                               : text + " and " + std::to_string(names.size() - kMost) + " more";
+}
+
+// Two names of one machine: each of its processes has answered twice. The name of a ring directory
+// has the process's host, number and begin in it, and a random number.
+void leave_out_doubles(std::vector<Exchange>& exchanges, std::vector<std::string>& notes) {
+  std::map<std::string, std::size_t> first;                    // by that name: its place
+  std::map<std::pair<std::string, std::string>, int> doubles;  // of two names: processes
+  std::vector<Exchange> kept;
+  for (Exchange& exchange : exchanges) {
+    const std::string& path = exchange.endpoint.path;
+    const auto [place, is_new] =
+        path.empty() ? std::pair(first.end(), true)
+                     : first.try_emplace(path.substr(path.rfind('/') + 1), kept.size());
+    if (is_new) {
+      kept.push_back(std::move(exchange));
+      continue;
+    }
+    Exchange& other = kept[place->second];
+    if (other.silence == Silence::kNone && exchange.silence == Silence::kNone) {
+      ++doubles[{other.endpoint.host, exchange.endpoint.host}];
+    } else if (exchange.silence == Silence::kNone) {
+      other = std::move(exchange);  // a directory that hosts share: only one has the process
+    }
+  }
+  for (const auto& [names, count] : doubles) {
+    notes.push_back(names.second + " is another name of " + names.first + ": " +
+                    report::counted(static_cast<std::uint64_t>(count), "process", "processes") +
+                    " there " + (count == 1 ? "counts" : "count") + " once");
+  }
+  exchanges = std::move(kept);
 }
 
 std::string answer_line(const std::vector<std::string>& notes,
@@ -166,7 +275,7 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
     inputs.emplace_back(name, relay_line(texts));
   }
   std::vector<Exchange> exchanges;
-  std::map<std::string, std::string> other_versions;  // to the first host that has it
+  std::map<std::string, std::vector<std::string>> other_versions;  // to the hosts that have it
   ask_each(
       hosts, inputs,
       [&](const std::string& host, std::optional<HostAnswer> answer, const std::string& reason) {
@@ -178,7 +287,7 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
           return;
         }
         if (answer->version != RINGSIDE_VERSION) {
-          other_versions.try_emplace(answer->version, host);
+          other_versions[answer->version].push_back(host);
         }
         for (const std::string& note : answer->notes) {
           notes.push_back(std::string(host).append(": ").append(note));
@@ -188,10 +297,13 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
           exchanges.push_back(std::move(exchange));
         }
       });
-  for (const auto& [version, host] : other_versions) {
-    notes.push_back(std::string(host) + " has ringside " + launch::printable(version) +
-                    ", and this is " + RINGSIDE_VERSION);
+  for (const auto& [version, names] : other_versions) {
+    notes.push_back(few_names(names) + (names.size() == 1 ? " has" : " have") + " ringside " +
+                    launch::printable(version) + ", and this is " + RINGSIDE_VERSION +
+                    ": install the same version on all hosts, or name one by --remote-program; "
+                    "until then what only one of them knows is missing");
   }
+  leave_out_doubles(exchanges, notes);
   return exchanges;
 }
 

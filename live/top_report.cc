@@ -74,6 +74,7 @@ std::string top_as_table(const std::vector<LiveRow>& rows) {
     const Reply& reply = row.process->reply;
     const ProcessStatus none;
     const ProcessStatus& status = reply.status ? *reply.status : none;
+    const std::string& host = reply.status ? status.host : reply.endpoint.host;
     const LiveCommunicator* const of = row.communicator;
     const std::optional<std::int64_t> rank = of != nullptr ? of->rank : status.rank;
     table.add_row({rank ? std::to_string(*rank) : kNotKnown,
@@ -86,8 +87,8 @@ std::string top_as_table(const std::vector<LiveRow>& rows) {
                    number_cell(row.operations_per_s, 1, 1),
                    number_cell(row.busbw_bytes_per_s, kGiga, 3),
                    row.dropped ? std::to_string(*row.dropped) : kNotKnown,
-                   status.host.empty() ? kNotKnown : launch::printable(status.host),
-                   std::to_string(reply.endpoint.pid)});
+                   host.empty() ? kNotKnown : launch::printable(host),
+                   reply.endpoint.pid == 0 ? kNotKnown : std::to_string(reply.endpoint.pid)});
   }
   return table.aligned(0);
 }
@@ -110,6 +111,8 @@ std::string top_as_json(const std::vector<LiveRow>& rows) {
       json.text("job", launch::printable(reply.status->job));
       json.text("state", launch::printable(reply.status->state));
       json.integer("dropped_total", reply.status->dropped);
+    } else if (!reply.endpoint.host.empty()) {
+      json.text("host", launch::printable(reply.endpoint.host));
     }
     add_integer(json, "dropped", row.dropped);
     if (const LiveCommunicator* const of = row.communicator; of != nullptr) {

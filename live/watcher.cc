@@ -288,20 +288,28 @@ void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
     if (known == known_.end()) {
       continue;  // it was dead before
     }
+    const ProcessStatus last = std::move(known->second);
+    known_.erase(known);
+    // Its job was done: `_exit`, with which Python ends forked processes, leaves the rings, too.
+    if (last.communicators == 0) {
+      continue;
+    }
     WatchFinding& finding = found.emplace_back();
     finding.kind = WatchFinding::Kind::kDied;
-    finding.job = known->second.job;
-    finding.directory = known->second.directory;
-    finding.hosts = {known->second.host};
+    finding.job = last.job;
+    finding.directory = last.directory;
+    finding.hosts = {last.host};
     std::string who = "Process " + std::to_string(reply.endpoint.pid);
-    if (known->second.rank) {
-      finding.ranks = {*known->second.rank};
-      who = "The process of rank " + std::to_string(*known->second.rank);
+    if (last.rank) {
+      finding.ranks = {*last.rank};
+      who = "The process of rank " + std::to_string(*last.rank);
     }
-    finding.sentence = who + hosts_text(finding.hosts) + " has died; `ringside recover " +
-                       launch::printable(reply.endpoint.path) +
-                       "` makes a whole trace of what it left.";
-    known_.erase(known);
+    finding.sentence =
+        who + hosts_text(finding.hosts) + " has ended without a farewell, and with " +
+        report::counted(last.communicators, "open communicator") +
+        " when it answered last: it was killed, has crashed, or has called _exit. "
+        "`ringside recover " +
+        launch::printable(reply.endpoint.path) + "` makes a whole trace of what it left.";
   }
   find_silent(processes, found);
 }

@@ -34,6 +34,8 @@ struct CtlOptions : LiveOptions {
   std::string text;
 };
 
+constexpr std::size_t kMostMarkBytes = 1000;  // of ringside_mark; it cuts what is longer
+
 constexpr char kCtlExample[] =
     "Asks processes that run, on this host or on those that are named (--hosts, --slurm, "
     "--kubectl), through their control sockets. Without --pid, --dir, --job or --all they must be "
@@ -73,6 +75,12 @@ ExitStatus run_ctl(const CtlOptions& options) {
       print_launch_notes(command.c_str(), {"--at " + options.at + " " + error});
       return kExitUsage;
     }
+  }
+  if (options.text.size() > kMostMarkBytes) {
+    print_launch_notes(command.c_str(), {"the text has " + std::to_string(options.text.size()) +
+                                         " bytes, and a mark holds " +
+                                         std::to_string(kMostMarkBytes) + ": give a shorter one"});
+    return kExitUsage;
   }
   ExitStatus status = kExitOk;
   LiveOptions asked = options;
@@ -241,7 +249,7 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
                      "  ringside ctl mark \"learning rate halved\"\n"
                      "  ringside ctl mark --job llama evaluation\tonly in the traces of one job\n",
                      options);
-  command->add_option("TEXT", options->text, "The text")->required();
+  command->add_option("TEXT", options->text, "The text, of at most 1,000 bytes")->required();
   add_live_options(*command, *options);
 
   command = ctl->add_subcommand("relay", "Answer another host's ringside, which starts this");

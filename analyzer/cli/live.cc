@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/launch.h"
+#include "live/running_command.h"
 #include "plugin/session/control_place.h"
 
 namespace ringside::cli {
@@ -65,7 +66,7 @@ void add_host_options(CLI::App& command, live::HostOptions& options) {
   constexpr char kGroup[] = "On several hosts";
   command
       .add_option("--hosts", options.hosts,
-                  "A file with a host on each line; -: standard input. Of each line the first word "
+                  "A file with a host on each line; -: standard input. The first word of each line "
                   "counts, as in a hostfile of mpirun")
       ->type_name("FILE")
       ->group(kGroup);
@@ -130,6 +131,8 @@ std::optional<live::Choice> find_choice(const LiveOptions& options, std::string&
     if (!error.empty()) {
       return std::nullopt;
     }
+    choice.likely_job = options.hosts.slurm;
+    live::end_commands_with_this_process();
   }
   complete_choice(choice);
   return choice;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <poll.h>
 #include <string>
 #include <sys/ioctl.h>
@@ -18,6 +19,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/report/numbers.h"
 #include "live/moment.h"
+#include "live/running_command.h"
 #include "live/top_report.h"
 
 namespace ringside::cli {
@@ -44,6 +46,7 @@ volatile std::sig_atomic_t g_interrupted = 0;
 
 void note_interrupt(int) {
   g_interrupted = 1;
+  live::end_running_commands();
 }
 
 // Uses the other screen of a terminal, so that the text that was there comes back.
@@ -160,7 +163,10 @@ ExitStatus run_top(const TopOptions& options) {
   if (!completed) {
     return kExitUsage;
   }
-  const live::Choice& choice = *completed;
+  live::Choice choice = *completed;
+  if (choice.hosts) {
+    choice.hosts->slow = std::make_shared<live::SlowHosts>();
+  }
   live::Chosen chosen = live::choose(choice, options.timeout(), "live");
   print_launch_notes("top", chosen.notes);
   if (const ExitStatus status = status_of(chosen.how); status != kExitOk) {

@@ -18,7 +18,7 @@
 #include "analyzer/cli/output.h"
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
-#include "live/host_commands.h"
+#include "live/finding_outlet.h"
 #include "live/moment.h"
 #include "live/request.h"
 #include "live/watch_report.h"
@@ -44,8 +44,8 @@ constexpr unsigned kLooksAtNobody = 3;
 constexpr char kWatchExample[] =
     "Looks at all processes of a job again and again, and says at once what goes wrong: an "
     "operation that is stuck, ranks that the others wait for, a process that has died, a host that "
-    "does not answer. Of what is stuck each process writes a dump beside its trace, and `ringside "
-    "hang` says from them who has not joined. It ends when the job has ended.\n"
+    "does not answer. If something is stuck, each process writes a dump beside its trace, and "
+    "`ringside hang` says from them who has not joined. It ends when the job has ended.\n"
     "\n"
     "Examples:\n"
     "  ringside watch --job llama\ta line for each finding\n"
@@ -55,15 +55,40 @@ constexpr char kWatchExample[] =
     "as JSON to a webhook\n"
     "  ringside watch --until-finding --for 3600\tstatus 1 as soon as something is wrong\n";
 
+std::vector<live::FindingTaker> takers_of(const WatchOptions& options) {
+  std::vector<live::FindingTaker> takers;
+  if (!options.command.empty()) {
+    live::FindingTaker& taker = takers.emplace_back();
+    taker.name = "--command";
+    taker.command.command = options.command;
+  }
+  return takers;
+}
+
 class Watch {
  public:
   Watch(const WatchOptions& options, live::Choice choice)
-      : options_(options), choice_(std::move(choice)), watcher_(options.limits) {
+      : options_(options),
+        choice_(std::move(choice)),
+        watcher_(options.limits),
+        outlet_(takers_of(options),
+                [](const std::string& text) { print_launch_notes("watch", {text}); }) {
     choice_.may_be_of_several_jobs = true;
+    if (choice_.hosts) {
+      choice_.hosts->slow = std::make_shared<live::SlowHosts>();
+    }
   }
 
   /// `begin`: since when a job is waited for.
   ExitStatus run(Clock::time_point begin) {
+    constexpr std::chrono::seconds kForTheLast(30);
+    const ExitStatus status = watch(begin);
+    outlet_.finish(kForTheLast);
+    return status;
+  }
+
+ private:
+  ExitStatus watch(Clock::time_point begin) {
     for (;;) {
       const Clock::time_point now = Clock::now();
       live::Chosen chosen = live::choose(choice_, options_.timeout(), "live");
@@ -105,7 +130,6 @@ class Watch {
     }
   }
 
- private:
   // False if the output cannot be written.
   bool look(const live::Chosen& chosen, const live::LiveProcesses& processes,
             Clock::time_point now) {
@@ -123,7 +147,7 @@ class Watch {
           std::fflush(stdout) != 0) {
         return false;
       }
-      tell_command(line);
+      outlet_.add(line);
     }
     return true;
   }
@@ -167,23 +191,10 @@ class Watch {
     return verdict;
   }
 
-  void tell_command(const std::string& line) const {
-    if (options_.command.empty()) {
-      return;
-    }
-    constexpr std::chrono::milliseconds kTimeout(30000);
-    std::vector<live::HostCommand> commands(1);
-    commands[0].command = options_.command;
-    commands[0].input = line;
-    live::run_all(commands, 1, kTimeout);
-    if (!commands[0].error.empty()) {
-      print_launch_notes("watch", {"--command " + commands[0].error});
-    }
-  }
-
   const WatchOptions& options_;
   live::Choice choice_;
   live::Watcher watcher_;
+  live::FindingOutlet outlet_;
   bool has_seen_ = false;
   bool has_found_ = false;
   unsigned looks_at_nobody_ = 0;  // one after the other
@@ -223,7 +234,7 @@ void add_watch(CLI::App& app, Chosen& chosen) {
   CLI::App* const command =
       app.add_subcommand("watch", "Watch a job that runs, and say at once what goes wrong");
   add_seconds(*command, "--hang-seconds", options->limits.hang_s, 1,
-              "What is in flight for so long is stuck");
+              "An operation that is in flight for so long is stuck");
   command
       ->add_option("--late-percent", options->limits.late_percent,
                    "Of all ranks' time, that the others must wait for late ranks")
@@ -236,10 +247,12 @@ void add_watch(CLI::App& app, Chosen& chosen) {
   add_seconds(*command, "--wait", options->wait_s, 0, "For the job's first process to come");
   add_seconds(*command, "--for", options->for_s, 0, "Then it ends; 0: with the job");
   command->add_flag("--until-finding", options->ends_at_finding, "End with the first finding");
-  command->add_flag("--no-dumps", options->has_no_dumps, "Of what is stuck, write no dumps");
+  command->add_flag("--no-dumps", options->has_no_dumps, "Write no dumps if something is stuck");
   command
-      ->add_option("--command", options->command,
-                   "A shell command that gets each finding as JSON on its standard input, and 30 s")
+      ->add_option(
+          "--command", options->command,
+          "A shell command that gets each finding as JSON on its standard input, and 30 s; one "
+          "after the other, beside the looks")
       ->type_name("COMMAND");
   add_live_options(*command, *options);
   set_command(*command, kWatchExample,

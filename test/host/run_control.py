@@ -10,6 +10,7 @@ scenarios: windows   opened and closed while it runs, and found in the traces; d
            jobs      several jobs at once; processes without a socket
            disk      a dump that does not fit
            hosts     the same over several hosts, some of which do not answer
+           shared    a host that two jobs share
            top       rates while it runs, what is in flight when it stands still, on a terminal
 """
 import argparse
@@ -329,7 +330,7 @@ def disk(case):
 
 SCENARIOS = {"windows": windows, "duration": duration, "life": life, "requests": requests,
              "dead": dead, "users": users,
-             "jobs": jobs, "disk": disk, "hosts": control_hosts.hosts, "top": control_top.top}
+             "jobs": jobs, "disk": disk, "hosts": control_hosts.hosts, "shared": control_hosts.shared, "top": control_top.top}
 
 
 def main():

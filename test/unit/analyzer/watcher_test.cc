@@ -154,6 +154,8 @@ TEST_CASE("what is stuck is told once, and when it has gone on") {
 
 TEST_CASE("a process that died while it was watched is told, and one that was dead before is not") {
   Job job({1, 1});
+  job.process(0).reply.status->communicators = 1;
+  job.process(1).reply.status->communicators = 1;
   Watcher watcher({});
   Reply dead;
   dead.endpoint.path = "/rings/old";
@@ -166,6 +168,22 @@ TEST_CASE("a process that died while it was watched is told, and one that was de
   REQUIRE(found.size() == 1);
   CHECK(found[0].kind == WatchFinding::Kind::kDied);
   CHECK(found[0].ranks == std::vector<std::int64_t>{1});
+  CHECK(found[0].sentence ==
+        "The process of rank 1 (host0) has ended without a farewell, and with 1 open communicator "
+        "when it answered last: it was killed, has crashed, or has called _exit. `ringside recover "
+        "/rings/1` makes a whole trace of what it left.");
+  CHECK(job.look(1, watcher).empty());
+}
+
+TEST_CASE("a process that had closed its communicators before it went is not told") {
+  Job job({1, 1});
+  job.process(1).reply.status->communicators = 0;
+  Watcher watcher({});
+  CHECK(job.look(1, watcher).empty());
+  Reply dead;
+  dead.endpoint.path = "/rings/1";
+  job.chosen.dead.push_back(dead);
+  job.leave(1);
   CHECK(job.look(1, watcher).empty());
 }
 
