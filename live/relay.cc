@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -24,9 +25,11 @@ using Texts = std::vector<std::string>;
 // A line holds one of these:
 //   to a host    find, ms of time, request, count of parents, parents, pids
 //   to a host    ask, ms of time, then of each process its path and its request
+//   to a host    read, 0, path of a dump
 //   from a host  version, count of notes, notes, then of each process kOfExchange texts
 constexpr std::string_view kFind = "find";
 constexpr std::string_view kAsk = "ask";
+constexpr std::string_view kRead = "read";
 constexpr std::size_t kOfExchange = 7;
 
 // A number that is not negative, of the text at this index; -1 if there is none.
@@ -159,8 +162,8 @@ std::string why_none(const HostCommand& command, const std::string& program,
                                : command.error;
 }
 
-// Asks each of these hosts, and gives its answer, or why there is none, to take(index of the host,
-// answer, reason).
+// Asks each of these hosts, and gives its answer, or why there is none, to take(index, answer,
+// reason).
 template <typename Take>
 void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
               Take&& take) {
@@ -183,7 +186,7 @@ void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const std::string reason =
         answers[i] ? "" : why_none(commands[i], hosts.program, versions[inputs[i].first]);
-    take(inputs[i].first, std::move(answers[i]), reason);
+    take(i, std::move(answers[i]), reason);
   }
 }
 
@@ -225,6 +228,31 @@ void leave_out_doubles(std::vector<Exchange>& exchanges, std::vector<std::string
                     " there " + (count == 1 ? "counts" : "count") + " once");
   }
   exchanges = std::move(kept);
+}
+
+// Only what is named as a dump is handed out.
+Exchange read_dump(const std::string& path) {
+  constexpr std::streamoff kMostDumpBytes = std::streamoff{200} << 20;
+  Exchange exchange;
+  exchange.endpoint.path = path;
+  exchange.silence = Silence::kTrouble;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::streamoff size = file ? static_cast<std::streamoff>(file.tellg()) : -1;
+  if (!name.starts_with("ringside.") || name.find(".dump") == std::string::npos) {
+    exchange.reason = "it is no dump";
+  } else if (size < 0) {
+    exchange.reason = "it cannot be opened";
+  } else if (size > kMostDumpBytes) {
+    exchange.reason = "it has " + report::human_bytes(static_cast<std::uint64_t>(size)) +
+                      ", and at most 200 MiB are copied";
+  } else {
+    exchange.answer.resize(static_cast<std::size_t>(size));
+    file.seekg(0).read(exchange.answer.data(), size);
+    exchange.reason = file ? "" : "it cannot be read";
+  }
+  exchange.silence = exchange.reason.empty() ? Silence::kNone : Silence::kTrouble;
+  return exchange;
 }
 
 std::string answer_line(const std::vector<std::string>& notes,
@@ -276,27 +304,27 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
   }
   std::vector<Exchange> exchanges;
   std::map<std::string, std::vector<std::string>> other_versions;  // to the hosts that have it
-  ask_each(
-      hosts, inputs,
-      [&](const std::string& host, std::optional<HostAnswer> answer, const std::string& reason) {
-        if (!answer) {
-          Exchange& exchange = exchanges.emplace_back();
-          exchange.endpoint.host = host;
-          exchange.silence = Silence::kTrouble;
-          exchange.reason = std::string("host ").append(host).append(" ").append(reason);
-          return;
-        }
-        if (answer->version != RINGSIDE_VERSION) {
-          other_versions[answer->version].push_back(host);
-        }
-        for (const std::string& note : answer->notes) {
-          notes.push_back(std::string(host).append(": ").append(note));
-        }
-        for (Exchange& exchange : answer->exchanges) {
-          exchange.endpoint.host = host;
-          exchanges.push_back(std::move(exchange));
-        }
-      });
+  ask_each(hosts, inputs,
+           [&](std::size_t i, std::optional<HostAnswer> answer, const std::string& reason) {
+             const std::string& host = hosts.names[i];
+             if (!answer) {
+               Exchange& exchange = exchanges.emplace_back();
+               exchange.endpoint.host = host;
+               exchange.silence = Silence::kTrouble;
+               exchange.reason = std::string("host ").append(host).append(" ").append(reason);
+               return;
+             }
+             if (answer->version != RINGSIDE_VERSION) {
+               other_versions[answer->version].push_back(host);
+             }
+             for (const std::string& note : answer->notes) {
+               notes.push_back(std::string(host).append(": ").append(note));
+             }
+             for (Exchange& exchange : answer->exchanges) {
+               exchange.endpoint.host = host;
+               exchanges.push_back(std::move(exchange));
+             }
+           });
   for (const auto& [version, names] : other_versions) {
     notes.push_back(few_names(names) + (names.size() == 1 ? " has" : " have") + " ringside " +
                     launch::printable(version) + ", and this is " + RINGSIDE_VERSION +
@@ -322,8 +350,8 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
     inputs.emplace_back(host, relay_line(texts));
   }
   ask_each(hosts, inputs,
-           [&](const std::string& host, std::optional<HostAnswer> answer, std::string reason) {
-             const std::vector<Exchange*>& asked = of_hosts[host];
+           [&](std::size_t of, std::optional<HostAnswer> answer, std::string reason) {
+             const std::vector<Exchange*>& asked = of_hosts[inputs[of].first];
              if (answer && answer->exchanges.size() != asked.size()) {
                reason = "answers for other processes than were asked";
                answer.reset();
@@ -336,6 +364,32 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
                                         : std::string("its host ").append(reason);
              }
            });
+}
+
+void read_on_hosts(
+    const Hosts& hosts, const std::vector<HostFile>& files,
+    const std::function<void(std::size_t, const std::string&, const std::string&)>& take) {
+  Hosts asked = hosts;
+  asked.slow = nullptr;  // a large file takes its time
+  // What the hosts answer is kept until all that are asked at one time have answered.
+  for (std::size_t begin = 0; begin < files.size(); begin += hosts.most_at_once) {
+    std::vector<std::pair<std::string, std::string>> inputs;
+    for (std::size_t i = begin; i < std::min(files.size(), begin + hosts.most_at_once); ++i) {
+      inputs.emplace_back(files[i].host, relay_line({std::string(kRead), "0", files[i].path}));
+    }
+    ask_each(asked, inputs,
+             [&](std::size_t i, std::optional<HostAnswer> answer, std::string reason) {
+               const bool is_one = answer && answer->exchanges.size() == 1;
+               if (is_one) {
+                 reason = std::move(answer->exchanges[0].reason);
+               } else if (answer) {
+                 reason = "its host answers for other files than were asked";
+               } else {
+                 reason = "its host " + reason;
+               }
+               take(begin + i, is_one ? answer->exchanges[0].answer : std::string(), reason);
+             });
+  }
 }
 
 std::string relay(std::string_view input, const std::vector<std::string>& parents) {
@@ -354,6 +408,9 @@ std::string relay(std::string_view input, const std::vector<std::string>& parent
     }
     ask_all(exchanges, timeout);
     return answer_line(notes, exchanges);
+  }
+  if (texts->front() == kRead && texts->size() == 3) {
+    return answer_line(notes, {read_dump((*texts)[2])});
   }
   const std::int64_t count = number(*texts, 3);
   if (texts->front() != kFind || count < 0 || static_cast<std::size_t>(count) > texts->size() - 4) {

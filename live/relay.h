@@ -5,6 +5,8 @@
 #define RINGSIDE_LIVE_RELAY_H
 
 #include <chrono>
+#include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,8 +37,19 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
 void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
                       std::chrono::milliseconds timeout);
 
+struct HostFile {
+  std::string host;
+  std::string path;
+};
+
+/// Reads dumps on these hosts, of 200 MiB at most each. `take` gets of each its index, its bytes,
+/// and why there are none.
+void read_on_hosts(
+    const Hosts& hosts, const std::vector<HostFile>& files,
+    const std::function<void(std::size_t, const std::string&, const std::string&)>& take);
+
 /// The answer of `ringside ctl relay` to what it reads from standard input; nothing if that is not
-/// from ask_hosts or ask_all_on_hosts. `parents`: this host's own.
+/// from one of these functions. `parents`: this host's own.
 std::string relay(std::string_view input, const std::vector<std::string>& parents);
 
 }  // namespace ringside::live

@@ -7,6 +7,9 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/hang_answer.h"
+#include "analyzer/cli/launch.h"
+#include "analyzer/cli/live.h"
+#include "analyzer/cli/live_dumps.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/ras.h"
@@ -22,16 +25,20 @@ namespace {
 struct HangOptions : AnalysisOptions {
   double min_age_s = 1;
   std::vector<std::string> ras_files;
+  LiveOptions live;
 };
 
 constexpr char kHangExample[] =
     "Traces of a job that hangs do not hold what is in flight; dumps do (ringside_dump), and so "
-    "do traces that `ringside recover` or the end of the process has closed.\n"
+    "do traces that `ringside recover` or the end of the process has closed. Without files, "
+    "processes that run (--job, --dir, --all, --pid), here or on all hosts (--slurm, --kubectl, "
+    "--hosts), each write a dump beside its trace, and are judged by that.\n"
     "\n"
     "Examples:\n"
     "  ringside hang traces/\twho has not joined, and who waits for whom\n"
     "  ringside hang --min-age 30 traces/\tonly what has waited for half a minute\n"
     "  ringside hang --comm world traces/\twhat is stuck there, and what that waits for\n"
+    "  ringside hang --slurm 4711\tof a job that runs, on all its hosts\n"
     "  ringside hang dumps/\tfrom dumps of PyTorch's Flight Recorder\n"
     "  ringside hang --format json traces/ | jq '.sentences[]'\n";
 
@@ -64,7 +71,7 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
   return true;
 }
 
-ExitStatus run_hang(const HangOptions& options) {
+ExitStatus judge(const HangOptions& options, const std::vector<std::string>& troubles) {
   Analysis analysis;
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
@@ -73,7 +80,58 @@ ExitStatus run_hang(const HangOptions& options) {
   if (!answer || !add_ras_answers(options, analysis.traces, answer->document)) {
     return kExitNoInput;
   }
+  if (!troubles.empty()) {
+    answer->document.notes.push_back(
+        report::counted(troubles.size(), "process or host has", "processes or hosts have") +
+        " given no dump: what is stuck there is not known");
+    answer->status = answer->status == kExitOk ? kExitIncomplete : answer->status;
+  }
   return print_document(std::move(answer->document), analysis, options, answer->status);
+}
+
+// Takes dumps of processes that run, and judges by them.
+ExitStatus run_live(const HangOptions& options) {
+  const auto choice = completed_choice(options.live, "hang");
+  if (!choice) {
+    return kExitUsage;
+  }
+  ExitStatus status = kExitOk;
+  const std::vector<live::Reply> replies = choose_processes(*choice, options.live, "hang", status);
+  if (status != kExitOk) {
+    return status;
+  }
+  print_failures(replies, "hang");
+  std::vector<live::Endpoint> answering;
+  std::vector<std::string> troubles;
+  for (const live::Reply& reply : replies) {
+    if (reply.status) {
+      answering.push_back(reply.endpoint);
+    } else {
+      troubles.push_back(reply.error);
+    }
+  }
+  LiveDumps dumps;
+  dumps.take(*choice, answering, options.live.timeout());
+  print_launch_notes("hang", dumps.troubles());
+  troubles.insert(troubles.end(), dumps.troubles().begin(), dumps.troubles().end());
+  if (dumps.files().empty()) {
+    print_launch_notes("hang", {"no process has written a dump that can be read here"});
+    return kExitNoInput;
+  }
+  HangOptions of_dumps = options;
+  of_dumps.inputs = dumps.files();
+  return judge(of_dumps, troubles);
+}
+
+ExitStatus run_hang(const HangOptions& options) {
+  if (options.inputs.empty() != options.live.are_given()) {
+    print_launch_notes("hang", {options.inputs.empty()
+                                    ? "DIR_OR_FILE is required, or which processes are meant: "
+                                      "--job, --dir, --all, --pid, --slurm, --kubectl or --hosts"
+                                    : "give files, or processes that run, not both"});
+    return kExitUsage;
+  }
+  return options.inputs.empty() ? run_live(options) : judge(options, {});
 }
 
 }  // namespace
@@ -137,6 +195,7 @@ void add_hang(CLI::App& app, Chosen& chosen) {
   for (const char* const option : {"--func", "--min-bytes", "--user-tag", "--from", "--to"}) {
     command->remove_option(command->get_option(option));
   }
+  command->get_option("DIR_OR_FILE")->required(false);
   command
       ->add_option("--min-age", options->min_age_s,
                    "Seconds for which a rank must have waited in an operation")
@@ -148,6 +207,8 @@ void add_hang(CLI::App& app, Chosen& chosen) {
                    "Also show this answer of NCCL's RAS service, as those in the directories")
       ->type_name("FILE")
       ->allow_extra_args(false);
+  add_process_options(*command, options->live);
+  add_host_options(*command, options->live.hosts);
   set_command(
       *command, kHangExample,
       {{0, "nothing is seen to be stuck"},

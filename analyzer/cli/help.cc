@@ -185,6 +185,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
   }
   text += arguments.empty() ? "" : "\nArguments:\n" + arguments;
   for (const std::string& options : app->get_groups()) {
+    if (options.empty()) {
+      continue;  // hidden
+    }
     std::string lines;
     for (const CLI::Option* const option : app->get_options()) {
       lines +=

@@ -28,7 +28,12 @@ ExitStatus status_of(live::Chosen::How how) {
                                              : kExitUsage;
 }
 
-void add_live_options(CLI::App& command, LiveOptions& options) {
+bool LiveOptions::are_given() const {
+  return hosts.are_given() || choice.all || !choice.pids.empty() || !choice.directory.empty() ||
+         !choice.job.empty() || !choice.ring_directory.empty();
+}
+
+void add_process_options(CLI::App& command, LiveOptions& options) {
   constexpr std::int64_t kMostPid = std::int64_t{1} << 22;  // PID_MAX_LIMIT of the kernel
   command
       .add_option("--pid", options.choice.pids, "Only these processes; may be given several times")
@@ -55,6 +60,10 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
       ->type_name("SECONDS")
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->capture_default_str();
+}
+
+void add_live_options(CLI::App& command, LiveOptions& options) {
+  add_process_options(command, options);
   command.add_option("--format", options.format, "table or json")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"table", "json"}))

@@ -25,9 +25,14 @@ struct LiveOptions {
   std::string format = "table";
 
   std::chrono::milliseconds timeout() const;
+  /// Whether the command line says which processes are meant, or where they are.
+  bool are_given() const;
 };
 
-/// --pid, --dir, --job, --all, --ring-dir, --timeout and --format; those of the hosts.
+/// --pid, --dir, --job, --all, --ring-dir and --timeout.
+void add_process_options(CLI::App& command, LiveOptions& options);
+
+/// These, and --format and those of the hosts.
 void add_live_options(CLI::App& command, LiveOptions& options);
 
 /// --hosts, --ssh, --slurm, --kubectl, --exec and how they are asked.

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <exception>
 #include <iterator>
+#include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <unistd.h>
 #include <utility>
@@ -14,6 +16,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/health.h"
+#include "analyzer/cli/job_watch.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/recovery_text.h"
@@ -32,6 +35,8 @@ struct RunOptions : LaunchOptions {
   bool dry_run = false;
   double wait_s = 10;
   std::size_t top = 20;
+  bool is_watched = false;
+  std::string watch_options;  // parted by blanks
 };
 
 constexpr char kRunExample[] =
@@ -46,6 +51,8 @@ constexpr char kRunExample[] =
     "Examples:\n"
     "  ringside run -- torchrun --nproc-per-node 8 train.py\n"
     "  ringside run --events coll,p2p --no-summary -- ./train\tfewer events, no summary\n"
+    "  ringside run --watch -- torchrun --nproc-per-node 8 train.py\tand say at once what goes "
+    "wrong\n"
     "  ringside run --dry-run -- ./train\tthe variables that it would set\n"
     "  ringside run --dir /shared/run-17 -- torchrun --nnodes 2 ...\tthe same on every node: all "
     "traces in one directory\n";
@@ -118,6 +125,32 @@ class WaitingLine {
   bool is_used_;
   bool is_shown_ = false;
 };
+
+// `ringside watch` beside the command, in a process of its own: nothing that it does holds the
+// command up.
+std::optional<JobWatch> start_watch(const RunOptions& options, const launch::Plan& plan) {
+  // All ranks of a launcher wait for each other; one of them watches.
+  if (!options.is_watched || plan.task.value_or(0) > 0) {
+    return std::nullopt;
+  }
+  constexpr char kMonth_s[] = "2592000";
+  std::vector<std::string> words = {"watch",
+                                    "--job",
+                                    plan.job,
+                                    "--dir",
+                                    plan.directory,
+                                    "--output",
+                                    plan.directory + "/ringside-watch.jsonl",
+                                    "--wait",
+                                    kMonth_s,
+                                    "--last-look"};
+  if (!plan.ring_directory.empty()) {
+    words.insert(words.end(), {"--ring-dir", plan.ring_directory});
+  }
+  std::istringstream more(options.watch_options);
+  words.insert(words.end(), std::istream_iterator<std::string>(more), {});
+  return std::make_optional<JobWatch>(std::move(words));
+}
 
 launch::JobEnd run_and_wait(const RunOptions& options, const launch::Plan& plan,
                             launch::JobRings& rings) {
@@ -304,7 +337,9 @@ ExitStatus run_run(const RunOptions& options) {
   }
   const std::set<std::string> before = launch::names_with_prefix(plan.directory, "ringside.");
   launch::JobRings rings(plan);
+  std::optional<JobWatch> watch = start_watch(options, plan);
   const launch::JobEnd end = run_and_wait(options, plan, rings);
+  watch.reset();  // before the rings of killed processes are gone
   const auto status = static_cast<ExitStatus>(end.status);
   if (!end.error.empty()) {
     print_launch_notes("run", {end.error});
@@ -348,6 +383,13 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
                    "Rows of each communicator in the summary, those of the most time; 0: all")
       ->type_name("ROWS")
       ->capture_default_str();
+  command->add_flag("--watch", options->is_watched,
+                    "Run `ringside watch` beside it, with its findings on standard error and in "
+                    "ringside-watch.jsonl beside the traces");
+  command
+      ->add_option("--watch-options", options->watch_options,
+                   "More options of it, parted by blanks: '--hang-seconds 60 --slurm 4711'")
+      ->type_name("OPTIONS");
   constexpr double kMostWait_s = 3600;
   command
       ->add_option("--wait", options->wait_s,

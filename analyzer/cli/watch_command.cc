@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
-#include <filesystem>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <memory>
 #include <optional>
+#include <sstream>
 #include <string>
-#include <system_error>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -15,12 +21,12 @@
 #include "analyzer/cli/hang_answer.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
+#include "analyzer/cli/live_dumps.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
 #include "live/finding_outlet.h"
 #include "live/moment.h"
-#include "live/request.h"
 #include "live/watch_report.h"
 #include "live/watcher.h"
 
@@ -36,10 +42,20 @@ struct WatchOptions : LiveOptions {
   double wait_s = 0;
   bool ends_at_finding = false;
   bool has_no_dumps = false;
+  bool has_last_look = false;  // after SIGTERM
   std::string command;
+  std::string webhook;
+  std::string header_file;
+  std::string output;  // also gets each finding as JSON
 };
 
 constexpr unsigned kLooksAtNobody = 3;
+
+volatile std::sig_atomic_t g_is_ending = 0;
+
+void note_end(int) {
+  g_is_ending = 1;
+}
 
 constexpr char kWatchExample[] =
     "Looks at all processes of a job again and again, and says at once what goes wrong: an "
@@ -51,27 +67,114 @@ constexpr char kWatchExample[] =
     "  ringside watch --job llama\ta line for each finding\n"
     "  ringside watch --slurm 4711 --format json >> watch.jsonl\ton all hosts of a job, for a "
     "program\n"
-    "  ringside watch --slurm 4711 --command 'curl -d @- https://example.org/hook'\teach finding "
-    "as JSON to a webhook\n"
+    "  ringside watch --slurm 4711 --webhook https://example.org/hook\teach finding as JSON to a "
+    "webhook\n"
+    "  ringside watch --command 'mail -s ringside me@example.org'\teach finding to a command\n"
     "  ringside watch --until-finding --for 3600\tstatus 1 as soon as something is wrong\n";
 
-std::vector<live::FindingTaker> takers_of(const WatchOptions& options) {
+bool is_in_path(const std::string& program) {
+  const char* const variable = get_variable("PATH");
+  std::istringstream directories(variable != nullptr ? variable : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (access((directory + '/' + program).c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The line of the webhook's header, from a file or the environment: an argument would be in `ps`.
+std::string webhook_header(const WatchOptions& options, std::string& error) {
+  const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
+  std::string header = variable != nullptr ? variable : "";
+  if (!options.header_file.empty()) {
+    std::ifstream file(options.header_file);
+    if (!std::getline(file, header)) {
+      error = options.header_file + " has no header, or cannot be read";
+      return {};
+    }
+  }
+  if (!header.empty() && header.find(':') == std::string::npos) {
+    error = "the webhook's header is not of the form NAME: VALUE";
+  }
+  return header;
+}
+
+// curl posts a finding: the URL is an argument that no shell reads.
+live::FindingTaker curl(const std::string& url, const std::string& header) {
+  constexpr std::chrono::milliseconds kTimeout(15000);
+  live::FindingTaker taker;
+  taker.name = "--webhook: curl";
+  taker.timeout = kTimeout;
+  taker.command.words = {"curl",          "--silent",
+                         "--show-error",  "--fail",
+                         "--max-time",    "10",
+                         "--proto",       "=http,https",
+                         "--output",      "/dev/null",
+                         "--data-binary", "@-",
+                         "--header",      "Content-Type: application/json"};
+  if (!header.empty()) {
+    taker.command.secret = header + '\n';
+    taker.command.words.insert(taker.command.words.end(), {"--header", "@/dev/fd/3"});
+  }
+  taker.command.words.insert(taker.command.words.end(), {"--url", url});
+  return taker;
+}
+
+// Where each finding goes. `error` is what is wrong with the options.
+std::vector<live::FindingTaker> takers_of(const WatchOptions& options, std::string& error) {
   std::vector<live::FindingTaker> takers;
   if (!options.command.empty()) {
     live::FindingTaker& taker = takers.emplace_back();
     taker.name = "--command";
     taker.command.command = options.command;
   }
+  if (!options.webhook.empty()) {
+    const std::string header = webhook_header(options, error);
+    takers.push_back(curl(options.webhook, header));
+    if (!options.webhook.starts_with("http://") && !options.webhook.starts_with("https://")) {
+      error = "--webhook " + launch::printable(options.webhook) + ": not http:// or https://";
+    } else if (!is_in_path("curl")) {
+      error = "--webhook needs the program curl, which is not in PATH";
+    }
+  }
   return takers;
 }
 
+// A file to which each finding is appended. It is made with the first one.
+class FindingFile {
+ public:
+  explicit FindingFile(std::string path) : path_(std::move(path)) {}
+
+  void add(const std::string& line) {
+    if (path_.empty()) {
+      return;
+    }
+    constexpr mode_t kPrivate = 0600;
+    const int file =
+        open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kPrivate);
+    const bool is_written =
+        file >= 0 && write(file, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+    if (!is_written) {
+      print_launch_notes("watch", {"--output " + path_ + ": " + std::strerror(errno)});
+    }
+    if (file >= 0) {
+      close(file);
+    }
+  }
+
+ private:
+  std::string path_;
+};
+
 class Watch {
  public:
-  Watch(const WatchOptions& options, live::Choice choice)
+  Watch(const WatchOptions& options, live::Choice choice, std::vector<live::FindingTaker> takers)
       : options_(options),
         choice_(std::move(choice)),
         watcher_(options.limits),
-        outlet_(takers_of(options),
+        file_(options.output),
+        outlet_(std::move(takers),
                 [](const std::string& text) { print_launch_notes("watch", {text}); }) {
     choice_.may_be_of_several_jobs = true;
     if (choice_.hosts) {
@@ -91,6 +194,7 @@ class Watch {
   ExitStatus watch(Clock::time_point begin) {
     for (;;) {
       const Clock::time_point now = Clock::now();
+      const bool is_ending = g_is_ending != 0;
       live::Chosen chosen = live::choose(choice_, options_.timeout(), "live");
       // If hosts fail, whether there is anybody left is not known: it goes on.
       const bool is_anybody = chosen.how == live::Chosen::How::kFound;
@@ -98,6 +202,9 @@ class Watch {
           std::count_if(chosen.replies.begin(), chosen.replies.end(),
                         [](const live::Reply& one) { return one.status.has_value(); }));
       const double since_s = std::chrono::duration<double>(now - begin).count();
+      if (!has_seen_ && answering == 0 && is_ending) {
+        return kExitOk;
+      }
       if (!has_seen_ && answering == 0 && since_s >= options_.wait_s) {
         print_launch_notes("watch", chosen.notes);
         print_failures(chosen.replies, "watch");
@@ -122,11 +229,20 @@ class Watch {
           return kExitInternal;
         }
       }
-      const bool is_over = options_.for_s > 0 && since_s >= options_.for_s;
+      const bool is_over = is_ending || (options_.for_s > 0 && since_s >= options_.for_s);
       if (is_over || (has_found_ && options_.ends_at_finding)) {
         return has_found_ ? kExitFindings : kExitOk;
       }
-      std::this_thread::sleep_until(now + std::chrono::duration<double>(options_.interval_s));
+      wait_until(now + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<double>(options_.interval_s)));
+    }
+  }
+
+  // In parts, since a signal does not end a sleep.
+  static void wait_until(Clock::time_point until) {
+    constexpr std::chrono::milliseconds kPart(50);
+    while (g_is_ending == 0 && Clock::now() < until) {
+      std::this_thread::sleep_for(std::min<Clock::duration>(kPart, until - Clock::now()));
     }
   }
 
@@ -147,39 +263,30 @@ class Watch {
           std::fflush(stdout) != 0) {
         return false;
       }
+      file_.add(line);
       outlet_.add(line);
     }
     return true;
   }
 
-  // Has the job's processes write dumps, and asks `hang` of those that can be read here.
+  // Has the job's processes write dumps, and asks `hang` of them.
   live::Verdict verdict_of_dumps(const live::WatchFinding& finding,
                                  const live::LiveProcesses& processes) const {
-    std::vector<live::Exchange> exchanges;
+    std::vector<live::Endpoint> of_job;
     for (const auto& [place, process] : processes) {
       const auto& status = process.reply.status;
       if (status && status->job == finding.job && status->directory == finding.directory) {
-        live::Exchange& exchange = exchanges.emplace_back();
-        exchange.endpoint = process.reply.endpoint;
-        exchange.request = live::Request("dump").line();
+        of_job.push_back(process.reply.endpoint);
       }
     }
-    live::ask_chosen(choice_, exchanges, options_.timeout());
+    LiveDumps dumps;
+    dumps.take(choice_, of_job, options_.timeout());
     live::Verdict verdict;
+    verdict.dumps = dumps.paths();
+    verdict.missing = dumps.missing();
     AnalysisOptions options;
     options.format = "json";
-    for (const live::Exchange& exchange : exchanges) {
-      const live::Reply reply = live::read_reply(exchange);
-      const std::string path = reply.status ? reply.status->dump_path : "";
-      std::error_code error;
-      verdict.missing += path.empty() ? 1 : 0;
-      if (!path.empty()) {
-        verdict.dumps.push_back(path);
-        if (std::filesystem::exists(path, error)) {
-          options.inputs.push_back(path);
-        }
-      }
-    }
+    options.inputs = dumps.files();
     Analysis analysis;
     if (options.inputs.empty() || !load_traces(options, analysis)) {
       return verdict;
@@ -194,6 +301,7 @@ class Watch {
   const WatchOptions& options_;
   live::Choice choice_;
   live::Watcher watcher_;
+  FindingFile file_;
   live::FindingOutlet outlet_;
   bool has_seen_ = false;
   bool has_found_ = false;
@@ -206,6 +314,17 @@ ExitStatus run_watch(const WatchOptions& options) {
   const Clock::time_point begin = Clock::now();
   const auto until = begin + std::chrono::duration<double>(options.wait_s);
   std::string error;
+  std::vector<live::FindingTaker> takers = takers_of(options, error);
+  if (!error.empty()) {
+    print_launch_notes("watch", {error});
+    return kExitUsage;
+  }
+  if (options.has_last_look) {
+    struct sigaction action {};
+    action.sa_handler = note_end;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGTERM, &action, nullptr);
+  }
   auto choice = find_choice(options, error);
   while (!choice && may_come && Clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options.interval_s));
@@ -215,7 +334,7 @@ ExitStatus run_watch(const WatchOptions& options) {
     print_launch_notes("watch", {error});
     return kExitUsage;
   }
-  return Watch(options, *std::move(choice)).run(begin);
+  return Watch(options, *std::move(choice), std::move(takers)).run(begin);
 }
 
 void add_seconds(CLI::App& command, const char* name, double& value, double least,
@@ -254,6 +373,19 @@ void add_watch(CLI::App& app, Chosen& chosen) {
           "A shell command that gets each finding as JSON on its standard input, and 30 s; one "
           "after the other, beside the looks")
       ->type_name("COMMAND");
+  command
+      ->add_option("--webhook", options->webhook,
+                   "POST each finding as JSON to this address, by the program curl; it has 10 s")
+      ->type_name("URL");
+  command
+      ->add_option("--webhook-header", options->header_file,
+                   "A file whose first line is a header for it, such as a secret (default: "
+                   "RINGSIDE_WEBHOOK_HEADER)")
+      ->type_name("FILE");
+  command
+      ->add_option("--output", options->output, "Also append each finding as a line of JSON there")
+      ->type_name("FILE");
+  command->add_flag("--last-look", options->has_last_look)->group("");  // of `ringside run`
   add_live_options(*command, *options);
   set_command(*command, kWatchExample,
               {{0, "nothing was found"},

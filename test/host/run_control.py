@@ -11,6 +11,7 @@ scenarios: windows   opened and closed while it runs, and found in the traces; d
            disk      a dump that does not fit
            hosts     the same over several hosts, some of which do not answer
            shared    a host that two jobs share
+           stuck     `hang` of processes that run, the webhook of `watch`, `run --watch`
            top       rates while it runs, what is in flight when it stands still, on a terminal
 """
 import argparse
@@ -28,6 +29,7 @@ import tempfile
 import time
 
 import control_hosts
+import control_stuck
 import control_top
 import run_hang
 from control_case import Case, Failure, ask, connect, require, wait_for
@@ -330,7 +332,8 @@ def disk(case):
 
 SCENARIOS = {"windows": windows, "duration": duration, "life": life, "requests": requests,
              "dead": dead, "users": users,
-             "jobs": jobs, "disk": disk, "hosts": control_hosts.hosts, "shared": control_hosts.shared, "top": control_top.top}
+             "jobs": jobs, "disk": disk, "hosts": control_hosts.hosts, "shared": control_hosts.shared, "stuck": control_stuck.stuck,
+             "top": control_top.top}
 
 
 def main():

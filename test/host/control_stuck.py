@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process that stands still in an operation: `hang` of processes that run, the webhook of `watch`,
+and `run --watch`; a scenario of run_control.py."""
+import http.server
+import json
+import pathlib
+import subprocess
+import threading
+import time
+
+import expected
+import run_hang
+from control_case import require, wait_for
+
+SECRET = "X-Ringside-Key: 4f1c"
+
+
+class Hook(http.server.BaseHTTPRequestHandler):
+    """Takes findings, but for those at /refused."""
+
+    def do_POST(self):  # noqa: N802
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.posts.append((self.path, dict(self.headers), json.loads(body)))
+        self.send_response(503 if self.path == "/refused" else 204)
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def stuck(case):
+    file = sorted(pathlib.Path(case.options.recording).glob("*.jsonl.gz"))[0]
+    after, operation = run_hang.middle_of_an_operation(file)
+    wanted = f"{expected.message(operation)[0]} seq {operation.call['seqNumber']}"
+
+    def stand_still(seconds):
+        case.start_host("--sleep-at", f"{after}:{seconds}", recording=file, RINGSIDE_EVENTS="all")
+        case.wait_for_sockets(1)
+        wait_for(lambda: [row.get("oldest_func") for row in json.loads(case.run(
+            "top", "--once", "--format", "json", "--interval", "0.2")[0])["rows"]
+            if (row.get("oldest_age_ns") or 0) > 500_000_000] ==
+            [expected.message(operation)[0]], "the operation that stands still")
+
+    stand_still(40)
+    hang_here_and_on_hosts(case, wanted)
+    webhook(case, wanted)
+    case.kill()
+    case.run("recover", case.rings)
+    run_and_watch(case, file, after, wanted)
+
+
+def hang_here_and_on_hosts(case, wanted):
+    out, _ = case.run("hang", "--all", "--min-age", "0.3", status=1)
+    require(wanted in out.splitlines()[0], out)
+    # On a host whose files are not to be seen here: they are copied, and the copies are gone after.
+    hidden = case.place / "hidden"
+    hidden.mkdir()
+    hosts = case.place / "hosts"
+    hosts.write_text("node1\n", encoding="utf-8")
+    way = f"""RINGSIDE_RING_DIR={case.rings} sh -c ': {{host}}; cd {hidden}
+        for dump in *.dump*; do test -e "$dump" && mv "$dump" {case.traces}; done
+        "$@"; mv {case.traces}/*.dump* {hidden}' -"""
+    for dump in case.traces.glob("*.dump*"):
+        dump.unlink()
+    copied, _ = case.run("hang", "--hosts", hosts, "--exec", way, "--min-age", "0.3", status=1)
+    require(wanted in copied.splitlines()[0], copied)
+    require(len(list(hidden.iterdir())) == 1 and not list(case.traces.glob("*.dump*")), "not copied")
+    require(not list(pathlib.Path(case.sockets_without_rings).iterdir()), "a copy is left")
+    hosts.write_text("node1\ngone\n", encoding="utf-8")
+    way = f"RINGSIDE_RING_DIR={case.rings} sh -c 'test {{host}} = node1 && exec \"$@\"; exit 9' -"
+    out, said = case.run("hang", "--hosts", hosts, "--exec", way, "--min-age", "3600", status=4)
+    require("host gone ended with status 9" in said and "1 process or host has given no dump" in out,
+            out + said)
+    case.run("hang", "--job", "nobody", status=3)
+    _, said = case.run("hang", status=2)
+    require("DIR_OR_FILE is required" in said, said)
+    _, said = case.run("hang", "--all", case.traces, status=2)
+    require("not both" in said, said)
+
+
+def webhook(case, wanted):
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    server.posts = []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_port}"
+    secret = case.place / "secret"
+    secret.write_text(SECRET + "\n", encoding="utf-8")
+    watch = ["watch", "--all", "--hang-seconds", "1", "--interval", "0.2", "--until-finding", "--no-dumps",
+             "--format", "json"]
+    for path, more, variables in [("/hook?a=1&b=$(id)", ["--webhook-header", secret], {}),
+                                  ("/hook", [], {"RINGSIDE_WEBHOOK_HEADER": SECRET})]:
+        out, said = case.run(*watch, "--webhook", address + path, *more, status=1, variables=variables)
+        require(len(server.posts) == 1, f"{server.posts} {said}")
+        at, headers, finding = server.posts.pop()
+        require(at == path and headers["Content-Type"] == "application/json" and
+                headers["X-Ringside-Key"] == "4f1c", f"{at} {headers}")
+        require(finding == json.loads(out) and wanted in finding["sentence"], f"{finding}")
+    _, said = case.run(*watch, "--webhook", address + "/refused", status=1)
+    require("--webhook: curl" in said and "503" in said and
+            "1 finding has not been handed over" in said, said)
+    for options, text in [(["--webhook", "file:///etc/passwd"], "not http:// or https://"),
+                          (["--webhook", address, "--webhook-header", case.place / "nowhere"], "no header")]:
+        _, said = case.run(*watch, *options, status=2)
+        require(text in said, said)
+    server.shutdown()
+
+
+def run_and_watch(case, file, after, wanted):
+    begin = time.monotonic()
+    _, said = case.run("run", "--watch", "--watch-options", "--hang-seconds 1 --interval 0.3 --no-dumps",
+                       "--dir", case.traces / "run", "--plugin", case.options.plugin, "--no-summary", "--",
+                       case.options.host, "--plugin", case.options.plugin, "--abi",
+                       file.parent.name.split("-")[1][1], "--timing", "--sleep-at", f"{after}:6", file)
+    require(f"has waited in {wanted}" in said, said)
+    require(time.monotonic() - begin < 40, "the watch has held the job up")
+    lines = (case.traces / "run" / "ringside-watch.jsonl").read_text(encoding="utf-8").splitlines()
+    findings = [json.loads(line) for line in lines]
+    require(not findings[0]["ends"] and {one["finding"] for one in findings} == {"stuck"} and
+            wanted in findings[0]["sentence"], f"{findings}")
+    left = subprocess.run(["pgrep", "-f", f"watch.*{case.traces}"], capture_output=True, check=False)
+    require(left.returncode == 1, f"a watch is left: {left.stdout}")
+    # The watch's own troubles are not the job's.
+    _, said = case.run("run", "--watch", "--watch-options", "--no-such-option", "--dir", case.traces / "run",
+                       "--plugin", case.options.plugin, "--no-summary", "--", "sh", "-c", "sleep 1; exit 7", status=7)
+    require("--no-such-option" in said, said)
