@@ -75,6 +75,9 @@ std::string Exporter::scrape(MetricsForm form) {
       }
     }
   }
+  if (options_.findings != nullptr) {
+    options_.findings->add_to(page);
+  }
   add_own(asked, answered, std::chrono::duration<double>(Clock::now() - begin).count(), page);
   return page.text();
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "live/exchange.h"
+#include "live/finding_metrics.h"
 #include "live/metrics_page.h"
 
 namespace ringside::live {
@@ -21,8 +22,9 @@ class Exporter {
  public:
   struct Options {
     std::vector<std::string> parents;  ///< directories in which the processes have their sockets
-    std::chrono::milliseconds timeout{2000};  ///< for the answers of all processes together
-    bool all_users = false;                   ///< else those of this user
+    std::chrono::milliseconds timeout{2000};   ///< for the answers of all processes together
+    bool all_users = false;                    ///< else those of this user
+    const FindingMetrics* findings = nullptr;  ///< added to each scrape; must outlive this
   };
 
   explicit Exporter(Options options) : options_(std::move(options)) {}

@@ -26,10 +26,12 @@ using Texts = std::vector<std::string>;
 //   to a host    find, ms of time, request, count of parents, parents, pids
 //   to a host    ask, ms of time, then of each process its path and its request
 //   to a host    read, 0, path of a dump
+//   to a host    evidence, ms of time; each answer has its source as path
 //   from a host  version, count of notes, notes, then of each process kOfExchange texts
 constexpr std::string_view kFind = "find";
 constexpr std::string_view kAsk = "ask";
 constexpr std::string_view kRead = "read";
+constexpr std::string_view kEvidence = "evidence";
 constexpr std::size_t kOfExchange = 7;
 
 // A number that is not negative, of the text at this index; -1 if there is none.
@@ -392,6 +394,25 @@ void read_on_hosts(
   }
 }
 
+std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
+                                  std::chrono::milliseconds timeout) {
+  Hosts asked = hosts;
+  asked.slow = nullptr;  // it is asked something else than at each look
+  std::vector<Evidence> evidence;
+  ask_each(asked, {{host, relay_line({std::string(kEvidence), std::to_string(timeout.count())})}},
+           [&](std::size_t, std::optional<HostAnswer> answer, const std::string& reason) {
+             if (!answer) {
+               evidence.push_back({"host", "", host + ' ' + reason});
+               return;
+             }
+             for (Exchange& one : answer->exchanges) {
+               evidence.push_back(
+                   {std::move(one.endpoint.path), std::move(one.answer), std::move(one.reason)});
+             }
+           });
+  return evidence;
+}
+
 std::string relay(std::string_view input, const std::vector<std::string>& parents) {
   const auto texts = read_relay_line(input);
   const std::int64_t timeout_ms = texts ? number(*texts, 1) : -1;
@@ -411,6 +432,17 @@ std::string relay(std::string_view input, const std::vector<std::string>& parent
   }
   if (texts->front() == kRead && texts->size() == 3) {
     return answer_line(notes, {read_dump((*texts)[2])});
+  }
+  if (texts->front() == kEvidence && texts->size() == 2) {
+    std::vector<Exchange> exchanges;
+    for (Evidence& one : evidence_here(timeout)) {
+      Exchange& exchange = exchanges.emplace_back();
+      exchange.endpoint.path = std::move(one.source);
+      exchange.silence = one.reason.empty() ? Silence::kNone : Silence::kTrouble;
+      exchange.answer = std::move(one.text);
+      exchange.reason = std::move(one.reason);
+    }
+    return answer_line(notes, exchanges);
   }
   const std::int64_t count = number(*texts, 3);
   if (texts->front() != kFind || count < 0 || static_cast<std::size_t>(count) > texts->size() - 4) {

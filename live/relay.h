@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "live/evidence.h"
 #include "live/exchange.h"
 #include "live/hosts.h"
 
@@ -47,6 +48,11 @@ struct HostFile {
 void read_on_hosts(
     const Hosts& hosts, const std::vector<HostFile>& files,
     const std::function<void(std::size_t, const std::string&, const std::string&)>& take);
+
+/// What other programs on a host know of its trouble; a reason in the place of all, if the host
+/// does not say. `host`: one of these.
+std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
+                                  std::chrono::milliseconds timeout);
 
 /// The answer of `ringside ctl relay` to what it reads from standard input; nothing if that is not
 /// from one of these functions. `parents`: this host's own.

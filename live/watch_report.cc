@@ -37,6 +37,16 @@ std::vector<std::string> printable_texts(const std::vector<std::string>& texts) 
 
 }  // namespace
 
+std::string evidence_text(const WatchEvidence& evidence) {
+  const std::string source = evidence.source == "kernel"            ? "kernel log"
+                             : evidence.source == "ras"             ? "NCCL's RAS"
+                             : evidence.source == "links"           ? "links"
+                             : evidence.source == "flight_recorder" ? "Flight Recorder"
+                                                                    : evidence.source;
+  return source + (evidence.host.empty() ? "" : " of " + launch::printable(evidence.host)) + ": " +
+         launch::printable(evidence.text);
+}
+
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns) {
   std::string text = moment_text(realtime_ns) + "  " +
@@ -52,6 +62,9 @@ std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
   if (verdict.missing > 0) {
     text += "    " + report::counted(verdict.missing, "process", "processes") +
             (verdict.missing == 1 ? " has" : " have") + " written no dump\n";
+  }
+  for (const WatchEvidence& one : verdict.evidence) {
+    text += "    " + evidence_text(one) + '\n';
   }
   return text;
 }
@@ -90,6 +103,15 @@ std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
   json.texts("verdict", printable_texts(verdict.sentences));
   json.texts("dumps", printable_texts(verdict.dumps));
   json.integer("dumps_missing", verdict.missing);
+  json.begin_array("evidence");
+  for (const WatchEvidence& one : verdict.evidence) {
+    json.begin_object();
+    json.text("source", launch::printable(one.source));
+    json.text("host", launch::printable(one.host));
+    json.text("text", launch::printable(one.text));
+    json.end_object();
+  }
+  json.end_array();
   json.end_object();
   return on_one_line(json.finish());
 }

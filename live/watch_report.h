@@ -13,20 +13,32 @@
 
 namespace ringside::live {
 
+/// What somebody else says of the same trouble.
+struct WatchEvidence {
+  std::string
+      source;        ///< "kernel", "ras", "links", "flight_recorder", or "host" if it says nothing
+  std::string host;  ///< as it was asked; empty: this one, or the whole job
+  std::string text;  ///< a line
+};
+
 /// The words of `ringside hang` on the dumps that were written for a finding.
 struct Verdict {
   std::vector<std::string> sentences;
   std::vector<std::string> dumps;  ///< paths on the processes' hosts
   std::size_t missing = 0;         ///< processes that have written none
+  std::vector<WatchEvidence> evidence;
 };
+
+/// "kernel log of node1: ..."
+std::string evidence_text(const WatchEvidence& evidence);
 
 /// Lines: the moment, the job and the sentence, then the verdict.
 std::string finding_as_text(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 
 /// One line: schema_version, time, finding, ends, sentence, and what is known of job, directory,
-/// communicator, ranks, idle_ranks, hosts, function, seq, seconds, percent_of_time, verdict, dumps
-/// and dumps_missing.
+/// communicator, ranks, idle_ranks, hosts, function, seq, seconds, percent_of_time, verdict, dumps,
+/// dumps_missing and evidence.
 std::string finding_as_json(const WatchFinding& finding, const Verdict& verdict,
                             std::int64_t realtime_ns);
 

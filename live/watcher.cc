@@ -10,7 +10,8 @@
 namespace ringside::live {
 namespace {
 
-constexpr double kSecond_ns = 1e9;
+constexpr double kNsPerSecond = 1e9;
+constexpr unsigned kLooksOfSilence = 2;
 
 std::string name_of_communicator(const LiveCommunicator& communicator) {
   return launch::printable(!communicator.name.empty() ? communicator.name
@@ -70,7 +71,7 @@ Late find_late_ranks(const std::vector<RankTime>& sorted, double window_s) {
   for (std::size_t k = 1; k <= sorted.size() / 2; ++k) {
     const double gap_ns = sorted[k].mean_ns - sorted[k - 1].mean_ns;
     const double share = gap_ns * static_cast<double>(operations) *
-                         static_cast<double>(sorted.size() - k) / (count * window_s * kSecond_ns);
+                         static_cast<double>(sorted.size() - k) / (count * window_s * kNsPerSecond);
     if (share > most.share) {
       most = {k, share};
     }
@@ -132,7 +133,7 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
       }
       // Hosts are asked one after the other: where one rank is stuck, the others that wait are,
       // too.
-      if (static_cast<double>(age_ns) < options_.hang_s / 2 * kSecond_ns) {
+      if (static_cast<double>(age_ns) < options_.hang_s / 2 * kNsPerSecond) {
         continue;
       }
       finding.ranks.push_back(*one.rank);
@@ -143,7 +144,7 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
         finding.seq = one.oldest_seq;
       }
     }
-    if (static_cast<double>(oldest_ns) < options_.hang_s * kSecond_ns) {
+    if (static_cast<double>(oldest_ns) < options_.hang_s * kNsPerSecond) {
       finding.ranks.clear();
     }
     if (static_cast<std::int64_t>(members.size()) !=
@@ -154,6 +155,7 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     finding.job = status.job;
     finding.directory = status.directory;
     finding.communicator = name_of_communicator(*members.front().communicator);
+    finding.comm = key.second;
     const auto told = stuck_.find(key);
     if (finding.ranks.empty()) {
       if (told != stuck_.end()) {
@@ -170,15 +172,16 @@ void Watcher::find_stuck(const Communicators& communicators, std::vector<WatchFi
     }
     std::sort(finding.ranks.begin(), finding.ranks.end());
     finding.hosts.assign(hosts.begin(), hosts.end());
-    finding.seconds = static_cast<double>(oldest_ns) / kSecond_ns;
+    finding.seconds = static_cast<double>(oldest_ns) / kNsPerSecond;
     finding.sentence = report::capitalised(ranks_text(finding.ranks)) + hosts_text(finding.hosts) +
                        (finding.ranks.size() == 1 ? " has" : " have") + " waited in " +
                        operation_text(finding) + " of communicator " + finding.communicator +
                        " for " + report::fixed(*finding.seconds, 1) + " s.";
     if (!finding.idle_ranks.empty()) {
       std::sort(finding.idle_ranks.begin(), finding.idle_ranks.end());
+      finding.idle_hosts.assign(idle_hosts.begin(), idle_hosts.end());
       finding.sentence += ' ' + report::capitalised(ranks_text(finding.idle_ranks)) +
-                          hosts_text({idle_hosts.begin(), idle_hosts.end()}) +
+                          hosts_text(finding.idle_hosts) +
                           (finding.idle_ranks.size() == 1 ? " has" : " have") +
                           " nothing in flight there.";
     }
@@ -249,6 +252,8 @@ void Watcher::end_window(const std::vector<Member>& members, double window_s, La
   finding.job = status.job;
   finding.directory = status.directory;
   finding.communicator = name_of_communicator(*members.front().communicator);
+  finding.comm = members.front().communicator->comm;
+  lateness.told.percent_of_time = percent;
   if (suspects != lateness.suspects) {
     if (lateness.is_told) {
       finding.ends = true;
@@ -278,7 +283,29 @@ void Watcher::end_window(const std::vector<Member>& members, double window_s, La
                      finding.communicator + ": in the last " + report::fixed(window_s, 0) +
                      " s the others waited for " + (finding.ranks.size() == 1 ? "it" : "them") +
                      " at least " + report::fixed(percent, 1) + " % of all ranks' time.";
+  lateness.told = finding;
   found.push_back(std::move(finding));
+}
+
+std::vector<WatchFinding> Watcher::current() const {
+  std::vector<WatchFinding> findings;
+  for (const auto& [key, finding] : stuck_) {
+    findings.push_back(finding);
+  }
+  for (const auto& [key, lateness] : lateness_) {
+    if (lateness.is_told) {
+      findings.push_back(lateness.told);
+    }
+  }
+  for (const auto& [place, silent] : silent_) {
+    if (silent.looks >= kLooksOfSilence) {
+      WatchFinding& finding = findings.emplace_back();
+      finding.kind = WatchFinding::Kind::kSilent;
+      finding.sentence = silent.name;
+      finding.hosts = {silent.host};
+    }
+  }
+  return findings;
 }
 
 void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
@@ -316,7 +343,6 @@ void Watcher::find_gone(const Chosen& chosen, const LiveProcesses& processes,
 
 // One look without an answer may be a machine that is busy.
 void Watcher::find_silent(const LiveProcesses& processes, std::vector<WatchFinding>& found) {
-  constexpr unsigned kLooks = 2;
   std::map<std::string, Silent> silent;
   const auto tell = [&](const Silent& one, const std::string& what) {
     WatchFinding& finding = found.emplace_back();
@@ -336,7 +362,7 @@ void Watcher::find_silent(const LiveProcesses& processes, std::vector<WatchFindi
         "process " + std::to_string(reply.endpoint.pid) + " (" + launch::printable(place) + ')'};
     if (reply.status) {
       known_[place] = *reply.status;
-      if (looks_before >= kLooks) {
+      if (looks_before >= kLooksOfSilence) {
         tell(one, " answers again");
       }
       continue;
@@ -347,7 +373,7 @@ void Watcher::find_silent(const LiveProcesses& processes, std::vector<WatchFindi
     if (is_host) {
       one.name = "host " + launch::printable(reply.endpoint.host);
     }
-    if (one.looks == kLooks) {
+    if (one.looks == kLooksOfSilence) {
       const std::string error = launch::printable(reply.error);
       tell(one,
            is_host && error.starts_with(one.name) ? error.substr(one.name.size()) : ' ' + error);
@@ -356,7 +382,8 @@ void Watcher::find_silent(const LiveProcesses& processes, std::vector<WatchFindi
   }
   // A host that answers again is there with its processes.
   for (auto& [place, one] : silent_) {
-    if (one.looks >= kLooks && !processes.contains(place) && one.name.starts_with("host ")) {
+    if (one.looks >= kLooksOfSilence && !processes.contains(place) &&
+        one.name.starts_with("host ")) {
       one.looks = 0;
       tell(one, " answers again");
     }

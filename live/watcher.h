@@ -24,12 +24,15 @@ struct WatchFinding {
   Kind kind = Kind::kStuck;
   bool ends = false;     ///< it was found before, and is over
   std::string sentence;  ///< for people
-  std::string job, directory, communicator;
+  std::string job, directory;
+  std::string communicator;  ///< its name, or its hash
+  std::string comm;          ///< its hash
   /// If it is stuck, the ranks that have nothing in flight in the communicator; none unless all
   /// of its ranks have answered.
   std::vector<std::int64_t> idle_ranks;
   std::vector<std::int64_t> ranks;        ///< late, died; of what is stuck those that wait
   std::vector<std::string> hosts;         ///< of these ranks
+  std::vector<std::string> idle_hosts;    ///< of the idle ranks
   std::optional<double> seconds;          ///< for which what is stuck has waited
   std::optional<double> percent_of_time;  ///< of all ranks' time that the others wait, at least
   std::string function;                   ///< of what is stuck
@@ -56,6 +59,10 @@ class Watcher {
   std::vector<WatchFinding> look(const Chosen& chosen, const LiveProcesses& processes,
                                  Clock::time_point now);
 
+  /// All that was found and is not over, with the figures of the last look that had some. Who has
+  /// ended without a farewell is not among them.
+  std::vector<WatchFinding> current() const;
+
  private:
   struct Member {
     const LiveProcess* process = nullptr;
@@ -76,6 +83,7 @@ class Watcher {
     std::set<std::int64_t> suspects;         // late in the last window
     unsigned windows = 0;                    // in which they were
     bool is_told = false;
+    WatchFinding told;
   };
 
   struct Silent {

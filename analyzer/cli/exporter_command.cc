@@ -3,15 +3,19 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
+#include <optional>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/output.h"
 #include "live/exporter.h"
+#include "live/finding_metrics.h"
 #include "live/metrics_server.h"
 
 namespace ringside::cli {
@@ -21,6 +25,10 @@ struct ExporterOptions {
   std::string listen = "127.0.0.1:9401";
   std::string ring_directory;
   double timeout_s = 2;
+  bool is_watching = false;
+  live::Watcher::Options limits;
+  double interval_s = 5;
+  live::HostOptions hosts;
 };
 
 constexpr char kExporterExample[] =
@@ -30,13 +38,15 @@ constexpr char kExporterExample[] =
     "after jobs run, and holds nothing up. As root it asks the processes of all users, else "
     "those of its own user. docs/live-metrics.md lists the metrics; examples/exporter has a "
     "systemd unit, a DaemonSet for Kubernetes, and configurations for Prometheus and the "
-    "OpenTelemetry Collector.\n"
+    "OpenTelemetry Collector. With --watch it also serves what `ringside watch` finds: stuck "
+    "communicators, late ranks, processes that do not answer.\n"
     "\n"
     "There is no authentication: whoever reaches the address reads the metrics.\n"
     "\n"
     "Examples:\n"
     "  ringside exporter\tthen: curl http://127.0.0.1:9401/metrics\n"
     "  ringside exporter --listen 0.0.0.0:9401\tfor a Prometheus on another host\n"
+    "  ringside exporter --watch --slurm 4711\tand what goes wrong on all hosts of a job\n"
     "  ringside exporter --ring-dir /run/ringside\tjobs that have "
     "RINGSIDE_RING_DIR=/run/ringside\n";
 
@@ -59,6 +69,22 @@ class EndSignals {
  private:
   sigset_t set_{};
 };
+
+live::FindingMetrics::Options watching(const ExporterOptions& options, const live::Choice& local,
+                                       std::string& error) {
+  live::FindingMetrics::Options made;
+  made.choice = local;
+  made.limits = options.limits;
+  made.interval = std::chrono::milliseconds(static_cast<std::int64_t>(options.interval_s * 1000));
+  if (options.hosts.are_given()) {
+    made.choice = live::Choice();
+    made.choice.hosts = live::find_hosts(options.hosts, error);
+    made.choice.hosts->slow = std::make_shared<live::SlowHosts>();
+    made.choice.likely_job = options.hosts.slurm;
+  }
+  made.choice.may_be_of_several_jobs = true;
+  return made;
+}
 
 ExitStatus run_exporter(const ExporterOptions& options) {
   const EndSignals signals;
@@ -84,6 +110,18 @@ ExitStatus run_exporter(const ExporterOptions& options) {
   }
   how.timeout = std::chrono::milliseconds(static_cast<std::int64_t>(options.timeout_s * 1000));
   how.all_users = geteuid() == 0;
+  std::optional<live::FindingMetrics> findings;
+  if (options.is_watching || options.hosts.are_given()) {
+    std::string error = options.is_watching ? "" : "hosts are asked with --watch only";
+    live::FindingMetrics::Options watched =
+        error.empty() ? watching(options, choice, error) : live::FindingMetrics::Options();
+    if (!error.empty()) {
+      print_launch_notes("exporter", {error});
+      return kExitUsage;
+    }
+    findings.emplace(std::move(watched));
+    how.findings = &*findings;
+  }
   live::Exporter exporter(how);
   live::MetricsServer server;
   if (!server.start(*address, [&](live::MetricsForm form) { return exporter.scrape(form); })) {
@@ -127,6 +165,10 @@ void add_exporter(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(kLeast_s, kMost_s))
       ->type_name("SECONDS")
       ->capture_default_str();
+  command->add_flag("--watch", options->is_watching,
+                    "Also serve what `ringside watch` finds, here or on several hosts");
+  add_watch_limits(*command, options->limits, options->interval_s);
+  add_host_options(*command, options->hosts);
   set_command(*command, kExporterExample,
               {{0, "a signal has ended it: SIGINT, SIGTERM or SIGHUP"},
                {1, "it cannot listen at the address"},

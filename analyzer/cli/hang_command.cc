@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
@@ -10,6 +11,7 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/live_dumps.h"
+#include "analyzer/cli/live_evidence.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/selection_check.h"
 #include "analyzer/load/ras.h"
@@ -71,7 +73,15 @@ bool add_ras_answers(const HangOptions& options, const model::Traces& traces,
   return true;
 }
 
-ExitStatus judge(const HangOptions& options, const std::vector<std::string>& troubles) {
+// The dumps of a job that runs, and whom to ask of it.
+struct LiveJob {
+  live::Choice choice;
+  std::vector<std::string> hosts;     // that have answered, as they are asked
+  std::vector<std::string> troubles;  // of processes that have given no dump
+};
+
+// `job`: NULL for files.
+ExitStatus judge(const HangOptions& options, const LiveJob* job) {
   Analysis analysis;
   if (!load_traces(options, analysis)) {
     return kExitNoInput;
@@ -80,11 +90,19 @@ ExitStatus judge(const HangOptions& options, const std::vector<std::string>& tro
   if (!answer || !add_ras_answers(options, analysis.traces, answer->document)) {
     return kExitNoInput;
   }
-  if (!troubles.empty()) {
+  if (job != nullptr && !job->troubles.empty()) {
     answer->document.notes.push_back(
-        report::counted(troubles.size(), "process or host has", "processes or hosts have") +
+        report::counted(job->troubles.size(), "process or host has", "processes or hosts have") +
         " given no dump: what is stuck there is not known");
     answer->status = answer->status == kExitOk ? kExitIncomplete : answer->status;
+  }
+  if (job != nullptr && answer->status == kExitFindings) {
+    for (const auto& evidence :
+         {evidence_of_links(analysis.traces), evidence_of_hosts(job->choice, job->hosts)}) {
+      for (const live::WatchEvidence& one : evidence) {
+        answer->document.notes.push_back(live::evidence_text(one));
+      }
+    }
   }
   return print_document(std::move(answer->document), analysis, options, answer->status);
 }
@@ -101,26 +119,29 @@ ExitStatus run_live(const HangOptions& options) {
     return status;
   }
   print_failures(replies, "hang");
+  LiveJob job{*choice, {}, {}};
   std::vector<live::Endpoint> answering;
-  std::vector<std::string> troubles;
+  std::set<std::string> hosts;
   for (const live::Reply& reply : replies) {
     if (reply.status) {
       answering.push_back(reply.endpoint);
+      hosts.insert(reply.endpoint.host);
     } else {
-      troubles.push_back(reply.error);
+      job.troubles.push_back(reply.error);
     }
   }
+  job.hosts.assign(hosts.begin(), hosts.end());
   LiveDumps dumps;
   dumps.take(*choice, answering, options.live.timeout());
   print_launch_notes("hang", dumps.troubles());
-  troubles.insert(troubles.end(), dumps.troubles().begin(), dumps.troubles().end());
+  job.troubles.insert(job.troubles.end(), dumps.troubles().begin(), dumps.troubles().end());
   if (dumps.files().empty()) {
     print_launch_notes("hang", {"no process has written a dump that can be read here"});
     return kExitNoInput;
   }
   HangOptions of_dumps = options;
   of_dumps.inputs = dumps.files();
-  return judge(of_dumps, troubles);
+  return judge(of_dumps, &job);
 }
 
 ExitStatus run_hang(const HangOptions& options) {
@@ -131,7 +152,7 @@ ExitStatus run_hang(const HangOptions& options) {
                                     : "give files, or processes that run, not both"});
     return kExitUsage;
   }
-  return options.inputs.empty() ? run_live(options) : judge(options, {});
+  return options.inputs.empty() ? run_live(options) : judge(options, nullptr);
 }
 
 }  // namespace

@@ -119,6 +119,29 @@ void add_host_options(CLI::App& command, live::HostOptions& options) {
       ->group(kGroup);
 }
 
+void add_seconds(CLI::App& command, const char* name, double& value, double least,
+                 const char* description) {
+  constexpr double kMost_s = 2592000;
+  command.add_option(name, value, description)
+      ->type_name("SECONDS")
+      ->check(CLI::Range(least, kMost_s))
+      ->capture_default_str();
+}
+
+void add_watch_limits(CLI::App& command, live::Watcher::Options& limits, double& interval_s) {
+  add_seconds(command, "--hang-seconds", limits.hang_s, 1,
+              "An operation that is in flight for so long is stuck");
+  command
+      .add_option("--late-percent", limits.late_percent,
+                  "Of all ranks' time, that the others must wait for late ranks")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.1, 100.0))
+      ->capture_default_str();
+  add_seconds(command, "--window", limits.window_s, 1,
+              "Time over which lateness is measured; two windows, one after the other, must agree");
+  add_seconds(command, "--interval", interval_s, 0.1, "From one look to the next");
+}
+
 void complete_choice(live::Choice& choice) {
   if (choice.ring_directory.empty() && !choice.hosts) {
     const char* const variable = get_variable("RINGSIDE_RING_DIR");

@@ -11,6 +11,7 @@
 
 #include "analyzer/cli/exit_status.h"
 #include "live/choose.h"
+#include "live/watcher.h"
 
 namespace CLI {
 class App;
@@ -37,6 +38,13 @@ void add_live_options(CLI::App& command, LiveOptions& options);
 
 /// --hosts, --ssh, --slurm, --kubectl, --exec and how they are asked.
 void add_host_options(CLI::App& command, live::HostOptions& options);
+
+/// An option of seconds, from `least` to a month.
+void add_seconds(CLI::App& command, const char* name, double& value, double least,
+                 const char* description);
+
+/// --hang-seconds, --late-percent, --window and --interval: what is wrong, and how often is looked.
+void add_watch_limits(CLI::App& command, live::Watcher::Options& limits, double& interval_s);
 
 /// The wall clock, in ns since the epoch.
 std::int64_t now_realtime_ns();

@@ -7,8 +7,11 @@
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -22,6 +25,7 @@
 #include "analyzer/cli/launch.h"
 #include "analyzer/cli/live.h"
 #include "analyzer/cli/live_dumps.h"
+#include "analyzer/cli/live_evidence.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
@@ -42,6 +46,7 @@ struct WatchOptions : LiveOptions {
   double wait_s = 0;
   bool ends_at_finding = false;
   bool has_no_dumps = false;
+  bool has_no_evidence = false;
   bool has_last_look = false;  // after SIGTERM
   std::string command;
   std::string webhook;
@@ -239,9 +244,12 @@ class Watch {
   }
 
   // In parts, since a signal does not end a sleep.
-  static void wait_until(Clock::time_point until) {
+  void wait_until(Clock::time_point until) const {
     constexpr std::chrono::milliseconds kPart(50);
     while (g_is_ending == 0 && Clock::now() < until) {
+      if (options_.has_last_look && getppid() != parent_) {
+        return note_end(0);  // `ringside run` was killed
+      }
       std::this_thread::sleep_for(std::min<Clock::duration>(kPart, until - Clock::now()));
     }
   }
@@ -249,12 +257,18 @@ class Watch {
   // False if the output cannot be written.
   bool look(const live::Chosen& chosen, const live::LiveProcesses& processes,
             Clock::time_point now) {
+    for (const auto& [place, process] : processes) {
+      if (process.reply.status) {
+        asked_names_[process.reply.status->host] = process.reply.endpoint.host;
+      }
+    }
     for (live::WatchFinding& finding : watcher_.look(chosen, processes, now)) {
       live::Verdict verdict;
       if (finding.kind == live::WatchFinding::Kind::kStuck && !finding.ends &&
           !options_.has_no_dumps) {
         verdict = verdict_of_dumps(finding, processes);
       }
+      add_evidence(finding, verdict);
       has_found_ = has_found_ || !finding.ends;
       const std::string line = live::finding_as_json(finding, verdict, now_realtime_ns());
       if (!print(options_.format == "json"
@@ -295,14 +309,35 @@ class Watch {
     if (const auto answer = answer_hang(options, min_age_s, analysis)) {
       verdict.sentences = answer->document.sentences;
     }
+    verdict.evidence = evidence_of_links(analysis.traces);
     return verdict;
+  }
+
+  // Asks the hosts of those that hold the others up, or that have gone.
+  void add_evidence(const live::WatchFinding& finding, live::Verdict& verdict) const {
+    using Kind = live::WatchFinding::Kind;
+    if (finding.ends || options_.has_no_evidence ||
+        (finding.kind != Kind::kStuck && finding.kind != Kind::kDied)) {
+      return;
+    }
+    std::set<std::string> hosts;
+    for (const std::string& host :
+         finding.idle_hosts.empty() ? finding.hosts : finding.idle_hosts) {
+      const auto asked = asked_names_.find(host);
+      hosts.insert(asked != asked_names_.end() ? asked->second : host);
+    }
+    std::vector<live::WatchEvidence> found =
+        evidence_of_hosts(choice_, {hosts.begin(), hosts.end()});
+    std::move(found.begin(), found.end(), std::back_inserter(verdict.evidence));
   }
 
   const WatchOptions& options_;
   live::Choice choice_;
   live::Watcher watcher_;
+  std::map<std::string, std::string> asked_names_;  // of hosts, by their own names
   FindingFile file_;
   live::FindingOutlet outlet_;
+  const pid_t parent_ = getppid();
   bool has_seen_ = false;
   bool has_found_ = false;
   unsigned looks_at_nobody_ = 0;  // one after the other
@@ -337,36 +372,19 @@ ExitStatus run_watch(const WatchOptions& options) {
   return Watch(options, *std::move(choice), std::move(takers)).run(begin);
 }
 
-void add_seconds(CLI::App& command, const char* name, double& value, double least,
-                 const char* description) {
-  constexpr double kMost_s = 2592000;
-  command.add_option(name, value, description)
-      ->type_name("SECONDS")
-      ->check(CLI::Range(least, kMost_s))
-      ->capture_default_str();
-}
-
 }  // namespace
 
 void add_watch(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<WatchOptions>();
   CLI::App* const command =
       app.add_subcommand("watch", "Watch a job that runs, and say at once what goes wrong");
-  add_seconds(*command, "--hang-seconds", options->limits.hang_s, 1,
-              "An operation that is in flight for so long is stuck");
-  command
-      ->add_option("--late-percent", options->limits.late_percent,
-                   "Of all ranks' time, that the others must wait for late ranks")
-      ->type_name("PERCENT")
-      ->check(CLI::Range(0.1, 100.0))
-      ->capture_default_str();
-  add_seconds(*command, "--window", options->limits.window_s, 1,
-              "Time over which lateness is measured; two windows, one after the other, must agree");
-  add_seconds(*command, "--interval", options->interval_s, 0.1, "From one look to the next");
+  add_watch_limits(*command, options->limits, options->interval_s);
   add_seconds(*command, "--wait", options->wait_s, 0, "For the job's first process to come");
   add_seconds(*command, "--for", options->for_s, 0, "Then it ends; 0: with the job");
   command->add_flag("--until-finding", options->ends_at_finding, "End with the first finding");
   command->add_flag("--no-dumps", options->has_no_dumps, "Write no dumps if something is stuck");
+  command->add_flag("--no-evidence", options->has_no_evidence,
+                    "Ask neither the kernel nor NCCL's RAS of the hosts of a finding");
   command
       ->add_option(
           "--command", options->command,

@@ -4,7 +4,9 @@ and `run --watch`; a scenario of run_control.py."""
 import http.server
 import json
 import pathlib
+import socketserver
 import subprocess
+import tempfile
 import threading
 import time
 
@@ -44,6 +46,7 @@ def stuck(case):
     stand_still(40)
     hang_here_and_on_hosts(case, wanted)
     webhook(case, wanted)
+    evidence(case)
     case.kill()
     case.run("recover", case.rings)
     run_and_watch(case, file, after, wanted)
@@ -103,6 +106,49 @@ def webhook(case, wanted):
         _, said = case.run(*watch, *options, status=2)
         require(text in said, said)
     server.shutdown()
+
+
+class Ras(socketserver.StreamRequestHandler):
+    """Answers as NCCL's RAS service did in a recording (test/data/ras)."""
+
+    def handle(self):
+        for line in self.rfile:
+            if line.startswith(b"CLIENT PROTOCOL"):
+                self.wfile.write(b"SERVER PROTOCOL 2\n")
+            elif line.startswith(b"SET FORMAT"):
+                self.wfile.write(b"OK\n")
+            else:
+                self.wfile.write(self.server.answer)
+                return
+
+
+def evidence(case):
+    """RAS and the Flight Recorder's dumps beside the verdict, each marked as of its own source."""
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Ras)
+    server.answer = (pathlib.Path(__file__).parent.parent / "data" / "ras" / "stuck.json").read_bytes()
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    ras = {"NCCL_RAS_ADDR": f"127.0.0.1:{server.server_address[1]}"}
+    dump = pathlib.Path(tempfile.gettempdir()) / f"nccl_trace_rank_test{case.place.parent.name}"
+    dump.touch()
+    try:
+        out, _ = case.run("hang", "--all", "--min-age", "0.3", status=1, variables=ras)
+        require("note: NCCL's RAS: " in out and f"note: Flight Recorder: {dump}" in out, out)
+        hosts = case.place / "hosts"
+        hosts.write_text("node1\n", encoding="utf-8")
+        way = f"RINGSIDE_RING_DIR={case.rings} sh -c ': {{host}}; exec \"$@\"' -"
+        watch = ["watch", "--hosts", hosts, "--exec", way, "--hang-seconds", "1", "--until-finding",
+                 "--format", "json"]
+        found = json.loads(case.run(*watch, status=1, variables=ras)[0])["evidence"]
+        require({"ras", "flight_recorder"} <= {one["source"] for one in found} and
+                {one["host"] for one in found} == {"node1"}, f"{found}")
+        require(any(one["text"] == str(dump) for one in found), f"{found}")
+        require(json.loads(case.run(*watch, "--no-evidence", status=1)[0])["evidence"] == [], "asked")
+    finally:
+        dump.unlink()
+        server.shutdown()
+    # Without the service nothing is said of it.
+    out, _ = case.run("hang", "--all", "--min-age", "0.3", status=1, variables=ras)
+    require("RAS" not in out, out)
 
 
 def run_and_watch(case, file, after, wanted):

@@ -85,11 +85,15 @@ TEST_CASE("a rank that all wait for is told after two windows, with what it cost
       "Rank 0 (host0) is late in communicator world: in the last 10 s the others waited for it at "
       "least 30.0 % of all ranks' time.");
   CHECK(job.look(100, watcher).empty());  // once
+  REQUIRE(watcher.current().size() == 1);
+  CHECK(watcher.current()[0].ranks == std::vector<std::int64_t>{0});
+  CHECK(watcher.current()[0].comm == "0x1");
   // It is as fast as the others: that is over.
   for (std::size_t rank = 1; rank < 4; ++rank) {
     job.of(rank).joint_ns -= 300 * 40'000'000ULL;
   }
   CHECK(job.look(1, watcher).size() == 1);
+  CHECK(watcher.current().empty());
 }
 
 TEST_CASE("two ranks that are late together are told together") {
