@@ -70,7 +70,7 @@ void FindingOutlet::hand_over() {
 }
 
 bool FindingOutlet::run(const FindingTaker& taker, const std::string& line) {
-  constexpr std::chrono::milliseconds kPause(5);
+  constexpr std::chrono::milliseconds kPause(20);
   HostCommand command = taker.command;
   command.input = line;
   RunningCommand running(std::move(command), taker.timeout);

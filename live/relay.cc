@@ -170,13 +170,13 @@ template <typename Take>
 void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::string>>& inputs,
               Take&& take) {
   // An earlier ringside does not know what it is asked, and says so with this status.
-  constexpr std::string_view kUsage = "ended with status 2";
+  constexpr std::string_view kUsage = "ended with status 2:";
   const std::vector<HostCommand> commands = run_on_hosts(hosts, inputs);
   std::vector<std::optional<HostAnswer>> answers;
   std::vector<std::string> doubtful;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const auto& answer = answers.emplace_back(read_answer(commands[i].output));
-    if (!answer && (commands[i].error.empty() || commands[i].error.starts_with(kUsage))) {
+    if (!answer && (commands[i].error.empty() || (commands[i].error + ':').starts_with(kUsage))) {
       doubtful.push_back(inputs[i].first);
     }
   }
@@ -351,7 +351,9 @@ void ask_all_on_hosts(const Hosts& hosts, std::vector<Exchange>& exchanges,
     }
     inputs.emplace_back(host, relay_line(texts));
   }
-  ask_each(hosts, inputs,
+  Hosts asked_once = hosts;
+  asked_once.slow = nullptr;  // a request may be one to do something, which is not repeated
+  ask_each(asked_once, inputs,
            [&](std::size_t of, std::optional<HostAnswer> answer, std::string reason) {
              const std::vector<Exchange*>& asked = of_hosts[inputs[of].first];
              if (answer && answer->exchanges.size() != asked.size()) {

@@ -40,15 +40,19 @@ JobWatch::JobWatch(std::vector<std::string> arguments) {
 
 JobWatch::~JobWatch() {
   using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::seconds kLook(4);
   constexpr std::chrono::seconds kMost(5);
   constexpr std::chrono::milliseconds kPause(20);
   if (pid_ < 0) {
     return;
   }
   kill(pid_, SIGTERM);
-  const Clock::time_point until = Clock::now() + kMost;
+  const Clock::time_point begin = Clock::now();
   while (waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (Clock::now() >= until) {
+    if (Clock::now() >= begin + kLook) {
+      kill(pid_, SIGINT);  // ends its commands to other hosts, too
+    }
+    if (Clock::now() >= begin + kMost) {
       kill(-pid_, SIGKILL);
       waitpid(pid_, nullptr, 0);
       return;

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -27,10 +26,11 @@
 #include "analyzer/cli/live_dumps.h"
 #include "analyzer/cli/live_evidence.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/watch_takers.h"
 #include "analyzer/report/numbers.h"
-#include "launch/text.h"
 #include "live/finding_outlet.h"
 #include "live/moment.h"
+#include "live/running_command.h"
 #include "live/watch_report.h"
 #include "live/watcher.h"
 
@@ -48,9 +48,7 @@ struct WatchOptions : LiveOptions {
   bool has_no_dumps = false;
   bool has_no_evidence = false;
   bool has_last_look = false;  // after SIGTERM
-  std::string command;
-  std::string webhook;
-  std::string header_file;
+  TakerOptions taking;
   std::string output;  // also gets each finding as JSON
 };
 
@@ -76,75 +74,6 @@ constexpr char kWatchExample[] =
     "webhook\n"
     "  ringside watch --command 'mail -s ringside me@example.org'\teach finding to a command\n"
     "  ringside watch --until-finding --for 3600\tstatus 1 as soon as something is wrong\n";
-
-bool is_in_path(const std::string& program) {
-  const char* const variable = get_variable("PATH");
-  std::istringstream directories(variable != nullptr ? variable : "");
-  for (std::string directory; std::getline(directories, directory, ':');) {
-    if (access((directory + '/' + program).c_str(), X_OK) == 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// The line of the webhook's header, from a file or the environment: an argument would be in `ps`.
-std::string webhook_header(const WatchOptions& options, std::string& error) {
-  const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
-  std::string header = variable != nullptr ? variable : "";
-  if (!options.header_file.empty()) {
-    std::ifstream file(options.header_file);
-    if (!std::getline(file, header)) {
-      error = options.header_file + " has no header, or cannot be read";
-      return {};
-    }
-  }
-  if (!header.empty() && header.find(':') == std::string::npos) {
-    error = "the webhook's header is not of the form NAME: VALUE";
-  }
-  return header;
-}
-
-// curl posts a finding: the URL is an argument that no shell reads.
-live::FindingTaker curl(const std::string& url, const std::string& header) {
-  constexpr std::chrono::milliseconds kTimeout(15000);
-  live::FindingTaker taker;
-  taker.name = "--webhook: curl";
-  taker.timeout = kTimeout;
-  taker.command.words = {"curl",          "--silent",
-                         "--show-error",  "--fail",
-                         "--max-time",    "10",
-                         "--proto",       "=http,https",
-                         "--output",      "/dev/null",
-                         "--data-binary", "@-",
-                         "--header",      "Content-Type: application/json"};
-  if (!header.empty()) {
-    taker.command.secret = header + '\n';
-    taker.command.words.insert(taker.command.words.end(), {"--header", "@/dev/fd/3"});
-  }
-  taker.command.words.insert(taker.command.words.end(), {"--url", url});
-  return taker;
-}
-
-// Where each finding goes. `error` is what is wrong with the options.
-std::vector<live::FindingTaker> takers_of(const WatchOptions& options, std::string& error) {
-  std::vector<live::FindingTaker> takers;
-  if (!options.command.empty()) {
-    live::FindingTaker& taker = takers.emplace_back();
-    taker.name = "--command";
-    taker.command.command = options.command;
-  }
-  if (!options.webhook.empty()) {
-    const std::string header = webhook_header(options, error);
-    takers.push_back(curl(options.webhook, header));
-    if (!options.webhook.starts_with("http://") && !options.webhook.starts_with("https://")) {
-      error = "--webhook " + launch::printable(options.webhook) + ": not http:// or https://";
-    } else if (!is_in_path("curl")) {
-      error = "--webhook needs the program curl, which is not in PATH";
-    }
-  }
-  return takers;
-}
 
 // A file to which each finding is appended. It is made with the first one.
 class FindingFile {
@@ -349,11 +278,12 @@ ExitStatus run_watch(const WatchOptions& options) {
   const Clock::time_point begin = Clock::now();
   const auto until = begin + std::chrono::duration<double>(options.wait_s);
   std::string error;
-  std::vector<live::FindingTaker> takers = takers_of(options, error);
+  std::vector<live::FindingTaker> takers = takers_of(options.taking, error);
   if (!error.empty()) {
     print_launch_notes("watch", {error});
     return kExitUsage;
   }
+  live::end_commands_with_this_process();
   if (options.has_last_look) {
     struct sigaction action {};
     action.sa_handler = note_end;
@@ -387,16 +317,16 @@ void add_watch(CLI::App& app, Chosen& chosen) {
                     "Ask neither the kernel nor NCCL's RAS of the hosts of a finding");
   command
       ->add_option(
-          "--command", options->command,
+          "--command", options->taking.command,
           "A shell command that gets each finding as JSON on its standard input, and 30 s; one "
           "after the other, beside the looks")
       ->type_name("COMMAND");
   command
-      ->add_option("--webhook", options->webhook,
+      ->add_option("--webhook", options->taking.webhook,
                    "POST each finding as JSON to this address, by the program curl; it has 10 s")
       ->type_name("URL");
   command
-      ->add_option("--webhook-header", options->header_file,
+      ->add_option("--webhook-header", options->taking.header_file,
                    "A file whose first line is a header for it, such as a secret (default: "
                    "RINGSIDE_WEBHOOK_HEADER)")
       ->type_name("FILE");

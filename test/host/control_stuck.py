@@ -47,7 +47,7 @@ def stuck(case):
     hang_here_and_on_hosts(case, wanted)
     webhook(case, wanted)
     evidence(case)
-    case.kill()
+    without_farewell(case)
     case.run("recover", case.rings)
     run_and_watch(case, file, after, wanted)
 
@@ -149,6 +149,20 @@ def evidence(case):
     # Without the service nothing is said of it.
     out, _ = case.run("hang", "--all", "--min-age", "0.3", status=1, variables=ras)
     require("RAS" not in out, out)
+
+
+def without_farewell(case):
+    """A process that is killed while it is watched."""
+    command = [case.options.ringside, "watch", "--all", "--interval", "0.3", "--format", "json", "--no-evidence",
+               "--hang-seconds", "3600"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          env=case.environment(), cwd=case.place) as watch:
+        require("watches 1 process" in watch.stderr.readline(), "it does not watch")
+        case.kill()
+        out, _ = watch.communicate(timeout=60)
+    finding = json.loads(out)
+    require(finding["finding"] == "died" and "has ended without a farewell, and with " in finding["sentence"] and
+            "open communicator" in finding["sentence"] and watch.returncode == 1, f"{finding}")
 
 
 def run_and_watch(case, file, after, wanted):

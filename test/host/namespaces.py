@@ -107,8 +107,11 @@ class Findings:
         threading.Thread(target=self.read, args=(process.stdout,), daemon=True).start()
 
     def read(self, stream):
-        for line in stream:
-            self.lines.append(json.loads(line))
+        try:
+            for line in stream:
+                self.lines.append(json.loads(line))
+        except ValueError:
+            pass  # closed, at the end
 
     def wait_for(self, count, seconds):
         until = time.monotonic() + seconds
@@ -129,7 +132,7 @@ def check(options, network, place):
            f"--ask {{host}} --rings {place}/rings/{{host}} --")
     listed = [str(options.ringside), "ctl", "status", "--hosts", str(place / "hosts"), "--exec", way,
               "--format", "json", "--host-timeout", "5"]
-    until = time.monotonic() + 30
+    until = time.monotonic() + 20
     while subprocess.run(listed, capture_output=True, check=False).returncode != 0:
         if time.monotonic() > until:
             sys.exit("the hosts do not all answer")
@@ -142,20 +145,20 @@ def check(options, network, place):
         if findings.lines:
             sys.exit(f"found while nothing is wrong: {findings.lines}")
         network.set_link(CUT, "down")
-        silent = findings.wait_for(1, 40)
+        silent = findings.wait_for(1, 25)
         if (silent["finding"], silent["ends"], silent["hosts"]) != ("silent", False, [CUT]):
             sys.exit(f"not the host that was cut off: {silent}")
         print(silent["sentence"])
         # The others are looked at as before: a rank that stands still is told while the host is gone.
         begin = time.monotonic()
         job.stuck = (1, time.monotonic_ns())
-        stuck = findings.wait_for(2, 40)
+        stuck = findings.wait_for(2, 25)
         on_cut = {HOSTS.index(CUT) * RANKS_PER_HOST + i for i in range(RANKS_PER_HOST)}
         if stuck["finding"] != "stuck" or set(stuck["ranks"]) & on_cut or stuck["idle_ranks"]:
             sys.exit(f"not stuck, or more is said than can be known: {stuck}")
         print(f"{time.monotonic() - begin:.1f} s: {stuck['sentence']}")
         network.set_link(CUT, "up")
-        again = findings.wait_for(3, 60)
+        again = findings.wait_for(3, 30)
         if not again["ends"] or again["sentence"] != f"Host {CUT} answers again.":
             sys.exit(f"it does not come back: {again}")
         watch.kill()

@@ -223,7 +223,7 @@ def main():
     place = pathlib.Path(tempfile.mkdtemp(prefix="ringside-exporter-"))
     jobs = Jobs(options, place)
     try:
-        exporter = Exporter(options.ringside, jobs.rings, "--timeout", "3")
+        exporter = Exporter(options.ringside, jobs.rings, "--timeout", "3", "--watch")
         try:
             wait_for("all operations", 30, lambda: jobs.is_done(exporter.address))
             check_text(jobs, exporter.address)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/watch_takers.h"
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <unistd.h>
+
+#include "analyzer/cli/launch.h"
+#include "launch/text.h"
+
+namespace ringside::cli {
+namespace {
+
+bool is_in_path(const std::string& program) {
+  const char* const variable = get_variable("PATH");
+  std::istringstream directories(variable != nullptr ? variable : "");
+  for (std::string directory; std::getline(directories, directory, ':');) {
+    if (access((directory + '/' + program).c_str(), X_OK) == 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// The line of the webhook's header, from a file or the environment: an argument would be in `ps`.
+std::string webhook_header(const TakerOptions& options, std::string& error) {
+  const char* const variable = get_variable("RINGSIDE_WEBHOOK_HEADER");
+  std::string header = variable != nullptr ? variable : "";
+  if (!options.header_file.empty()) {
+    std::ifstream file(options.header_file);
+    header.clear();
+    std::getline(file, header);
+    header.erase(header.find_last_not_of(" \r") + 1);
+    if (header.empty()) {
+      error = options.header_file + " has no header, or cannot be read";
+      return {};
+    }
+  }
+  if (!header.empty() && header.find(':') == std::string::npos) {
+    error = "the webhook's header is not of the form NAME: VALUE";
+  }
+  return header;
+}
+
+// curl posts a finding: the URL is an argument that no shell reads.
+live::FindingTaker curl(const std::string& url, const std::string& header) {
+  constexpr std::chrono::milliseconds kTimeout(15000);
+  live::FindingTaker taker;
+  taker.name = "--webhook: curl";
+  taker.timeout = kTimeout;
+  taker.command.words = {"curl",          "--silent",
+                         "--show-error",  "--fail",
+                         "--max-time",    "10",
+                         "--proto",       "=http,https",
+                         "--output",      "/dev/null",
+                         "--data-binary", "@-",
+                         "--header",      "Content-Type: application/json"};
+  if (!header.empty()) {
+    taker.command.secret = header + '\n';
+    taker.command.words.insert(taker.command.words.end(), {"--header", "@/dev/fd/3"});
+  }
+  taker.command.words.insert(taker.command.words.end(), {"--url", url});
+  return taker;
+}
+
+}  // namespace
+
+std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::string& error) {
+  std::vector<live::FindingTaker> takers;
+  if (!options.command.empty()) {
+    live::FindingTaker& taker = takers.emplace_back();
+    taker.name = "--command";
+    taker.command.command = options.command;
+  }
+  if (!options.webhook.empty()) {
+    const std::string header = webhook_header(options, error);
+    takers.push_back(curl(options.webhook, header));
+    if (!options.webhook.starts_with("http://") && !options.webhook.starts_with("https://")) {
+      error = "--webhook " + launch::printable(options.webhook) + ": not http:// or https://";
+    } else if (!is_in_path("curl")) {
+      error = "--webhook needs the program curl, which is not in PATH";
+    }
+  }
+  return takers;
+}
+
+}  // namespace ringside::cli

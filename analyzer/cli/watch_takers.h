@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Programs that get the findings of `ringside watch`: a command, and curl for a webhook.
+#ifndef RINGSIDE_ANALYZER_CLI_WATCH_TAKERS_H
+#define RINGSIDE_ANALYZER_CLI_WATCH_TAKERS_H
+
+#include <string>
+#include <vector>
+
+#include "live/finding_outlet.h"
+
+namespace ringside::cli {
+
+struct TakerOptions {
+  std::string command;      ///< for a shell
+  std::string webhook;      ///< a URL
+  std::string header_file;  ///< empty: RINGSIDE_WEBHOOK_HEADER
+};
+
+/// Those that the options name. `error` is what is wrong with them.
+std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::string& error);
+
+}  // namespace ringside::cli
+
+#endif  // RINGSIDE_ANALYZER_CLI_WATCH_TAKERS_H
