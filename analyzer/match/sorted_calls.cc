@@ -215,22 +215,26 @@ Entry CallReader::at(std::uint32_t member, std::size_t position) const {
 // A pair is not divided: where its calls are sampled, their numbers need all of them.
 Entry CallReader::bound_at(std::uint32_t member, std::size_t position) const {
   Entry bound = at(member, position);
-  bound.occurrence = bound.way == Way::kPair
-                         ? 0
-                         : static_cast<std::uint32_t>(position - lower_bound(member, bound));
+  bound.occurrence =
+      bound.way == Way::kPair
+          ? 0
+          : static_cast<std::uint32_t>(position - lower_bound(member, bound, position));
   return bound;
 }
 
-std::size_t CallReader::lower_bound(std::uint32_t member, const Entry& bound) const {
+std::size_t CallReader::lower_bound(std::uint32_t member, const Entry& bound,
+                                    std::size_t guess) const {
   const auto find = [&](std::size_t begin, const auto& is_before) {
     std::size_t end = calls_[member].size();
-    while (begin < end) {
-      const std::size_t middle = begin + (end - begin) / 2;
-      if (is_before(at(member, middle))) {
-        begin = middle + 1;
-      } else {
-        end = middle;
+    const auto look_at = [&](std::size_t place) {
+      if (begin <= place && place < end) {
+        (is_before(at(member, place)) ? begin = place + 1 : end = place);
       }
+    };
+    look_at(guess);
+    look_at(guess - 1);
+    while (begin < end) {
+      look_at(begin + (end - begin) / 2);
     }
     return begin;
   };
@@ -261,10 +265,14 @@ void CallReader::append(std::uint32_t member, std::size_t begin, std::size_t end
   }
 }
 
+// Most members have made the same calls, so the places of one are near those of the one before.
 void CallReader::append(const CallRange& range, std::vector<Entry>& entries) const {
+  std::size_t begin = 0;
+  std::size_t end = 0;
   for (std::uint32_t member = 0; member < calls_.size(); ++member) {
-    append(member, range.from ? lower_bound(member, *range.from) : 0,
-           range.to ? lower_bound(member, *range.to) : calls_[member].size(), entries);
+    begin = range.from ? lower_bound(member, *range.from, begin) : 0;
+    end = range.to ? lower_bound(member, *range.to, end) : calls_[member].size();
+    append(member, begin, end, entries);
   }
 }
 

@@ -50,7 +50,8 @@ class CallReader {
  private:
   Entry at(std::uint32_t member, std::size_t position) const;
   Entry bound_at(std::uint32_t member, std::size_t position) const;
-  std::size_t lower_bound(std::uint32_t member, const Entry& bound) const;
+  /// `guess` is a place near which it may be, which is looked at first.
+  std::size_t lower_bound(std::uint32_t member, const Entry& bound, std::size_t guess) const;
   void append(std::uint32_t member, std::size_t begin, std::size_t end,
               std::vector<Entry>& entries) const;
 
