@@ -19,11 +19,34 @@ struct Call {
   std::uint32_t own = 0;
 };
 
+// The calls of each function come in their order, so the moments are a few runs that ascend.
+void merge_runs(std::vector<MomentKey>& moments) {
+  std::vector<std::size_t> ends = {0};  // of runs, behind the beginning of the first
+  for (std::size_t i = 1; i <= moments.size(); ++i) {
+    if (i == moments.size() || moments[i] < moments[i - 1]) {
+      ends.push_back(i);
+    }
+  }
+  const auto at = [&](std::size_t i) { return moments.begin() + static_cast<std::ptrdiff_t>(i); };
+  while (ends.size() > 2) {
+    std::vector<std::size_t> fewer = {0};
+    for (std::size_t i = 2; i < ends.size(); i += 2) {
+      std::inplace_merge(at(ends[i - 2]), at(ends[i - 1]), at(ends[i]));
+      fewer.push_back(ends[i]);
+    }
+    if (fewer.back() != moments.size()) {
+      fewer.push_back(moments.size());
+    }
+    ends = std::move(fewer);
+  }
+}
+
 // The matched operations of which the file has a start, in the order of these. `calls` are in the
 // order of the matched operations.
 std::vector<std::uint32_t> by_start(const model::Operations& operations,
                                     const std::vector<Call>& calls) {
   std::vector<MomentKey> starts;
+  starts.reserve(calls.size());
   for (const Call& call : calls) {
     const model::Execution one = operations.execution(call.own);
     const auto& start_ns = facts::ran_to_its_end(one) ? one.start_ns : one.enqueue_start_ns;
@@ -33,7 +56,7 @@ std::vector<std::uint32_t> by_start(const model::Operations& operations,
       starts.emplace_back(*start_ns, call.matched);
     }
   }
-  std::sort(starts.begin(), starts.end());
+  merge_runs(starts);
   std::vector<std::uint32_t> ordered;
   ordered.reserve(starts.size());
   for (const MomentKey& start : starts) {
@@ -47,6 +70,9 @@ std::vector<std::uint32_t> by_start(const model::Operations& operations,
 std::vector<std::uint32_t> order_operations(const facts::Facts& facts) {
   const match::Matches& matches = facts.matches();
   std::vector<std::vector<Call>> calls(facts.traces().files.size());
+  for (std::size_t file = 0; file < calls.size(); ++file) {
+    calls[file].reserve(facts.traces().files[file].operations.size());
+  }
   std::vector<std::uint32_t> left;
   for (std::uint32_t i = 0; i < matches.operations.size(); ++i) {
     if (match::ranks_expected(matches, matches.operations[i]) < 2) {
