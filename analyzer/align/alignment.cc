@@ -146,6 +146,7 @@ std::string percent_free(double ppm) {
 Alignment Alignment::none(const model::Traces& traces) {
   const HostClocks clocks = find_host_clocks(traces);
   Alignment made;
+  made.errors_ = StampErrors(traces);
   made.host_of_file_ = clocks.host_of_file;
   made.since_epoch_ns_ = clocks.since_epoch_ns;
   made.curves_.resize(clocks.hosts.size());
@@ -174,7 +175,7 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
   if (hosts < 2) {
     return made;
   }
-  SyncPoints points = find_sync_points(traces, trusted, clocks);
+  SyncPoints points = find_sync_points(traces, trusted, clocks, made.errors_);
   made.zero_ns_ = points.zero_ns;
   made.points_ = points.points;
   made.untrusted_ = points.untrusted;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyzer/align/offset_curve.h"
+#include "analyzer/align/stamp_errors.h"
 #include "analyzer/match/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
@@ -80,6 +81,8 @@ class Alignment {
   bool is_aligned() const { return is_aligned_; }
   const std::vector<HostOffset>& hosts() const { return hosts_; }
   std::uint32_t host_of(std::uint32_t file) const { return host_of_file_[file]; }
+  /// The errors of stamps on each host's own clock.
+  const StampErrors& stamp_errors() const { return errors_; }
   std::uint32_t points() const { return points_; }
   std::uint64_t untrusted() const { return untrusted_; }
   /// How fast a clock is assumed to wander from its mean rate at most.
@@ -103,6 +106,7 @@ class Alignment {
   double own_ns(std::uint32_t host, std::int64_t common_ns) const;
 
   bool is_aligned_ = false;
+  StampErrors errors_;
   std::vector<HostOffset> hosts_;
   std::vector<std::uint32_t> host_of_file_;
   std::vector<std::int64_t> since_epoch_ns_;

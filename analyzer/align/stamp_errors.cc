@@ -2,6 +2,8 @@
 #include "analyzer/align/stamp_errors.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "analyzer/model/parallel.h"
 
@@ -18,7 +20,8 @@ bool has_gpu_stamps(const model::Execution& operation) {
 
 StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.files.size()) {
   for_each_on_cores(traces.files.size(), [&](std::size_t /*thread*/, std::size_t file) {
-    auto& of_context = gpu_late_ns_[file];
+    std::map<std::pair<std::uint32_t, bool>, std::int64_t> of_context;
+    auto last = of_context.end();  // it is most often that of the next one, too
     const model::Operations& operations = traces.files[file].operations;
     for (std::size_t i = 0; i < operations.size(); ++i) {
       const model::Execution operation = operations.execution(i);
@@ -31,9 +34,14 @@ StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.file
         continue;
       }
       const bool is_kineto = operation.times_from == model::TimesFrom::kKineto;
-      auto& least_ns =
-          of_context.try_emplace({operation.context, is_kineto}, late_ns).first->second;
-      least_ns = std::min(least_ns, late_ns);
+      const std::pair context(operation.context, is_kineto);
+      if (last == of_context.end() || last->first != context) {
+        last = of_context.try_emplace(context, late_ns).first;
+      }
+      last->second = std::min(last->second, late_ns);
+    }
+    for (const auto& [context, late_ns] : of_context) {
+      gpu_late_ns_[file].push_back({context.first, context.second, late_ns});
     }
   });
 }
@@ -47,10 +55,15 @@ StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::Tim
   if (!is_kineto && (times_from != model::TimesFrom::kGpu || gpu_polled)) {
     return kProxyError;
   }
-  const auto& of_context = gpu_late_ns_[file];
-  const auto found = of_context.find({context, is_kineto});
-  return {is_kineto ? kKinetoFit_ns : kGpuStep_ns,
-          found == of_context.end() ? kUnknownFit_ns : found->second};
+  const std::vector<OfContext>& of_context = gpu_late_ns_[file];
+  const auto found =
+      std::lower_bound(of_context.begin(), of_context.end(), std::pair(context, is_kineto),
+                       [](const OfContext& one, const auto& key) {
+                         return std::pair(one.context, one.is_kineto) < key;
+                       });
+  const bool is_there =
+      found != of_context.end() && found->context == context && found->is_kineto == is_kineto;
+  return {is_kineto ? kKinetoFit_ns : kGpuStep_ns, is_there ? found->late_ns : kUnknownFit_ns};
 }
 
 }  // namespace ringside::align

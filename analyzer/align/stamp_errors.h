@@ -8,8 +8,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "analyzer/model/trace.h"
@@ -58,9 +56,14 @@ class StampErrors {
   StampError of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,
                 bool gpu_polled) const;
 
-  // By file: of each context, and whether Kineto tells the times, the least time from a call to its
-  // kernel.
-  std::vector<std::map<std::pair<std::uint32_t, bool>, std::int64_t>> gpu_late_ns_;
+  // The least time from a call to its kernel, of one context, and of what Kineto tells or not.
+  struct OfContext {
+    std::uint32_t context = 0;
+    bool is_kineto = false;
+    std::int64_t late_ns = 0;
+  };
+
+  std::vector<std::vector<OfContext>> gpu_late_ns_;  // by file: few, in the order of the first two
 };
 
 }  // namespace ringside::align

@@ -10,7 +10,6 @@
 #include <tuple>
 #include <utility>
 
-#include "analyzer/align/stamp_errors.h"
 #include "analyzer/align/step_points.h"
 #include "analyzer/align/tightest_points.h"
 #include "analyzer/match/executions.h"
@@ -419,7 +418,7 @@ double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_
 }
 
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
-                            const HostClocks& clocks) {
+                            const HostClocks& clocks, const StampErrors& errors) {
   SyncPoints made;
   made.untrusted = matches.untrusted;
   if (!traces.files.empty()) {
@@ -427,7 +426,6 @@ SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& m
         clocks.since_epoch_ns.front() +
         std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0, std::int64_t{1} << 60);
   }
-  const StampErrors errors(traces);
   TightestPoints tightest;
   std::uint32_t series = 0;
   const std::size_t operations = matches.operations.size();

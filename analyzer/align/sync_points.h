@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "analyzer/align/host_clocks.h"
+#include "analyzer/align/stamp_errors.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
 
@@ -69,7 +70,7 @@ double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_
 /// Finds the points of all operations with trusted numbers. About a million touches are kept at
 /// most, the tightest ones (tightest_points.h).
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
-                            const HostClocks& clocks);
+                            const HostClocks& clocks, const StampErrors& errors);
 
 }  // namespace ringside::align
 

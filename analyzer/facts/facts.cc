@@ -59,7 +59,7 @@ void sort_by_arrival(std::vector<RankTimes>& rows) {
 
 Facts::Facts(const model::Traces& traces, const match::Matches& matches,
              const align::Alignment& alignment)
-    : traces_(traces), matches_(matches), alignment_(alignment), errors_(traces) {}
+    : traces_(traces), matches_(matches), alignment_(alignment) {}
 
 const std::vector<match::Judgement>& Facts::judgements() const {
   std::call_once(has_judgements_, [&] {
@@ -126,7 +126,8 @@ void Facts::take_ranks(const match::MatchedOperation& operation,
       continue;
     }
     const auto& end_ns = rank.has_execution ? one.end_ns : one.enqueue_end_ns;
-    rank.error = rank.has_execution ? errors_.of(part.file, one) : align::kCallError;
+    rank.error =
+        rank.has_execution ? alignment_.stamp_errors().of(part.file, one) : align::kCallError;
     // Its GPU may have been there since the call.
     const std::int64_t open_ns =
         rank.has_execution && one.start_is_latest && one.enqueue_start_ns

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
-#include "analyzer/align/stamp_errors.h"
 #include "analyzer/facts/flow.h"
 #include "analyzer/facts/interval.h"
 #include "analyzer/facts/rank_times.h"
@@ -124,7 +123,6 @@ class Facts {
   const model::Traces& traces_;
   const match::Matches& matches_;
   const align::Alignment& alignment_;
-  const align::StampErrors errors_;
   mutable std::once_flag has_judgements_;
   mutable std::vector<match::Judgement> judgements_;
   mutable std::once_flag has_operations_;
