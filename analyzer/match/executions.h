@@ -46,7 +46,7 @@ void visit_rank_by_rank(const Matches& matches, std::span<const std::uint32_t> o
 class Executions {
  public:
   /// More than these at a time do not stay in a core's cache.
-  static constexpr std::size_t kAtATime = 8;
+  static constexpr std::size_t kAtATime = 16;
 
   /// Reads those of all ranks. `operations` are indices into Matches::operations, of which those
   /// that follow each other in time are best read together.

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "analyzer/model/name_table.h"
+#include "analyzer/model/optional_number.h"
 
 namespace ringside::model {
 
@@ -81,24 +82,25 @@ struct Operation {
 };
 
 /// How one ran: the members of Operation that have these names. It is read in a fraction of the
-/// time of all.
+/// time of all, and takes one line of a core's cache.
 struct Execution {
   std::uint32_t context = 0;
   TimesFrom times_from = TimesFrom::kEnqueue;
   State state = State::kEnqueued;
   bool in_flight = false;
   bool graph = false;
+  OptionalNumber<std::uint64_t> bytes;
+  OptionalNumber<std::uint32_t> root;
+  OptionalNumber<std::uint32_t> peer;
+  std::uint32_t gpu_rejected = 0;
   bool gpu_polled = false;
   bool start_is_latest = false;
-  std::uint32_t gpu_rejected = 0;
-  std::optional<std::uint64_t> bytes;
-  std::optional<std::uint32_t> root;
-  std::optional<std::uint32_t> peer;
-  std::optional<std::int64_t> enqueue_start_ns;
-  std::optional<std::int64_t> enqueue_end_ns;
-  std::optional<std::int64_t> start_ns;
-  std::optional<std::int64_t> end_ns;
+  OptionalNumber<std::int64_t> enqueue_start_ns;
+  OptionalNumber<std::int64_t> enqueue_end_ns;
+  OptionalNumber<std::int64_t> start_ns;
+  OptionalNumber<std::int64_t> end_ns;
 };
+static_assert(sizeof(Execution) == 64);
 
 /// The members that ranks must agree on, and whether it ended, likewise.
 struct Terms {

@@ -2,25 +2,19 @@
 #include "analyzer/model/operations.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 namespace ringside::model {
 namespace {
 
 template <typename Integer>
-constexpr Integer kAbsent = std::numeric_limits<Integer>::is_signed
-                                ? std::numeric_limits<Integer>::min()
-                                : std::numeric_limits<Integer>::max();
-
-template <typename Integer>
 Integer pack(const std::optional<Integer>& value) {
-  return value.value_or(kAbsent<Integer>);
+  return value.value_or(kAbsentNumber<Integer>);
 }
 
 template <typename Integer>
-std::optional<Integer> unpack(Integer value) {
-  return value == kAbsent<Integer> ? std::nullopt : std::optional(value);
+OptionalNumber<Integer> unpack(Integer value) {
+  return OptionalNumber<Integer>(value);
 }
 
 // Unsigned numbers in their order, but for the greatest: it becomes the least, which is "absent".
@@ -216,12 +210,12 @@ Execution Operations::execution(std::size_t index) const {
           .state = shape.state,
           .in_flight = shape.in_flight,
           .graph = shape.graph,
-          .gpu_polled = shape.gpu_polled,
-          .start_is_latest = shape.start_is_latest,
-          .gpu_rejected = shape.gpu_rejected,
           .bytes = unpack(shape.bytes),
           .root = unpack(shape.root),
           .peer = unpack(shape.peer),
+          .gpu_rejected = shape.gpu_rejected,
+          .gpu_polled = shape.gpu_polled,
+          .start_is_latest = shape.start_is_latest,
           .enqueue_start_ns = unpack(row[kEnqueueStart]),
           .enqueue_end_ns = unpack(row[kEnqueueEnd]),
           .start_ns = unpack(row[kStart]),
