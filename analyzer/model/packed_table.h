@@ -192,7 +192,9 @@ class PackedTable {
     }
     // Eight bytes are read at once, also of the last number.
     block.bytes.resize(rows.size() * block.row_bits / 8 + sizeof(std::uint64_t));
-    std::size_t at_bit = 0;
+    std::byte* out = block.bytes.data();
+    std::uint64_t word = 0;  // is written once it is full
+    unsigned filled = 0;     // bits of it
     for (const Row& row : rows) {
       for (std::size_t i = 0; i < kColumns; ++i) {
         const Column& column = block.columns[i];
@@ -200,13 +202,17 @@ class PackedTable {
                                        ? ~std::uint64_t{0} >> (64U - column.bits)
                                        : static_cast<std::uint64_t>(difference(row, i)) -
                                              static_cast<std::uint64_t>(column.least);
-        std::uint64_t word = 0;
-        std::memcpy(&word, block.bytes.data() + at_bit / 8, sizeof(word));
-        word |= code << (at_bit % 8);
-        std::memcpy(block.bytes.data() + at_bit / 8, &word, sizeof(word));
-        at_bit += column.bits;
+        word |= code << filled;
+        filled += column.bits;
+        if (filled >= 64) {
+          std::memcpy(out, &word, sizeof(word));
+          out += sizeof(word);
+          filled -= 64;
+          word = filled == 0 ? 0 : code >> (column.bits - filled);
+        }
       }
     }
+    std::memcpy(out, &word, sizeof(word));
     return block;
   }
 
