@@ -118,6 +118,7 @@ bool read_operations(ByteReader& bytes, Section& section) {
     model::Operation operation;
     std::uint64_t* last_seq = nullptr;
     std::uint64_t* operations = nullptr;
+    std::optional<std::uint32_t> like = std::nullopt;  // once there is one
   };
   std::vector<Shape> shapes;
   std::map<std::pair<std::uint32_t, model::NameId>, std::uint64_t> last_seqs;
@@ -141,7 +142,11 @@ bool read_operations(ByteReader& bytes, Section& section) {
            visit_rest(reader, shape.operation, *shape.last_seq, last);
            reader.check(!impossible_times(shape.operation));
            ++*shape.operations;
-           section.operations.push_back(shape.operation);
+           if (shape.like) {
+             section.operations.push_back_like(*shape.like, shape.operation);
+           } else {
+             shape.like = section.operations.push_back(shape.operation);
+           }
          });
 }
 

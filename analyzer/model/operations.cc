@@ -124,7 +124,7 @@ void Operations::extend(std::int64_t from_ns, std::int64_t to_ns) {
                           : std::pair(from_ns, to_ns);
 }
 
-Operations::Row Operations::row_of(const Operation& operation) {
+Operations::Row Operations::row_of(const Operation& operation, std::uint32_t shape) {
   for (const auto& time_ns : {operation.enqueue_start_ns, operation.start_ns, operation.end_ns,
                               operation.enqueue_end_ns}) {
     if (time_ns) {
@@ -136,7 +136,7 @@ Operations::Row Operations::row_of(const Operation& operation) {
   row[kStart] = pack(operation.start_ns);
   row[kEnd] = pack(operation.end_ns);
   row[kEnqueueEnd] = pack(operation.enqueue_end_ns);
-  row[kShape] = intern(shape_of(operation));
+  row[kShape] = shape;
   row[kId] = to_signed(operation.id);
   row[kSeq] = to_signed(pack(operation.seq));
   row[kGroup] = to_signed(pack(operation.group));
@@ -144,12 +144,18 @@ Operations::Row Operations::row_of(const Operation& operation) {
   return row;
 }
 
-void Operations::push_back(const Operation& operation) {
-  rows_.push_back(row_of(operation));
+std::uint32_t Operations::push_back(const Operation& operation) {
+  const std::uint32_t shape = intern(shape_of(operation));
+  push_back_like(shape, operation);
+  return shape;
+}
+
+void Operations::push_back_like(std::uint32_t like, const Operation& operation) {
+  rows_.push_back(row_of(operation, like));
 }
 
 void Operations::set(std::size_t index, const Operation& operation) {
-  rows_.set(index, row_of(operation));
+  rows_.set(index, row_of(operation, intern(shape_of(operation))));
 }
 
 void Operations::append(Operations&& other, std::span<const NameId> names) {

@@ -46,7 +46,11 @@ class Operations {
     std::size_t index_;
   };
 
-  void push_back(const Operation& operation);
+  /// Returns a number of what it may have in common with others, for push_back_like().
+  std::uint32_t push_back(const Operation& operation);
+  /// Adds one that differs from an earlier one in numbers and times alone, which takes less time.
+  /// `like` is what push_back() returned for that one.
+  void push_back_like(std::uint32_t like, const Operation& operation);
   /// Replaces one.
   void set(std::size_t index, const Operation& operation);
   /// Moves those of `other` to the end; names[id] is the name that its `id` has here.
@@ -129,7 +133,7 @@ class Operations {
   void extend(std::int64_t from_ns, std::int64_t to_ns);
   static Shape shape_of(const Operation& operation);
   static std::uint64_t hash(const Shape& shape);
-  Row row_of(const Operation& operation);
+  Row row_of(const Operation& operation, std::uint32_t shape);
   std::uint32_t intern(const Shape& shape);
   void rebuild_index(std::size_t size);
 
