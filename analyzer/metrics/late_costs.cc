@@ -15,8 +15,9 @@ namespace {
 
 using facts::RankTimes;
 
-// About so much memory is taken by the operations that are read at a time.
-constexpr std::size_t kBytesAtATime = std::size_t{1} << 23U;
+// About so much memory is taken by the operations that are read at a time, and as much by those
+// that are added meanwhile.
+constexpr std::size_t kBytesAtATime = std::size_t{1} << 22U;
 
 void raise(std::int64_t& sum_ns, std::int64_t by_ns) {
   sum_ns = add_saturating(sum_ns, by_ns);
@@ -50,44 +51,57 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
   }
 }
 
-// Operations are read on all cores, some at a time, and added one after the other.
+// Operations are read on all cores, some at a time. Those that were read before are added one after
+// the other meanwhile, by the core that comes first.
 void LateCosts::add_all(const facts::Fold& also) {
+  constexpr std::size_t kTogether = match::Executions::kAtATime;
   const std::vector<std::uint32_t> order = order_operations(facts_);
   std::vector<ChargeFinder> finders(core_count(), ChargeFinder(facts_, cascade_.is_needed()));
-  std::vector<Read> some;  // the memory of each serves one operation after the other
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
-      const std::size_t parts = matches_.operations[order[last]].part_count;
-      bytes += parts * sizeof(RankTimes);
-      bytes += cascade_.is_needed()
-                   ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
-                   : 0;
+  // The memory of each serves one operation after the other.
+  std::vector<Read> reads;
+  std::vector<Read> reads_before;
+  std::span<const std::uint32_t> before;
+  for (std::size_t first = 0; first < order.size() || !before.empty();) {
+    const auto some = std::span(order).subspan(first, count_at_a_time(std::span(order), first));
+    if (reads.size() < some.size()) {
+      reads.resize(some.size());
     }
-    if (some.size() < last - first) {
-      some.resize(last - first);
-    }
-    constexpr std::size_t kTogether = match::Executions::kAtATime;
-    const auto operations = std::span(order).subspan(first, last - first);
-    for_each_on_cores(
-        operations.size() / kTogether + 1, [&](std::size_t thread, std::size_t portion) {
-          const std::size_t begin = portion * kTogether;
-          facts_.ranks_of_each(
-              operations.subspan(begin, std::min(kTogether, operations.size() - begin)),
-              [&](std::size_t i, const facts::SeenOperation& seen) {
-                if (also) {
-                  also(thread, seen);
-                }
-                take(seen, finders[thread], some[begin + i]);
-              });
-        });
-    for (std::size_t i = 0; i < operations.size(); ++i) {
-      add(operations[i], some[i]);
-    }
-    first = last;
+    for_each_on_cores(some.size() / kTogether + 2, [&](std::size_t thread, std::size_t task) {
+      if (task == 0) {
+        for (std::size_t i = 0; i < before.size(); ++i) {
+          add(before[i], reads_before[i]);
+        }
+        return;
+      }
+      const std::size_t begin = (task - 1) * kTogether;
+      facts_.ranks_of_each(some.subspan(begin, std::min(kTogether, some.size() - begin)),
+                           [&](std::size_t i, const facts::SeenOperation& seen) {
+                             if (also) {
+                               also(thread, seen);
+                             }
+                             take(seen, finders[thread], reads[begin + i]);
+                           });
+    });
+    reads.swap(reads_before);
+    before = some;
+    first += some.size();
   }
   counts.all_time_ns = times_.all_ns();
   finish();
+}
+
+// Returns how many operations from `first` on are read at a time.
+std::size_t LateCosts::count_at_a_time(std::span<const std::uint32_t> order,
+                                       std::size_t first) const {
+  std::size_t last = first;
+  for (std::size_t bytes = 0; last < order.size() && bytes < kBytesAtATime; ++last) {
+    const std::size_t parts = matches_.operations[order[last]].part_count;
+    bytes += parts * sizeof(RankTimes);
+    bytes += cascade_.is_needed()
+                 ? std::min(parts * parts, ChargeFinder::kMostPairs) * sizeof(Charge)
+                 : 0;
+  }
+  return last - first;
 }
 
 void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const {
