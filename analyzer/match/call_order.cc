@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <utility>
+
+#include "analyzer/match/executions.h"
 
 namespace ringside::match {
 namespace {
@@ -201,34 +204,44 @@ bool may_differ_in_order(const model::Traces& traces, const Matches& matches, st
     }
   }
   std::sort(usual.begin(), usual.end());
+  std::vector<std::uint32_t> order;
+  for (const auto& [call, i] : usual) {
+    order.push_back(static_cast<std::uint32_t>(i));
+  }
   struct Latest {
     std::int64_t call_ns = 0;
     Part part;
   };
   std::vector<Latest> latest(members.size());
-  for (const auto& [call, i] : usual) {
-    for (const Part& part : parts_of(matches, matches.operations[i])) {
-      Latest& before = latest[part.member];
-      const std::int64_t here_ns = call_ns(part);
-      // The number of an operation is read where the times do not tell: that takes a while for all.
-      const bool is_before = i != usual.front().second &&
-                             (here_ns < before.call_ns ||
-                              (here_ns == before.call_ns && id_of(part) < id_of(before.part)));
-      if (is_strict && (is_before || !execution_of(traces, part).enqueue_start_ns)) {
-        return true;
-      }
-      if (is_before) {
-        const model::Operations& operations = traces.files[part.file].operations;
-        const auto group = operations[part.operation].group.value_or(0);
-        if (group == 0 || group != operations[before.part.operation].group.value_or(0)) {
-          return true;
-        }
-        continue;
-      }
-      before = {here_ns, part};
+  // Returns whether the call is out of order. The calls of each member come in the usual order.
+  const auto differs = [&](const Part& part, bool is_first) {
+    Latest& before = latest[part.member];
+    const std::int64_t here_ns = call_ns(part);
+    // The number of an operation is read where the times do not tell: that takes a while for all.
+    const bool is_before =
+        !is_first && (here_ns < before.call_ns ||
+                      (here_ns == before.call_ns && id_of(part) < id_of(before.part)));
+    if (is_strict && (is_before || !execution_of(traces, part).enqueue_start_ns)) {
+      return true;
     }
+    if (is_before) {
+      const model::Operations& operations = traces.files[part.file].operations;
+      const auto group = operations.group(part.operation).value_or(0);
+      return group == 0 || group != operations.group(before.part.operation).value_or(0);
+    }
+    before = {here_ns, part};
+    return false;
+  };
+  bool has_found = false;
+  for (std::size_t begin = 0; begin < order.size() && !has_found; begin += Executions::kAtATime) {
+    const auto some =
+        std::span(order).subspan(begin, std::min(Executions::kAtATime, order.size() - begin));
+    visit_rank_by_rank(matches, some, [&](std::size_t i, std::size_t part) {
+      has_found = has_found || differs(matches.parts[matches.operations[some[i]].first_part + part],
+                                       begin + i == 0);
+    });
   }
-  return false;
+  return has_found;
 }
 
 bool judge_order(const Matches& matches, const SignedCalls& calls,
