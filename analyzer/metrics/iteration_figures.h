@@ -4,8 +4,10 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
 #define RINGSIDE_ANALYZER_METRICS_ITERATION_FIGURES_H
 
+#include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
@@ -17,10 +19,19 @@ namespace ringside::metrics {
 /// The middle of one value of each rank; nothing of none. Sorts them.
 std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values);
 
-/// Fills in busy_ns, waited_ns, waited_for, synchronising, decided, slowest and delay_ns.
-/// `operations`: those of the iteration, indices into Matches::operations.
-void measure_iteration(const facts::Facts& facts, const GlobalRanks& who,
-                       const std::vector<std::uint32_t>& operations, Iteration& iteration);
+/// An operation of an iteration.
+struct OperationOf {
+  std::uint32_t iteration = 0;
+  std::uint32_t operation = 0;  // index into Matches::operations
+
+  auto operator<=>(const OperationOf&) const = default;
+};
+
+/// Fills in busy_ns, waited_ns, waited_for, synchronising, decided, slowest and delay_ns of some
+/// iterations, whose operations follow each other.
+void measure_iterations(const facts::Facts& facts, const GlobalRanks& who,
+                        std::span<const OperationOf> operations,
+                        std::vector<Iteration>& iterations);
 
 }  // namespace ringside::metrics
 

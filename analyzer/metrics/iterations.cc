@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/match/executions.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/iteration_figures.h"
 #include "analyzer/metrics/own_calls.h"
@@ -229,25 +230,26 @@ class RunFinder {
                : std::prev(after)->iteration;
   }
 
+  // Short iterations are read together, since it takes longer to read few operations at a time.
   void measure() {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ordered;  // iteration, operation
+    std::vector<OperationOf> ordered;
     for (const std::uint32_t i : operations_) {
       if (iteration_of_[i] != kNone) {
-        ordered.emplace_back(iteration_of_[i], i);
+        ordered.push_back({iteration_of_[i], i});
       }
     }
     std::sort(ordered.begin(), ordered.end());
-    for_each_on_cores(result_.iterations.size(), [&](std::size_t, std::size_t k) {
+    constexpr std::size_t kOperations = match::Executions::kAtATime;
+    const std::size_t count = result_.iterations.size();
+    const std::size_t together =
+        ordered.empty() ? 1 : std::max<std::size_t>(kOperations * count / ordered.size(), 1);
+    for_each_on_cores(count / together + 1, [&](std::size_t, std::size_t portion) {
       const auto at = [&](std::size_t number) {
         return std::partition_point(ordered.begin(), ordered.end(),
-                                    [&](const auto& one) { return one.first < number; });
+                                    [&](const OperationOf& one) { return one.iteration < number; });
       };
-      std::vector<std::uint32_t> operations;
-      std::transform(at(k), at(k + 1), std::back_inserter(operations),
-                     [](const auto& one) { return one.second; });
-      if (!operations.empty()) {
-        measure_iteration(facts_, who_, operations, result_.iterations[k]);
-      }
+      measure_iterations(facts_, who_, {at(portion * together), at((portion + 1) * together)},
+                         result_.iterations);
     });
   }
 
