@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/match/executions.h"
 #include "analyzer/match/findings.h"
 #include "analyzer/merge/slice_rows.h"
 #include "analyzer/model/parallel.h"
@@ -248,9 +249,16 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
     rows.resize(std::max(rows.size(), end - begin));
     known.resize(rows.size());
     late_ns.assign(end - begin, std::nullopt);
-    for_each_on_cores(end - begin, [&](std::size_t, std::size_t i) {
-      known[i] = facts.ranks_of(begin + i, rows[i]);
-      late_ns[i] = lateness_ns(facts, begin + i, known[i], rows[i]);
+    constexpr std::size_t kTogether = match::Executions::kAtATime;
+    for_each_on_cores((end - begin) / kTogether + 1, [&](std::size_t, std::size_t portion) {
+      const std::size_t first = portion * kTogether;
+      facts.ranks_of_each(match::portion_of(begin + first, kTogether, end),
+                          [&](std::size_t i, const facts::SeenOperation& seen) {
+                            known[first + i] = seen.facts;
+                            rows[first + i].swap(seen.rows);
+                            late_ns[first + i] =
+                                lateness_ns(facts, seen.index, seen.facts, rows[first + i]);
+                          });
     });
     for (std::size_t i = begin; i < end; ++i) {
       if (!match::disagrees(facts.judgements()[i])) {
