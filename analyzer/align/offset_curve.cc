@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include <vector>
 
 namespace ringside::align {
 namespace {
@@ -11,6 +12,22 @@ namespace {
 constexpr double kCell_ns = 1e8;
 constexpr double kLeastCells = 1024;
 constexpr double kMostCells = 8e6;
+
+// Returns the index of the first moment after `time_ns`. Most moments are equally far apart, so it
+// is looked for first where it would be if all were.
+std::size_t first_after(const std::vector<double>& moments_ns, double time_ns) {
+  const double passed_ns = moments_ns.back() - moments_ns.front();
+  const double place =
+      (time_ns - moments_ns.front()) / passed_ns * static_cast<double>(moments_ns.size() - 1);
+  if (place >= 0 && place + 1 < static_cast<double>(moments_ns.size())) {
+    const auto guess = static_cast<std::size_t>(place) + 1;
+    if (moments_ns[guess - 1] <= time_ns && time_ns < moments_ns[guess]) {
+      return guess;
+    }
+  }
+  return static_cast<std::size_t>(std::upper_bound(moments_ns.begin(), moments_ns.end(), time_ns) -
+                                  moments_ns.begin());
+}
 
 }  // namespace
 
@@ -57,8 +74,7 @@ OffsetAt OffsetCurve::at(double time_ns) const {
   if (time_ns_.empty()) {
     return {};
   }
-  const auto after = static_cast<std::size_t>(
-      std::upper_bound(time_ns_.begin(), time_ns_.end(), time_ns) - time_ns_.begin());
+  const std::size_t after = first_after(time_ns_, time_ns);
   if (after == 0 || after == time_ns_.size()) {
     const std::size_t end = after == 0 ? 0 : after - 1;
     const double beyond_ns = time_ns - time_ns_[end];
