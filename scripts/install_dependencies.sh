@@ -4,7 +4,7 @@
 #
 #   install_dependencies.sh [--dev] [--dry-run]
 #
-#   --dev      also what checks need: ccache, clang, clang-format, clang-tidy, sanitizers,
+#   --dev      also what checks need: ccache, clang, clang-format, clang-tidy, sanitizers, two MPIs,
 #              Prometheus, curl, network namespaces, shellcheck, and a browser for the report's page
 #   --dry-run  only say what is missing
 set -euo pipefail
@@ -13,8 +13,9 @@ packages=(binutils catch2 cmake g++ libbenchmark-dev libcli11-dev libfmt-dev lib
   libpugixml-dev libsimdjson-dev libspdlog-dev libsqlite3-dev ninja-build nlohmann-json3-dev
   node-d3 python3 zlib1g-dev)
 development_packages=(abigail-tools ccache chromium chromium-driver clang-14 clang-format-14
-  clang-tidy-14 curl g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev mmdebstrap procps prometheus
-  python3-selenium python3-venv qemu-user-static rpm shellcheck)
+  clang-tidy-14 curl g++-aarch64-linux-gnu iproute2 libclang-rt-14-dev libmpich-dev libopenmpi-dev
+  mmdebstrap mpich openmpi-bin procps prometheus python3-selenium python3-venv qemu-user-static rpm
+  shellcheck)
 dry_run=false
 
 for argument in "$@"; do

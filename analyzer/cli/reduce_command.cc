@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "analyzer/cli/analysis.h"
@@ -16,7 +15,6 @@
 #include "analyzer/load/partial_writer.h"
 #include "analyzer/load/trace_loader.h"
 #include "analyzer/merge/output_file.h"
-#include "analyzer/model/parallel.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::cli {
@@ -58,24 +56,12 @@ std::uint64_t bytes_of(const std::string& path) {
 // False, after a message, if a trace cannot be written.
 bool write_traces(const std::vector<load::LoadedTrace>& loaded, merge::OutputFile& output,
                   Written& written) {
-  std::vector<std::pair<std::size_t, std::size_t>> sections;
-  for (std::size_t i = 0; i < loaded.size(); ++i) {
-    for (std::size_t section = 0; section < load::section_count(loaded[i]); ++section) {
-      sections.emplace_back(i, section);
-    }
-  }
-  std::vector<std::string> encoded(sections.size());
-  in_parallel(
-      sections.size(), 0, [] { return 0; },
-      [&](std::size_t i, int) {
-        encoded[i] = load::encode_section(loaded[sections[i].first], sections[i].second);
-      });
-  for (const std::string& section : encoded) {
-    if (section.empty()) {
-      tell("ringside reduce: a trace has more than 1 GiB of names and marks");
+  for (const std::string& sections : load::encode_traces(loaded)) {
+    if (sections.empty()) {
+      tell(std::string("ringside reduce") + load::kTooLargeForPartial);
       return false;
     }
-    output.write(section);
+    output.write(sections);
   }
   written.entries += loaded.size();
   for (const load::LoadedTrace& one : loaded) {

@@ -14,6 +14,7 @@
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
 #include "analyzer/load/line_reader.h"
+#include "analyzer/load/other_processes.h"
 #include "analyzer/load/partial_sections.h"
 #include "analyzer/load/ras.h"
 #include "ringside/trace_schema.h"
@@ -262,6 +263,12 @@ void add_directory(const fs::path& directory, const DumpChoice& dump_choice, Inp
 
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                    const DumpChoice& dumps) {
+  return other_processes() != nullptr ? other_processes()->find_inputs(arguments, problems, dumps)
+                                      : find_own_inputs(arguments, problems, dumps);
+}
+
+Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
+                       const DumpChoice& dumps) {
   Inputs inputs;
   std::map<std::string, std::vector<std::string>> lone_dumps;
   for (const std::string& argument : arguments) {

@@ -34,6 +34,10 @@ inline constexpr std::string_view kDumpsRefused =
 Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                    const DumpChoice& dumps = {});
 
+/// The same, whatever other processes there are: what this host has.
+Inputs find_own_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
+                       const DumpChoice& dumps);
+
 /// Whether each of these arguments has traces of another run than the first one: some rank of it is
 /// there, and is another process. Directories of one job's hosts have different ranks.
 bool are_several_runs(const std::vector<std::string>& arguments);

@@ -3,6 +3,7 @@
 // Partials of `ringside reduce`. A trace of which a section is damaged is left out as a whole; the
 // others are used, as far as the starts of the sections lead to them.
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -178,6 +179,7 @@ bool decode(std::string_view bytes, Section& section) {
 class PartialReader final : public Reader {
  public:
   PartialReader(std::string path, const FileStart& start);
+  PartialReader(std::string path, std::string partial);
 
   std::size_t pieces() const override { return sections_.size(); }
   std::uint64_t bytes() const override { return bytes_; }
@@ -187,13 +189,16 @@ class PartialReader final : public Reader {
 
  private:
   void find_sections(int descriptor);
+  bool read_bytes(int descriptor, std::uint64_t offset, std::size_t size, std::string& bytes) const;
   std::optional<std::string> damage_of(std::size_t begin, std::size_t end) const;
 
   std::string path_;
+  std::string partial_;  // all of it; empty: it is in the file
   std::uint64_t bytes_;
-  std::vector<Section> sections_;      // without the last one
-  std::vector<std::size_t> begins_;    // of the traces among them
-  std::optional<std::string> damage_;  // of the whole
+  std::vector<Section> sections_;        // without the last one
+  std::vector<std::size_t> begins_;      // of the traces among them
+  std::optional<std::string> damage_;    // of the whole
+  std::atomic<std::size_t> unread_ = 0;  // sections
 };
 
 std::string at_byte(std::uint64_t offset) {
@@ -213,6 +218,24 @@ PartialReader::PartialReader(std::string path, const FileStart& start)
   }
 }
 
+PartialReader::PartialReader(std::string path, std::string partial)
+    : path_(std::move(path)), partial_(std::move(partial)), bytes_(partial_.size()) {
+  damage_ = check_partial_start(partial_.substr(0, kPartialStart_bytes));
+  if (!damage_) {
+    find_sections(-1);
+  }
+  unread_ = sections_.size();
+}
+
+bool PartialReader::read_bytes(int descriptor, std::uint64_t offset, std::size_t size,
+                               std::string& bytes) const {
+  if (partial_.empty()) {
+    return read_exactly(descriptor, offset, size, bytes);
+  }
+  bytes = partial_.substr(std::min<std::size_t>(offset, partial_.size()), size);
+  return bytes.size() == size;
+}
+
 void PartialReader::find_sections(int descriptor) {
   std::uint64_t offset = kPartialStart_bytes;
   std::string bytes;
@@ -222,7 +245,7 @@ void PartialReader::find_sections(int descriptor) {
       return;
     }
     const bool is_there = bytes_ - offset >= kSectionStart_bytes &&
-                          read_exactly(descriptor, offset, kSectionStart_bytes, bytes);
+                          read_bytes(descriptor, offset, kSectionStart_bytes, bytes);
     const auto start = is_there ? read_section_start(bytes) : std::nullopt;
     const std::uint64_t rest = is_there ? bytes_ - offset - kSectionStart_bytes : 0;
     if (!start || start->stored_bytes > rest) {
@@ -235,8 +258,8 @@ void PartialReader::find_sections(int descriptor) {
     const std::uint64_t end = offset + kSectionStart_bytes + start->stored_bytes;
     if (start->kind == SectionKind::kEnd) {
       std::string stored;
-      const bool is_read = read_exactly(descriptor, offset + kSectionStart_bytes,
-                                        static_cast<std::size_t>(start->stored_bytes), stored) &&
+      const bool is_read = read_bytes(descriptor, offset + kSectionStart_bytes,
+                                      static_cast<std::size_t>(start->stored_bytes), stored) &&
                            unpack_section(*start, stored, bytes);
       ByteReader number(bytes);
       if (!is_read || number.number() != begins_.size()) {
@@ -262,16 +285,21 @@ void PartialReader::find_sections(int descriptor) {
 std::uint64_t PartialReader::read(std::size_t piece, TextBuffer& /*buffer*/) {
   Section& section = sections_[piece];
   const std::uint64_t size = section.start.stored_bytes;
-  const Descriptor file(path_);
+  const std::optional<Descriptor> file =
+      partial_.empty() ? std::optional<Descriptor>(path_) : std::nullopt;
   std::string stored;
   std::string bytes;
-  if (file.number() < 0 || !read_exactly(file.number(), section.offset + kSectionStart_bytes,
-                                         static_cast<std::size_t>(size), stored)) {
+  if ((file && file->number() < 0) ||
+      !read_bytes(file ? file->number() : -1, section.offset + kSectionStart_bytes,
+                  static_cast<std::size_t>(size), stored)) {
     section.damage = "it cannot be read";
   } else if (!unpack_section(section.start, stored, bytes)) {
     section.damage = "the checksum does not fit";
   } else if (!decode(bytes, section)) {
     section.damage = "it says what no trace can say";
+  }
+  if (!file && --unread_ == 0) {
+    partial_ = {};
   }
   return size + kSectionStart_bytes;
 }
@@ -363,6 +391,10 @@ void PartialReader::finish(std::size_t trace, model::Traces& traces, model::Prob
 std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileStart& start) {
   return start.bytes.starts_with(kPartialMagic) ? std::make_unique<PartialReader>(path, start)
                                                 : nullptr;
+}
+
+std::unique_ptr<Reader> make_partial_reader(const std::string& path, std::string partial) {
+  return std::make_unique<PartialReader>(path, std::move(partial));
 }
 
 }  // namespace ringside::load

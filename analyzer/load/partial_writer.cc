@@ -13,6 +13,7 @@
 #include "analyzer/load/partial_machine.h"
 #include "analyzer/load/partial_rows.h"
 #include "analyzer/load/partial_sections.h"
+#include "analyzer/model/parallel.h"
 
 namespace ringside::load {
 namespace {
@@ -131,8 +132,6 @@ void write_trace(const LoadedTrace& loaded, std::string& bytes) {
   append_number(problems.bad_lines() - problems.lines().size(), bytes);
 }
 
-}  // namespace
-
 std::size_t section_count(const LoadedTrace& loaded) {
   std::size_t sections = 1;
   for (const model::TraceFile& file : loaded.traces.files) {
@@ -142,6 +141,7 @@ std::size_t section_count(const LoadedTrace& loaded) {
   return sections;
 }
 
+// The first is empty if a trace has more names and marks than a section can hold.
 std::string encode_section(const LoadedTrace& loaded, std::size_t section) {
   std::string bytes;
   if (section == 0) {
@@ -169,6 +169,32 @@ std::string encode_section(const LoadedTrace& loaded, std::size_t section) {
   }
   write_rows(file.steps, block * kBlockRows, end(file.steps.size()), bytes);
   return make_section(SectionKind::kSteps, bytes);
+}
+
+}  // namespace
+
+std::vector<std::string> encode_traces(const std::vector<LoadedTrace>& loaded) {
+  std::vector<std::pair<std::size_t, std::size_t>> sections;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    for (std::size_t section = 0; section < section_count(loaded[i]); ++section) {
+      sections.emplace_back(i, section);
+    }
+  }
+  std::vector<std::string> encoded(sections.size());
+  in_parallel(
+      sections.size(), 0, [] { return 0; },
+      [&](std::size_t i, int) {
+        encoded[i] = encode_section(loaded[sections[i].first], sections[i].second);
+      });
+  std::vector<std::string> traces(loaded.size());
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    const auto [trace, section] = sections[i];
+    if (section == 0 || !traces[trace].empty()) {
+      traces[trace] += encoded[i];
+    }
+    encoded[i] = {};
+  }
+  return traces;
 }
 
 std::string partial_end(std::uint64_t traces) {

@@ -4,18 +4,20 @@
 #ifndef RINGSIDE_ANALYZER_LOAD_PARTIAL_WRITER_H
 #define RINGSIDE_ANALYZER_LOAD_PARTIAL_WRITER_H
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "analyzer/load/trace_loader.h"
 
 namespace ringside::load {
 
-/// The sections of a trace are so many; threads may make them at the same time. The first is empty
-/// if a trace has more names and marks than a partial can hold (1 GiB of them).
-std::size_t section_count(const LoadedTrace& loaded);
-std::string encode_section(const LoadedTrace& loaded, std::size_t section);
+/// The sections of each trace, made on all cores. They are empty if the trace has more names and
+/// marks than a partial can hold.
+std::vector<std::string> encode_traces(const std::vector<LoadedTrace>& loaded);
+
+/// The end of a sentence about such a trace.
+inline constexpr char kTooLargeForPartial[] = ": a trace has more than 1 GiB of names and marks";
 
 std::string partial_end(std::uint64_t traces);
 

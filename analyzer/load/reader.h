@@ -56,6 +56,8 @@ std::unique_ptr<Reader> make_trace_reader(const std::string& path, const FileSta
                                           std::uint64_t range_bytes);
 /// No reader if the file does not begin as a partial.
 std::unique_ptr<Reader> make_partial_reader(const std::string& path, const FileStart& start);
+/// Reads a partial that is in memory, made of the file of that path.
+std::unique_ptr<Reader> make_partial_reader(const std::string& path, std::string partial);
 /// No reader if the file does not begin as a dump of PyTorch's Flight Recorder.
 std::unique_ptr<Reader> make_dump_reader(const std::string& path, const FileStart& start,
                                          const DumpChoice& dumps);

@@ -12,6 +12,7 @@
 #include "analyzer/load/dump_processes.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/other_processes.h"
 #include "analyzer/load/reader.h"
 #include "analyzer/load/segments.h"
 #include "analyzer/model/parallel.h"
@@ -42,20 +43,35 @@ FileStart start_of(const std::string& path) {
   return start;
 }
 
+// A file that another process reads gets no reader yet.
 Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_bytes,
-                 const DumpChoice& dumps) {
-  Readers readers;
-  for (const std::string& path : paths) {
-    readers.push_back(open_reader(path, range_bytes, dumps));
+                 const DumpChoice& dumps, const std::vector<bool>& is_elsewhere = {}) {
+  Readers readers(paths.size());
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (is_elsewhere.empty() || !is_elsewhere[i]) {
+      readers[i] = open_reader(paths[i], range_bytes, dumps);
+    }
   }
   return readers;
+}
+
+// The reader of a file that is no trace; nothing if it is one.
+std::unique_ptr<Reader> open_other_reader(const std::string& path, const FileStart& start,
+                                          const DumpChoice& dumps) {
+  if (auto reader = make_partial_reader(path, start)) {
+    return reader;
+  }
+  if (auto reader = make_dump_reader(path, start, dumps)) {
+    return reader;
+  }
+  return make_durations_reader(path, start);
 }
 
 // Returns the size of all files; 0 if that of one is not known.
 std::uint64_t bytes_of(const Readers& readers) {
   std::uint64_t bytes = 0;
   for (const auto& reader : readers) {
-    if (reader->bytes() == 0) {
+    if (reader == nullptr || reader->bytes() == 0) {
       return 0;
     }
     bytes += reader->bytes();
@@ -66,7 +82,7 @@ std::uint64_t bytes_of(const Readers& readers) {
 void read_all(const Readers& readers, unsigned threads, Progress* progress) {
   std::vector<std::pair<Reader*, std::size_t>> pieces;
   for (const auto& reader : readers) {
-    for (std::size_t piece = 0; piece < reader->pieces(); ++piece) {
+    for (std::size_t piece = 0; reader != nullptr && piece < reader->pieces(); ++piece) {
       pieces.emplace_back(reader.get(), piece);
     }
   }
@@ -80,9 +96,29 @@ void read_all(const Readers& readers, unsigned threads, Progress* progress) {
       });
 }
 
+// Gives each file that another process has read the reader of its partial.
+void read_from(OtherProcesses& others, const std::vector<std::string>& paths, unsigned threads,
+               Readers& readers) {
+  for (;;) {
+    std::vector<ReadFile> files = others.receive();
+    if (files.empty()) {
+      return;
+    }
+    Readers some;
+    for (ReadFile& file : files) {
+      some.push_back(make_partial_reader(paths[file.number], std::move(file.partial)));
+    }
+    read_all(some, threads, nullptr);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      readers[files[i].number] = std::move(some[i]);
+    }
+  }
+}
+
 // A trace that was read.
 struct Entry {
   std::string path;
+  std::size_t file = 0;
   Reader* reader = nullptr;
   std::size_t index = 0;  // in its file
 };
@@ -96,7 +132,7 @@ std::vector<Entry> entries_of(const std::vector<std::string>& paths, const Reade
     std::size_t index = 0;
     for (std::string& path : readers[i]->traces()) {
       has_partials = has_partials || path != paths[i];
-      entries.push_back({std::move(path), readers[i].get(), index++});
+      entries.push_back({std::move(path), i, readers[i].get(), index++});
     }
   }
   if (has_partials) {
@@ -111,26 +147,30 @@ std::vector<Entry> entries_of(const std::vector<std::string>& paths, const Reade
 std::unique_ptr<Reader> open_reader(const std::string& path, std::uint64_t range_bytes,
                                     const DumpChoice& dumps) {
   const FileStart start = start_of(path);
-  if (auto reader = make_partial_reader(path, start)) {
-    return reader;
-  }
-  if (auto reader = make_dump_reader(path, start, dumps)) {
-    return reader;
-  }
-  if (auto reader = make_durations_reader(path, start)) {
-    return reader;
-  }
-  return make_trace_reader(path, start, range_bytes);
+  auto reader = open_other_reader(path, start, dumps);
+  return reader != nullptr ? std::move(reader) : make_trace_reader(path, start, range_bytes);
+}
+
+std::uint64_t trace_bytes(const std::string& path) {
+  const FileStart start = start_of(path);
+  return start.bytes.empty() || open_other_reader(path, start, {}) != nullptr
+             ? 0
+             : static_cast<std::uint64_t>(start.status.st_size);
 }
 
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads, std::uint64_t range_bytes, Progress* progress,
                           const DumpChoice& dumps) {
-  const Readers readers = open_all(paths, range_bytes, dumps);
+  OtherProcesses* const others = other_processes();
+  Readers readers = open_all(paths, range_bytes, dumps,
+                             others != nullptr ? others->share_out(paths) : std::vector<bool>());
   if (progress != nullptr) {
     progress->bytes_all.store(bytes_of(readers), std::memory_order_relaxed);
   }
   read_all(readers, threads, progress);
+  if (others != nullptr) {
+    read_from(*others, paths, threads, readers);
+  }
   model::Traces traces;
   const std::vector<Entry> entries = entries_of(paths, readers);
   traces.files.reserve(entries.size());
@@ -160,6 +200,7 @@ std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsign
   std::vector<LoadedTrace> loaded;
   for (const Entry& entry : entries_of(paths, readers)) {
     LoadedTrace& trace = loaded.emplace_back();
+    trace.file = entry.file;
     entry.reader->finish(entry.index, trace.traces, trace.problems);
     std::erase_if(trace.traces.files, [&](const model::TraceFile& file) {
       if (!file.process.tells_begin) {

@@ -39,6 +39,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
 struct LoadedTrace {
   model::Traces traces;  // one file, or none if it could not be read; with names of its own
   model::Problems problems;
+  std::size_t file = 0;  // in the list of files that were read
 };
 
 /// Adds all problems of `others` to `problems`, behind those that are there.

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs ringside-mpi on generated jobs and holds it against ringside: any number of processes, hosts
+with files of their own, messages in many pieces, and processes that fail.
+
+usage: check_jobs.py MPIEXEC RINGSIDE_MPI RINGSIDE GENERATE
+"""
+
+import concurrent.futures
+import gzip
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import mpi_runs
+
+# The options of ringside_generate, and commands.
+JOBS = [
+    ("--hosts 3 --ranks-per-host 2 --split 2 --iterations 30 --straggler 3:900 --truncate 1 --lose 4 --steps",
+     ["summary", "stragglers --format json", "match --format json", "network --format json",
+      "communicators --format json", "iterations", "critical-path", "report -o -"]),
+    ("--hosts 4 --ranks-per-host 2 --iterations 20 --hang 5:6 --seed 3",
+     ["hang --format json", "summary --strict", "match", "topology", "calls --func AllReduce --format csv"]),
+    ("--hosts 2 --ranks-per-host 4 --iterations 40 --mismatch size:3:17 --drop 2:10 --seed 9",
+     ["match", "summary --fail-on findings", "overlap --host host1", "summary --rank 77", "summary --nonsense"]),
+]
+troubles = []
+
+
+def require(is_so, text):
+    if not is_so:
+        troubles.append(text)
+        print("FAILED:", text)
+
+
+def ringside(program, directory, words):
+    result = subprocess.run([program, *words], cwd=directory, stdin=subprocess.DEVNULL, capture_output=True,
+                            check=False, timeout=120, env=mpi_runs.ENVIRONMENT)
+    return (result.returncode, result.stdout.decode(errors="backslashreplace"),
+            result.stderr.decode(errors="backslashreplace"), "")
+
+
+def make_job(generate, directory, options):
+    subprocess.run([generate, str(directory), *options.split()], check=True, stdout=subprocess.DEVNULL)
+    # A compressed trace, and one with bad lines.
+    traces = sorted(directory.glob("*.json"))
+    traces[0].with_name(traces[0].name + ".gz").write_bytes(gzip.compress(traces[0].read_bytes()))
+    traces[0].unlink()
+    lines = traces[1].read_bytes().splitlines(keepends=True)
+    traces[1].write_bytes(b"".join(lines[:5] + [b"{broken},\n"] * 13 + lines[5:]))
+
+
+def check_equal(mpi, program, directory):
+    """All commands with 1, 2, 3 and 7 processes, and with messages in pieces."""
+    work = [(processes, [*command.split(), f"job{i}"]) for i, (_, commands) in enumerate(JOBS)
+            for command in commands for processes in (1, 2, 3, 7)]
+    # As in check_cases.py, most of the time is waiting.
+    with concurrent.futures.ThreadPoolExecutor(2 * os.cpu_count()) as pool:
+        results = list(pool.map(lambda one: mpi.run(one[0], directory, one[1]), work))
+    for (processes, words), result in zip(work, results):
+        require(result == ringside(program, directory, words), f"{processes} processes: {words}")
+    words = ["summary", "job0"]
+    require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
+            == ringside(program, directory, words), "messages in pieces")
+    # Two runs are read one after the other.
+    words = ["compare", "job0", "job1"]
+    require(mpi.run(3, directory, words) == ringside(program, directory, words), "compare")
+    # A partial and a trace; process 0 reads the partial.
+    subprocess.run([program, "reduce", "job1", "-q", "-o", "job1.part"], cwd=directory, check=True)
+    words = ["summary", "job1.part", "job2"]
+    require(mpi.run(3, directory, words) == ringside(program, directory, words), "partial")
+
+
+def as_hosts(directory, words, parts):
+    """The parts of a run: each host's processes work in a directory of its own."""
+    return [(processes, directory / host, {"RINGSIDE_MPI_HOST": host}, words) for host, processes in parts]
+
+
+def check_local(mpi, program, directory):
+    """Host a has the first traces, host b the others, c none."""
+    whole = directory / "whole"
+    shutil.copytree(directory / "job0", whole / "traces")
+    traces = sorted((whole / "traces").iterdir())
+    for host, own in (("a", traces[:2]), ("b", traces[2:])):
+        (directory / host / "traces").mkdir(parents=True)
+        for trace in own:
+            shutil.copy2(trace, directory / host / "traces")
+    (directory / "c" / "traces").mkdir(parents=True)
+    words = ["summary", "traces"]
+    wanted = ringside(program, whole, words)
+    for parts in ([("a", 1), ("b", 1)], [("b", 2), ("a", 1)], [("a", 3), ("b", 4)]):
+        require(mpi.run_parts(as_hosts(directory, ["--local", *words], parts)) == wanted, f"--local {parts}")
+    status, stdout, stderr, others = mpi.run_parts(as_hosts(directory, ["summary", "--local", "traces"],
+                                                            [("a", 1), ("b", 1), ("c", 1)]))
+    require((status, others) == (wanted[0], "") and "Could not be read: 1 file or directory\n" in stdout
+            and len(set(wanted[1].splitlines()) - set(stdout.splitlines())) <= 2, f"a host without traces: {stdout}")
+    require("error: traces: no Ringside traces" in stderr and "(on c)\n" in stderr, "it is named: " + stderr)
+    # A directory that all hosts see counts once; the hosts are of one machine.
+    for command in (["summary", "traces"], ["match", "traces", "gone"]):
+        parts = [(2, whole, {"RINGSIDE_MPI_HOST": host}, [*command, "--local"]) for host in "ab"]
+        require(mpi.run_parts(parts) == ringside(program, whole, command), f"hosts that see the same: {command}")
+    # Two hosts have different files of one name.
+    name = traces[2].name
+    (directory / "a" / "traces" / name).write_bytes(traces[2].read_bytes()[:-100])
+    status, _, stderr, _ = mpi.run_parts(as_hosts(directory, ["--local", *words], [("b", 1), ("a", 1)]))
+    require(f"error: traces/{name}: another file on a than on b, and left out there" in stderr, "one name: " + stderr)
+    # Without --local a process that does not see a file must not leave it out.
+    (directory / "a" / "traces" / name).unlink()
+    status, stdout, stderr, others = mpi.run_parts(as_hosts(directory, words, [("b", 1), ("a", 1)]))
+    require(status != 0 and stdout == "" and "process 1 on a: traces/" in others and "say --local" in others,
+            f"a file that a host does not see: {status} {stdout} {others}")
+
+
+def check_death(mpi, directory):
+    """Process 0 waits for a pipe, and process 1 dies meanwhile: no answer."""
+    os.mkfifo(directory / "pipe")
+    record = f'[ "${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}" = 1 ] && echo $$ > {directory}/pid; exec "$@"'
+    process = subprocess.Popen(
+        [mpi.mpiexec, "-n", "3", "sh", "-c", record, "sh", mpi.program, "summary", "job0", "pipe"],
+        cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env=mpi_runs.ENVIRONMENT)
+    # Whoever opens a pipe for writing is told whether someone reads it.
+    end = time.monotonic() + 60
+    writer = None
+    while writer is None and time.monotonic() < end:
+        try:
+            writer = os.open(directory / "pipe", os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:
+            time.sleep(0.05)
+    require(writer is not None, "process 0 reads the pipe")
+    os.kill(int((directory / "pid").read_text(encoding="utf-8")), signal.SIGKILL)
+    stdout, stderr = process.communicate(timeout=60)
+    os.close(writer)
+    require(process.returncode != 0, "a job with a dead process does not end well")
+    require(b"Communicators" not in stdout and b"AllReduce" not in stdout, f"there is no answer: {stdout}")
+    require(stderr != b"" or stdout != b"", "the starter names the dead process")
+
+
+def check_command_line(mpi, program, directory, library):
+    help_text = pathlib.Path(__file__).with_name("help.txt").read_text(encoding="utf-8")
+    for words in (["--help"], ["help"]):
+        require(mpi.run(2, directory, words) == (0, help_text, "", ""), f"{words}")
+    version = mpi.run(1, directory, ["--version"])
+    number = ringside(program, directory, ["--version"])[1].split()[1]
+    require(version[0] == 0 and version[1].startswith(f"ringside-mpi {number}, ") and library in version[1],
+            f"--version: {version}")
+    for command in ("merge", "lint", "recover", "reduce", "export", "run", "env", "doctor", "ctl", "top", "watch",
+                    "ras", "exporter"):
+        status, stdout, stderr, others = mpi.run(1, directory, [command, "job0"])
+        require((status, stdout, others) == (2, "", "") and f"`ringside {command}`" in stderr,
+                f"{command} is refused: {status} {stderr}")
+    status, _, stderr, _ = mpi.run(1, directory, [])
+    require(status == 2 and "say which command" in stderr, "no command")
+    status, _, stderr, _ = mpi.run(2, directory, ["summary", "--local", "--kineto", "job0", "job0"])
+    require(status == 2 and "--kineto" in stderr, "--kineto with --local")
+    status, stdout, stderr, others = mpi.run(3, directory, ["--stats", "summary", "job0"])
+    wanted = ringside(program, directory, ["summary", "job0"])
+    rows = [line.split() for line in stderr.removeprefix(wanted[2]).splitlines()]
+    require((status, stdout, others) == (wanted[0], wanted[1], "") and stderr.startswith(wanted[2]), "--stats")
+    require([row[0] for row in rows] == ["process", "0", "1", "2"], f"--stats: {stderr}")
+    require(sum(int(row[2]) for row in rows[1:]) == len(list((directory / "job0").glob("*.json*"))),
+            f"each file is read by one process: {stderr}")
+    require(all(row[-1] == "MiB" and float(row[-2]) > 1 for row in rows[1:]), f"memory: {stderr}")
+    # A starter of another MPI starts processes that are all alone.
+    other = "PMI_SIZE" if "Open MPI" in library else "OMPI_COMM_WORLD_SIZE"
+    alone = subprocess.run([mpi.program, "summary", "job0"], cwd=directory, capture_output=True, check=False,
+                           env={**mpi_runs.ENVIRONMENT, other: "2"}, timeout=60)
+    require(alone.returncode == 2 and b"this one is alone" in alone.stderr and alone.stdout == b"", f"alone: {alone}")
+    # Open MPI gives process 0 a terminal: no colours, no pager.
+    plain = subprocess.run([mpi.mpiexec, "-n", "2", mpi.program, "summary", "job0"], cwd=directory,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False,
+                           env={**mpi_runs.ENVIRONMENT, "TERM": "xterm"}, timeout=60)
+    require(plain.stdout.decode().startswith(wanted[1]), f"through the starter: {plain.stdout}")
+
+
+def main():
+    mpiexec, mpi_program, program, generate = sys.argv[1:]
+    mpi = mpi_runs.Mpi(mpiexec, mpi_program)
+    program = str(pathlib.Path(program).resolve())
+    library = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=True).stdout
+    with tempfile.TemporaryDirectory() as temporary:
+        directory = pathlib.Path(temporary)
+        for i, (options, _) in enumerate(JOBS):
+            make_job(generate, directory / f"job{i}", options)
+        check_command_line(mpi, program, directory, "Open MPI" if "Open" in library else "MPICH")
+        check_local(mpi, program, directory)
+        check_death(mpi, directory)
+        check_equal(mpi, program, directory)
+    print(f"{len(troubles)} troubles")
+    return 1 if troubles else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
