@@ -55,7 +55,7 @@ add_nccl_test(nccl-no-directory 120)
 add_nccl_test(nccl-small-shm 240)
 add_nccl_test(nccl-tiny-shm 240)
 add_nccl_test(nccl-container-shm 120)
-foreach(name late-rank stuck-rank killed-rank sweep)
+foreach(name late-rank late-neighbour stuck-rank killed-rank sweep)
   add_nccl_test(nccl-${name} 120)
 endforeach()
 # The measurements of these tests are compared, so nothing else may run beside them.

@@ -26,6 +26,17 @@ def late_rank(setup):
     print("\n".join(path["sentences"]))
 
 
+def late_neighbour(setup):
+    """Two hosts of two ranks, and rank 1 is late. Rank 2 gets its data over the network, and sends
+    nothing there: it is not blamed for them."""
+    job = Job(setup, "--scenario", "train", "--iterations", "20", "--late-rank", "1", "--late-us",
+              "20000", "--ranks-per-host", "2", ranks=4).wait()
+    answer = analysed(job, "stragglers")
+    found = [(one["kind"], one["text"]) for one in answer["findings"]]
+    check(len(found) == 1 and found[0][1].startswith("rank 1 "), f"rank 1 is late, found: {found}")
+    print(found[0])
+
+
 def stuck_rank(setup):
     """One rank never joins a collective; the job is killed, and its traces are recovered."""
     job = Job(setup, "--scenario", "train", "--iterations", "40", "--stuck-rank", "1",
@@ -74,6 +85,7 @@ def sweep(setup):
 
 TESTS = {
     "nccl-late-rank": late_rank,
+    "nccl-late-neighbour": late_neighbour,
     "nccl-stuck-rank": stuck_rank,
     "nccl-killed-rank": killed_rank,
     "nccl-sweep": sweep,
