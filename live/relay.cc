@@ -404,7 +404,7 @@ std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
   ask_each(asked, {{host, relay_line({std::string(kEvidence), std::to_string(timeout.count())})}},
            [&](std::size_t, std::optional<HostAnswer> answer, const std::string& reason) {
              if (!answer) {
-               evidence.push_back({"host", "", host + ' ' + reason});
+               evidence.push_back({"host", "", std::string(host).append(" ").append(reason)});
                return;
              }
              for (Exchange& one : answer->exchanges) {

@@ -17,8 +17,6 @@
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
 
-extern char** environ;
-
 namespace ringside::live {
 namespace {
 
@@ -220,7 +218,7 @@ void end_commands_with_this_process() {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
       now.sa_handler = end_commands_and_this;
-      now.sa_flags = SA_RESETHAND | SA_RESTART;
+      now.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
       sigaction(signal, &now, nullptr);
     }
   }

@@ -207,7 +207,8 @@ void Watcher::find_late(const Communicators& communicators, Clock::time_point no
     lateness.at_begin.clear();
     for (const Member& member : members) {
       lateness.at_begin[*member.communicator->rank] = {member.communicator->joint_operations,
-                                                       member.communicator->joint_ns};
+                                                       member.communicator->joint_ns,
+                                                       member.process->sample->time_ns};
     }
   }
 }
@@ -222,6 +223,11 @@ void Watcher::end_window(const std::vector<Member>& members, double window_s, La
         one.joint_ns < begin->second.ns) {
       continue;
     }
+    // On a busy machine an answer comes late, with the operations that were done until then: over
+    // the longest of the processes' own times the share is a least one.
+    window_s = std::max(
+        window_s,
+        static_cast<double>(member.process->sample->time_ns - begin->second.at_ns) / kNsPerSecond);
     RankTime& time = times.emplace_back();
     time.rank = *one.rank;
     time.host = member.process->reply.status->host;

@@ -76,6 +76,7 @@ class Watcher {
   struct Joint {
     std::uint64_t operations = 0;
     std::uint64_t ns = 0;
+    std::int64_t at_ns = 0;  // of the process's own clock
   };
   struct Lateness {
     Clock::time_point begun;

@@ -19,6 +19,7 @@
 #include "analyzer/metrics/hang_selection.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_report.h"
+#include "analyzer/report/numbers.h"
 #include "analyzer/report/ras_report.h"
 
 namespace ringside::cli {

@@ -13,8 +13,6 @@
 #include "analyzer/cli/launch.h"
 #include "launch/text.h"
 
-extern char** environ;
-
 namespace ringside::cli {
 
 JobWatch::JobWatch(std::vector<std::string> arguments) {

@@ -16,7 +16,8 @@ bool is_in_path(const std::string& program) {
   const char* const variable = get_variable("PATH");
   std::istringstream directories(variable != nullptr ? variable : "");
   for (std::string directory; std::getline(directories, directory, ':');) {
-    if (access((directory + '/' + program).c_str(), X_OK) == 0) {
+    directory.append("/").append(program);
+    if (access(directory.c_str(), X_OK) == 0) {
       return true;
     }
   }

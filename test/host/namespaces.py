@@ -131,34 +131,34 @@ def check(options, network, place):
     way = (f"ip netns exec {network.prefix}switch {sys.executable} {__file__} "
            f"--ask {{host}} --rings {place}/rings/{{host}} --")
     listed = [str(options.ringside), "ctl", "status", "--hosts", str(place / "hosts"), "--exec", way,
-              "--format", "json", "--host-timeout", "5"]
-    until = time.monotonic() + 20
+              "--format", "json", "--host-timeout", "15"]
+    until = time.monotonic() + 45
     while subprocess.run(listed, capture_output=True, check=False).returncode != 0:
         if time.monotonic() > until:
             sys.exit("the hosts do not all answer")
     command = [str(options.ringside), "watch", "--hosts", str(place / "hosts"), "--exec", way, "--job",
                "pretended", "--format", "json", "--interval", "0.5", "--window", "3",
-               "--host-timeout", "4", "--hang-seconds", "3", "--no-dumps", "--no-evidence"]
+               "--host-timeout", "8", "--hang-seconds", "3", "--no-dumps", "--no-evidence"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as watch:
         findings = Findings(watch)
         time.sleep(8)
         if findings.lines:
             sys.exit(f"found while nothing is wrong: {findings.lines}")
         network.set_link(CUT, "down")
-        silent = findings.wait_for(1, 25)
+        silent = findings.wait_for(1, 40)
         if (silent["finding"], silent["ends"], silent["hosts"]) != ("silent", False, [CUT]):
             sys.exit(f"not the host that was cut off: {silent}")
         print(silent["sentence"])
         # The others are looked at as before: a rank that stands still is told while the host is gone.
         begin = time.monotonic()
         job.stuck = (1, time.monotonic_ns())
-        stuck = findings.wait_for(2, 25)
+        stuck = findings.wait_for(2, 40)
         on_cut = {HOSTS.index(CUT) * RANKS_PER_HOST + i for i in range(RANKS_PER_HOST)}
         if stuck["finding"] != "stuck" or set(stuck["ranks"]) & on_cut or stuck["idle_ranks"]:
             sys.exit(f"not stuck, or more is said than can be known: {stuck}")
         print(f"{time.monotonic() - begin:.1f} s: {stuck['sentence']}")
         network.set_link(CUT, "up")
-        again = findings.wait_for(3, 30)
+        again = findings.wait_for(3, 40)
         if not again["ends"] or again["sentence"] != f"Host {CUT} answers again.":
             sys.exit(f"it does not come back: {again}")
         watch.kill()

@@ -96,6 +96,18 @@ TEST_CASE("a rank that all wait for is told after two windows, with what it cost
   CHECK(watcher.current().empty());
 }
 
+TEST_CASE("a share is of the processes' own time where their answers come late") {
+  // Looks are 10 s apart, and the last answers came 2.5 s after that look, with 125 operations.
+  Job job({5'000'000, 45'000'000, 45'000'000, 45'000'000});
+  Watcher watcher({});
+  CHECK(job.look(100, watcher).empty());
+  CHECK(job.look(100, watcher).empty());
+  job.process(2).sample->time_ns = 12'500'000'000;
+  const auto found = job.look(125, watcher);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].percent_of_time == Approx(30));  // not 37.5: 40 ms, 125 of 12.5 s, 3 of 4 ranks
+}
+
 TEST_CASE("two ranks that are late together are told together") {
   Job job({45'000'000, 5'000'000, 45'000'000, 6'000'000, 45'000'000, 45'000'000});
   Watcher watcher({});
