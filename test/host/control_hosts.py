@@ -145,7 +145,8 @@ def a_host_that_hangs(case):
         finding = json.loads(watch.stdout.readline())
         require(finding["ends"] and finding["sentence"] == "Host hangs answers again.", f"{finding}")
         healed.unlink()
-        watch.kill()
+        watch.terminate()
+        require(watch.wait(20) == -signal.SIGTERM, f"ended: {watch.returncode}")
     pids.write_text("", encoding="utf-8")
     with subprocess.Popen([case.options.ringside, "ctl", "status", *arguments], env=case.environment(),
                           cwd=case.place) as asks:

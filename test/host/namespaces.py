@@ -161,7 +161,7 @@ def check(options, network, place):
         again = findings.wait_for(3, 40)
         if not again["ends"] or again["sentence"] != f"Host {CUT} answers again.":
             sys.exit(f"it does not come back: {again}")
-        watch.kill()
+        watch.terminate()  # which ends its commands, too
 
 
 def main():
