@@ -296,6 +296,7 @@ class KernelJoin {
       operation.times_from = model::TimesFrom::kKineto;
       operation.state = model::State::kCompleted;
       operation.start_ns = clock_.when(pair.start_ns);
+      operation.start_is_latest = false;
       operation.end_ns = clock_.when(pair.end_ns);
       file_.operations.set(pair.operation, operation);
     }
