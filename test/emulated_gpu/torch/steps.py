@@ -10,7 +10,7 @@ import time
 import torch
 import torch.distributed as dist
 
-LATE_SECONDS = 0.1
+LATE_SECONDS = 0.5
 CLOCK_HZ = 1_980_000_000
 # Of DDP's calls the first are before the profile; FSDP's are recorded from the first one on.
 SCHEDULES = {"ddp": {"wait": 1, "warmup": 1, "active": 2},
@@ -37,6 +37,14 @@ def load(rank, is_late):
     return torch.randn(32, 64).to(rank.device), torch.randn(32, 64).to(rank.device)
 
 
+def meet(rank, step):
+    """No rank goes on before the last one, so that none is late for what it did in the step before."""
+    store = dist.distributed_c10d._get_default_store()
+    store.add(f"step {step}", 1)
+    while store.add(f"step {step}", 0) < rank.world:
+        time.sleep(0.001)
+
+
 def train(rank, module, blocks, schedule):
     steps = sum(schedule.values())
     optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
@@ -46,6 +54,7 @@ def train(rank, module, blocks, schedule):
             on_trace_ready=lambda profiler: profiler.export_chrome_trace(
                 f"{rank.directory}/profiles/rank{rank.rank}.json")) as profiler:
         for step in range(steps):
+            meet(rank, step)
             inputs, targets = load(rank, step == steps - 2 and rank.rank == LOADS_LATE)
             is_slow = step == steps - 1 and rank.rank == COMPUTES_LATE
             blocks[0].cycles = int(LATE_SECONDS * CLOCK_HZ) if is_slow else 0
