@@ -6,19 +6,31 @@
 
 namespace ringside::load {
 
+// A program repeats itself: the stack that was next last time mostly is again.
 model::NameId DumpStackReader::read(const PlainValue& frames) {
-  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
   const auto listed = tree_.list(frames);
-  std::uint64_t hash = listed.size();
-  for (const PlainValue& frame : listed) {
+  Stack* next = last_->next;
+  if (next == nullptr ||
+      !std::equal(listed.begin(), listed.end(), next->frames.begin(), next->frames.end())) {
+    next = last_->next = &find(listed);
+  }
+  last_ = next;
+  return next->name;
+}
+
+DumpStackReader::Stack& DumpStackReader::find(std::span<const PlainValue> frames) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15ULL;
+  std::uint64_t hash = frames.size();
+  for (const PlainValue& frame : frames) {
     hash = (hash ^ static_cast<std::uint64_t>(frame.number)) * kOdd;
     hash ^= hash >> 32;
   }
   Stack& stack = stacks_[hash];
-  if (!std::equal(listed.begin(), listed.end(), stack.frames.begin(), stack.frames.end())) {
-    stack = {listed, names_.id(text_of(listed))};
+  if (!std::equal(frames.begin(), frames.end(), stack.frames.begin(), stack.frames.end())) {
+    stack.frames = frames;
+    stack.name = names_.id(text_of(frames));
   }
-  return stack.name;
+  return stack;
 }
 
 std::string DumpStackReader::text_of(std::span<const PlainValue> frames) const {

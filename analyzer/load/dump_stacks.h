@@ -19,6 +19,8 @@ namespace ringside::load {
 class DumpStackReader {
  public:
   DumpStackReader(const PlainTree& tree, model::NameTable& names) : tree_(tree), names_(names) {}
+  DumpStackReader(const DumpStackReader&) = delete;
+  DumpStackReader& operator=(const DumpStackReader&) = delete;
 
   /// `frames`: the list of them, the innermost first.
   model::NameId read(const PlainValue& frames);
@@ -27,13 +29,17 @@ class DumpStackReader {
   struct Stack {
     std::span<const PlainValue> frames;
     model::NameId name = model::kNoName;
+    Stack* next = nullptr;  // of the call behind the last one that had this stack
   };
 
+  Stack& find(std::span<const PlainValue> frames);
   std::string text_of(std::span<const PlainValue> frames) const;
 
   const PlainTree& tree_;
   model::NameTable& names_;
   std::unordered_map<std::uint64_t, Stack> stacks_;  // by a hash of the frames
+  Stack first_;                                      // before the first call
+  Stack* last_ = &first_;
   PlainKey name_{"name"};
   PlainKey filename_{"filename"};
   PlainKey line_{"line"};

@@ -97,36 +97,41 @@ class PickleReader {
   // as it should be and the end is not near. It stops before any other opcode, and that is done, or
   // refused, by the functions below.
   void do_frequent() {
-    const char* at = next_;
-    const char* const last = end_ - kLongest;
-    PlainValue* top = stack_.end();
-    PlainValue* limit = stack_.limit();
-    const PlainValue* memo = memo_.begin();
-    std::size_t memo_size = memo_.size();
-    const auto store = [&] {
-      stack_.set_size(static_cast<std::size_t>(top - stack_.begin()));
-      opcode_ = at;
-      next_ = at + 1;
-    };
-    const auto load = [&] {
-      at = next_;
-      top = stack_.end();
-      limit = stack_.limit();
-    };
-    if (end_ - at <= kLongest) {
+    if (end_ - next_ <= kLongest) {
       return;
     }
+    const char* at = next_;
+    const char* const last = end_ - kLongest;
+    PlainValue* const bottom = stack_.begin();
+    PlainValue* const limit = stack_.limit();
+    PlainValue* top = stack_.end();
+    PlainValue* mark = bottom + (marks_.empty() ? 0 : marks_.back());
+    PlainValue* memo = memo_.begin();
+    std::size_t memo_size = memo_.size();
+    std::size_t memo_room = static_cast<std::size_t>(memo_.limit() - memo);
+    const auto drop_mark = [&] {
+      marks_.pop_back();
+      top = mark;
+      mark = bottom + (marks_.empty() ? 0 : marks_.back());
+    };
+    // Whether a container of that kind is below the values that the last MARK is before.
+    const auto is_below_mark = [&](Kind kind) {
+      const std::size_t least = marks_.size() < 2 ? 0 : marks_[marks_.size() - 2];
+      return !marks_.empty() && mark - bottom > static_cast<std::ptrdiff_t>(least) &&
+             mark[-1].kind == kind;
+    };
     while (at < last && top != limit) {
       switch (static_cast<Opcode>(*at)) {
-        case Opcode::kBinGet: {
-          const std::size_t number = number_at<std::uint8_t>(at + 1);
-          if (number >= memo_size || memo[number].kind == kNothing) {
-            goto done;
-          }
-          *top++ = memo[number];
-          at += 2;
+        case Opcode::kBinGet:
+          do {
+            const std::size_t number = number_at<std::uint8_t>(at + 1);
+            if (number >= memo_size || memo[number].kind == kNothing) {
+              goto done;
+            }
+            *top++ = memo[number];
+            at += 2;
+          } while (static_cast<Opcode>(*at) == Opcode::kBinGet && at < last && top != limit);
           break;
-        }
         case Opcode::kLongBinGet: {
           const std::size_t number = number_at<std::uint32_t>(at + 1);
           if (number >= memo_size || memo[number].kind == kNothing) {
@@ -169,22 +174,31 @@ class PickleReader {
           at += 2 + size;
           break;
         }
+        case Opcode::kBinUnicode: {
+          const std::size_t size = number_at<std::uint32_t>(at + 1);
+          const std::string_view text(at + 5, size);
+          if (size > static_cast<std::size_t>(last - at) || !is_utf8(text)) {
+            goto done;
+          }
+          *top++ = PlainValue::of_text(text);
+          at += 5 + size;
+          break;
+        }
         case Opcode::kBinPut:
         case Opcode::kLongBinPut: {
           const bool is_short = static_cast<Opcode>(*at) == Opcode::kBinPut;
           const std::size_t number =
               is_short ? number_at<std::uint8_t>(at + 1) : number_at<std::uint32_t>(at + 1);
-          if (number != memo_size || top == stack_.begin()) {
+          if (number != memo_size || memo_size == memo_room || top == bottom) {
             goto done;
           }
-          memo_.push_back(top[-1]);
-          memo = memo_.begin();
-          memo_size = memo_.size();
+          memo[memo_size++] = top[-1];
           at += is_short ? 2 : 5;
           break;
         }
         case Opcode::kMark:
-          marks_.push_back(static_cast<std::size_t>(top - stack_.begin()));
+          marks_.push_back(static_cast<std::size_t>(top - bottom));
+          mark = top;
           ++at;
           break;
         case Opcode::kEmptyList:
@@ -196,19 +210,34 @@ class PickleReader {
           ++at;
           break;
         case Opcode::kAppend:
+          if (top - mark < 2 || top[-2].kind != Kind::kList) {
+            goto done;
+          }
+          --top;
+          tree_->append(top[-1], std::span(top, 1));
+          ++at;
+          break;
         case Opcode::kAppends:
+          if (!is_below_mark(Kind::kList)) {
+            goto done;
+          }
+          tree_->append(mark[-1], std::span(mark, top));
+          drop_mark();
+          ++at;
+          break;
         case Opcode::kSetItems: {
-          const auto opcode = static_cast<Opcode>(*at);
-          store();
-          if (opcode == Opcode::kAppend) {
-            add_last(Kind::kList, 1);
-          } else {
-            add_to(opcode == Opcode::kAppends ? Kind::kList : Kind::kDict, take_mark());
+          if (!is_below_mark(Kind::kDict) || !tree_->is_empty(mark[-1])) {
+            goto done;
           }
-          if (is_done_) {
-            return;
+          const std::span<const PlainValue> pairs(mark, top);
+          const Shape shape = known_shape_of(pairs);
+          if (shape == 0) {
+            goto done;
           }
-          load();
+          tree_->append(mark[-1], pairs);
+          tree_->set_shape(mark[-1], shape);
+          drop_mark();
+          ++at;
           break;
         }
         default:
@@ -216,7 +245,8 @@ class PickleReader {
       }
     }
   done:
-    stack_.set_size(static_cast<std::size_t>(top - stack_.begin()));
+    stack_.set_size(static_cast<std::size_t>(top - bottom));
+    memo_.set_size(memo_size);
     next_ = at;
     if (top == limit) {
       stack_.reserve_one();
@@ -351,27 +381,37 @@ class PickleReader {
     return value.kind != Kind::kDict && (value.kind != Kind::kList || value.text_size == 1);
   }
 
-  // The shape of a dict with the keys that are above the size `from` of the stack: that of the last
-  // one with as many, if it has the same. 0 if a key is there twice, or is no text, or if there are
-  // so many that it does not pay.
-  Shape shape_of(std::size_t from) {
-    const PlainValue* const pairs = &stack_[from];
-    const std::size_t count = (stack_.size() - from) / 2;
-    if (count >= shapes_.size()) {
+  // The shape of a dict with these keys and values, in turn: that of the last one with as many, if
+  // it has the same keys. Else, and if that one has none, 0.
+  Shape known_shape_of(std::span<const PlainValue> pairs) const {
+    const std::size_t count = pairs.size() / 2;
+    if (count >= shapes_.size() || pairs.size() % 2 != 0 || shapes_[count].keys.size() != count) {
       return 0;
     }
-    Keys& last = shapes_[count];
-    bool is_known = last.keys.size() == count;
-    for (std::size_t i = 0; is_known && i < count; ++i) {
-      is_known = pairs[2 * i] == last.keys[i];
-    }
-    if (!is_known) {
-      last.keys.clear();
-      for (std::size_t i = 0; i < count; ++i) {
-        last.keys.push_back(pairs[2 * i]);
+    const Keys& last = shapes_[count];
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pairs[2 * i] != last.keys[i]) {
+        return 0;
       }
-      last.shape = are_different_texts(last.keys) ? ++shape_count_ : 0;
     }
+    return last.shape;
+  }
+
+  // The same, and notes the keys. 0 if a key is there twice, or is no text, or if there are so many
+  // that it does not pay.
+  Shape shape_of(std::span<const PlainValue> pairs) {
+    if (const Shape known = known_shape_of(pairs); known != 0) {
+      return known;
+    }
+    if (pairs.size() / 2 >= shapes_.size()) {
+      return 0;
+    }
+    Keys& last = shapes_[pairs.size() / 2];
+    last.keys.clear();
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+      last.keys.push_back(pairs[i]);
+    }
+    last.shape = are_different_texts(last.keys) ? ++shape_count_ : 0;
     return last.shape;
   }
 
@@ -391,7 +431,7 @@ class PickleReader {
   void add_to_dict(std::size_t from) {
     const PlainValue dict = stack_[from - 1];
     const bool is_whole = tree_->is_empty(dict) && stack_.size() > from;
-    const Shape shape = is_whole ? shape_of(from) : 0;
+    const Shape shape = is_whole ? shape_of(stack_.from(from)) : 0;
     for (std::size_t i = shape == 0 ? from : stack_.size(); i < stack_.size(); i += 2) {
       if (!may_be_key(stack_[i])) {
         fail(std::string(static_cast<Opcode>(*opcode_) == Opcode::kSetItem ? "SETITEM"

@@ -6,48 +6,17 @@
 #define RINGSIDE_ANALYZER_LOAD_PLAIN_TREE_H
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "analyzer/load/plain_value.h"
+#include "analyzer/load/value_stack.h"
+
 namespace ringside::load {
-
-/// A dump has a hundred for each entry, so they are small.
-struct PlainValue {
-  enum class Kind : std::uint8_t {
-    kNone,
-    kBool,
-    kInteger,
-    kReal,
-    kText,
-    kList,   // and a tuple; text_size is 1 for one that may be a key of a dict
-    kDict,   // its items are keys and values in turn
-    kOther,  // a number or text that does not fit
-  };
-  Kind kind = Kind::kNone;
-  std::uint32_t text_size = 0;
-  // A truth value as 0 or 1; the bits of a real number; a container's index in the tree; the
-  // address of a text.
-  std::int64_t number = 0;
-
-  bool operator==(const PlainValue&) const = default;
-
-  static PlainValue of_text(std::string_view text) {
-    static_assert(sizeof(const char*) == sizeof(number));
-    constexpr std::size_t kMostBytes = std::numeric_limits<std::uint32_t>::max();
-    return text.size() > kMostBytes
-               ? PlainValue{Kind::kOther}
-               : PlainValue{Kind::kText, static_cast<std::uint32_t>(text.size()),
-                            std::bit_cast<std::int64_t>(text.data())};
-  }
-  /// Only where `kind` is kText.
-  std::string_view text() const { return {std::bit_cast<const char*>(number), text_size}; }
-};
 
 /// The keys of dicts that have the same ones in the same order; each is there once. 0: not known.
 using Shape = std::uint32_t;
@@ -81,36 +50,24 @@ class PlainTree {
     items_.clear();
     containers_.clear();
     work_left_ = kLeastWork + kWorkOfByte * static_cast<std::int64_t>(bytes);
-    items_.reserve(std::min(bytes / kBytesOfItem, kMostReserved));
   }
 
-  PlainValue add_container(Kind kind) {
-    containers_.push_back({items_.size(), 0, 0, 0});
+  [[gnu::always_inline]] PlainValue add_container(Kind kind) {
+    containers_.push_back({0, 0, 0, 0});
     return {kind, 0, static_cast<std::int64_t>(containers_.size() - 1)};
   }
   /// `container` must be a list or a dict. Items that it has already are moved where there is no
   /// room behind them, and room for as many again is made. `added` must not be items of the tree.
-  void append(const PlainValue& container, std::span<const PlainValue> added) {
+  [[gnu::always_inline]] void append(const PlainValue& container,
+                                     std::span<const PlainValue> added) {
     Container& to = containers_[static_cast<std::size_t>(container.number)];
     to.shape = 0;
-    if (to.size == 0) {
-      to.first = items_.size();
-      to.room = added.size();
-      items_.insert(items_.end(), added.begin(), added.end());
-      to.size = to.room;
-      return;
+    if (to.size > 0 || added.size() > kMostItems - items_.size()) {
+      return append_more(to, added);
     }
-    if (to.size + added.size() > to.room) {
-      const std::size_t first = items_.size();
-      to.room = 2 * (to.size + added.size());
-      items_.resize(first + to.room);
-      std::copy_n(items_.begin() + static_cast<std::ptrdiff_t>(to.first), to.size,
-                  items_.begin() + static_cast<std::ptrdiff_t>(first));
-      to.first = first;
-    }
-    std::copy(added.begin(), added.end(),
-              items_.begin() + static_cast<std::ptrdiff_t>(to.first + to.size));
-    to.size += added.size();
+    to.first = static_cast<std::uint32_t>(items_.size());
+    to.size = to.room = static_cast<std::uint32_t>(added.size());
+    items_.append(added);
   }
 
   /// Says that the dict has the keys of that shape. Shapes are the caller's numbers, and mean the
@@ -132,14 +89,14 @@ class PlainTree {
   }
   /// Returns the value of a key, the last one if it is there twice, as Python does; kNone if there
   /// is none, or if `value` is no dict. It is fast where dicts have one shape.
-  PlainValue at(const PlainValue& value, const PlainKey& key) const {
+  [[gnu::always_inline]] PlainValue at(const PlainValue& value, const PlainKey& key) const {
     if (value.kind != Kind::kDict || work_left_ < 0) {
       return {};
     }
     const Container& dict = containers_[static_cast<std::size_t>(value.number)];
     if (dict.shape != 0 && dict.shape == key.shape_) {
       --work_left_;
-      return items_[dict.first + 2 * key.pair_ + 1];
+      return items_[std::size_t{dict.first} + 2 * key.pair_ + 1];
     }
     return find(dict, key);
   }
@@ -161,23 +118,36 @@ class PlainTree {
   // Genuine dumps take one or two a byte.
   static constexpr std::int64_t kWorkOfByte = 30;
   static constexpr std::int64_t kLeastWork = 1'000'000;
-  static constexpr std::size_t kBytesOfItem = 2;  // in a genuine dump, at least
-  static constexpr std::size_t kMostReserved = std::size_t{1} << 22;
 
   struct Container {
-    std::size_t first;  // index into items_
-    std::size_t size;
-    std::size_t room;
+    std::uint32_t first;  // index into items_
+    std::uint32_t size;
+    std::uint32_t room;
     Shape shape;
   };
+  static constexpr std::size_t kMostItems = std::numeric_limits<std::uint32_t>::max();
 
-  PlainValue find(const Container& dict, const PlainKey& key) const {
-    const PlainValue* const pairs = items_.data() + dict.first;
-    for (std::size_t at = dict.size & ~std::size_t{1}; at > 0; at -= 2) {
+  void append_more(Container& to, std::span<const PlainValue> added) {
+    const std::size_t size = to.size + added.size();
+    if (size > to.room) {
+      if (2 * size > kMostItems - items_.size()) {
+        work_left_ = -1;
+        return;
+      }
+      to.room = static_cast<std::uint32_t>(2 * size);
+      to.first = static_cast<std::uint32_t>(items_.move_to_end(to.first, to.size, to.room));
+    }
+    std::copy(added.begin(), added.end(), items_.begin() + to.first + to.size);
+    to.size = static_cast<std::uint32_t>(size);
+  }
+
+  [[gnu::noinline]] PlainValue find(const Container& dict, const PlainKey& key) const {
+    const PlainValue* const pairs = items_.begin() + dict.first;
+    for (std::uint32_t at = dict.size & ~1U; at > 0; at -= 2) {
       --work_left_;
       if (pairs[at - 2].kind == Kind::kText && pairs[at - 2].text() == key.name_) {
         key.shape_ = dict.shape;
-        key.pair_ = static_cast<std::uint32_t>(at / 2 - 1);
+        key.pair_ = at / 2 - 1;
         return pairs[at - 1];
       }
     }
@@ -185,7 +155,7 @@ class PlainTree {
   }
   std::span<const PlainValue> span_of(const PlainValue& container) const {
     const Container& found = containers_[static_cast<std::size_t>(container.number)];
-    return {items_.data() + found.first, found.size};
+    return {items_.begin() + found.first, found.size};
   }
   std::span<const PlainValue> items(const PlainValue& container) const {
     const auto all = work_left_ < 0 ? std::span<const PlainValue>() : span_of(container);
@@ -193,14 +163,10 @@ class PlainTree {
     return all;
   }
 
-  std::vector<PlainValue> items_;
+  ValueStack items_;
   std::vector<Container> containers_;
   mutable std::int64_t work_left_ = 0;
 };
-
-inline std::optional<std::int64_t> integer_of(const PlainValue& value) {
-  return value.kind == PlainValue::Kind::kInteger ? std::optional(value.number) : std::nullopt;
-}
 
 }  // namespace ringside::load
 

@@ -2,6 +2,8 @@
 #include "analyzer/model/operations.h"
 
 #include <algorithm>
+#include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace ringside::model {
@@ -102,7 +104,23 @@ void Operations::rebuild_index(std::size_t size) {
   }
 }
 
+bool Operations::Shape::operator==(const Shape& other) const {
+  static_assert(std::has_unique_object_representations_v<Shape>);
+  return std::memcmp(this, &other, sizeof(Shape)) == 0;
+}
+
+// A job repeats itself: what came behind an operation of one shape once mostly does so again.
 std::uint32_t Operations::intern(const Shape& shape) {
+  if (last_shape_ < after_.size() && shapes_[after_[last_shape_]] == shape) {
+    return last_shape_ = after_[last_shape_];
+  }
+  const std::uint32_t found = find_or_add(shape);
+  after_.resize(shapes_.size());
+  after_[last_shape_] = found;
+  return last_shape_ = found;
+}
+
+std::uint32_t Operations::find_or_add(const Shape& shape) {
   // At most half full, so that a free place is near.
   if (index_.size() < 2 * (shapes_.size() + 1)) {
     rebuild_index(index_.empty() ? 16 : 2 * index_.size());

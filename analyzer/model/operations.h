@@ -127,7 +127,7 @@ class Operations {
     bool start_is_latest;
     bool sampled_out;
 
-    bool operator==(const Shape&) const = default;
+    bool operator==(const Shape& other) const;
   };
 
   void extend(std::int64_t from_ns, std::int64_t to_ns);
@@ -135,11 +135,14 @@ class Operations {
   static std::uint64_t hash(const Shape& shape);
   Row row_of(const Operation& operation, std::uint32_t shape);
   std::uint32_t intern(const Shape& shape);
+  std::uint32_t find_or_add(const Shape& shape);
   void rebuild_index(std::size_t size);
 
   Rows rows_;
   std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns_;
   std::vector<Shape> shapes_;
+  std::vector<std::uint32_t> after_;  // by shape: which one came behind it, the last time
+  std::uint32_t last_shape_ = 0;
   std::vector<std::uint32_t> index_;  // hash table: 0 is free, else 1 + index into shapes_
 };
 

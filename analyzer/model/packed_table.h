@@ -101,10 +101,13 @@ class PackedTable {
   // So many bits are within the eight bytes that hold the first of them.
   static constexpr unsigned kMostBits = 57;
 
+  /// `bits`: kMostBits at most.
+  static std::uint64_t all_ones(unsigned bits) { return (std::uint64_t{1} << bits) - 1; }
+
   struct Column {
     std::int64_t least = 0;
     std::uint16_t offset_bits = 0;
-    std::uint8_t bits = 64;
+    std::uint8_t bits = 64;   // 0: all rows have the same
     bool has_absent = false;  // all bits set stand for it
   };
 
@@ -120,7 +123,7 @@ class PackedTable {
       at_bit += packed.offset_bits;
       std::uint64_t word = 0;
       std::memcpy(&word, bytes.data() + at_bit / 8, sizeof(word));
-      const std::uint64_t mask = ~std::uint64_t{0} >> (64U - packed.bits);
+      const std::uint64_t mask = all_ones(packed.bits);
       const std::uint64_t code = word >> (at_bit % 8) & mask;
       if (packed.has_absent && code == mask) {
         return kAbsent;
@@ -172,7 +175,7 @@ class PackedTable {
     column.least = least;
     const std::size_t bits =
         static_cast<std::size_t>(std::bit_width(range)) + (column.has_absent ? 1 : 0);
-    column.bits = static_cast<std::uint8_t>(std::max<std::size_t>(bits, 1));
+    column.bits = static_cast<std::uint8_t>(least > most ? 0 : bits);
     return column.bits <= kMostBits;
   }
 
@@ -190,6 +193,7 @@ class PackedTable {
       std::memcpy(block.bytes.data(), rows.data(), rows.size_bytes());
       return block;
     }
+    block.row_bits = std::max(block.row_bits, 1U);
     // Eight bytes are read at once, also of the last number.
     block.bytes.resize(rows.size() * block.row_bits / 8 + sizeof(std::uint64_t));
     std::byte* out = block.bytes.data();
@@ -199,7 +203,7 @@ class PackedTable {
       for (std::size_t i = 0; i < kColumns; ++i) {
         const Column& column = block.columns[i];
         const std::uint64_t code = row[i] == kAbsent
-                                       ? ~std::uint64_t{0} >> (64U - column.bits)
+                                       ? all_ones(column.bits)
                                        : static_cast<std::uint64_t>(difference(row, i)) -
                                              static_cast<std::uint64_t>(column.least);
         word |= code << filled;

@@ -68,6 +68,26 @@ TEST_CASE("a packed table gives back any rows, also replaced ones") {
   }
 }
 
+TEST_CASE("columns in which nothing changes take no bits, also if all of them do not") {
+  constexpr std::size_t kRows = 300;
+  const auto check = [](const auto& row_at) {
+    Table table;
+    for (std::size_t i = 0; i < kRows; ++i) {
+      table.push_back(row_at(static_cast<std::int64_t>(i)));
+    }
+    for (std::size_t i = 0; i < kRows; ++i) {
+      REQUIRE(table.first(i) == row_at(static_cast<std::int64_t>(i)));
+      REQUIRE(table.at<3>(i) == row_at(static_cast<std::int64_t>(i))[3]);
+    }
+  };
+  constexpr std::int64_t kAbsent = Table::kAbsent;
+  check([](std::int64_t) { return Table::Row{5, 7, 9, -3}; });
+  check([](std::int64_t) { return Table::Row{kAbsent, kAbsent, kAbsent, kAbsent}; });
+  check([](std::int64_t) { return Table::Row{kMost, kAbsent, kLeast, kAbsent}; });
+  check([](std::int64_t i) { return Table::Row{i, kAbsent, 4, kMost}; });
+  check([](std::int64_t i) { return Table::Row{kAbsent, i, i + 2, i % 2 == 0 ? kAbsent : 1}; });
+}
+
 TEST_CASE("a packed table takes all rows of another") {
   std::mt19937_64 random(7);
   std::vector<Table::Row> rows;
