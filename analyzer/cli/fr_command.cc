@@ -31,7 +31,9 @@ struct FrOptions : AnalysisOptions {
 };
 
 constexpr char kFrExample[] =
-    "For those who know PyTorch's torchfrtrace. `ringside hang` and `match` say the same of a "
+    "This command is for those who know PyTorch's torchfrtrace. `ringside hang` and `match` say "
+    "the "
+    "same of a "
     "directory of dumps, and take more options; docs/coming-from.md compares them.\n"
     "\n"
     "Examples:\n"

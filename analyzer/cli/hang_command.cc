@@ -17,6 +17,7 @@
 #include "analyzer/load/ras.h"
 #include "analyzer/metrics/hang.h"
 #include "analyzer/metrics/hang_selection.h"
+#include "analyzer/metrics/hang_unaligned.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/hang_report.h"
 #include "analyzer/report/numbers.h"
@@ -199,7 +200,8 @@ std::optional<HangAnswer> answer_hang(const AnalysisOptions& options, double min
     return file.closed || file.process.dump;
   });
   const bool is_whole = is_read && has_ends && absent == 0;
-  const bool is_known = is_whole && hang.operations.empty();
+  const bool is_known =
+      is_whole && hang.operations.empty() && metrics::find_unaligned(hang).empty();
   const bool is_stuck = is_stuck_by_dumps || is_surely_stuck(hang);
   return HangAnswer{std::move(document), is_stuck   ? kExitFindings
                                          : is_known ? kExitOk

@@ -141,7 +141,8 @@ void print_problems(const model::Problems& problems, const std::vector<std::stri
     tell("error: " + problem.path + ": " + problem.reason);
   }
   for (const model::Problem& problem : problems.lines()) {
-    tell("error: " + problem.path + ':' + std::to_string(problem.line) + ": " + problem.reason);
+    tell("error: " + problem.path + (problem.line > 0 ? ':' + std::to_string(problem.line) : "") +
+         ": " + problem.reason);
   }
   if (problems.bad_lines() > problems.lines().size()) {
     std::fprintf(stderr, "error: %llu more bad lines; `ringside lint FILE` lists them all\n",

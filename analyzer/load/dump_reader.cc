@@ -11,6 +11,7 @@
 #include "analyzer/load/byte_source.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
+#include "analyzer/load/parse_number.h"
 #include "analyzer/load/pickle.h"
 #include "analyzer/load/reader.h"
 
@@ -18,6 +19,8 @@ namespace ringside::load {
 namespace {
 
 using Kind = PlainValue::Kind;
+
+constexpr std::string_view kDigits = "0123456789";
 
 class JsonTree {
  public:
@@ -109,6 +112,8 @@ class FileReader final : public Reader {
 
   std::size_t pieces() const override { return 1; }
   std::uint64_t bytes() const override { return size_; }
+  bool is_joined_with_traces() const override { return true; }
+  void leave_out_tensors() override { dump_.has_tensors = false; }
 
   std::uint64_t read(std::size_t /*piece*/, TextBuffer& buffer) override {
     if (!trouble_.empty()) {
@@ -154,6 +159,13 @@ class FileReader final : public Reader {
   Dump dump_;
 };
 
+// The number behind the minus sign of "fr_rank_-1" is no rank; "fr-1" has none.
+bool ends_with_minus(std::string_view before_digits) {
+  return before_digits.ends_with('-') &&
+         (before_digits.size() == 1 ||
+          std::string_view("_-.").find(before_digits.end()[-2]) != std::string_view::npos);
+}
+
 std::string start_of_text(const std::string& path, const FileStart& start) {
   return start.bytes.starts_with("\x1f\x8b") ? first_bytes(path) : start.bytes;
 }
@@ -177,6 +189,21 @@ bool begins_as_dump(std::string_view bytes) {
     }
   }
   return false;
+}
+
+std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  for (const std::string_view ending : {".gz", ".json", ".pickle", ".pkl"}) {
+    if (name.ends_with(ending)) {
+      name.remove_suffix(ending.size());
+    }
+  }
+  const std::size_t digits = prefix.empty() ? name.find_last_not_of(kDigits) + 1 : prefix.size();
+  if (!name.starts_with(prefix) || (prefix.empty() && ends_with_minus(name.substr(0, digits)))) {
+    return std::nullopt;
+  }
+  const auto rank = parse_number<std::int64_t>(name.substr(digits));
+  return rank && *rank >= 0 ? rank : std::nullopt;
 }
 
 std::string read_dump(std::string_view bytes, std::int64_t rank, Dump& dump,

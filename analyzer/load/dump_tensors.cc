@@ -46,7 +46,10 @@ DumpTensors DumpTensorReader::read(const PlainValue& entry, const PlainKey& size
         type_of(types.empty() ? PlainValue() : types[std::min(i, types.size() - 1)]);
     tensors.has_types = tensors.has_types && !type->text.empty();
     tensors.type = i == 0 || type == tensors.type ? type : nullptr;
-    bytes_.push_back(add(sizes[i], type->bytes, tensors));
+    const std::uint64_t bytes = add(sizes[i], type->bytes, tensors);
+    if (keeps_bytes_) {
+      bytes_.push_back(bytes);
+    }
   }
   return tensors;
 }

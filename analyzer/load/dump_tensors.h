@@ -18,15 +18,16 @@ namespace ringside::load {
 /// Reads the tensors of one dump. `tree` and `names` must outlive it.
 class DumpTensorReader {
  public:
-  DumpTensorReader(const PlainTree& tree, model::NameTable& names) : tree_(tree), names_(names) {}
+  DumpTensorReader(const PlainTree& tree, model::NameTable& names, bool keeps_bytes)
+      : tree_(tree), names_(names), keeps_bytes_(keeps_bytes) {}
 
   /// Reads one side of an entry, adds the bytes of each tensor to bytes(), and their number to
   /// `count`.
   DumpTensors read(const PlainValue& entry, const PlainKey& sizes_key, const PlainKey& types_key,
                    std::uint32_t& count);
 
-  /// The sizes of all tensors that were read, one by one; of one that is not known, more than any
-  /// message has.
+  /// The sizes of all tensors that were read, one by one, if they are kept; of one that is not
+  /// known, more than any message has.
   const std::vector<std::uint64_t>& bytes() const { return bytes_; }
 
   /// kNoName if there is no type.
@@ -39,6 +40,7 @@ class DumpTensorReader {
 
   const PlainTree& tree_;
   model::NameTable& names_;
+  bool keeps_bytes_;
   std::vector<std::uint64_t> bytes_;
   PlainValue last_type_value_;
   DumpType* last_type_ = nullptr;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <limits>
 #include <map>
@@ -17,49 +16,19 @@
 #include <vector>
 
 #include "analyzer/load/dump_entry.h"
+#include "analyzer/load/dump_groups.h"
 #include "analyzer/load/dump_stacks.h"
 #include "analyzer/load/dump_tensors.h"
+#include "analyzer/load/parse_number.h"
 
 namespace ringside::load {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
-constexpr std::string_view kDecimalDigits = "0123456789";
 constexpr std::uint32_t kTellsTypes = 2;  // the version that has datatypes, or an earlier one
 // A number that is so far above the one before is damaged, unless the next one is, too.
 constexpr std::int64_t kMostLeap = 1000;
 constexpr std::int64_t kMostFirstNumber = std::int64_t{1} << 40;
-
-template <typename Integer>
-std::optional<Integer> parse_number(std::string_view digits) {
-  Integer number = 0;
-  const char* const end = digits.data() + digits.size();
-  const auto [rest, error] = std::from_chars(digits.data(), end, number);
-  return error == std::errc() && rest == end && !digits.empty() ? std::optional(number)
-                                                                : std::nullopt;
-}
-
-// All numbers in a text such as "[0, 1]"; none if one of them is too large.
-std::vector<std::uint32_t> numbers_in(std::string_view text) {
-  std::vector<std::uint32_t> numbers;
-  for (std::size_t at = text.find_first_of(kDecimalDigits); at < text.size();) {
-    const std::size_t end = std::min(text.find_first_not_of(kDecimalDigits, at), text.size());
-    const auto number = parse_number<std::uint32_t>(text.substr(at, end - at));
-    if (!number) {
-      return {};
-    }
-    numbers.push_back(*number);
-    at = text.find_first_of(kDecimalDigits, end);
-  }
-  return numbers;
-}
-
-// The number behind the minus sign of "fr_rank_-1" is no rank; "fr-1" has none.
-bool ends_with_minus(std::string_view before_digits) {
-  return before_digits.ends_with('-') &&
-         (before_digits.size() == 1 ||
-          std::string_view("_-.").find(before_digits.end()[-2]) != std::string_view::npos);
-}
 
 // JSON writes 0 for a time that a pickle has None for.
 std::optional<std::int64_t> time_of(const PlainValue& value) {
@@ -76,7 +45,7 @@ class DumpReader {
         rank_(rank),
         dump_(dump),
         replica_ranks_(replica_ranks),
-        tensors_(tree, dump.names),
+        tensors_(tree, dump.names, dump.has_tensors),
         stacks_(tree, dump.names),
         entries_(entries) {}
 
@@ -99,13 +68,18 @@ class DumpReader {
       ++place_;
       add(value);
     }
+    tell_lost_entries();
     dump_.file.lines = place_;
-    dump_.file.tensors.reserve(entries_.size());
-    dump_.file.tensor_bytes.reserve(tensors_.bytes().size());
+    if (dump_.has_tensors) {
+      dump_.file.tensors.reserve(entries_.size());
+      dump_.file.tensor_bytes.reserve(tensors_.bytes().size());
+    }
     for (const DumpEntry& entry : entries_) {
       if (!entry.call.empty()) {
         dump_.file.operations.push_back(entry.operation);
-        add_tensors(entry);
+        if (dump_.has_tensors) {
+          add_tensors(entry);
+        }
         if (entry.is_doubtful) {
           dump_.file.doubtful.push_back(entry.operation.id);
         }
@@ -249,6 +223,19 @@ class DumpReader {
     return found->second;
   }
 
+  // The watchdog has seen calls, and no entry is there.
+  void tell_lost_entries() {
+    const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
+    for (std::size_t i = 0; place_ == 0 && i + 1 < groups.size(); i += 2) {
+      const auto number = watched_number(tree_.at(groups[i + 1], "last_enqueued_collective"));
+      if (number.value_or(0) > 0) {
+        tell_loss("there are no entries, and pg_status says that number " +
+                  std::to_string(*number) + " of group " + std::string(tree_.text(groups[i])) +
+                  " was enqueued: the calls of this rank are not recorded");
+      }
+    }
+  }
+
   // JSON has these as texts; -1 is none.
   std::optional<std::int64_t> watched_number(const PlainValue& value) const {
     const auto number = value.kind == PlainValue::Kind::kText
@@ -283,13 +270,14 @@ class DumpReader {
         continue;
       }
       std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
-      std::vector<std::uint32_t> ranks = numbers_in(listed);
+      const auto told = ranks_in(listed);
+      std::vector<std::uint32_t> ranks = told.value_or(std::vector<std::uint32_t>());
       const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
       if (replica_ranks_ > 0 && description == "default_pg") {
         make_global(ranks, listed);
       }
       const auto own = std::find(ranks.begin(), ranks.end(), rank_);
-      if (own == ranks.end() ||
+      if ((told && own == ranks.end()) ||
           !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
         continue;
       }
@@ -299,19 +287,26 @@ class DumpReader {
       context.name = is_described ? description : std::string_view(name);
       context.comm = std::string(name).append(" ").append(listed);
       context.created_ns = dump_.file.process.start_ns;
-      context.rank = static_cast<std::uint32_t>(own - ranks.begin());
-      context.nranks = static_cast<std::uint32_t>(ranks.size());
+      if (told) {
+        context.rank = static_cast<std::uint32_t>(own - ranks.begin());
+        context.nranks = static_cast<std::uint32_t>(ranks.size());
+      }
     }
   }
 
   // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
-  static void take_peer(DumpEntry& entry) {
+  void take_peer(DumpEntry& entry) {
     const bool is_send = entry.call.starts_with("send ");
     const std::size_t arrow = entry.call.find(is_send ? "->" : "<-");
     if (arrow < entry.call.size()) {
       entry.operation.peer = parse_number<std::uint32_t>(entry.call.substr(arrow + 2));
     }
     entry.operation.kind = model::Kind::kPointToPoint;
+    const std::uint32_t ranks = dump_.file.contexts[entry.operation.context].nranks.value_or(0);
+    if (ranks > 0 && entry.operation.peer.value_or(0) >= ranks) {
+      doubt(entry, "the entry is a " + std::string(entry.call) + ", and its group has " +
+                       std::to_string(ranks) + " ranks");
+    }
     entry.call = is_send ? "Send" : "Recv";
   }
 
@@ -438,10 +433,11 @@ class DumpReader {
     const bool has_record = take_record(value);
     const std::uint64_t id = next_id_++;
     const std::string_view name = tree_.text(tree_.at(value, keys_.profiling_name));
+    const std::string_view call = name.substr(name.rfind(':') + 1);
     const std::string_view state = tree_.text(tree_.at(value, keys_.state));
     const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
-    if (name.empty() || !created_ns) {
-      return leave_out(name.empty() ? "profiling_name" : "time_created_ns");
+    if (call.empty() || !created_ns) {
+      return leave_out(call.empty() ? "call in its profiling_name" : "time_created_ns");
     }
     if (state != "completed" && state != "started" && state != "scheduled") {
       return leave_out("state (scheduled, started or completed)");
@@ -456,7 +452,7 @@ class DumpReader {
       tell("the entry has no record_id behind that of the entry before");
     }
     DumpEntry& entry = entries_.emplace_back();
-    entry.call = name.substr(name.rfind(':') + 1);
+    entry.call = call;
     model::Operation& operation = entry.operation;
     operation.id = id;
     operation.context = *context;
@@ -563,22 +559,6 @@ class DumpReader {
 };
 
 }  // namespace
-
-std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix) {
-  std::string_view name = path.substr(path.rfind('/') + 1);
-  for (const std::string_view ending : {".gz", ".json", ".pickle", ".pkl"}) {
-    if (name.ends_with(ending)) {
-      name.remove_suffix(ending.size());
-    }
-  }
-  const std::size_t digits =
-      prefix.empty() ? name.find_last_not_of(kDecimalDigits) + 1 : prefix.size();
-  if (!name.starts_with(prefix) || (prefix.empty() && ends_with_minus(name.substr(0, digits)))) {
-    return std::nullopt;
-  }
-  const auto rank = parse_number<std::int64_t>(name.substr(digits));
-  return rank && *rank >= 0 ? rank : std::nullopt;
-}
 
 std::string read_dump(const PlainTree& tree, const PlainValue& root, std::int64_t rank, Dump& dump,
                       std::uint32_t replica_ranks) {

@@ -27,7 +27,8 @@ inline constexpr std::size_t kDumpStartBytes = 64;
 std::optional<std::int64_t> rank_of_dump(std::string_view path, std::string_view prefix);
 
 struct Dump {
-  model::TraceFile file;  // without a path
+  bool has_tensors = true;  // to be said before it is read: those of the calls are wanted
+  model::TraceFile file;    // without a path
   model::NameTable names;
   model::Problems problems;  // of entries that are left out; lines are their places, from 1
 };

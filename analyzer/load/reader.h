@@ -37,6 +37,12 @@ class Reader {
   virtual std::size_t pieces() const = 0;
   /// The size of all pieces together; 0: not known.
   virtual std::uint64_t bytes() const = 0;
+  /// Whether its calls are those of torch.distributed, which are joined with traces of the same
+  /// job.
+  virtual bool is_joined_with_traces() const { return false; }
+  /// Said before the first piece is read, where there are no such traces: leaves out what only the
+  /// join asks for.
+  virtual void leave_out_tensors() {}
   /// Reads a piece, once. `buffer` is the thread's. Returns the size of the piece.
   virtual std::uint64_t read(std::size_t piece, TextBuffer& buffer) = 0;
 

@@ -9,6 +9,7 @@
 
 #include "analyzer/load/callers.h"
 #include "analyzer/load/descriptor.h"
+#include "analyzer/load/dump_groups.h"
 #include "analyzer/load/dump_processes.h"
 #include "analyzer/load/durations.h"
 #include "analyzer/load/flight_recorder.h"
@@ -50,6 +51,12 @@ Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_byte
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (is_elsewhere.empty() || !is_elsewhere[i]) {
       readers[i] = open_reader(paths[i], range_bytes, dumps);
+    }
+  }
+  if (std::all_of(readers.begin(), readers.end(),
+                  [](const auto& reader) { return reader->is_joined_with_traces(); })) {
+    for (const auto& reader : readers) {
+      reader->leave_out_tensors();
     }
   }
   return readers;
@@ -178,6 +185,7 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
     entry.reader->finish(entry.index, traces, problems);
   }
   join_segments(traces);
+  mend_dump_groups(traces, problems);
   separate_dump_processes(traces);
   find_callers(traces);
   return traces;

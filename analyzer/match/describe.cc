@@ -71,6 +71,18 @@ void add_caller(const model::Traces& traces, const Part& part, std::uint32_t ran
   }
 }
 
+// A send or receive that names another peer than the rank that waits for it.
+std::string contradiction_text(const Matches& matches, const MatchedOperation& operation,
+                               std::uint32_t awaited_by) {
+  const auto& members = matches.communicators[operation.communicator].members;
+  const auto rank = members[parts_of(matches, operation).front().member].rank;
+  return "; rank " + std::to_string(awaited_by) +
+         (rank == operation.source
+              ? " waits for a send of this size from rank " + std::to_string(operation.source)
+              : " has a send of this size to rank " + std::to_string(operation.destination)) +
+         " in its place: the two ranks name different peers";
+}
+
 std::size_t count_linked(const std::vector<Judgement>& judgements, std::size_t index) {
   std::size_t count = 1;
   for (std::size_t i = judgements[index].other; i != index; i = judgements[i].other) {
@@ -271,7 +283,10 @@ std::string describe(const model::Traces& traces, const Matches& matches,
            rank_list(damaged_ranks(traces, matches, operation));
   }
   if (judgement.is_shifted) {
-    return text + "a call before it that a rank left out has shifted the pairs";
+    return text + "a call before it that " +
+           (!judgement.is_shifted_by_peer ? "a rank left out has shifted the pairs"
+            : judgement.awaited_by        ? "names another peer has shifted the pairs"
+                                          : "no rank answers may have shifted the pairs");
   }
   if (judgement.difference == Difference::kNone) {
     const auto ranks = absent_ranks(matches, operation, judgement);
@@ -286,6 +301,8 @@ std::string describe(const model::Traces& traces, const Matches& matches,
                                    : " (which is not known: the order of its calls does not tell)"
             : judgement.is_found_by_order ? " (from there on numbers are of later calls there)"
                                           : "") +
+           (judgement.awaited_by ? contradiction_text(matches, operation, *judgement.awaited_by)
+                                 : "") +
            at_call_sites("; called at ", traces, callers_of(traces, matches, operation));
   }
   text +=

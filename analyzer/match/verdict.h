@@ -63,6 +63,8 @@ struct Judgement {
   bool is_damaged = false;
   /// Undecided: a call before it that a rank left out has shifted the pairs.
   bool is_shifted = false;
+  /// That call was not left out: it names another peer, or may do so if awaited_by is not set.
+  bool is_shifted_by_peer = false;
   /// Missing: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};
   /// Missing: this was found by the order of their calls. Equal numbers no longer mean equal calls
@@ -72,6 +74,9 @@ struct Judgement {
   /// `one_of`, if that is set. `other` links all judgements about the same calls.
   bool is_number_unknown = false;
   std::optional<std::pair<std::uint64_t, std::uint64_t>> one_of = {};
+  /// A send or receive without its other end: the rank that has the other end of one more pair with
+  /// this one's rank, of the same size and at the same place. So both name different peers.
+  std::optional<std::uint32_t> awaited_by = {};
 };
 
 /// True if the ranks disagree about the operation, or a rank's part is of another operation. It has

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/metrics/hang_unaligned.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/align_report.h"
 #include "analyzer/report/call_sites.h"
 #include "analyzer/report/hang_sentences.h"
@@ -129,6 +131,7 @@ class HangReport {
       const std::uint64_t ranks = count_ranks([](const metrics::Position&) { return true; });
       sentences.push_back("Nothing is seen to be stuck: " + counted(ranks, "rank") + " in " +
                           counted(communicators.size(), "communicator") + ".");
+      add_unaligned();
       return;
     }
     // A mismatch or a ring is the likely cause of all else; then what stopped first.
@@ -167,6 +170,27 @@ class HangReport {
     if (const std::string first = sentences_.first_stopped(); !first.empty()) {
       sentences.push_back(first);
     }
+  }
+
+  void add_unaligned() {
+    const auto unaligned = metrics::find_unaligned(hang_);
+    if (unaligned.empty()) {
+      return;
+    }
+    std::vector<std::string> calls;
+    for (const std::uint32_t i : unaligned) {
+      const metrics::Position& position = position_at(i);
+      const model::Operation call =
+          traces_.files[position.file].operations[position.fronts.front().operation];
+      calls.push_back(text_.name_of(call) + " on rank " +
+                      std::to_string(position.rank.value_or(position.member)) + " of " +
+                      text_.label(position.communicator));
+    }
+    constexpr std::size_t kListed = 4;
+    document_.sentences.push_back(
+        "It is not known whether the others have joined " + model::joined(calls, kListed) +
+        ": records before " + (calls.size() == 1 ? "it" : "them") +
+        " are lost, and the order of the calls alone does not tell which calls belong together.");
   }
 
   void add_findings() {

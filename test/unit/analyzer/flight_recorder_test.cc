@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/load/dump_groups.h"
 #include "analyzer/model/call_site.h"
 #include "test/unit/catch.h"
 
@@ -45,6 +46,14 @@ Dump read(const std::string& text, std::int64_t rank = 2) {
 std::string error_of(const std::string& text) {
   Dump dump;
   return read_dump(text, 0, dump);
+}
+
+std::vector<std::string> problems_of(const Dump& dump) {
+  std::vector<std::string> texts;
+  for (const model::Problem& problem : dump.problems.lines()) {
+    texts.push_back(std::to_string(problem.line) + ": " + problem.reason);
+  }
+  return texts;
 }
 
 TEST_CASE("ranks of dumps are in their names") {
@@ -155,6 +164,49 @@ TEST_CASE("sends and receives name ranks of the group, or any") {
   CHECK(dump.file.operations[1].bytes == 96);
 }
 
+TEST_CASE("a peer beyond the group leaves the call in doubt") {
+  const Dump dump = read(dump_of(entry_of(0, "nccl:send 1->2", 0, 1, kFloats) + ',' +
+                                 entry_of(1, "nccl:send 1->3", 0, 2, kFloats)));
+  CHECK(dump.file.doubtful == std::vector<std::uint64_t>{1});
+  CHECK(problems_of(dump) ==
+        std::vector<std::string>{"2: the entry is a send 1->3, and its group has 3 ranks; whether "
+                                 "the ranks agree in its call is not known"});
+}
+
+TEST_CASE("a profiling_name without a call says nothing") {
+  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                                 entry_of(1, "nccl:", 2, 0, kFloats)));
+  CHECK(dump.file.operations.size() == 1);
+  CHECK(dump.file.bad_lines == 1);
+  CHECK(problems_of(dump) == std::vector<std::string>{"2: the entry has no call in its "
+                                                      "profiling_name that can be read; it is left "
+                                                      "out"});
+}
+
+TEST_CASE("a dump without entries has lost them if something was enqueued") {
+  const auto dump_with = [](const std::string& entries, const std::string& status) {
+    std::string text = dump_of(entries);
+    return read(text.insert(1, R"("pg_status":{"0":{"last_enqueued_collective":)" + status +
+                                   R"(,"last_started_collective":"-1"}},)"));
+  };
+  CHECK(dump_with("", "\"4\"").file.bad_lines == 1);
+  CHECK(dump_with("", "4").file.bad_lines == 1);
+  CHECK(dump_with("", "-1").file.bad_lines == 0);
+  // nccl2 counts from 0, so that this may be nothing.
+  CHECK(dump_with("", "0").file.bad_lines == 0);
+  CHECK(dump_with(entry_of(0, "nccl:all_reduce", 1, 0, kFloats), "4").file.bad_lines == 0);
+}
+
+TEST_CASE("lists of ranks") {
+  using Ranks = std::vector<std::uint32_t>;
+  CHECK(ranks_in("[0, 2, 10]") == Ranks{0, 2, 10});
+  CHECK(ranks_in("") == Ranks());
+  CHECK_FALSE(ranks_in("[0, 2, 2]"));
+  CHECK_FALSE(ranks_in("[0, ?]"));
+  CHECK_FALSE(ranks_in("[0, -1]"));
+  CHECK_FALSE(ranks_in("[0, 4294967296]"));
+}
+
 TEST_CASE("an entry behind the calls of a group has the state of all of them") {
   constexpr char kEnd[] = R"("input_sizes":[],"output_sizes":[],"state":"completed")";
   const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 9, 2, kFloats) + ',' +
@@ -228,14 +280,6 @@ TEST_CASE("an operation has the stack of its call, and the program's line of it"
         "<frozen runpy>:1 in _run");
   CHECK(model::call_site("/opt/pytorch/torch/nn/a.py:3 in forward\n/home/pytorch/b.py:4 in f") ==
         "b.py:4 in f");
-}
-
-std::vector<std::string> problems_of(const Dump& dump) {
-  std::vector<std::string> texts;
-  for (const model::Problem& problem : dump.problems.lines()) {
-    texts.push_back(std::to_string(problem.line) + ": " + problem.reason);
-  }
-  return texts;
 }
 
 // An entry with another key in the place of one that it should have.

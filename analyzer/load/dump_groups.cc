@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/dump_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "analyzer/load/parse_number.h"
+
+namespace ringside::load {
+namespace {
+
+// A group as one dump has it.
+struct Listed {
+  model::TraceFile* file;
+  model::Context* context;
+  std::string ranks;  // the end of the context's `comm`
+};
+
+std::int64_t rank_of(const Listed& one) {
+  return *one.file->process.launcher_rank;
+}
+
+// A list of ranks that is not damaged, and the dumps that have it.
+struct Claim {
+  std::vector<std::uint32_t> ranks;
+  std::set<std::int64_t> dumps;
+  bool is_dumped = false;  // all of its ranks have a dump
+
+  bool has(std::int64_t rank) const {
+    return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+  }
+  auto weight() const { return std::pair(dumps.size(), is_dumped); }
+};
+using Claims = std::map<std::string_view, Claim>;  // by the list
+
+Claims claims_of(const std::vector<Listed>& group, const std::set<std::int64_t>& dumped) {
+  Claims claims;
+  for (const Listed& one : group) {
+    if (!one.context->rank) {
+      continue;  // its list is damaged
+    }
+    Claim& claim = claims[one.ranks];
+    if (claim.dumps.empty()) {
+      claim.ranks = *ranks_in(one.ranks);
+      claim.is_dumped = std::all_of(claim.ranks.begin(), claim.ranks.end(),
+                                    [&](std::uint32_t rank) { return dumped.contains(rank); });
+    }
+    claim.dumps.insert(rank_of(one));
+  }
+  return claims;
+}
+
+// Whether another dump disagrees about who is in the group of this one.
+bool is_disputed(const Listed& one, const Claims& claims) {
+  const auto own = claims.find(one.ranks);
+  return std::any_of(claims.begin(), claims.end(), [&](const auto& other) {
+    const auto& [ranks, claim] = other;
+    return ranks != one.ranks &&
+           (claim.has(rank_of(one)) ||
+            (own != claims.end() &&
+             std::any_of(claim.dumps.begin(), claim.dumps.end(),
+                         [&](std::int64_t rank) { return own->second.has(rank); })));
+  });
+}
+
+// The list with the dump's rank that most dumps have; of two that as many have, the one all of
+// whose ranks have a dump. The end if that leaves none or several.
+Claims::const_iterator best_for(const Listed& one, const Claims& claims) {
+  auto best = claims.end();
+  bool is_only = false;
+  for (auto claim = claims.begin(); claim != claims.end(); ++claim) {
+    if (!claim->second.has(rank_of(one))) {
+      continue;
+    }
+    if (best == claims.end() || best->second.weight() < claim->second.weight()) {
+      best = claim;
+      is_only = true;
+    } else if (best->second.weight() == claim->second.weight()) {
+      is_only = false;
+    }
+  }
+  return is_only ? best : claims.end();
+}
+
+void mend(const std::string& name, const Listed& one, const Claims& claims,
+          model::Problems& problems) {
+  if (one.context->rank && !is_disputed(one, claims)) {
+    return;
+  }
+  const auto best = best_for(one, claims);
+  if (best != claims.end() && best->first == one.ranks) {
+    return;
+  }
+  const std::string why =
+      "pg_config lists the ranks of group " + name + " as \"" + std::string(one.ranks) + '"';
+  if (best == claims.end()) {
+    problems.add_line(one.file->path, 0,
+                      why +
+                          ", and no other dump tells them for certain: its calls are matched as "
+                          "those of a group of its own");
+    return;
+  }
+  problems.add_line(
+      one.file->path, 0,
+      why + "; the ranks that other dumps list are taken: " + std::string(best->first));
+  const auto& ranks = best->second.ranks;
+  const auto own = std::find(ranks.begin(), ranks.end(), rank_of(one));
+  one.context->rank = static_cast<std::uint32_t>(own - ranks.begin());
+  one.context->nranks = static_cast<std::uint32_t>(ranks.size());
+  one.context->comm = name + ' ' + std::string(best->first);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint32_t>> ranks_in(std::string_view listed) {
+  constexpr std::string_view kDigits = "0123456789";
+  if (listed.find_first_not_of("0123456789[], ") < listed.size()) {
+    return std::nullopt;
+  }
+  std::vector<std::uint32_t> ranks;
+  for (std::size_t at = listed.find_first_of(kDigits); at < listed.size();) {
+    const std::size_t end = std::min(listed.find_first_not_of(kDigits, at), listed.size());
+    const auto rank = parse_number<std::uint32_t>(listed.substr(at, end - at));
+    if (!rank) {
+      return std::nullopt;
+    }
+    ranks.push_back(*rank);
+    at = listed.find_first_of(kDigits, end);
+  }
+  std::vector<std::uint32_t> sorted = ranks;
+  std::sort(sorted.begin(), sorted.end());
+  return std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() ? std::optional(ranks)
+                                                                          : std::nullopt;
+}
+
+void mend_dump_groups(model::Traces& traces, model::Problems& problems) {
+  std::map<std::string, std::vector<Listed>> groups;  // by name
+  std::set<std::int64_t> dumped;
+  bool is_one_job = true;
+  for (model::TraceFile& file : traces.files) {
+    if (file.process.tells_begin || !file.process.launcher_rank) {
+      continue;
+    }
+    is_one_job = dumped.insert(*file.process.launcher_rank).second && is_one_job;
+    for (auto& [number, context] : file.contexts) {
+      const std::string_view comm = context.comm ? std::string_view(*context.comm) : "";
+      const std::size_t blank = comm.find(' ');
+      if (blank < comm.size()) {
+        groups[std::string(comm.substr(0, blank))].push_back(
+            {&file, &context, std::string(comm.substr(blank + 1))});
+      }
+    }
+  }
+  for (const auto& [name, group] : groups) {
+    const Claims claims = is_one_job ? claims_of(group, dumped) : Claims();
+    for (const Listed& one : group) {
+      mend(name, one, claims, problems);
+    }
+  }
+}
+
+}  // namespace ringside::load
