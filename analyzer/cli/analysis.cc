@@ -291,7 +291,13 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
             {join.file, metrics::build_rank_graph(profile, operations, options.annotation)});
       };
     }
+    const std::size_t told = analysis.problems.files().size();
     analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems, take);
+    for (std::size_t i = told; i < analysis.problems.files().size(); ++i) {
+      const model::Problem& unused = analysis.problems.files()[i];
+      analysis.notes.push_back("A trace of PyTorch's profiler is not used: " + unused.path + ", " +
+                               unused.reason + '.');
+    }
     for (const std::string& one : report::profile_join_notes(analysis.profiles, analysis.traces)) {
       inputs.notes.push_back(one);
     }

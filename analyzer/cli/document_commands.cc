@@ -2,6 +2,10 @@
 //
 // The commands that analyse traces and print one document.
 #include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
@@ -39,6 +43,25 @@ struct GroupedOptions : AnalysisOptions {
 
 struct PathOptions : GroupedOptions {
   std::optional<std::size_t> instance;
+
+  /// Why no step is one of those that are asked for; empty if some is.
+  std::string nothing_fits(const Analysis& analysis) const {
+    if (!annotation && !instance) {
+      return {};
+    }
+    std::set<std::pair<std::string_view, std::size_t>> steps;
+    for (const metrics::ProcessGraph& process : analysis.graphs) {
+      for (const metrics::StepRoot& step : process.graph.steps) {
+        steps.emplace(process.graph.names.text(step.name), step.occurrence);
+      }
+    }
+    return steps.size() > instance.value_or(0)
+               ? ""
+               : "no trace of PyTorch's profiler has " +
+                     (instance ? "step " + std::to_string(*instance) + " (they count from 0)"
+                               : std::string("a range")) +
+                     " whose name contains \"" + annotation.value_or("ProfilerStep") + '"';
+  }
 };
 
 constexpr char kMatchExample[] =
@@ -131,11 +154,17 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
   command.footer(examples + (status_of == status_of_figures
                                  ? exit_statuses({{3, kNothingFits}})
                                  : exit_statuses({{3, kNothingFits}, incomplete})));
-  command.callback([options, &chosen, make, status_of] {
-    chosen = [options, make, status_of] {
+  command.callback([options, &chosen, make, status_of, command_name = std::string(name)] {
+    chosen = [options, make, status_of, command_name] {
       const auto analysis = analyse(*options);
       if (analysis == nullptr) {
         return kExitNoInput;
+      }
+      if constexpr (requires { options->nothing_fits(*analysis); }) {
+        if (const std::string why = options->nothing_fits(*analysis); !why.empty()) {
+          tell("ringside " + command_name + ": " + why);
+          return kExitNoInput;
+        }
       }
       report::Document document = make(*analysis, *options);
       return print_document(std::move(document), *analysis, *options,

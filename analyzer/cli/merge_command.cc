@@ -166,17 +166,8 @@ bool take_kineto(const MergeOptions& options, const Analysis& analysis, merge::P
     return true;
   }
   model::Problems problems;
-  merge::add_kineto(analysis.traces, analysis.alignment, load::kineto_paths(options.kineto), plan,
-                    problems);
-  model::Problems untold;  // what could not be joined has been told
-  for (const model::Problem& problem : problems.files()) {
-    const auto& told = analysis.problems.files();
-    if (std::none_of(told.begin(), told.end(),
-                     [&](const model::Problem& one) { return one.path == problem.path; })) {
-      untold.add_file(problem.path, problem.reason);
-    }
-  }
-  print_problems(untold, {});
+  merge::add_kineto(analysis.traces, analysis.alignment, analysis.profiles, plan, problems);
+  print_problems(problems, {});
   if (plan.kineto.empty()) {
     tell("ringside merge: no trace of PyTorch's profiler to merge in " + options.kineto.front());
     return false;
@@ -274,9 +265,15 @@ ExitStatus run_merge(const MergeOptions& options) {
   if (!is_quiet()) {
     std::fputs(text.c_str(), stderr);
   }
-  // An overview is made of what analyse() has read.
+  // An overview is made of what analyse() has read, and so are the profiles that are taken.
+  const std::vector<std::string> kineto = load::kineto_paths(options.kineto);
+  const auto& unread = analysis->problems.files();
   const bool is_whole =
-      lines.unread == 0 && (!options.overview || analysis->problems.files().empty());
+      lines.unread == 0 &&
+      std::none_of(unread.begin(), unread.end(), [&](const model::Problem& problem) {
+        return options.overview ||
+               std::find(kineto.begin(), kineto.end(), problem.path) != kineto.end();
+      });
   return is_whole ? kExitOk : kExitIncomplete;
 }
 
@@ -326,9 +323,12 @@ void add_merge(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(0.0, 1e6))
       ->capture_default_str()
       ->group(kGroup);
-  set_command(*command, kMergeExample,
-              {{2, kUsageOrExists}, {3, kNothingFits}, {4, "a trace could not be read to its end"}},
-              options, chosen, run_merge);
+  set_command(
+      *command, kMergeExample,
+      {{2, kUsageOrExists},
+       {3, kNothingFits},
+       {4, "a trace could not be read to its end, or one of PyTorch's profiler was not used"}},
+      options, chosen, run_merge);
 }
 
 }  // namespace ringside::cli

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "analyzer/load/kineto.h"
 #include "analyzer/load/kineto_trace.h"
@@ -38,16 +39,25 @@ std::vector<match::KinetoFileJoin> join_profiles(const std::vector<std::string>&
     for (std::size_t i = 0; i < count; ++i) {
       if (errors[i]) {
         problems.add_file(paths[begin + i], *errors[i]);
-      } else if (const auto file = match::profiled_file(read[i], traces)) {
-        joins.push_back(match::join_kineto(read[i], *file, traces));
-        if (take) {
-          take(read[i], joins.back());
-        }
-        read[i] = {};
-      } else {
+        continue;
+      }
+      const auto file = match::profiled_file(read[i], traces);
+      if (!file) {
         problems.add_file(paths[begin + i], "of " + whose(read[i]) +
                                                 ", of which there is no trace, or more than one");
+        continue;
       }
+      if (const std::string why = match::why_of_another_job(read[i], traces.files[*file]);
+          !why.empty()) {
+        problems.add_file(paths[begin + i], "of " + whose(read[i]) + " of another job than " +
+                                                traces.files[*file].path + ": " + why);
+        continue;
+      }
+      joins.push_back(match::join_kineto(read[i], *file, traces));
+      if (take) {
+        take(read[i], joins.back());
+      }
+      read[i] = {};
     }
   }
   match::name_communicators(joins, traces);

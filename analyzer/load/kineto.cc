@@ -77,13 +77,14 @@ std::optional<NcclKernel> nccl_kernel(std::size_t place, const object& event) {
   }
   const std::string_view func = model::nccl_function_of_kernel(text_at(event, "name"));
   const auto start_ns = KinetoFile::since_base_ns(event);
-  if (func.empty() || !start_ns) {
+  const auto duration_ns = KinetoFile::duration_ns(event);
+  if (func.empty() || !start_ns || !duration_ns) {
     return std::nullopt;
   }
   NcclKernel kernel;
   kernel.event = place;
   kernel.start_ns = *start_ns;
-  if (__builtin_add_overflow(*start_ns, KinetoFile::duration_ns(event), &kernel.end_ns)) {
+  if (__builtin_add_overflow(*start_ns, *duration_ns, &kernel.end_ns)) {
     return std::nullopt;
   }
   kernel.func = func;
@@ -217,12 +218,13 @@ std::optional<std::int64_t> KinetoFile::since_base_ns(const object& event) {
   return std::llround(time_us * 1e3);
 }
 
-std::int64_t KinetoFile::duration_ns(const object& event) {
+std::optional<std::int64_t> KinetoFile::duration_ns(const object& event) {
   double duration_us = 0;
-  return event["dur"].get_double().get(duration_us) == simdjson::SUCCESS && duration_us > 0 &&
-                 duration_us < kMostTime_us
-             ? std::llround(duration_us * 1e3)
-             : 0;
+  if (event["dur"].get_double().get(duration_us) != simdjson::SUCCESS ||
+      !(duration_us >= 0 && duration_us < kMostTime_us)) {
+    return std::nullopt;
+  }
+  return std::llround(duration_us * 1e3);
 }
 
 std::optional<std::string> KinetoFile::read_kernels(const std::string& path,

@@ -63,7 +63,8 @@ class KinetoFile {
 
   /// When an event is, in nanoseconds since base_ns(); nothing if it has no time.
   static std::optional<std::int64_t> since_base_ns(const simdjson::dom::object& event);
-  static std::int64_t duration_ns(const simdjson::dom::object& event);
+  /// How long a complete event ("X") lasts; nothing if it does not tell that as a time.
+  static std::optional<std::int64_t> duration_ns(const simdjson::dom::object& event);
 
  private:
   void take_member(std::string_view key, std::string_view text);

@@ -28,9 +28,9 @@ struct Times {
 // Since the file's base, which may not be known yet.
 std::optional<Times> times_of(const object& event) {
   const auto start_ns = KinetoFile::since_base_ns(event);
+  const auto duration_ns = KinetoFile::duration_ns(event);
   Times times;
-  if (!start_ns ||
-      __builtin_add_overflow(*start_ns, KinetoFile::duration_ns(event), &times.end_ns)) {
+  if (!start_ns || !duration_ns || __builtin_add_overflow(*start_ns, *duration_ns, &times.end_ns)) {
     return std::nullopt;
   }
   times.start_ns = *start_ns;

@@ -389,6 +389,41 @@ std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
   return found;
 }
 
+std::string why_of_another_job(const model::KinetoTrace& trace, const model::TraceFile& file) {
+  // Both clocks are the host's, which may have been set meanwhile.
+  constexpr std::int64_t kMostStep_ns = 10'000'000'000;
+  std::optional<std::int64_t> first_ns;
+  std::optional<std::int64_t> last_ns;
+  const auto see = [&](const auto& rows) {
+    for (const auto& row : rows) {
+      first_ns = std::min(first_ns.value_or(row.start_ns), row.start_ns);
+      last_ns = std::max(last_ns.value_or(row.end_ns), row.end_ns);
+    }
+  };
+  see(trace.operators);
+  see(trace.runtime);
+  see(trace.activities);
+  const HostClock clock(file);
+  if (last_ns && add_saturating(*last_ns, kMostStep_ns) < clock.at(file.process.start_ns)) {
+    return "it ended before that process began";
+  }
+  if (first_ns && file.closed && !file.process.dump && file.last_ns &&
+      subtract_saturating(*first_ns, kMostStep_ns) > clock.at(*file.last_ns)) {
+    return "it began after that process had ended";
+  }
+  std::size_t world = 0;
+  for (const model::KinetoGroup& group : trace.groups) {
+    world = std::max(world, group.ranks.size());
+  }
+  for (const auto& [number, context] : file.contexts) {
+    if (world > 0 && context.nranks.value_or(0) > world) {
+      return "its job has " + std::to_string(world) + " ranks, and a communicator there has " +
+             std::to_string(*context.nranks);
+    }
+  }
+  return {};
+}
+
 KinetoFileJoin join_kineto(const model::KinetoTrace& trace, std::uint32_t file,
                            model::Traces& traces) {
   return FileJoin(trace, file, traces).join();

@@ -68,6 +68,11 @@ struct KinetoFileJoin {
 std::optional<std::uint32_t> profiled_file(const model::KinetoTrace& trace,
                                            const model::Traces& traces);
 
+/// Why a profile cannot be of the process that this file is of, although rank and pid agree: its
+/// times are not those of the process, or its job is smaller than a communicator there. Empty if
+/// nothing says so.
+std::string why_of_another_job(const model::KinetoTrace& trace, const model::TraceFile& file);
+
 /// Joins the calls of a trace of PyTorch's profiler with the operations of a file, and gives these
 /// the operators around the call (innermost first, a line each), the process group and `Seq`, where
 /// they have none yet. The group is that which the communicator's name ends with. If no

@@ -152,10 +152,12 @@ bool KinetoLines::take(const Object& event, const KinetoLink* link, std::string&
     return true;
   }
   const auto since_base_ns = load::KinetoFile::since_base_ns(event);
+  const auto duration_ns = phase == "X" ? load::KinetoFile::duration_ns(event) : 0;
   std::int64_t time_ns = 0;
   std::int64_t last_ns = 0;
-  if (!since_base_ns || __builtin_add_overflow(*since_base_ns, planned_.base_ns, &time_ns) ||
-      __builtin_add_overflow(time_ns, load::KinetoFile::duration_ns(event), &last_ns)) {
+  if (!since_base_ns || !duration_ns ||
+      __builtin_add_overflow(*since_base_ns, planned_.base_ns, &time_ns) ||
+      __builtin_add_overflow(time_ns, *duration_ns, &last_ns)) {
     return false;
   }
   const auto begin_ns = line_ns(time_ns);

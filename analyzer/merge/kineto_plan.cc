@@ -14,22 +14,6 @@
 namespace ringside::merge {
 namespace {
 
-// The index of the process that a trace is of.
-std::optional<std::uint32_t> process_of(const model::Traces& traces, const Plan& plan,
-                                        const load::KinetoFile& kineto) {
-  std::optional<std::uint32_t> found;
-  for (std::uint32_t i = 0; i < plan.processes.size(); ++i) {
-    const model::Process& process = traces.files[plan.processes[i].file].process;
-    const bool is_it = kineto.rank() ? process.launcher_rank == kineto.rank()
-                                     : kineto.pid() && process.pid == *kineto.pid();
-    if (is_it && found) {
-      return std::nullopt;
-    }
-    found = is_it ? i : found;
-  }
-  return found;
-}
-
 // An operation on the epoch of its host's clock.
 struct Execution {
   std::size_t index = 0;  // of Operations
@@ -179,25 +163,23 @@ void link(const model::Traces& traces, const align::Alignment& alignment,
 }  // namespace
 
 void add_kineto(const model::Traces& traces, const align::Alignment& alignment,
-                const std::vector<std::string>& paths, Plan& plan, model::Problems& problems) {
-  for (const std::string& path : paths) {
+                const std::vector<match::KinetoFileJoin>& profiles, Plan& plan,
+                model::Problems& problems) {
+  for (const match::KinetoFileJoin& profile : profiles) {
+    const auto process = std::find_if(plan.processes.begin(), plan.processes.end(),
+                                      [&](const auto& one) { return one.file == profile.file; });
     load::KinetoFile kineto;
     std::vector<load::NcclKernel> kernels;
-    if (const auto error = kineto.read_kernels(path, kernels)) {
-      problems.add_file(path, *error);
+    if (const auto error = kineto.read_kernels(profile.path, kernels)) {
+      problems.add_file(profile.path, *error);
       continue;
     }
-    const auto process = process_of(traces, plan, kineto);
-    if (!process) {
-      const std::string who = kineto.rank()  ? "rank " + std::to_string(*kineto.rank())
-                              : kineto.pid() ? "pid " + std::to_string(*kineto.pid())
-                                             : std::string("a process that it does not name");
-      problems.add_file(path, "of " + who + ", of which there is no trace, or more than one");
+    if (process == plan.processes.end()) {
       continue;
     }
     KinetoPlan planned;
-    planned.path = path;
-    planned.process = *process;
+    planned.path = profile.path;
+    planned.process = static_cast<std::uint32_t>(process - plan.processes.begin());
     planned.base_ns = kineto.base_ns();
     link(traces, alignment, kernels, planned, plan);
     plan.kineto.push_back(std::move(planned));

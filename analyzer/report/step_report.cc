@@ -537,7 +537,8 @@ class Maker {
     }
     if (without_profile > 0) {
       notes.push_back(counted(without_profile, "rank") +
-                      " have no profile with such steps: only their operations are known");
+                      (without_profile == 1 ? " has" : " have") +
+                      " no profile with such steps: only the operations are known there");
     }
     notes.push_back(
         "a gain is what the steps would be shorter if that took no time and all else as long as it "

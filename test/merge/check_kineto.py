@@ -172,7 +172,7 @@ def main():
         (profiles / "rank2.pt.trace.json").write_text("[]", encoding="utf-8")
         (profiles / "rank3.pt.trace.json").write_text(
             '{"distributedInfo":{"rank":77},"traceEvents":[{},7,{"ph":"X","ts":-1}]}', encoding="utf-8")
-        done = run(ringside, "merge", traces, "--kineto", profiles, "-o", merged, "--force")
+        done = run(ringside, "merge", traces, "--kineto", profiles, "-o", merged, "--force", status=4)
         for wanted in ("rank0.pt.trace.json", "not a JSON object", "of rank 77", "1 trace of PyTorch"):
             expect(wanted in done.stderr, wanted, "is not in", done.stderr)
         run(ringside, "merge", traces, "--kineto", directory / "none", "-o", merged, "--force", status=3)

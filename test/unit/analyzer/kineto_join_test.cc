@@ -327,6 +327,29 @@ TEST_CASE("a communicator without a name is found by its ranks") {
   }
 }
 
+TEST_CASE("a profile of another time or of a smaller job is of another job") {
+  Job job;
+  job.see(30'000'000'000, "allreduce", 4, 1);
+  job.file().closed = true;
+  job.file().last_ns = 40'000'000'000;
+  CHECK(why_of_another_job(job.profile(), job.file()).empty());
+  SECTION("it began long after the end") {
+    job.file().last_ns = 5'000'000'000;
+    CHECK(why_of_another_job(job.profile(), job.file()) == "it began after that process had ended");
+    job.file().closed = false;
+    CHECK(why_of_another_job(job.profile(), job.file()).empty());
+  }
+  SECTION("it ended long before the begin") {
+    job.file().process.start_ns = 50'000'000'000;
+    CHECK(why_of_another_job(job.profile(), job.file()) == "it ended before that process began");
+  }
+  SECTION("a communicator has more ranks than the job") {
+    job.file().contexts[1].nranks = 3;
+    CHECK(why_of_another_job(job.profile(), job.file()) ==
+          "its job has 2 ranks, and a communicator there has 3");
+  }
+}
+
 TEST_CASE("a profile is of the process whose rank and pid it has") {
   Job job;
   CHECK(profiled_file(job.profile(), job.traces()) == 0);
