@@ -335,7 +335,8 @@ void add_notes(const std::vector<DependencyPart>& parts, const DependencyChoice&
                     " waited for, in all ranges and threads together.");
   }
   if (damaged > 0) {
-    notes.push_back("Damaged, or without a time or duration, and left out: " + counted(damaged, "event") + '.');
+    notes.push_back(
+        "Damaged, or without a time or duration, and left out: " + counted(damaged, "event") + '.');
   }
 }
 

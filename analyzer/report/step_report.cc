@@ -536,8 +536,7 @@ class Maker {
                       ". What the GPU computes, and what the CPU waits for it, is not known there");
     }
     if (without_profile > 0) {
-      notes.push_back(counted(without_profile, "rank") +
-                      (without_profile == 1 ? " has" : " have") +
+      notes.push_back(counted(without_profile, "rank") + (without_profile == 1 ? " has" : " have") +
                       " no profile with such steps: only the operations are known there");
     }
     notes.push_back(
