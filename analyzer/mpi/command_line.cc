@@ -19,8 +19,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kRefused
     {"recover", "it reads the rings of one host: use `ringside recover` there"},
     {"reduce", "each host makes a partial of its own: use `ringside reduce` there"},
     {"export",
-     "it writes all rows: use `ringside export`, where the traces are not in one place "
-     "with the partials that `ringside reduce` makes of them"},
+     "it writes all rows: use `ringside export`, of the partials of `ringside reduce` where the "
+     "traces are on several hosts"},
     {"run", "use `ringside run`"},
     {"env", "use `ringside env`"},
     {"doctor", "use `ringside doctor`"},
@@ -33,8 +33,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 13> kRefused
 
 constexpr char kHelp[] =
     "Analyses the traces of a job with several processes, which MPI starts. It says what "
-    "`ringside` "
-    "says, to the byte.\n"
+    "`ringside` says, to the byte.\n"
     "\n"
     "Usage: mpirun -n PROCESSES ringside-mpi COMMAND [OPTIONS]\n"
     "\n"
@@ -52,7 +51,7 @@ constexpr char kHelp[] =
     "\n"
     "The files are shared out by size. Each process reads its share on all cores that it may use, "
     "so that one process a host is enough. Process 0 receives what the others have read, and does "
-    "the rest alone. It reads partials, dumps and compressed input from a pipe itself.\n"
+    "the rest alone. It reads partials, dumps and pipes itself.\n"
     "\n"
     "Examples:\n"
     "  mpirun --map-by node --bind-to none ringside-mpi summary /shared/traces\ta directory that "

@@ -10,6 +10,7 @@ import concurrent.futures
 import gzip
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -149,8 +150,12 @@ def check_command_line(mpi, program, directory, library):
     number = ringside(program, directory, ["--version"])[1].split()[1]
     require(version[0] == 0 and version[1].startswith(f"ringside-mpi {number}, ") and library in version[1],
             f"--version: {version}")
-    for command in ("merge", "lint", "recover", "reduce", "export", "run", "env", "doctor", "ctl", "top", "watch",
-                    "ras", "exporter"):
+    refused = ("merge", "lint", "recover", "reduce", "export", "run", "env", "doctor", "ctl", "top", "watch", "ras",
+               "exporter")
+    for command in re.findall(r"^  ([a-z-]+)  ", ringside(program, directory, ["--help"])[1].split("Options:")[0], re.M):
+        require((command in refused) != (f" {command}," in help_text or f" {command}\n" in help_text),
+                f"{command}: it is either in the help or refused")
+    for command in refused:
         status, stdout, stderr, others = mpi.run(1, directory, [command, "job0"])
         require((status, stdout, others) == (2, "", "") and f"`ringside {command}`" in stderr,
                 f"{command} is refused: {status} {stderr}")
