@@ -14,10 +14,8 @@ namespace ringside {
 /// The bytes of a partial of these.
 inline std::string partial_of(const std::vector<load::LoadedTrace>& loaded) {
   std::string bytes = load::partial_start();
-  for (const load::LoadedTrace& one : loaded) {
-    for (std::size_t section = 0; section < load::section_count(one); ++section) {
-      bytes += load::encode_section(one, section);
-    }
+  for (const std::string& trace : load::encode_traces(loaded)) {
+    bytes += trace;
   }
   return bytes + load::partial_end(loaded.size());
 }
