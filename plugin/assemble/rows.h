@@ -82,8 +82,8 @@ struct Operation {
   std::int64_t enqueue_start_ns = kUnknownTime, enqueue_end_ns = kUnknownTime;
   std::int64_t start_ns = kUnknownTime, end_ns = kUnknownTime;
   TimesFrom times_from = TimesFrom::kEnqueue;
-  /// kProxy: the rank may have come before start_ns, when its GPU first gave or took data, for which
-  /// it may have waited.
+  /// kProxy: the rank may have come before start_ns, when its GPU first gave or took data, for
+  /// which it may have waited.
   bool start_is_latest = false;
   OperationState state = OperationState::kEnqueued;
 };
