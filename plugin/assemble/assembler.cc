@@ -201,15 +201,15 @@ bool Assembler::retry(const RecordView& view, std::uint64_t operation, bool is_l
 }
 
 void Assembler::finish(OpenOperation& open, std::int64_t now_ns) {
-  const Communicator& communicator = communicators_.of(open.operation.context);
-  const BuiltOperation built(open, communicator, gpu_clocks_, progress_);
+  const BuiltOperation built(open, gpu_clocks_, progress_);
   const Operation& operation = built.operation;
   write_changed_fits();
   // The calls before write() may throw std::bad_alloc. The operation must be finished before its
   // rows are written, or they could be written twice.
   progress_.add(open, built.extent, operation.state == OperationState::kCompleted);
   operations_.set_finished(open, now_ns);
-  operations_written_ += built.write(rows_, communicator, open.tally) ? 1 : 0;
+  operations_written_ +=
+      built.write(rows_, communicators_.of(operation.context), open.tally) ? 1 : 0;
   operations_.forget_kernels(open);
 }
 
@@ -348,8 +348,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     }
   }
   operations_.for_each_unfinished([&](const OpenOperation& open) {
-    const Communicator& communicator = communicators_.of(open.operation.context);
-    BuiltOperation built(open, communicator, gpu_clocks_, progress_);
+    BuiltOperation built(open, gpu_clocks_, progress_);
     write_changed_fits();
     Operation& operation = built.operation;
     // An operation that was seen to end is not in flight: it only waits for late records.
@@ -358,7 +357,7 @@ std::uint64_t Assembler::write_in_flight(Sink& sink, std::int64_t now_ns) {
     if (const Event* const enqueue = events_.find(open.event)) {
       tally.joined = enqueue->joined;  // an open enqueue may have had states
     }
-    written += built.write(rows, communicator, tally) ? 1 : 0;
+    written += built.write(rows, communicators_.of(operation.context), tally) ? 1 : 0;
   });
   std::uint64_t number = operations_.next_number();
   calls_.for_each_childless([&](const CallEvent& called, bool in_flight) {

@@ -22,29 +22,21 @@ std::int64_t first_data_ns(const OpenOperation& open) {
 }
 
 // Whether the first data that the rank gives to the network are its own, so that it need not wait
-// for those of others before. In a ring each rank begins with its own. In a tree the leaves do, and
-// of NCCL's two trees over an even number of hosts each host is a leaf in one; but where ranks
-// share a host, the one at the network waits for the others.
-bool gives_own_data(const Operation& operation, const Communicator& communicator) {
+// for those of others before. In a ring each rank begins with its own, in a tree only the leaves.
+bool gives_own_data(const Operation& operation) {
   if (operation.kind == OperationKind::kP2p) {
     return operation.func == "Send";
   }
   if (operation.func == "Broadcast") {
     return operation.has_root && operation.root_or_peer == operation.rank;
   }
-  if (!waits_for_all(operation.func)) {
-    return false;
-  }
-  const bool is_leaf = operation.algo == "TREE" && operation.channels > 1 &&
-                       communicator.has_size && communicator.nranks == communicator.nnodes &&
-                       communicator.nranks % 2 == 0;
-  return operation.algo == "RING" || is_leaf;
+  return waits_for_all(operation.func) && operation.algo == "RING";
 }
 
 }  // namespace
 
-BuiltOperation::BuiltOperation(const OpenOperation& open, const Communicator& communicator,
-                               GpuClocks& gpu_clocks, const Progress& progress)
+BuiltOperation::BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks,
+                               const Progress& progress)
     : operation(open.operation), open_(open) {
   place_kernels(gpu_clocks, progress);
   for (const KernelRow& row : kernels_) {
@@ -60,7 +52,7 @@ BuiltOperation::BuiltOperation(const OpenOperation& open, const Communicator& co
     operation.times_from = TimesFrom::kGpu;
   } else if (const std::int64_t first_ns = first_data_ns(open); first_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxy;
-    operation.start_is_latest = !open.gives_data || !gives_own_data(operation, communicator);
+    operation.start_is_latest = !open.gives_data || !gives_own_data(operation);
     widen(first_ns, std::max(open.proxy_last_ns, first_ns), operation);
   } else if (open.proxy_last_ns != kUnknownTime) {
     operation.times_from = TimesFrom::kProxyQueue;

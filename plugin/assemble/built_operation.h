@@ -18,8 +18,7 @@ namespace ringside::assemble {
 /// Valid until the OpenOperation that it was made from changes.
 class BuiltOperation {
  public:
-  BuiltOperation(const OpenOperation& open, const Communicator& communicator, GpuClocks& gpu_clocks,
-                 const Progress& progress);
+  BuiltOperation(const OpenOperation& open, GpuClocks& gpu_clocks, const Progress& progress);
 
   /// Writes the operation and its kernel channels. Returns whether they are in the trace. Sampling
   /// leaves out only operations that are not in flight.
