@@ -76,7 +76,7 @@ def test_schedule_is_checked() -> None:
 
 # Calls what torch.profiler.profile calls, when it does: torch itself is not needed to test that.
 TORCH = """
-    import enum, gzip, json, os, pathlib, sys
+    import enum, gzip, json, os, pathlib, sys, time
     import nccl_ringside as ringside
     import nccl_ringside.torch
     from caller import Communicator
@@ -112,8 +112,11 @@ TORCH = """
 
         def export_chrome_trace(self, path):
             text = gzip.decompress(pathlib.Path(KINETO).read_bytes()).decode()
-            # As if this process had been profiled.
+            # As if this process had been profiled, until now.
             text = text.replace('"pid": 15018,', f'"pid": {os.getpid()},')
+            last_ns = 4457222497670418  # the last event's time in the file
+            text = text.replace('"baseTimeNanoseconds": 1790857026000000000',
+                                f'"baseTimeNanoseconds": {time.time_ns() - last_ns}')
             pathlib.Path(path).write_text(text)
 
     ours = ringside.schedule(wait=1, warmup=1, active=2)
