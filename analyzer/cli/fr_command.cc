@@ -32,9 +32,7 @@ struct FrOptions : AnalysisOptions {
 
 constexpr char kFrExample[] =
     "This command is for those who know PyTorch's torchfrtrace. `ringside hang` and `match` say "
-    "the "
-    "same of a "
-    "directory of dumps, and take more options; docs/coming-from.md compares them.\n"
+    "the same of a directory of dumps, and take more options; docs/coming-from.md compares them.\n"
     "\n"
     "Examples:\n"
     "  ringside fr --allow-incomplete-ranks --print_stack_trace dumps/\twhat went wrong, and from "

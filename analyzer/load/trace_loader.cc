@@ -44,7 +44,7 @@ FileStart start_of(const std::string& path) {
   return start;
 }
 
-// A file that another process reads gets no reader yet.
+// A file that another process reads, a trace, gets no reader yet.
 Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_bytes,
                  const DumpChoice& dumps, const std::vector<bool>& is_elsewhere = {}) {
   Readers readers(paths.size());
@@ -54,7 +54,7 @@ Readers open_all(const std::vector<std::string>& paths, std::uint64_t range_byte
     }
   }
   if (std::all_of(readers.begin(), readers.end(),
-                  [](const auto& reader) { return reader->is_joined_with_traces(); })) {
+                  [](const auto& reader) { return reader && reader->is_joined_with_traces(); })) {
     for (const auto& reader : readers) {
       reader->leave_out_tensors();
     }
