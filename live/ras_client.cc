@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 // All processes of a host listen at the same address, and a connection may be given to one that is
 // stopped. So one that does not greet in this time is left, and the next try may reach another.
 constexpr auto kGreeting = std::chrono::seconds(2);
-constexpr std::size_t kMostBytes = std::size_t{256} << 20;
+constexpr std::size_t kMostRasBytes = std::size_t{256} << 20;
 
 class RasSocket {
  public:
@@ -65,7 +65,7 @@ class RasSocket {
         if (is_line && text.back() == '\n') {
           return true;
         }
-        if (text.size() > kMostBytes) {
+        if (text.size() > kMostRasBytes) {
           error_ = "its answer is larger than 256 MiB";
         }
       } else if (got == 0) {

@@ -309,8 +309,8 @@ class Writer {
 
   // Of an export before, which may have had more ranks, or another format.
   static bool is_execution_trace(const std::string& name) {
-    static const std::regex kName(R"((chakra|run[0-9]+)\.[0-9]+\.(et|json))");
-    return std::regex_match(name, kName);
+    static const std::regex of_execution_trace(R"((chakra|run[0-9]+)\.[0-9]+\.(et|json))");
+    return std::regex_match(name, of_execution_trace);
   }
 
   // A directory that is there keeps what else is in it.

@@ -205,6 +205,7 @@ bool may_differ_in_order(const model::Traces& traces, const Matches& matches, st
   }
   std::sort(usual.begin(), usual.end());
   std::vector<std::uint32_t> order;
+  order.reserve(usual.size());
   for (const auto& [call, i] : usual) {
     order.push_back(static_cast<std::uint32_t>(i));
   }

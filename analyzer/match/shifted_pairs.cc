@@ -180,6 +180,7 @@ class PeerContradiction {
     std::sort(calls.begin(), calls.end(),
               [](const LoneCall& a, const LoneCall& b) { return a.order < b.order; });
     std::vector<std::uint64_t> sizes;
+    sizes.reserve(calls.size());
     for (const LoneCall& call : calls) {
       sizes.push_back(call.bytes);
     }

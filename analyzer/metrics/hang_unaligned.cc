@@ -22,6 +22,7 @@ std::vector<std::uint32_t> find_unaligned(const Hang& hang) {
     in_flight.erase({part.file, part.operation});
   }
   std::vector<std::uint32_t> positions;
+  positions.reserve(in_flight.size());
   for (const auto& [call, position] : in_flight) {
     positions.push_back(position);
   }

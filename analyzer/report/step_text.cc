@@ -47,7 +47,7 @@ std::string step_part_text(const facts::Facts& facts, const std::vector<ProcessG
     return "what is not recorded";
   }
   const PathNode& node = graph.nodes[part.node];
-  const std::string name = short_kernel(graph.names.text(node.name));
+  std::string name = short_kernel(graph.names.text(node.name));
   const std::string where(graph.names.text(node.where));
   if (part.is_gap) {
     return "the start of " + (name.empty() ? std::string("an operation of NCCL") : name);
