@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <regex>
 #include <system_error>
 #include <unistd.h>
 #include <utility>
@@ -307,10 +306,18 @@ class Writer {
     ++outcome_.files;
   }
 
-  // Of an export before, which may have had more ranks, or another format.
-  static bool is_execution_trace(const std::string& name) {
-    static const std::regex of_execution_trace(R"((chakra|run[0-9]+)\.[0-9]+\.(et|json))");
-    return std::regex_match(name, of_execution_trace);
+  // Of an export before, which may have had more ranks, or another format: "chakra.12.et",
+  // "run2.12.json".
+  static bool is_execution_trace(std::string_view name) {
+    const auto is_number = [](std::string_view text) {
+      return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    const std::size_t dot = name.find('.');
+    const std::size_t last_dot = name.rfind('.');
+    const std::string_view begin = name.substr(0, dot);
+    return dot < last_dot && is_number(name.substr(dot + 1, last_dot - dot - 1)) &&
+           (name.ends_with(".et") || name.ends_with(".json")) &&
+           (begin == "chakra" || (begin.starts_with("run") && is_number(begin.substr(3))));
   }
 
   // A directory that is there keeps what else is in it.
