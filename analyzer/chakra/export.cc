@@ -329,7 +329,7 @@ class Writer {
       error.clear();
       std::vector<fs::path> older;
       for (const auto& entry : fs::directory_iterator(choice_.directory, error)) {
-        if (is_execution_trace(entry.path().filename())) {
+        if (is_execution_trace(entry.path().filename().string())) {
           older.push_back(entry.path());
         }
       }
