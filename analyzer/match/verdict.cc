@@ -277,6 +277,11 @@ std::vector<std::uint32_t> left_out_by_number(const model::Traces& traces, const
     return found;
   }
   for (const Member* member : absent_members(matches, operation)) {
+    // Without hash and rank, contexts count as one communicator by the order of their creation:
+    // some of them may be another's.
+    if (!member->rank) {
+      continue;
+    }
     const auto index = static_cast<std::uint32_t>(member - members.data());
     if (member->is_complete ||
         (is_cut_off(*member) && cut_off.has_later_call(traces, matches, index, operation))) {

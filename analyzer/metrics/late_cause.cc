@@ -39,10 +39,16 @@ std::optional<LateCause> late_cause(const facts::Facts& facts, std::uint32_t ope
   const auto last = last_for(rows, static_cast<std::uint32_t>(own - rows.begin()), by);
   std::optional<std::int64_t> margin_ns;
   bool is_waited_for = last != own - rows.begin();
+  // A rank whose arrival was not seen may have come right before the last one, or after it.
+  const bool all_are_seen = std::all_of(rows.begin(), rows.end(), [](const facts::RankTimes& row) {
+    return row.has_execution && row.open_ns == 0;
+  });
   for (const facts::RankTimes& row : rows) {
     if (row.waits_for == last) {
-      margin_ns = std::min(margin_ns.value_or(row.best_wait_ns), row.best_wait_ns);
       is_waited_for = true;
+      if (all_are_seen) {
+        margin_ns = std::min(margin_ns.value_or(row.best_wait_ns), row.best_wait_ns);
+      }
     }
   }
   if (!is_waited_for) {

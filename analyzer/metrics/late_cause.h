@@ -16,7 +16,8 @@ struct LateCause {
   std::uint32_t member = 0;  // index into Communicator::members
   std::uint32_t part = 0;    // index into Matches::parts
   std::int64_t arrival_ns = 0;
-  /// The shortest wait of a rank for it; nothing if it is not sure which rank was waited for.
+  /// The shortest wait of a rank for it; nothing if it is not sure which rank was waited for, or if
+  /// the arrival of some rank was not seen.
   std::optional<std::int64_t> margin_ns;
 };
 

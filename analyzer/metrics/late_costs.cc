@@ -87,6 +87,9 @@ void LateCosts::add_all(const facts::Fold& also) {
     first += some.size();
   }
   counts.all_time_ns = times_.all_ns();
+  // Nobody waits for longer than it is there, whatever its calls leave open.
+  counts.waited_most_ns =
+      std::min(counts.waited_most_ns, std::max(counts.all_time_ns, counts.waited_ns));
   finish();
 }
 

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -80,12 +81,14 @@ struct Row {
     return Figure{busbw_gb_s->least * factor, busbw_gb_s->best * factor, busbw_gb_s->most * factor};
   }
 
-  /// How wide the interval of the median wait is, as a part of the median wall time. A wait may be
-  /// 0, so its interval says nothing beside itself.
+  /// How wide the interval of the median wait is, as a part of the median wall time; infinite if
+  /// that is not known. A wait may be 0, so its interval says nothing beside itself.
   double wait_openness() const {
-    return wait->median.most > wait->median.least
-               ? (wait->median.most - wait->median.least) / wall->median.best
-               : 0;
+    if (!(wait->median.most > wait->median.least)) {
+      return 0;
+    }
+    return wall ? (wait->median.most - wait->median.least) / wall->median.best
+                : std::numeric_limits<double>::infinity();
   }
 };
 
