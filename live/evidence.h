@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What others on a host know of a job that is in trouble: the kernel, NCCL's RAS service, PyTorch's
+// Other sources on a host that know of a job in trouble: the kernel, NCCL's RAS service, PyTorch's
 // Flight Recorder. It changes no verdict.
 #ifndef RINGSIDE_LIVE_EVIDENCE_H
 #define RINGSIDE_LIVE_EVIDENCE_H

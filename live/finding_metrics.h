@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What `ringside watch` would find, as metrics: a thread looks again and again.
+// The findings of `ringside watch` as metrics: a thread looks again and again.
 #ifndef RINGSIDE_LIVE_FINDING_METRICS_H
 #define RINGSIDE_LIVE_FINDING_METRICS_H
 

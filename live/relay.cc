@@ -127,7 +127,7 @@ std::vector<HostCommand> run_on_hosts(
   return commands;
 }
 
-// What the ringsides of these hosts say of their versions; empty where there is no ringside.
+// Returns the versions of the ringsides on these hosts; empty where there is none.
 std::vector<std::string> versions_on(const Hosts& hosts, const std::vector<std::string>& names) {
   constexpr std::string_view kProgram = "ringside ";
   std::vector<HostCommand> commands(names.size());
@@ -375,7 +375,7 @@ void read_on_hosts(
     const std::function<void(std::size_t, const std::string&, const std::string&)>& take) {
   Hosts asked = hosts;
   asked.slow = nullptr;  // a large file takes its time
-  // What the hosts answer is kept until all that are asked at one time have answered.
+  // The answers are kept until all hosts that are asked at one time have answered.
   for (std::size_t begin = 0; begin < files.size(); begin += hosts.most_at_once) {
     std::vector<std::pair<std::string, std::string>> inputs;
     for (std::size_t i = begin; i < std::min(files.size(), begin + hosts.most_at_once); ++i) {

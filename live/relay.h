@@ -49,8 +49,8 @@ void read_on_hosts(
     const Hosts& hosts, const std::vector<HostFile>& files,
     const std::function<void(std::size_t, const std::string&, const std::string&)>& take);
 
-/// What other programs on a host know of its trouble; a reason in the place of all, if the host
-/// does not say. `host`: one of these.
+/// The lines of other programs on a host about its trouble; a reason in the place of all, if the
+/// host does not say. `host`: one of these.
 std::vector<Evidence> evidence_on(const Hosts& hosts, const std::string& host,
                                   std::chrono::milliseconds timeout);
 

@@ -55,7 +55,7 @@ std::string failure_of(int status, std::string said) {
 
 }  // namespace
 
-// What a command reads, or writes, as fast as it likes, while nobody waits.
+// The input or output of a command, which reads and writes it while nobody waits.
 class RunningCommand::NamelessFile {
  public:
   NamelessFile() : descriptor_(memfd_create("ringside", MFD_CLOEXEC)) {}

@@ -13,7 +13,7 @@
 
 namespace ringside::live {
 
-/// What somebody else says of the same trouble.
+/// A line of somebody else about the same trouble.
 struct WatchEvidence {
   std::string
       source;        ///< "kernel", "ras", "links", "flight_recorder", or "host" if it says nothing

@@ -307,8 +307,8 @@ class Writer {
     ++outcome_.files;
   }
 
-  // Of an export before, which may have had more ranks, or another format: "chakra.12.et",
-  // "run2.12.json".
+  // Whether a file is of an export: "chakra.12.et", "run2.12.json". An earlier one may have had
+  // more ranks, or another format.
   static bool is_execution_trace(std::string_view name) {
     const auto is_number = [](std::string_view text) {
       return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;

@@ -26,9 +26,9 @@ class LiveDumps {
   void take(const live::Choice& choice, const std::vector<live::Endpoint>& processes,
             std::chrono::milliseconds timeout);
 
-  /// Where the processes have written them.
+  /// The paths at which the processes have written them.
   const std::vector<std::string>& paths() const { return paths_; }
-  /// Those that can be read here.
+  /// The files that can be read here: dumps, or copies of them.
   const std::vector<std::string>& files() const { return files_; }
   /// Processes that have written none.
   std::size_t missing() const { return missing_; }

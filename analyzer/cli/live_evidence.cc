@@ -33,7 +33,7 @@ void add_lines(const std::string& source, const std::string& host,
   }
 }
 
-// What RAS reports as wrong.
+// Returns the findings of RAS.
 std::vector<std::string> lines_of_ras(const std::string& text) {
   model::Ras ras;
   if (const std::string trouble = load::read_ras(text, ras); !trouble.empty()) {

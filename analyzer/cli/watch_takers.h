@@ -17,7 +17,7 @@ struct TakerOptions {
   std::string header_file;  ///< empty: RINGSIDE_WEBHOOK_HEADER
 };
 
-/// Those that the options name. `error` is what is wrong with them.
+/// Returns the programs that the options name. `error` says what is wrong with the options.
 std::vector<live::FindingTaker> takers_of(const TakerOptions& options, std::string& error);
 
 }  // namespace ringside::cli

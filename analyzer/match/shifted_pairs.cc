@@ -110,7 +110,7 @@ class PeerContradiction {
                     std::size_t last, std::vector<Judgement>& judgements)
       : traces_(traces), matches_(matches), first_(first), last_(last), judgements_(judgements) {}
 
-  /// Where such a call came before pairs whose sizes disagree, it may have shifted them: they are
+  /// If such a call came before pairs whose sizes disagree, it may have shifted them: they are
   /// undecided. If all sizes agree with it in its place, both ranks name different peers. False if
   /// there is none.
   bool explain(const LoneCalls& lone_calls) {

@@ -63,7 +63,8 @@ struct Judgement {
   bool is_damaged = false;
   /// Undecided: a call before it that a rank left out has shifted the pairs.
   bool is_shifted = false;
-  /// That call was not left out: it names another peer, or may do so if awaited_by is not set.
+  /// The call before it was not left out: it names another peer, or may do so if awaited_by is not
+  /// set.
   bool is_shifted_by_peer = false;
   /// Missing: the members that left it out, ascending.
   std::vector<std::uint32_t> left_out_by = {};

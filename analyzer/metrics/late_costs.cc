@@ -51,8 +51,8 @@ LateCosts::LateCosts(const facts::Facts& facts, RowsBy by)
   }
 }
 
-// Operations are read on all cores, some at a time. Those that were read before are added one after
-// the other meanwhile, by the core that comes first.
+// Operations are read on all cores, some at a time. The core that comes first adds the operations
+// that were read before, one after the other.
 void LateCosts::add_all(const facts::Fold& also) {
   constexpr std::size_t kTogether = match::Executions::kAtATime;
   const std::vector<std::uint32_t> order = order_operations(facts_);
@@ -110,6 +110,8 @@ std::size_t LateCosts::count_at_a_time(std::span<const std::uint32_t> order,
 void LateCosts::take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const {
   made.known = seen.facts;
   made.rows.swap(seen.rows);
+  made.is_unseen = std::any_of(made.rows.begin(), made.rows.end(),
+                               [](const RankTimes& row) { return row.open_ns > 0; });
   made.has_charges = !made.known.is_impossible && made.known.has_all_ranks &&
                      made.known.basis == facts::Basis::kExecution;
   if (made.has_charges) {
@@ -133,10 +135,7 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
     ++counts.partial;  // an absent rank may have been the last
     return;
   }
-  counts.unseen +=
-      std::any_of(rows_.begin(), rows_.end(), [](const RankTimes& row) { return row.open_ns > 0; })
-          ? 1
-          : 0;
+  counts.unseen += read.is_unseen ? 1 : 0;
   const bool is_by_call = known.basis != facts::Basis::kExecution;
   if (is_by_call) {
     ++counts.by_call;

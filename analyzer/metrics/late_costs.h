@@ -65,6 +65,7 @@ class LateCosts {
     facts::OperationFacts known;
     std::vector<facts::RankTimes> rows;
     bool has_charges = false;  // else the calls are compared first
+    bool is_unseen = false;    // Stragglers::unseen counts it
     OperationCharges charges;
   };
 

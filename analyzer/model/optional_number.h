@@ -9,7 +9,7 @@
 
 namespace ringside::model {
 
-/// What stands for "absent" in memory: no operation of a trace has this value.
+/// The value that stands for "absent" in memory: no operation of a trace has this value.
 template <typename Integer>
 inline constexpr Integer kAbsentNumber = std::numeric_limits<Integer>::is_signed
                                              ? std::numeric_limits<Integer>::min()

@@ -53,7 +53,7 @@ int run_command(const CommandLine& line, std::vector<char*> words) {
   return cli::run(static_cast<int>(words.size()) - 1, words.data());
 }
 
-// What process 0 does.
+// The work of process 0.
 int lead(Messages& messages, int argc, char** argv) {
   const CommandLine line = read_command_line(argc, argv);
   Leader leader(messages, line.is_local);

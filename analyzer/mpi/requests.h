@@ -44,7 +44,7 @@ struct FoundFiles {
 FoundFiles find_on_this_host(const std::vector<std::string>& arguments,
                              const load::DumpChoice& dumps);
 
-/// What a process has done.
+/// The work that a process has done.
 struct Statistics {
   std::uint64_t files = 0;  // that it has read for others
   std::uint64_t bytes = 0;  // of these

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the processes other than process 0 do.
+// The work of the processes other than process 0.
 #ifndef RINGSIDE_ANALYZER_MPI_WORKER_H
 #define RINGSIDE_ANALYZER_MPI_WORKER_H
 

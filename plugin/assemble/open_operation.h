@@ -39,12 +39,12 @@ struct OpenOperation {
   std::vector<Kernel> kernels;  ///< kernel channels that are written with the operation
 
   bool call_has_returned() const { return operation.enqueue_end_ns != kUnknownTime; }
-  /// A proxy operation or a step of it was seen at this time to have come so far.
+  /// Its data were seen at this time to have come so far; `state` is not kNone.
   void take_data(DataState state, std::int64_t ts_ns) {
-    moves_data = moves_data || state != DataState::kNone;
+    moves_data = true;
     gives_data = gives_data || state == DataState::kGiven;
     // Data that came may lie in a buffer before the GPU is there.
-    if (state != DataState::kNone && state != DataState::kReceived) {
+    if (state != DataState::kReceived) {
       lower(network_first_ns, ts_ns);
     }
   }

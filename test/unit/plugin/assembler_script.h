@@ -92,6 +92,12 @@ struct Script {
   void stop(EventId id, std::int32_t tid = 10) {
     assembler.record(view(RecordKind::kStop, id, tid));
   }
+  /// Ends a step and its proxy operation, and waits until their operation is finished.
+  void finish(EventId step, EventId proxy) {
+    stop(step, 11);
+    stop(proxy, 11);
+    settle(kSecond);
+  }
   void settle(std::int64_t after) { assembler.settle(now += after); }
 };
 

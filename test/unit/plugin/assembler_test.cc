@@ -123,9 +123,7 @@ TEST_CASE("a rank has come when its GPU gives data, not when the receiver is rea
   const std::int64_t given_ns = script.now;
   script.now += 20 * kMillisecond;
   script.state(step, EventState::kStepSendWait, 4096);
-  script.stop(step, 11);
-  script.stop(send, 11);
-  script.settle(kSecond);
+  script.finish(step, send);
   REQUIRE(script.sink.operations.size() == 1);
   CHECK(script.sink.operations[0].start_ns == given_ns);
   CHECK(script.sink.operations[0].start_is_latest == is_latest);
@@ -139,9 +137,7 @@ TEST_CASE("of an earlier interface a send tells only when the receiver was ready
   const EventId step = script.start(EventType::kProxyStep, send, 11);
   script.state(step, EventState::kStepSendGpuWait);
   script.state(step, EventState::kStepSendWait, 4096);
-  script.stop(step, 11);
-  script.stop(send, 11);
-  script.settle(kSecond);
+  script.finish(step, send);
   REQUIRE(script.sink.operations.size() == 1);
   CHECK(script.sink.operations[0].start_is_latest);
 }
@@ -176,9 +172,7 @@ TEST_CASE("data that lie in a buffer do not show that the rank has come") {
     script.stop(got, 11);
     script.stop(receive, 11);
     script.state(step, EventState::kStepSendWait, 4096);
-    script.stop(step, 11);
-    script.stop(send, 11);
-    script.settle(kSecond);
+    script.finish(step, send);
     REQUIRE(script.sink.operations.size() == 1);
     CHECK(script.sink.operations[0].start_ns == given_ns);
     CHECK_FALSE(script.sink.operations[0].start_is_latest);
