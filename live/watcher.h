@@ -59,8 +59,8 @@ class Watcher {
   std::vector<WatchFinding> look(const Chosen& chosen, const LiveProcesses& processes,
                                  Clock::time_point now);
 
-  /// All that was found and is not over, with the figures of the last look that had some. Who has
-  /// ended without a farewell is not among them.
+  /// All that was found and is not over, with the figures of the last look that had some. A process
+  /// that ended without a farewell is not among them.
   std::vector<WatchFinding> current() const;
 
  private:

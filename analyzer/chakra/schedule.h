@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The pieces of one rank's graph, each with what it depends on, and when each would begin and end
-// if the graph were replayed with the recorded times. Where a piece was recorded later than that,
+// if the graph were replayed with the recorded times. If a piece was recorded later than that,
 // a gap is put before it, so that the replay takes as long as the run did. A gap counts from pieces
 // whose end is known. Times are whole microseconds, as the schema has them, since the epoch on the
 // common clock.

@@ -23,8 +23,8 @@ struct DependenciesOptions : AnalysisOptions {
 
 constexpr char kDependenciesExample[] =
     "A CPU thread that calls cudaStreamSynchronize, cudaDeviceSynchronize or "
-    "cudaEventSynchronize, or copies to pageable memory, waits for a kernel. What the thread does "
-    "next depends on that kernel. This names the kernel, the call that waited, how long, and the "
+    "cudaEventSynchronize, or copies to pageable memory, waits for a kernel. The thread's next "
+    "work depends on that kernel. This names the kernel, the call that waited, how long, and the "
     "next operator on that thread; it needs no traces of Ringside's.\n"
     "\n"
     "A wait is \"recorded\" where the profiler has cuda_sync events "

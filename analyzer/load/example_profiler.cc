@@ -309,7 +309,7 @@ class ExampleReader {
   }
 
   // From the begin of the kernel to the end of all that the call did: by the GPU's clock where all
-  // channels have both stamps. Where a channel's stop was lost, its last proxy operation has the
+  // channels have both stamps. If a channel's stop was lost, its last proxy operation has the
   // end, by the process's clock. There is no time if a channel has neither.
   void take_times() {
     bool is_whole = run_.channel_count > 0;

@@ -38,8 +38,8 @@ class KinetoFile {
   using Wants = std::function<bool(std::string_view text)>;
 
   /// Reads the file, and gives each event to `take`. Returns why it cannot be read to its end, or
-  /// is no such trace; nothing if it is one. What an event is of must not be kept: it is gone with
-  /// the next one. The base of times may stand behind all events: add base_ns() afterwards.
+  /// is no such trace; nothing if it is one. An event's texts must not be kept: they are gone
+  /// with the next one. The base of times may stand behind all events: add base_ns() afterwards.
   std::optional<std::string> read(
       const std::string& path, const Take& take,
       const Wants& wants = [](std::string_view) { return true; });

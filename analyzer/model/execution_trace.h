@@ -27,7 +27,7 @@ struct ExecutionNode {
   std::string name;
   Tensors inputs;
   Tensors outputs;
-  /// All but rf_id, in their order: whole numbers, and texts. What is neither is a text of JSON.
+  /// All but rf_id, in their order: whole numbers, and texts. Other values are a text of JSON.
   std::vector<std::pair<std::string, std::variant<std::int64_t, std::string>>> attributes;
 };
 

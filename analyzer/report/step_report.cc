@@ -532,8 +532,9 @@ class Maker {
       without_profile += process.graph.steps.empty() ? 1 : 0;
     }
     if (without_gpu > 0) {
-      notes.push_back("Profiles without work of a GPU: " + std::to_string(without_gpu) +
-                      ". What the GPU computes, and what the CPU waits for it, is not known there");
+      notes.push_back(
+          "Profiles without work of a GPU: " + std::to_string(without_gpu) +
+          ". Neither what the GPU computes nor how long the CPU waits for it is known there");
     }
     if (without_profile > 0) {
       notes.push_back(counted(without_profile, "rank") + (without_profile == 1 ? " has" : " have") +

@@ -26,8 +26,8 @@ std::string step_part_text(const facts::Facts& facts,
                            const metrics::StepPart& part);
 
 /// The work that was done most while a wait of the path lasted, on the rank that was waited for: a
-/// part of that (nullptr: there is none), and the time. What is not recorded counts only if nothing
-/// else is.
+/// part of that (nullptr: there is none), and the time. Time that is not recorded counts only if
+/// nothing else is.
 std::pair<const metrics::StepPart*, std::int64_t> mostly_in(
     const facts::Facts& facts, const std::vector<metrics::ProcessGraph>& graphs,
     const metrics::StepPath& step, std::uint32_t wait);

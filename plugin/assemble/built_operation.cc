@@ -14,7 +14,7 @@ void widen(std::int64_t start_ns, std::int64_t end_ns, Operation& operation) {
   operation.end_ns = std::max(operation.end_ns, end_ns);
 }
 
-// Returns when the GPU was first seen to take part in what the network moved. Where the records
+// Returns when the GPU was first seen to take part in what the network moved. If the records
 // of that are lost, the data were there when the last proxy operation ended.
 std::int64_t first_data_ns(const OpenOperation& open) {
   return open.network_first_ns == kUnknownTime && open.moves_data ? open.proxy_last_ns

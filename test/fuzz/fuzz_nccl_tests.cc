@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bytes as the output of nccl-tests. What is read of them is finite, and of ranks and a size.
+// Bytes as the output of nccl-tests. Every figure that is read is finite, and has ranks and a size.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -86,7 +86,7 @@ struct StepBounds {
   std::vector<std::vector<int>> works;  // of the GPU that were launched in it
 };
 
-/// What the path of a step was spent on, and who waited for whom.
+/// A wait on the path of a step: in which collective, and who waited for whom.
 struct TrueWait {
   int collective = 0;
   int by = 0;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kBase_s = 227 * schema::kBaseTimeUnit_s;
 
-// What a seed chooses.
+// The options that a seed chooses.
 StepOptions options_of(std::uint64_t seed) {
   Random random(seed * 31 + 7);
   StepOptions options;

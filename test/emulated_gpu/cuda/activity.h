@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happens on the devices, told to one listener: the calls of the API, and when the work that
+// Tells one listener what happens on the devices: the calls of the API, and when the work that
 // they gave to a stream began and ended. The emulated CUPTI listens.
 #pragma once
 
@@ -46,7 +46,7 @@ using Clock = std::uint64_t (*)();
 void listen(Listener listener);
 bool listened();
 
-// What times are read from: CLOCK_REALTIME in nanoseconds, unless the listener wants another.
+// Sets the clock of all times: CLOCK_REALTIME in nanoseconds, unless the listener wants another.
 void set_clock(Clock clock);
 std::uint64_t now();
 
@@ -69,7 +69,7 @@ class Call {
   bool outermost_ = false;
 };
 
-// Of the call that the thread is in; 0 if nobody listens.
+// The number of the call that the thread is in; 0 if nobody listens.
 std::uint32_t current_correlation();
 
 // Puts work on a stream that is told with its times.

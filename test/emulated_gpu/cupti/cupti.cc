@@ -99,7 +99,7 @@ Buffers& buffers() {
   return *instance;
 }
 
-// What the thread's caller says that it is doing, by kind.
+// The work that the thread's caller says it is doing, by kind.
 thread_local std::map<CUpti_ExternalCorrelationKind, std::vector<std::uint64_t>> external_ids;
 
 void take(const activity::Record& record) {

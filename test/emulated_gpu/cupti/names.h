@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-// Of a function that the emulation records; nothing for others.
+// The number of a function that the emulation records; nothing for others.
 std::optional<std::uint32_t> callback_id(CUpti_CallbackDomain domain, std::string_view function);
 
 // With the release that brought it, as CUPTI has it; null for others.

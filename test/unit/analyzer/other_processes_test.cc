@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What other processes have read is as good as what this one reads.
+// Traces that other processes have read are as good as those that this one reads.
 #include "analyzer/load/other_processes.h"
 
 #include <algorithm>

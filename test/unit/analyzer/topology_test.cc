@@ -198,7 +198,7 @@ TEST_CASE("counters' increase, PCIe that trained down, an adapter that is slow")
 TEST_CASE(
     "what the machine says of a link: of its ends' ports between hosts, of their GPUs within") {
   model::Traces traces = job_of(4, 2);
-  // Of host1 a port at the GPU of rank 3, an NVLink of rank 2, and a port that is no rank's.
+  // On host1: a port at the GPU of rank 3, an NVLink of rank 2, and a port that is no rank's.
   topology::Machine& last = traces.files[3].machines[2];
   last.ports[1].counters["symbol_error"] = 7;
   traces.files[3].machines[1].ports[1].counters["symbol_error"] = 0;
