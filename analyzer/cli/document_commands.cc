@@ -185,7 +185,8 @@ void add_match(CLI::App& app, Chosen& chosen) {
         report::Document document = report::match_document(
             analysis.traces, analysis.matches, analysis.alignment,
             chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
-            chosen_options.wants_frames());
+            chosen_options.wants_frames(),
+            report::count_unread(analysis.traces, analysis.problems) == 0);
         add_mismatches_of_dumps(chosen_options, analysis, document);
         if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
           document.sentences.push_back(

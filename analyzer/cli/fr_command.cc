@@ -12,6 +12,7 @@
 #include "analyzer/cli/hang_answer.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/match/describe.h"
+#include "analyzer/report/align_report.h"
 #include "analyzer/report/calls_report.h"
 #include "analyzer/report/export_tables.h"
 #include "analyzer/report/match_report.h"
@@ -139,9 +140,9 @@ ExitStatus run_fr(const FrOptions& options) {
   report::Document document = std::move(answer->document);
   document.command = "fr";
   document.findings.clear();  // its sentences say as much
-  report::Document match =
-      report::match_document(analysis.traces, analysis.matches, analysis.alignment,
-                             options.mismatch_cap, options.wants_frames());
+  report::Document match = report::match_document(
+      analysis.traces, analysis.matches, analysis.alignment, options.mismatch_cap,
+      options.wants_frames(), report::count_unread(analysis.traces, analysis.problems) == 0);
   const bool is_mismatch = std::any_of(
       match.findings.begin(), match.findings.end(),
       [](const report::Finding& one) { return one.severity == report::Severity::kError; });

@@ -5,7 +5,34 @@
 #include <array>
 #include <utility>
 
+#include "analyzer/load/parse_number.h"
+
 namespace ringside::load {
+
+std::optional<NamedCall> named_call(std::string_view profiling_name) {
+  const std::string_view text = profiling_name.substr(profiling_name.rfind(':') + 1);
+  const bool is_printed = std::none_of(
+      text.begin(), text.end(), [](char one) { return (one >= 0 && one < ' ') || one == '\x7f'; });
+  if (text.empty() || !is_printed || text.front() == ' ' || text.back() == ' ') {
+    return std::nullopt;
+  }
+  const std::size_t arrow = std::min(text.find("->"), text.find("<-"));
+  if (arrow > text.size() && !text.starts_with("send ") && !text.starts_with("recv ")) {
+    return NamedCall{text, false, 0, std::nullopt};
+  }
+  const bool is_send = text.starts_with("send ");
+  constexpr std::size_t kVerb = 5;
+  if (!text.starts_with(is_send ? "send " : "recv ") || arrow > text.size() ||
+      text.substr(arrow, 2) != (is_send ? "->" : "<-")) {
+    return std::nullopt;
+  }
+  const auto own = parse_number<std::uint32_t>(text.substr(kVerb, arrow - kVerb));
+  const std::string_view peer = text.substr(arrow + 2);
+  const auto number = parse_number<std::uint32_t>(peer);
+  return own && (number || peer == "?")
+             ? std::optional(NamedCall{is_send ? "Send" : "Recv", true, *own, number})
+             : std::nullopt;
+}
 
 Alike alike_in(std::string_view call) {
   constexpr std::array<std::pair<std::string_view, Alike>, 19> kAlike = {

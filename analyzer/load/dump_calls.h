@@ -5,9 +5,23 @@
 #define RINGSIDE_ANALYZER_LOAD_DUMP_CALLS_H
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace ringside::load {
+
+/// A call as an entry's `profiling_name` tells it.
+struct NamedCall {
+  std::string_view name;  // as all_reduce; of "nccl:send 0->1" and the like Send or Recv
+  bool has_ranks = false;
+  // Ranks of the group: the caller's own, and the one that it names; nothing if that is "?".
+  std::uint32_t own = 0;
+  std::optional<std::uint32_t> peer;
+};
+
+/// Nothing if it is damaged: if there is no name behind the last colon, if it has blanks around it
+/// or characters that are not printed, or if a send or receive is not "send 0->1" or "recv 3<-?".
+std::optional<NamedCall> named_call(std::string_view profiling_name);
 
 /// The tensors that have the same size on all ranks that make the same call.
 enum class Alike : std::uint8_t { kNone, kInput, kOutput };

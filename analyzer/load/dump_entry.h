@@ -45,7 +45,6 @@ struct DumpCall {
 struct DumpKeys {
   PlainKey frames{"frames"};
   PlainKey record_id{"record_id"};
-  PlainKey pg_id{"pg_id"};
   PlainKey process_group{"process_group"};
   PlainKey collective_seq_id{"collective_seq_id"};
   PlainKey p2p_seq_id{"p2p_seq_id"};
@@ -59,6 +58,7 @@ struct DumpKeys {
   PlainKey time_discovered_started_ns{"time_discovered_started_ns"};
   PlainKey time_discovered_completed_ns{"time_discovered_completed_ns"};
   PlainKey retired{"retired"};
+  PlainKey is_p2p{"is_p2p"};
 };
 
 inline constexpr std::size_t kNoEntry = std::numeric_limits<std::size_t>::max();

@@ -16,7 +16,8 @@
 #include <vector>
 
 #include "analyzer/load/dump_entry.h"
-#include "analyzer/load/dump_groups.h"
+#include "analyzer/load/dump_entry_group.h"
+#include "analyzer/load/dump_numbers.h"
 #include "analyzer/load/dump_stacks.h"
 #include "analyzer/load/dump_tensors.h"
 #include "analyzer/load/parse_number.h"
@@ -25,10 +26,15 @@ namespace ringside::load {
 namespace {
 
 constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+constexpr std::int64_t kMostRecords = std::int64_t{1} << 62;
 constexpr std::uint32_t kTellsTypes = 2;  // the version that has datatypes, or an earlier one
-// A number that is so far above the one before is damaged, unless the next one is, too.
-constexpr std::int64_t kMostLeap = 1000;
-constexpr std::int64_t kMostFirstNumber = std::int64_t{1} << 40;
+
+/// What damage to a part of the dump means for the calls that it tells.
+enum class Harm : std::uint8_t {
+  kNone,   // they are known all the same
+  kDoubt,  // a call was made, and nobody knows whether the ranks agree in it
+  kLoss,   // they are not recorded, and may have been any
+};
 
 // JSON writes 0 for a time that a pickle has None for.
 std::optional<std::int64_t> time_of(const PlainValue& value) {
@@ -45,6 +51,7 @@ class DumpReader {
         rank_(rank),
         dump_(dump),
         replica_ranks_(replica_ranks),
+        groups_(tree, root, dump.file),
         tensors_(tree, dump.names, dump.has_tensors),
         stacks_(tree, dump.names),
         entries_(entries) {}
@@ -60,10 +67,11 @@ class DumpReader {
     find_begin(entries);
     is_torchcomms_ = is_of_torchcomms(entries);
     fill_process();
-    find_groups();
-    last_of_context_.assign(contexts_.size() + 1, kNoEntry);
+    groups_.read(rank_, !is_torchcomms_, replica_ranks_);
+    last_of_context_.assign(dump_.file.contexts.size() + 1, kNoEntry);
+    numbers_.resize(dump_.file.contexts.size() + 1);
     entries_.reserve(tree_.list(entries).size());
-    next_id_ = dump_.file.account.rotated;
+    records_ = RecordNumbers(static_cast<std::int64_t>(dump_.file.account.rotated));
     for (const PlainValue& value : tree_.list(entries)) {
       ++place_;
       add(value);
@@ -121,28 +129,31 @@ class DumpReader {
   // The buffer of the recorder is a ring: where its first entry is not number 0, the ones before
   // are lost.
   void find_begin(const PlainValue& entries) {
-    std::optional<std::int64_t> first_ns;
-    std::optional<std::int64_t> first_record;
-    const auto take_least = [](auto& least, const auto& value) {
-      if (value && (!least || *value < *least)) {
-        least = value;
-      }
-    };
+    constexpr std::int64_t kNotFound = std::numeric_limits<std::int64_t>::max();
+    std::int64_t first_ns = kNotFound;
+    std::int64_t least = kNotFound;
+    std::int64_t first_record = 0;
+    std::int64_t place = 0;
     for (const PlainValue& value : tree_.list(entries)) {
-      take_least(first_ns, time_of(tree_.at(value, keys_.time_created_ns)));
-      take_least(first_record, integer_of(tree_.at(value, keys_.record_id)));
+      first_ns =
+          std::min(first_ns, time_of(tree_.at(value, keys_.time_created_ns)).value_or(kNotFound));
+      const std::int64_t record = record_of(value).value_or(kNotFound);
+      if (record < least) {
+        least = record;
+        first_record = std::max<std::int64_t>(record - place, 0);  // those before it are damaged
+      }
+      ++place;
     }
-    begin_ns_ = first_ns.value_or(0);
+    begin_ns_ = first_ns == kNotFound ? 0 : first_ns;
     base_s_ = begin_ns_ / kNsPerSecond;
-    dump_.file.account.rotated =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(first_record.value_or(0), 0));
+    dump_.file.account.rotated = static_cast<std::uint64_t>(first_record);
   }
 
   // torchcomms counts all calls of a process together, from 0 as its records, and describes a group
-  // by its backend. PyTorch counts from 1, each group for itself.
+  // by its backend. PyTorch counts from 1, each group for itself. Some entries may be damaged.
   bool is_of_torchcomms(const PlainValue& entries) const {
     const auto all = tree_.list(entries);
-    return !all.empty() && std::all_of(all.begin(), all.end(), [&](const PlainValue& value) {
+    const auto count = std::count_if(all.begin(), all.end(), [&](const PlainValue& value) {
       const auto names = tree_.list(tree_.at(value, keys_.process_group));
       const std::string_view call = tree_.text(tree_.at(value, keys_.profiling_name));
       const auto record = integer_of(tree_.at(value, keys_.record_id));
@@ -150,6 +161,7 @@ class DumpReader {
              record && record == integer_of(tree_.at(value, keys_.collective_seq_id)) &&
              integer_of(tree_.at(value, keys_.p2p_seq_id)) == 0;
     });
+    return 2 * static_cast<std::size_t>(count) > all.size();
   }
 
   // Numbers are made those of the group, if its calls are all there. A call that is retired has
@@ -164,7 +176,7 @@ class DumpReader {
     if (entry.call == "send" || entry.call == "recv" || entry.call == "batch_op_issue") {
       operation.kind = model::Kind::kPointToPoint;
       entry.call = entry.call == "send" ? "Send" : entry.call == "recv" ? "Recv" : entry.call;
-    } else if (dump_.file.account.rotated == 0) {
+    } else if (dump_.file.account.rotated == 0 && dump_.file.bad_lines == 0) {
       entry.collective = calls_of_context_[operation.context]++;
     }
   }
@@ -189,125 +201,45 @@ class DumpReader {
     file.closed = true;
   }
 
-  // Returns nothing if the dump does not say that this rank is in the group. Its rank there and the
-  // number of ranks are then not known, and no verdict could be right.
-  std::optional<std::uint32_t> context_of(const PlainValue& value) {
-    const auto names = tree_.list(tree_.at(value, keys_.process_group));
-    const PlainValue id = tree_.at(value, keys_.pg_id);
-    const PlainValue name = names.empty() ? PlainValue() : names[0];
-    const PlainValue description = names.size() > 1 ? names[1] : PlainValue();
-    // Most entries are of the same group as the one before, and share its texts.
-    if (const std::array<PlainValue, 3> group = {id, name, description}; last_group_ != group) {
-      last_group_ = group;
-      last_context_ = find_context(integer_of(id), tree_.text(name), tree_.text(description));
-    }
-    return last_context_;
-  }
-
-  std::optional<std::uint32_t> find_context(std::optional<std::int64_t> number,
-                                            std::string_view name, std::string_view description) {
-    const auto found = contexts_.find(!name.empty() || !number ? name : std::to_string(*number));
-    if (found == contexts_.end()) {
-      return std::nullopt;
-    }
-    model::Context& context = dump_.file.contexts[found->second];
-    if (!description.empty() && description != "undefined" && !is_torchcomms_) {
-      context.name = description;
-    }
-    if (number && !context.last_enqueued) {
-      const PlainValue status = tree_.at(tree_.at(root_, "pg_status"), std::to_string(*number));
-      context.last_enqueued = watched_number(tree_.at(status, "last_enqueued_collective"));
-      context.last_started = watched_number(tree_.at(status, "last_started_collective"));
-      context.last_completed = watched_number(tree_.at(status, "last_completed_collective"));
-    }
-    return found->second;
-  }
-
-  // The watchdog has seen calls, and no entry is there.
+  // Without entries, only the watchdog tells whether this rank has called anything.
   void tell_lost_entries() {
+    if (place_ > 0) {
+      return;
+    }
     const auto groups = tree_.dict(tree_.at(root_, "pg_status"));
-    for (std::size_t i = 0; place_ == 0 && i + 1 < groups.size(); i += 2) {
-      const auto number = watched_number(tree_.at(groups[i + 1], "last_enqueued_collective"));
+    bool is_told = !groups.empty();
+    for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+      const auto number =
+          watched_number(tree_, tree_.at(groups[i + 1], "last_enqueued_collective"));
+      is_told = is_told && number;
       if (number.value_or(0) > 0) {
-        tell_loss("there are no entries, and pg_status says that number " +
-                  std::to_string(*number) + " of group " + std::string(tree_.text(groups[i])) +
-                  " was enqueued: the calls of this rank are not recorded");
+        damaged(Harm::kLoss, "there are no entries, and pg_status says that number " +
+                                 std::to_string(*number) + " of group " +
+                                 std::string(tree_.text(groups[i])) +
+                                 " was enqueued: the calls of this rank are not recorded");
       }
+    }
+    if (!is_told) {
+      damaged(Harm::kLoss,
+              "there are no entries, and no pg_status that can be read: whether this rank has "
+              "called anything is not known");
     }
   }
 
-  // JSON has these as texts; -1 is none.
-  std::optional<std::int64_t> watched_number(const PlainValue& value) const {
-    const auto number = value.kind == PlainValue::Kind::kText
-                            ? parse_number<std::int64_t>(tree_.text(value))
-                            : integer_of(value);
-    return number && *number >= 0 ? number : std::nullopt;
-  }
-
-  // From ranks within a replica group of torchft.
-  void make_global(std::vector<std::uint32_t>& ranks, std::string& listed) const {
-    const auto first = static_cast<std::uint32_t>(rank_ - rank_ % replica_ranks_);
-    listed.clear();
-    for (std::uint32_t& rank : ranks) {
-      rank += first;
-      listed += listed.empty() ? "[" : ", ";
-      listed += std::to_string(rank);
+  // Why ranks of the group cannot be those that the call names; empty if they can be.
+  std::string contradiction_of(const NamedCall& call, const model::Context& context) const {
+    if (!call.has_ranks || !context.rank) {
+      return {};
     }
-    listed += ']';
-  }
-
-  // All groups of this rank, also those that it has never called. Names of groups are the same on
-  // all their ranks, and so are the lists of these.
-  void find_groups() {
-    const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
-    std::map<std::string_view, std::size_t> last;  // of a name that is there twice the last counts
-    for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
-      last[tree_.text(groups[i])] = i;
-    }
-    for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
-      const std::string name(tree_.text(groups[i]));
-      if (last[name] != i) {
-        continue;
-      }
-      std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
-      const auto told = ranks_in(listed);
-      std::vector<std::uint32_t> ranks = told.value_or(std::vector<std::uint32_t>());
-      const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
-      if (replica_ranks_ > 0 && description == "default_pg") {
-        make_global(ranks, listed);
-      }
-      const auto own = std::find(ranks.begin(), ranks.end(), rank_);
-      if ((told && own == ranks.end()) ||
-          !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
-        continue;
-      }
-      model::Context& context = dump_.file.contexts[contexts_[name]];
-      const bool is_described =
-          !description.empty() && description != "undefined" && !is_torchcomms_;
-      context.name = is_described ? description : std::string_view(name);
-      context.comm = std::string(name).append(" ").append(listed);
-      context.created_ns = dump_.file.process.start_ns;
-      if (told) {
-        context.rank = static_cast<std::uint32_t>(own - ranks.begin());
-        context.nranks = static_cast<std::uint32_t>(ranks.size());
-      }
-    }
-  }
-
-  // "send 0->1" and "recv 3<-?": ranks of the group; a question mark stands for any peer.
-  void take_peer(DumpEntry& entry) {
-    const bool is_send = entry.call.starts_with("send ");
-    const std::size_t arrow = entry.call.find(is_send ? "->" : "<-");
-    if (arrow < entry.call.size()) {
-      entry.operation.peer = parse_number<std::uint32_t>(entry.call.substr(arrow + 2));
-    }
-    entry.operation.kind = model::Kind::kPointToPoint;
-    const std::uint32_t ranks = dump_.file.contexts[entry.operation.context].nranks.value_or(0);
-    if (ranks > 0 && entry.operation.peer.value_or(0) >= ranks) {
-      doubt(entry, "the entry is a " + std::string(entry.call) + ", and its group has " +
-                       std::to_string(ranks) + " ranks");
-    }
-    entry.call = is_send ? "Send" : "Recv";
+    const std::string peer = call.peer ? std::to_string(*call.peer) : "?";
+    const std::string told = "the entry is a " +
+                             std::string(call.name == "Send" ? "send " : "recv ") +
+                             std::to_string(call.own) + (call.name == "Send" ? "->" : "<-") + peer;
+    return call.own != *context.rank
+               ? told + ", and this rank is " + std::to_string(*context.rank) + " of its group"
+           : call.peer.value_or(0) >= *context.nranks
+               ? told + ", and its group has " + std::to_string(*context.nranks) + " ranks"
+               : std::string();
   }
 
   DumpCall& call_of(std::string_view text) {
@@ -325,10 +257,11 @@ class DumpReader {
         tensors_.read(value, keys_.input_sizes, keys_.input_dtypes, entry.inputs);
     const DumpTensors output =
         tensors_.read(value, keys_.output_sizes, keys_.output_dtypes, entry.outputs);
-    check(entry, input.has_sizes, "input_sizes");
-    check(entry, input.has_types || minor_ < kTellsTypes, "input_dtypes");
-    check(entry, output.has_sizes, "output_sizes");
-    check(entry, output.has_types || minor_ < kTellsTypes, "output_dtypes");
+    // A function whose tensors are alike on all ranks has some.
+    check(input.has_sizes && (call.alike != Alike::kInput || entry.inputs > 0), "input_sizes");
+    check(input.has_types || minor_ < kTellsTypes, "input_dtypes");
+    check(output.has_sizes && (call.alike != Alike::kOutput || entry.outputs > 0), "output_sizes");
+    check(output.has_types || minor_ < kTellsTypes, "output_dtypes");
     const DumpTensors& told = call.alike == Alike::kOutput ? output : input;
     entry.operation.datatype = tensors_.name_of(told.type);
     // Before version 2.4 the sizes of an all_to_all are not those of its tensors.
@@ -349,138 +282,174 @@ class DumpReader {
     entry.operation.func = call.name;
   }
 
-  [[gnu::noinline, gnu::cold]] void tell(const std::string& trouble) {
-    dump_.problems.add_line({}, place_, trouble);
+  // The one place where damage is told and counted, by file and entry.
+  [[gnu::noinline, gnu::cold]] void damaged(Harm harm, std::string why) {
+    if (harm == Harm::kDoubt) {
+      why += "; whether the ranks agree in its call is not known";
+    }
+    dump_.problems.add_line({}, place_, why);
+    dump_.file.bad_lines += harm == Harm::kLoss ? 1 : 0;
+    harm_ = std::max(harm_, harm);
   }
 
-  // Records that are not there may be of any call.
-  [[gnu::noinline, gnu::cold]] void tell_loss(const std::string& trouble) {
-    tell(trouble);
-    ++dump_.file.bad_lines;
-  }
-
-  [[gnu::noinline, gnu::cold]] void leave_out(const char* key) {
-    tell_loss("the entry has no " + std::string(key) + " that can be read; it is left out");
-  }
-
-  void check(DumpEntry& entry, bool is_there, const char* key) {
+  void check(bool is_there, const char* key) {
     if (!is_there) {
-      doubt(entry, "the entry has no " + std::string(key) + " that can be read");
+      damaged(Harm::kDoubt, "the entry has no " + std::string(key) + " that can be read");
     }
   }
 
-  [[gnu::noinline, gnu::cold]] void doubt(DumpEntry& entry, const std::string& why) {
-    tell(why + "; whether the ranks agree in its call is not known");
-    entry.is_doubtful = true;
+  std::optional<std::int64_t> record_of(const PlainValue& value) const {
+    const auto record = integer_of(tree_.at(value, keys_.record_id));
+    return record && *record >= 0 && *record < kMostRecords ? record : std::nullopt;
   }
 
-  // Numbers of records follow each other. False if the entry has none behind that of the one
-  // before.
-  bool take_record(const PlainValue& value) {
-    const auto told = integer_of(tree_.at(value, keys_.record_id));
-    const auto next = static_cast<std::uint64_t>(told.value_or(-1));
-    if (!told || *told < 0 || next < next_id_) {
-      return false;
+  std::optional<OddRecord> take_record(const PlainValue& value) {
+    return records_.take(record_of(value), [&] {
+      const auto entries = tree_.list(tree_.at(root_, "entries"));
+      return place_ < entries.size() ? record_of(entries[place_]) : std::nullopt;
+    });
+  }
+
+  [[gnu::noinline, gnu::cold]] void tell_odd(const OddRecord& odd) {
+    const std::string first = std::to_string(odd.first);
+    switch (odd.kind) {
+      case OddRecord::Kind::kRepeated:
+        damaged(Harm::kLoss,
+                "the entry has the record_id " + first + " of one before it; it is left out");
+        doubt_record(static_cast<std::uint64_t>(odd.first));
+        break;
+      case OddRecord::Kind::kBehindHole:
+        damaged(Harm::kLoss, (odd.first == odd.last ? "record " + first + " is"
+                                                    : "records " + first + " to " +
+                                                          std::to_string(odd.last) + " are") +
+                                 " missing before this entry: their calls are not recorded");
+        break;
+      case OddRecord::Kind::kMisnumbered:
+        damaged(Harm::kNone, "the entry has no record_id behind that of the entry before");
     }
-    if (next > next_id_) {
-      tell_hole(next);
+  }
+
+  void doubt_record(std::uint64_t record) {
+    const auto found = std::lower_bound(
+        entries_.begin(), entries_.end(), record,
+        [](const DumpEntry& entry, std::uint64_t id) { return entry.operation.id < id; });
+    if (found != entries_.end() && found->operation.id == record) {
+      found->is_doubtful = true;
     }
-    return true;
   }
 
-  [[gnu::noinline, gnu::cold]] void tell_hole(std::uint64_t next) {
-    const bool is_one = next == next_id_ + 1;
-    tell_loss((is_one ? "record " : "records ") + std::to_string(next_id_) +
-              (is_one ? " is" : " to " + std::to_string(next - 1) + " are") +
-              " missing before this entry: their calls are not recorded");
-    next_id_ = next;
-  }
-
-  // The number of the group's collective. Where it is damaged, it is the one that follows that of
-  // the entry before.
-  void take_number(const PlainValue& value, DumpEntry& entry) {
-    const std::size_t last = last_of_context_[entry.operation.context];
-    const std::int64_t before = last == kNoEntry ? 0 : entries_[last].collective.value_or(0);
-    entry.collective = integer_of(tree_.at(value, keys_.collective_seq_id));
-    const bool may_be_first = last == kNoEntry && dump_.file.account.rotated > 0;
-    if (entry.collective && *entry.collective >= 0 &&
-        (*entry.collective < kMostLeap || *entry.collective - kMostLeap < before ||
-         (may_be_first && *entry.collective < kMostFirstNumber) || is_torchcomms_ ||
-         goes_on(entry))) {
-      return;
+  // The number of the group's collective.
+  void take_number(const PlainValue& value, const NamedCall& call, DumpEntry& entry) {
+    const std::uint32_t context = entry.operation.context;
+    const auto told = integer_of(tree_.at(value, keys_.collective_seq_id));
+    const Counts counts = call.has_ranks || is_end_of_group(call.name) ? Counts::kNot : Counts::kOn;
+    const bool is_behind_loss =
+        dump_.file.bad_lines > 0 ||
+        (last_of_context_[context] == kNoEntry && dump_.file.account.rotated > 0);
+    const auto number =
+        numbers_[context].take(told, counts, is_behind_loss, [&] { return next_number(context); });
+    entry.collective = number.value;
+    if (number.is_damaged) {
+      damaged(Harm::kDoubt, told && *told >= 0 ? "the collective_seq_id " + std::to_string(*told) +
+                                                     " of the entry does not follow those of its "
+                                                     "group"
+                                               : "the entry has no collective_seq_id that can be "
+                                                 "read");
     }
-    doubt(entry, entry.collective && *entry.collective >= 0
-                     ? "the collective_seq_id " + std::to_string(*entry.collective) +
-                           " of the entry leaps from " + std::to_string(before)
-                     : "the entry has no collective_seq_id that can be read");
-    entry.collective = before + 1;
   }
 
-  // Whether the next entry of the group has such a number, too, so that the leap is one of the
-  // application's calls, which were not recorded.
-  [[gnu::noinline, gnu::cold]] bool goes_on(const DumpEntry& entry) {
+  // That of the next entry of the group.
+  [[gnu::noinline, gnu::cold]] std::optional<std::int64_t> next_number(std::uint32_t context) {
     const auto entries = tree_.list(tree_.at(root_, "entries"));
     for (std::size_t i = place_; i < entries.size() && !tree_.is_exhausted(); ++i) {
-      if (context_of(entries[i]) == entry.operation.context) {
-        const auto next = integer_of(tree_.at(entries[i], keys_.collective_seq_id));
-        return next && *next >= *entry.collective && *next - *entry.collective < kMostLeap;
+      if (groups_.of(entries[i]).context == context) {
+        return integer_of(tree_.at(entries[i], keys_.collective_seq_id));
       }
     }
-    return false;
+    return std::nullopt;
+  }
+
+  // Without these an entry tells nothing. Returns nothing, and says why.
+  struct Known {
+    NamedCall call;
+    std::int64_t created_ns = 0;
+    std::uint32_t context = 0;
+    model::State state = model::State::kEnqueued;
+  };
+
+  std::optional<Known> read_known(const PlainValue& value) {
+    const auto call = named_call(tree_.text(tree_.at(value, keys_.profiling_name)));
+    const std::string_view state = tree_.text(tree_.at(value, keys_.state));
+    const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
+    const EntryGroup& group = groups_.of(value);
+    std::string trouble;
+    if (!call || !created_ns) {
+      trouble = std::string("the entry has no ") +
+                (call ? "time_created_ns" : "call in its profiling_name") + " that can be read";
+    } else if (state != "completed" && state != "started" && state != "scheduled") {
+      trouble = "the entry has no state (scheduled, started or completed) that can be read";
+    } else if (!group.context) {
+      trouble = group.trouble;
+    } else if (tree_.at(value, keys_.is_p2p).number == 1 && !call->has_ranks && !is_torchcomms_) {
+      trouble = "the entry is_p2p, and its profiling_name is no send or receive";
+    } else {
+      trouble = contradiction_of(*call, dump_.file.contexts[*group.context]);
+    }
+    if (!trouble.empty()) {
+      damaged(Harm::kLoss, trouble + "; it is left out");
+      return std::nullopt;
+    }
+    if (!group.trouble.empty()) {
+      damaged(Harm::kNone, group.trouble);
+    }
+    return Known{*call, *created_ns, *group.context,
+                 state == "completed" ? model::State::kCompleted
+                 : state == "started" ? model::State::kStarted
+                                      : model::State::kEnqueued};
   }
 
   void add(const PlainValue& value) {
-    const bool has_record = take_record(value);
-    const std::uint64_t id = next_id_++;
-    const std::string_view name = tree_.text(tree_.at(value, keys_.profiling_name));
-    const std::string_view call = name.substr(name.rfind(':') + 1);
-    const std::string_view state = tree_.text(tree_.at(value, keys_.state));
-    const auto created_ns = time_of(tree_.at(value, keys_.time_created_ns));
-    if (call.empty() || !created_ns) {
-      return leave_out(call.empty() ? "call in its profiling_name" : "time_created_ns");
+    const auto odd = take_record(value);
+    const bool is_repeated = odd && odd->kind == OddRecord::Kind::kRepeated;
+    const auto known = is_repeated ? std::nullopt : read_known(value);
+    if (odd && (known || odd->kind != OddRecord::Kind::kMisnumbered)) {
+      tell_odd(*odd);
     }
-    if (state != "completed" && state != "started" && state != "scheduled") {
-      return leave_out("state (scheduled, started or completed)");
+    if (!known) {
+      return;
     }
-    const auto context = context_of(value);
-    if (!context) {
-      return tell_loss(
-          "an entry of a group of which pg_config does not say that this rank is in it; it is "
-          "left out");
-    }
-    if (!has_record) {
-      tell("the entry has no record_id behind that of the entry before");
-    }
+    harm_ = Harm::kNone;
     DumpEntry& entry = entries_.emplace_back();
-    entry.call = call;
+    entry.call = known->call.name;
     model::Operation& operation = entry.operation;
-    operation.id = id;
-    operation.context = *context;
-    operation.state = state == "completed" ? model::State::kCompleted
-                      : state == "started" ? model::State::kStarted
-                                           : model::State::kEnqueued;
+    operation.id = static_cast<std::uint64_t>(records_.last());
+    operation.context = known->context;
+    operation.state = known->state;
     operation.in_flight = operation.state != model::State::kCompleted;
     operation.window = window_;
-    operation.enqueue_start_ns = relative(in_order(*created_ns));
-    note_moment(*created_ns);
+    operation.enqueue_start_ns = relative(in_order(known->created_ns));
+    note_moment(known->created_ns);
     note_moment(time_of(tree_.at(value, keys_.time_discovered_started_ns)).value_or(0));
     note_moment(time_of(tree_.at(value, keys_.time_discovered_completed_ns)).value_or(0));
-    take_number(value, entry);
     entry.point_to_point = integer_of(tree_.at(value, keys_.p2p_seq_id));
-    check(entry, entry.point_to_point.has_value(), "p2p_seq_id");
+    check(entry.point_to_point.value_or(-1) >= 0, "p2p_seq_id");
     if (is_torchcomms_) {
       take_torchcomms(value, entry);
+    } else {
+      take_number(value, known->call, entry);
     }
-    if (entry.call.starts_with("send ") || entry.call.starts_with("recv ")) {
-      take_peer(entry);
+    if (known->call.has_ranks) {
+      operation.kind = model::Kind::kPointToPoint;
+      operation.peer = known->call.peer;
     } else if (is_end_of_group(entry.call) && end_group(entry)) {
       entries_.pop_back();
       return;
-    } else if (entry.collective && *entry.collective >= 0) {
+    } else if (entry.collective) {
       operation.seq = static_cast<std::uint64_t>(*entry.collective);
     }
     fill_call(value, entry);
     operation.called_by = stacks_.read(tree_.at(value, keys_.frames));
+    entry.is_doubtful = harm_ == Harm::kDoubt;
     entry.before = std::exchange(last_of_context_[operation.context], entries_.size() - 1);
   }
 
@@ -489,7 +458,8 @@ class DumpReader {
   std::int64_t in_order(std::int64_t created_ns) {
     if (created_ns < last_created_ns_ && !is_set_back_) {
       is_set_back_ = true;
-      tell(
+      damaged(
+          Harm::kNone,
           "the wall clock was set back before this entry: times of it and of entries behind it are "
           "not known");
     }
@@ -504,8 +474,7 @@ class DumpReader {
     const std::size_t last = last_of_context_[end.operation.context];
     std::size_t first = last;  // before which no call is one of the group
     while (first != kNoEntry && !entries_[first].operation.group &&
-           entries_[first].collective == end.collective &&
-           entries_[first].point_to_point == end.point_to_point &&
+           has_numbers_of(end, entries_[first]) &&
            entries_[first].operation.state != model::State::kCompleted) {
       first = entries_[first].before;
     }
@@ -514,16 +483,31 @@ class DumpReader {
       // it.
       const bool may_be_cut_off = last == kNoEntry && dump_.file.account.rotated > 0;
       const bool repeats = last != kNoEntry && entries_[last].collective == end.collective;
+      if (repeats && !entries_[last].operation.group && entries_[last].operation.in_flight) {
+        damaged(Harm::kNone,
+                "the entry ends a group of calls, and has another p2p_seq_id than the one before");
+      }
       return may_be_cut_off || repeats;
     }
-    ++groups_;
+    ++ended_groups_;
     for (std::size_t i = last; i != first; i = entries_[i].before) {
       model::Operation& operation = entries_[i].operation;
       operation.state = end.operation.state;
       operation.in_flight = end.operation.in_flight;
-      operation.group = groups_;
+      operation.group = ended_groups_;
     }
     return true;
+  }
+
+  // A call between others of the group, or one that is damaged, may have any.
+  bool has_numbers_of(const DumpEntry& end, const DumpEntry& entry) const {
+    const auto are_equal = [&](const DumpEntry& one) {
+      return one.collective == end.collective && one.point_to_point == end.point_to_point;
+    };
+    return are_equal(entry) || entry.is_doubtful ||
+           (entry.before != kNoEntry && !entries_[entry.before].operation.group &&
+            entries_[entry.before].operation.state != model::State::kCompleted &&
+            are_equal(entries_[entry.before]));
   }
 
   void note_moment(std::int64_t time_ns) {
@@ -544,17 +528,17 @@ class DumpReader {
   std::int64_t last_created_ns_ = 0;
   bool is_set_back_ = false;
   DumpKeys keys_;
-  std::map<std::string, std::uint32_t, std::less<>> contexts_;  // by the group's name
-  std::array<PlainValue, 3> last_group_;                        // of context_of()
-  std::optional<std::uint32_t> last_context_;
+  DumpGroups groups_;
   DumpTensorReader tensors_;
   std::unordered_map<std::string_view, DumpCall> calls_;
   DumpStackReader stacks_;
   std::vector<DumpEntry>& entries_;
   std::vector<std::size_t> last_of_context_;  // indices of entries_
+  std::vector<GroupNumbers> numbers_;         // by context
   std::uint64_t window_ = 1;
-  std::uint64_t groups_ = 0;
-  std::uint64_t next_id_ = 0;
+  std::uint64_t ended_groups_ = 0;
+  RecordNumbers records_;
+  Harm harm_ = Harm::kNone;  // of the entry that is read
   std::uint64_t place_ = 0;  // of the entry that is read, from 1
 };
 

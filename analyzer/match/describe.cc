@@ -273,6 +273,19 @@ std::string subject_text(const model::Traces& traces, const Matches& matches,
                           : text + (count == 1 ? " call" : " calls");
 }
 
+namespace {
+
+// What a rank did of a send to itself, and what it did not.
+const char* half_to_self(const model::Traces& traces, const Matches& matches,
+                         const MatchedOperation& operation) {
+  const Part part = parts_of(matches, operation).front();
+  return traces.names.text(operation_of(traces, part).func) == "Send"
+             ? " sends to itself, and does not receive that"
+             : " receives from itself, and does not send that";
+}
+
+}  // namespace
+
 std::string describe(const model::Traces& traces, const Matches& matches,
                      const std::vector<Judgement>& judgements, std::size_t index) {
   const MatchedOperation& operation = matches.operations[index];
@@ -292,7 +305,9 @@ std::string describe(const model::Traces& traces, const Matches& matches,
     const auto ranks = absent_ranks(matches, operation, judgement);
     const std::string listed = ranks.empty() ? "a rank without trace" : rank_list(ranks);
     return text +
-           (judgement.verdict == Verdict::kMissing ? listed + " did not call it"
+           (judgement.verdict == Verdict::kMissing && is_to_self(operation)
+                ? listed + half_to_self(traces, matches, operation)
+            : judgement.verdict == Verdict::kMissing ? listed + " did not call it"
             : judgement.verdict == Verdict::kUndecided
                 ? "which call of " + listed + " it is cannot be decided"
                 : "it is not recorded on " + listed) +

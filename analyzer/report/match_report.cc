@@ -57,12 +57,14 @@ std::string joined(const std::vector<std::string>& words) {
 class MatchDocument {
  public:
   MatchDocument(const model::Traces& traces, const match::Matches& matches,
-                const std::vector<match::Judgement>& judgements, std::size_t cap, bool has_frames)
+                const std::vector<match::Judgement>& judgements, std::size_t cap, bool has_frames,
+                bool is_all_read)
       : traces_(traces),
         matches_(matches),
         judgements_(judgements),
         findings_(match::find_findings(traces, matches, judgements_, cap)),
-        has_frames_(has_frames) {}
+        has_frames_(has_frames),
+        is_all_read_(is_all_read) {}
 
   Document make() {
     document_.command = "match";
@@ -245,7 +247,8 @@ class MatchDocument {
       const auto& members = matches_.communicators[operation.communicator].members;
       const auto& left_out_by = judgement.left_out_by;
       for (const match::Part& part : match::parts_of(matches_, operation)) {
-        if (std::binary_search(left_out_by.begin(), left_out_by.end(), part.member)) {
+        if (!match::is_to_self(operation) &&
+            std::binary_search(left_out_by.begin(), left_out_by.end(), part.member)) {
           continue;
         }
         present.push_back(members[part.member].rank.value_or(part.member));
@@ -291,6 +294,9 @@ class MatchDocument {
     const std::string of = counted(operations, "operation") + " of " +
                            counted(matches_.communicators.size(), "communicator");
     return operations == 0 ? "There is no operation to match."
+           : total_[0] == operations && !is_all_read_
+               ? "All operations that could be read match: " + of +
+                     " agree on all ranks. Some of the input is damaged or could not be read."
            : total_[0] == operations && is_whole()
                ? "All match: " + of + ", recorded on all ranks, and they agree."
            : total_[0] == operations ? "All recorded operations match: " + of +
@@ -303,6 +309,7 @@ class MatchDocument {
   const std::vector<match::Judgement>& judgements_;
   const std::vector<match::CommunicatorFindings> findings_;
   const bool has_frames_;
+  const bool is_all_read_;
   std::array<std::uint64_t, match::kVerdictCount> total_{};
   Document document_;
   Table sides_;
@@ -314,15 +321,16 @@ class MatchDocument {
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements, std::size_t cap,
-                        bool has_frames) {
-  return MatchDocument(traces, matches, judgements, cap, has_frames).make();
+                        bool has_frames, bool is_all_read) {
+  return MatchDocument(traces, matches, judgements, cap, has_frames, is_all_read).make();
 }
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,
-                        const align::Alignment& alignment, std::size_t cap, bool has_frames) {
+                        const align::Alignment& alignment, std::size_t cap, bool has_frames,
+                        bool is_all_read) {
   return match_document(traces, matches,
                         match::judge_all(traces, matches, align::judging_clock(alignment)), cap,
-                        has_frames);
+                        has_frames, is_all_read);
 }
 
 }  // namespace ringside::report

@@ -40,6 +40,7 @@ class Job:
         self.entries = {rank: [] for rank in self.ranks}
         self.numbers = {}
         self.records = {rank: 0 for rank in self.ranks}
+        self.top = {}  # values of dumps that are not as they should be, by rank
         self.now = 0
 
     def _number(self, rank, group, kind, step):
@@ -125,11 +126,31 @@ class Job:
                 self.entries[rank][place][key] = value
         return self
 
+    def double(self, rank, place):
+        """The dump has one entry twice."""
+        self.entries[rank].insert(place, dict(self.entries[rank][place]))
+        return self
+
+    def empty(self, rank, status):
+        """The dump has lost all its entries, and has this pg_status."""
+        self.entries[rank] = []
+        self.top[rank] = {"pg_status": status}
+        return self
+
+    def list_ranks(self, group, **listed):
+        """pg_config of these dumps lists the ranks of the group so: rank_0="[0, 0]"."""
+        for key, ranks in listed.items():
+            rank = int(key[5:])
+            config = self.dump(rank)["pg_config"]
+            config[group]["ranks"] = ranks
+            self.top[rank] = {"pg_config": config}
+        return self
+
     def dump(self, rank):
         config = {name: {"name": name, "desc": desc, "ranks": str(members)}
                   for name, (desc, members) in self.groups.items() if rank in members}
         return {"version": self.versions[rank], "pg_config": config, "comm_lib_version": "2.29.7",
-                "pg_status": {}, "entries": self.entries[rank]}
+                "pg_status": {}, "entries": self.entries[rank], **self.top.get(rank, {})}
 
     def write(self, directory, form="pickle", without=()):
         for rank in self.ranks:
@@ -182,6 +203,14 @@ def chain():
     """Rank 3 does not join the second call of its pair, so that rank 1 does not come to the world's."""
     return (Job(4, PAIRS).done().call(group="2").call(group="1").call(group="2", ranks=[1], state=WAIT)
             .call(ranks=[0, 2], state=WAIT))
+
+
+def sends(peer):
+    """The second of four sends from rank 0 to rank 1 names another peer; all sizes differ."""
+    job = Job(3, backend="nccl2").done()
+    for place in range(4):
+        job.send(0, 1, 8 << place)
+    return job.done().damage(0, 4, profiling_name=f"nccl2:send {peer}")
 
 
 def gathered():
@@ -294,6 +323,30 @@ def sets():
          Job(2).done(6).damage(1, 3, input_dtypes=None, output_dtypes=None), {}),
         ("a number that is a text", Truth("unknown"), Job(2).done(6).damage(1, 3, collective_seq_id="4"), {}),
         ("a number that is negative", Truth("unknown"), Job(2).done(6).damage(1, 3, collective_seq_id=-4), {}),
+        ("the first entry is there twice", Truth("unknown"), Job(3).done(4).double(1, 0), {}),
+        ("an entry in the middle is there twice", Truth("unknown"), Job(3).done(4).double(1, 2), {}),
+        ("no entries, and pg_status says there were some", Truth("unknown"),
+         Job(3).done(4).empty(1, {"0": {"last_enqueued_collective": 4}}), {}),
+        ("no entries, and pg_status is a text", Truth("unknown"), Job(3).done(4).empty(1, "x"), {}),
+        ("no entries, and pg_status is empty", Truth("unknown"), Job(3).done(4).empty(1, {}), {}),
+        ("no entries, since nothing was called", Truth("missing", "all_reduce seq 1", "1", 1),
+         Job(3).call(ranks=[0, 2], state=WAIT).empty(1, {"0": {"last_enqueued_collective": -1}}), {}),
+        ("a call without a name", Truth("unknown"), Job(3).done(5).damage(1, 3, profiling_name="nccl:"), {}),
+        ("a call whose name is a blank", Truth("unknown"), Job(3).done(5).damage(1, 3, profiling_name="nccl: "), {}),
+        ("a send to another peer than the one that waits", 
+         Truth("missing", "SendRecv from rank 0 to rank 2, pair 0", "2", 3), sends("0->2"), {}),
+        ("a send to a peer beyond the group", Truth("unknown"), sends("0->7"), {}),
+        ("a send to a peer that is no number", Truth("unknown"), sends("0->1e3"), {}),
+        ("a send of another rank than the dump's", Truth("unknown"), sends("99->1"), {}),
+        ("a process_group that is a number", Truth("unknown"), Job(3).done(5).damage(1, 3, process_group=0), {}),
+        ("a process_group of one element", Truth("unknown"), Job(3).done(5).damage(1, 3, process_group=("0",)), {}),
+        ("a number that another call has", Truth("unknown"), Job(3).done(5).damage(1, 3, collective_seq_id=3), {}),
+        ("lists of ranks that are damaged, and one rank has not joined",
+         Truth("missing", "all_reduce seq 4", "3", 4), Job(5).done().call(ranks=[0, 1, 2, 4], state=WAIT)
+         .list_ranks("0", rank_1="[0, ?, 2, 3, 4]", rank_2="[0, 0, 2, 3, 4]"), {}),
+        ("lists of ranks that are damaged", Truth("unknown"), Job(3).done(4).list_ranks("0", rank_1="[0, 0, 1]"), {}),
+        ("rings that have turned, a send in flight alone", Truth("unknown"), Job(2, backend="nccl2").done(6)
+         .send(0, 1).send(0, 1, 16, ends="s", state=WAIT).cut(rank_0=3, rank_1=3), {}),
         ("a group of one rank", CLEAN, Job(2, {"1": ("alone", [1])}).done().call(group="1"), {}),
         ("JSON, sizes", after_three("all_reduce", "size"),
          Job(2).done().call(ranks=[0]).call(ins=[[5]], ranks=[1]), {"form": "json"}),

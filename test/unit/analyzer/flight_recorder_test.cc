@@ -164,37 +164,136 @@ TEST_CASE("sends and receives name ranks of the group, or any") {
   CHECK(dump.file.operations[1].bytes == 96);
 }
 
-TEST_CASE("a peer beyond the group leaves the call in doubt") {
-  const Dump dump = read(dump_of(entry_of(0, "nccl:send 1->2", 0, 1, kFloats) + ',' +
-                                 entry_of(1, "nccl:send 1->3", 0, 2, kFloats)));
-  CHECK(dump.file.doubtful == std::vector<std::uint64_t>{1});
-  CHECK(problems_of(dump) ==
-        std::vector<std::string>{"2: the entry is a send 1->3, and its group has 3 ranks; whether "
-                                 "the ranks agree in its call is not known"});
-}
-
-TEST_CASE("a profiling_name without a call says nothing") {
-  const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
-                                 entry_of(1, "nccl:", 2, 0, kFloats)));
-  CHECK(dump.file.operations.size() == 1);
-  CHECK(dump.file.bad_lines == 1);
-  CHECK(problems_of(dump) == std::vector<std::string>{"2: the entry has no call in its "
-                                                      "profiling_name that can be read; it is left "
-                                                      "out"});
-}
-
-TEST_CASE("a dump without entries has lost them if something was enqueued") {
-  const auto dump_with = [](const std::string& entries, const std::string& status) {
-    std::string text = dump_of(entries);
-    return read(text.insert(1, R"("pg_status":{"0":{"last_enqueued_collective":)" + status +
-                                   R"(,"last_started_collective":"-1"}},)"));
+TEST_CASE("ranks that the group of a send or receive contradicts") {
+  const auto reason = [](const std::string& call, std::int64_t rank) {
+    const Dump dump = read(dump_of(entry_of(0, "nccl:" + call, 0, 1, kFloats)), rank);
+    CHECK(dump.file.operations.size() + dump.file.bad_lines == 1);
+    return dump.problems.lines().empty() ? "" : dump.problems.lines()[0].reason;
   };
-  CHECK(dump_with("", "\"4\"").file.bad_lines == 1);
-  CHECK(dump_with("", "4").file.bad_lines == 1);
-  CHECK(dump_with("", "-1").file.bad_lines == 0);
+  CHECK(reason("send 1->2", 2).empty());
+  CHECK(reason("recv 1<-1", 2).empty());  // NCCL allows it
+  CHECK(reason("send 1->3", 2) ==
+        "the entry is a send 1->3, and its group has 3 ranks; it is left out");
+  CHECK(reason("recv 2<-?", 2) ==
+        "the entry is a recv 2<-?, and this rank is 1 of its group; it is left out");
+}
+
+TEST_CASE("a profiling_name that is none") {
+  for (const char* const call : {"",
+                                 " ",
+                                 "  ",
+                                 "\\t",
+                                 "\\u0000",
+                                 "all_\\u007freduce",
+                                 " all_reduce",
+                                 "send 1->1e3",
+                                 "send 1->0x1",
+                                 "send 1->",
+                                 "send ->1",
+                                 "send -1->1",
+                                 "send ?->1",
+                                 "send 1->-1",
+                                 "send 1-> 1",
+                                 "send 1->4294967296",
+                                 "send 1<-2",
+                                 "recv 1->2",
+                                 "recv 1",
+                                 "send ",
+                                 "sent 1->2"}) {
+    const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
+                                   entry_of(1, std::string("nccl:") + call, 2, 0, kFloats)));
+    INFO(call);
+    CHECK(dump.file.operations.size() == 1);
+    CHECK(dump.file.bad_lines == 1);
+    CHECK(problems_of(dump) == std::vector<std::string>{"2: the entry has no call in its "
+                                                        "profiling_name that can be read; it is "
+                                                        "left out"});
+  }
+}
+
+TEST_CASE("a process_group is a name and a description") {
+  const auto read_with = [](const std::string& group) {
+    std::string entry = entry_of(1, "nccl:all_reduce", 2, 0, kFloats);
+    const std::string told = R"(["0","default_pg"])";
+    entry.replace(entry.find(told), told.size(), group);
+    return read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' + entry));
+  };
+  for (const char* const group :
+       {"null", "0", R"("0")", "[]", R"(["0"])", R"(["0",1])", "[0,1]", R"([["0"],"default_pg"])",
+        R"(["0","default_pg","x"])", "{}", R"(["9","nowhere"])", R"(["",""])"}) {
+    const Dump dump = read_with(group);
+    INFO(group);
+    CHECK(dump.file.operations.size() == 1);
+    CHECK(dump.file.bad_lines == 1);
+  }
+  const Dump dump = read_with(R"(["0","nowhere"])");
+  CHECK(problems_of(dump) ==
+        std::vector<std::string>{
+            "2: the entry describes its group as nowhere, and pg_config as default_pg"});
+  CHECK(dump.file.contexts.at(1).name == "default_pg");
+  CHECK(dump.file.operations.size() == 2);
+}
+
+TEST_CASE("an entry that is there twice leaves its operation in doubt") {
+  const std::string first = entry_of(0, "nccl:all_reduce", 1, 0, kFloats);
+  const std::string rest = entry_of(1, "nccl:all_reduce", 2, 0, kFloats) + ',' +
+                           entry_of(2, "nccl:all_reduce", 3, 0, kFloats);
+  const Dump dump = read(dump_of(first + ',' + first + ',' + rest));
+  CHECK(problems_of(dump) ==
+        std::vector<std::string>{"2: the entry has the record_id 0 of one before it; it is left "
+                                 "out"});
+  CHECK(dump.file.operations.size() == 3);
+  CHECK(dump.file.bad_lines == 1);
+  CHECK(dump.file.doubtful == std::vector<std::uint64_t>{0});
+  CHECK(dump.file.operations[2].id == 2);
+}
+
+TEST_CASE("a record_id that is damaged does not make others so") {
+  for (const char* const id : {"null", "-1", "7", "9223372036854775807", "\"1\"", "2.0"}) {
+    for (int place = 0; place < 3; ++place) {
+      std::string entries;
+      for (int record = 0; record < 4; ++record) {
+        std::string entry = entry_of(record, "nccl:all_reduce", record + 1, 0, kFloats);
+        if (record == place) {
+          entry.replace(entry.find(':') + 1, 1, id);
+        }
+        entries += (record > 0 ? "," : "") + entry;
+      }
+      const Dump dump = read(dump_of(entries));
+      INFO(id << " at " << place);
+      CHECK(problems_of(dump) ==
+            std::vector<std::string>{std::to_string(place + 1) +
+                                     ": the entry has no record_id behind that of the entry "
+                                     "before"});
+      CHECK(dump.file.operations.size() == 4);
+      CHECK(dump.file.bad_lines == 0);
+      CHECK(dump.file.account.rotated == 0);
+    }
+  }
+}
+
+TEST_CASE("a dump without entries has lost them unless nothing was enqueued") {
+  const auto dump_with = [](const std::string& entries, const std::string& status) {
+    return read(dump_of(entries).insert(1, R"("pg_status":)" + status + ','));
+  };
+  const auto enqueued = [](const std::string& number) {
+    return R"({"0":{"last_enqueued_collective":)" + number + R"(,"last_started_collective":"-1"}})";
+  };
+  for (const char* const status : {"null", "{}", "\"x\"", "[]", "3", R"({"0":{}})", R"({"0":4})"}) {
+    const Dump dump = dump_with("", status);
+    INFO(status);
+    CHECK(dump.file.bad_lines == 1);
+    CHECK(problems_of(dump) ==
+          std::vector<std::string>{"0: there are no entries, and no pg_status that can be read: "
+                                   "whether this rank has called anything is not known"});
+  }
+  CHECK(dump_with("", enqueued("\"4\"")).file.bad_lines == 1);
+  CHECK(dump_with("", enqueued("4")).file.bad_lines == 1);
+  CHECK(dump_with("", enqueued("-1")).file.bad_lines == 0);
   // nccl2 counts from 0, so that this may be nothing.
-  CHECK(dump_with("", "0").file.bad_lines == 0);
-  CHECK(dump_with(entry_of(0, "nccl:all_reduce", 1, 0, kFloats), "4").file.bad_lines == 0);
+  CHECK(dump_with("", enqueued("0")).file.bad_lines == 0);
+  CHECK(dump_with(entry_of(0, "nccl:all_reduce", 1, 0, kFloats), enqueued("4")).file.bad_lines ==
+        0);
 }
 
 TEST_CASE("lists of ranks") {
@@ -322,8 +421,9 @@ TEST_CASE("a number that cannot be that of the call is none") {
     return read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' + entry + ',' +
                         entry_of(2, "nccl:all_reduce", next, 0, kFloats)));
   };
-  for (const char* const number : {"-2", "\"2\"", "2.0", "null", "1001", "1000000000",
-                                   "9223372036854775807", "18446744073709551615"}) {
+  for (const char* const number :
+       {"-2", "\"2\"", "2.0", "null", "1001", "1000000000", "9223372036854775807",
+        "18446744073709551615", "0", "1", "3", "7", "1000"}) {
     const Dump dump = read_with(number, 3);
     INFO(number);
     CHECK(dump.file.operations[1].seq == 2);
@@ -331,7 +431,7 @@ TEST_CASE("a number that cannot be that of the call is none") {
     CHECK(dump.problems.bad_lines() == 1);
   }
   // The application may have made calls that were not recorded.
-  CHECK(read_with("1000", 3).file.doubtful.empty());
+  CHECK(read_with("1000", 1001).file.doubtful.empty());
   CHECK(read_with("5000", 5001).file.doubtful.empty());
 }
 
@@ -339,15 +439,16 @@ TEST_CASE("records that are missing in the middle are not recorded") {
   const Dump dump = read(dump_of(entry_of(0, "nccl:all_reduce", 1, 0, kFloats) + ',' +
                                  entry_of(3, "nccl:all_reduce", 4, 0, kFloats) + ',' +
                                  entry_of(5, "nccl:all_reduce", 6, 0, kFloats) + ',' +
-                                 entry_of(5, "nccl:all_reduce", 7, 0, kFloats)));
+                                 entry_of(6, "nccl:all_reduce", 7, 0, kFloats) + ',' +
+                                 entry_of(5, "nccl:all_reduce", 8, 0, kFloats)));
   CHECK(problems_of(dump) ==
         std::vector<std::string>{
             "2: records 1 to 2 are missing before this entry: their calls are not recorded",
             "3: record 4 is missing before this entry: their calls are not recorded",
-            "4: the entry has no record_id behind that of the entry before"});
-  CHECK(dump.file.bad_lines == 2);
+            "5: the entry has the record_id 5 of one before it; it is left out"});
+  CHECK(dump.file.bad_lines == 3);
   CHECK(dump.file.operations.size() == 4);
-  CHECK(dump.file.doubtful.empty());
+  CHECK(dump.file.doubtful == std::vector<std::uint64_t>{5});
 }
 
 TEST_CASE("what is no dump, or has entries that say nothing") {

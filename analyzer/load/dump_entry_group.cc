@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/load/dump_entry_group.h"
+
+#include <algorithm>
+
+#include "analyzer/load/dump_groups.h"
+#include "analyzer/load/parse_number.h"
+
+namespace ringside::load {
+namespace {
+
+// From ranks within a replica group of torchft.
+void make_global(std::int64_t rank, std::uint32_t replica_ranks, std::vector<std::uint32_t>& ranks,
+                 std::string& listed) {
+  const auto first = static_cast<std::uint32_t>(rank - rank % replica_ranks);
+  listed.clear();
+  for (std::uint32_t& one : ranks) {
+    one += first;
+    listed += listed.empty() ? "[" : ", ";
+    listed += std::to_string(one);
+  }
+  listed += ']';
+}
+
+}  // namespace
+
+std::optional<std::int64_t> watched_number(const PlainTree& tree, const PlainValue& value) {
+  return value.kind == PlainValue::Kind::kText ? parse_number<std::int64_t>(tree.text(value))
+                                               : integer_of(value);
+}
+
+void DumpGroups::read(std::int64_t rank, bool are_described, std::uint32_t replica_ranks) {
+  are_described_ = are_described;
+  const auto groups = tree_.dict(tree_.at(root_, "pg_config"));
+  std::map<std::string_view, std::size_t> last;  // of a name that is there twice the last counts
+  for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+    last[tree_.text(groups[i])] = i;
+  }
+  for (std::size_t i = 0; i + 1 < groups.size(); i += 2) {
+    const std::string name(tree_.text(groups[i]));
+    if (last[name] != i) {
+      continue;
+    }
+    std::string listed(tree_.text(tree_.at(groups[i + 1], "ranks")));
+    const auto told = ranks_in(listed);
+    std::vector<std::uint32_t> ranks = told.value_or(std::vector<std::uint32_t>());
+    const std::string_view description = tree_.text(tree_.at(groups[i + 1], "desc"));
+    if (replica_ranks > 0 && description == "default_pg") {
+      make_global(rank, replica_ranks, ranks, listed);
+    }
+    const auto own = std::find(ranks.begin(), ranks.end(), rank);
+    if ((told && own == ranks.end()) ||
+        !contexts_.try_emplace(name, static_cast<std::uint32_t>(contexts_.size() + 1)).second) {
+      continue;
+    }
+    model::Context& context = file_.contexts[contexts_[name]];
+    context.name = is_description(description) ? description : std::string_view(name);
+    context.comm = std::string(name).append(" ").append(listed);
+    context.created_ns = file_.process.start_ns;
+    if (told) {
+      context.rank = static_cast<std::uint32_t>(own - ranks.begin());
+      context.nranks = static_cast<std::uint32_t>(ranks.size());
+    }
+  }
+}
+
+const EntryGroup& DumpGroups::of(const PlainValue& entry) {
+  const PlainValue told = tree_.at(entry, process_group_);
+  const auto names = tree_.list(told);
+  const bool is_pair = names.size() == 2;
+  const std::array<PlainValue, 3> group = {tree_.at(entry, pg_id_),
+                                           is_pair ? names[0] : PlainValue(),
+                                           is_pair ? names[1] : PlainValue()};
+  // Most entries are of the same group as the one before, and share its texts.
+  if (!last_ || last_names_ != group) {
+    last_names_ = group;
+    last_ = group[1].kind == PlainValue::Kind::kText && group[2].kind == PlainValue::Kind::kText
+                ? find(integer_of(group[0]), tree_.text(group[1]), tree_.text(group[2]))
+                : EntryGroup{std::nullopt,
+                             "the entry has no process_group (name, description) that can be read"};
+  }
+  return *last_;
+}
+
+EntryGroup DumpGroups::find(std::optional<std::int64_t> number, std::string_view name,
+                            std::string_view description) {
+  const auto found = contexts_.find(name);
+  if (found == contexts_.end()) {
+    return {std::nullopt,
+            "the entry is of a group of which pg_config does not say that this rank is in it"};
+  }
+  model::Context& context = file_.contexts[found->second];
+  if (number && !context.last_enqueued) {
+    const PlainValue status = tree_.at(tree_.at(root_, "pg_status"), std::to_string(*number));
+    const auto number_of = [&](std::string_view key) {
+      const auto told = watched_number(tree_, tree_.at(status, key));
+      return told && *told >= 0 ? told : std::nullopt;
+    };
+    context.last_enqueued = number_of("last_enqueued_collective");
+    context.last_started = number_of("last_started_collective");
+    context.last_completed = number_of("last_completed_collective");
+  }
+  if (!is_description(description)) {
+    return {found->second, {}};
+  }
+  if (context.name == name) {  // pg_config does not describe it
+    context.name = description;
+  }
+  return {found->second, context.name == description
+                             ? ""
+                             : "the entry describes its group as " + std::string(description) +
+                                   ", and pg_config as " + context.name};
+}
+
+}  // namespace ringside::load

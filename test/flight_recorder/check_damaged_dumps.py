@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""One field of one entry of one rank's dump is replaced by an odd value, in genuine dumps of jobs that had no
+trouble. Whatever the value is, ringside must not crash, must not accuse a rank or an operation that was not
+touched, and must not say "All match" where the verdict needs that field.
+
+usage: check_damaged_dumps.py RINGSIDE [--count N] [--seed S] [--show]"""
+
+import argparse
+import copy
+import json
+import pathlib
+import pickle
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "data" / "flight_recorder"
+SETS = ["legacy-2-clean", "legacy-2-coalesced_p2p", "legacy-2-fsdp", "legacy-4-ddp", "legacy-4-lazy",
+        "nccl2-2-clean", "nccl2-2-coalesced_p2p", "nccl2-4-clean", "nccl2-4-fsdp", "nccl2-4-lazy",
+        "nccl2-4-profile_all"]
+ODD = [None, True, 0, 1, -1, 7, 99, 2 ** 31, 2 ** 62, 2 ** 63, 2 ** 70, 0.0, 1.5, float("nan"), "", " ", "\t", "x",
+       "7", "-1", "1e3", "0x1", "\x00", "\x7f", "\u00e9" * 40, b"x", [], {}, [[]], [None], [1], [-4], ["x"], [[1]],
+       [[-4]], [["a"]], [[1.5]], [[2 ** 62, 2 ** 62]], [[[1]]], {"x": 1}, ("0",), ("9", "nowhere"), ("0", "nowhere"),
+       (0, 1), ("", ""), (("0",), "x"), "completed", "started", "scheduled", "COMPLETED"]
+PEERS = ["99", "-1", "4294967296", "77777777777777777777", "1e3", "0x1", "abc", "", " 1", "1 ", "?", "??", "+1"]
+# A verdict does not rest on these.
+NEEDLESS = {"frames", "pg_id", "thread_name", "thread_id", "op_id", "time_discovered_started_ns",
+            "time_created_ns", "p2p_seq_id",
+            "time_discovered_completed_ns", "retired", "timeout_ms", "is_p2p", "duration_ms"}
+# The side whose tensors all ranks must have alike; a verdict does not rest on the other one, nor on those of other
+# functions.
+COMPARED = {"input": "all_reduce|all_reduce_barrier|allreduce_coalesced|broadcast|reduce|_reduce_scatter_base|"
+                     "reduce_scatter|reduce_scatter_tensor_coalesced|send .*",
+            "output": "all_gather|_all_gather_base|all_gather_into_tensor_coalesced|scatter|recv .*"}
+
+
+def call_of(entry):
+    return entry["profiling_name"].rsplit(":", 1)[-1]
+
+
+def is_needed(key, before, entry):
+    """Whether a verdict needs this value of an entry that was another one before."""
+    side = key.split("_")[0]
+    if (call_of(before) == "coalesced" and key == "state") or (re.search("->|<-", call_of(before)) and "dtypes" in key):
+        return False
+    if "dtypes" in key and isinstance(entry.get(key), (list, tuple)) and any(
+            isinstance(one, str) and one.strip() for one in entry[key]):
+        return False  # a datatype that PyTorch may have one day
+    return key not in NEEDLESS and (side not in COMPARED or re.fullmatch(COMPARED[side], call_of(before)) is not None)
+
+
+def mutate(dump, rng):
+    """Changes the dump. Returns what was done, the touched entry as it was (nothing: the whole dump), and whether
+    it says nothing else than before."""
+    entries = dump["entries"]
+    place = rng.randrange(len(entries))
+    entry = entries[place]
+    before = copy.deepcopy(entry)
+    kind = rng.random()
+    if kind < 0.08:
+        entries.insert(place, copy.deepcopy(entry))
+        return f"entry {place + 1} doubled", before, False
+    if kind < 0.12:
+        value = rng.choice(ODD)
+        entries[place] = value
+        return f"entry {place + 1} = {value!r}", before, False
+    if kind < 0.17:
+        dump["entries"] = []
+        dump["pg_status"] = rng.choice([dump["pg_status"], *ODD])
+        return f"no entries, pg_status = {dump['pg_status']!r}", None, False
+    if kind < 0.25:
+        name = rng.choice(sorted(dump["pg_config"]))
+        key = rng.choice(["ranks", "desc", "name"])
+        value = rng.choice([*ODD, "[0, 1", "[0,,1]", "[0, 0, 1, 1]", "[0, x]", "[-1, 0]", "0, 1", "[0-3]"])
+        is_same = key != "ranks"
+        dump["pg_config"][name][key] = value
+        return f"{key} of group {name} = {value!r}", None, is_same
+    sends = [e for e in entries if re.match("(send|recv) ", call_of(e))]
+    if kind < 0.45 and sends:
+        entry = rng.choice(sends)
+        before = copy.deepcopy(entry)
+        place = entries.index(entry)
+        verb, own, arrow, peer = re.fullmatch(r"(send|recv) (\d+)(->|<-)(\d+)", call_of(entry)).groups()
+        if rng.random() < 0.5:
+            own = rng.choice(PEERS)
+        else:
+            peer = rng.choice([*PEERS, own])
+        entry["profiling_name"] = f"nccl:{verb} {own}{arrow}{peer}"
+        return f"entry {place + 1}: {call_of(before)} -> {call_of(entry)!r}", before, peer in ("?", own)
+    key = rng.choice(sorted(entry))
+    if rng.random() < 0.1:
+        del entry[key]
+        return f"entry {place + 1} ({call_of(before)}) without {key}", before, not is_needed(key, before, entry)
+    entry[key] = rng.choice(ODD)
+    return (f"entry {place + 1} ({call_of(before)}): {key} = {entry[key]!r}, was {before[key]!r}", before,
+            not is_needed(key, before, entry) or entry[key] == before[key])
+
+
+def complaints(run, rank, before, is_same, what):
+    """What is wrong with an answer."""
+    found = []
+    if run.returncode not in (0, 1, 3, 4):
+        found.append(f"{what}: status {run.returncode}: {run.stderr[-300:]}")
+    try:
+        answer = json.loads(run.stdout)
+    except ValueError:
+        return found + ([] if run.returncode == 3 else [f"{what}: no JSON"])
+    headline = " ".join(answer["sentences"])
+    accused = [f["text"] for f in answer["findings"] if f["severity"] == "error"]
+    if not is_same and run.returncode == 0 and not accused:
+        found.append(f"{what}: status 0: {headline}")
+    if "All match" in headline and run.returncode != 0:
+        found.append(f"{what}: All match, status {run.returncode}")
+    for text in accused:
+        call = call_of(before) if before else ""
+        touched = re.match("(send|recv) ", call)
+        # A call that the rank did make differently is the touched one, or has its number.
+        same = before is not None and (
+            "SendRecv" in text or "send" in text.lower() if touched
+            else f"#{before['collective_seq_id']} " in text or f"seq {before['collective_seq_id']}" in text)
+        if not same or f"rank {rank}" not in text.lower() and f" {rank}" not in text:
+            found.append(f"{what}: accuses: {text}")
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("ringside")
+    parser.add_argument("--count", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--show", action="store_true", help="say what each mutant is")
+    args = parser.parse_args()
+    wrong = 0
+    statuses = {}
+    with tempfile.TemporaryDirectory() as made:
+        for number in range(args.count):
+            rng = random.Random(f"{args.seed}/{number}")
+            source = DATA / SETS[number % len(SETS)]
+            work = pathlib.Path(made) / "job"
+            shutil.rmtree(work, ignore_errors=True)
+            shutil.copytree(source, work)
+            path = rng.choice(sorted(work.glob("fr_*")))
+            rank = int(path.name.rsplit("_", 1)[1])
+            dump = pickle.loads(path.read_bytes())
+            did, before, is_same = mutate(dump, rng)
+            path.unlink()
+            path.write_bytes(pickle.dumps(dump, 2))
+            found = []
+            for command in ("match", "hang"):
+                run = subprocess.run([args.ringside, command, "--format", "json", str(work)], capture_output=True,
+                                     text=True, errors="replace", timeout=60)
+                found += complaints(run, rank, before, is_same or command == "hang", command)
+                statuses[command, run.returncode] = statuses.get((command, run.returncode), 0) + 1
+            if args.show or found:
+                print(f"{number}: {source.name}/{path.name}: {did}")
+            for one in found:
+                print(f"    {one}")
+            wrong += bool(found)
+    print(f"{args.count} mutants, {wrong} wrong;", ", ".join(
+        f"{command} ended with {status}: {count}" for (command, status), count in sorted(statuses.items())))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
