@@ -390,7 +390,8 @@ class DumpReader {
       trouble = "the entry has no state (scheduled, started or completed) that can be read";
     } else if (!group.context) {
       trouble = group.trouble;
-    } else if (tree_.at(value, keys_.is_p2p).number == 1 && !call->has_ranks && !is_torchcomms_) {
+    } else if (tree_.at(value, keys_.is_p2p).number == 1 && !call->has_ranks &&
+               !is_end_of_group(call->name) && !is_torchcomms_) {
       trouble = "the entry is_p2p, and its profiling_name is no send or receive";
     } else {
       trouble = contradiction_of(*call, dump_.file.contexts[*group.context]);
