@@ -102,20 +102,28 @@ std::string Hosts::command(const std::string& host, const char* arguments) const
   return made;
 }
 
-Hosts find_hosts(const HostOptions& options, std::string& error) {
-  Hosts hosts;
+std::string trouble_with(const HostOptions& options) {
   const int ways = (options.ssh ? 1 : 0) + (options.slurm.empty() ? 0 : 1) +
                    (options.kubectl.empty() ? 0 : 1) + (options.exec.empty() ? 0 : 1);
   if (ways != 1) {
-    error = ways == 0 ? "--hosts needs --ssh or --exec: how to get there"
-                      : "give one of --ssh, --slurm, --kubectl and --exec";
-  } else if (options.hosts.empty() && options.slurm.empty() && options.kubectl.empty()) {
-    error = "--ssh and --exec need --hosts FILE, with a host on each line";
-  } else if (!options.slurm.empty() && !is_number(options.slurm)) {
-    error = "--slurm " + launch::printable(options.slurm) + ": not the number of a job";
-  } else if (!options.exec.empty() && options.exec.find(kHost) == std::string::npos) {
-    error = "--exec has no {host} in it, so that it would ask the same host each time";
+    return ways == 0 ? "--hosts needs --ssh or --exec: how to get there"
+                     : "give one of --ssh, --slurm, --kubectl and --exec";
   }
+  if (options.hosts.empty() && options.slurm.empty() && options.kubectl.empty()) {
+    return "--ssh and --exec need --hosts FILE, with a host on each line";
+  }
+  if (!options.slurm.empty() && !is_number(options.slurm)) {
+    return "--slurm " + launch::printable(options.slurm) + ": not the number of a job";
+  }
+  if (!options.exec.empty() && options.exec.find(kHost) == std::string::npos) {
+    return "--exec has no {host} in it, so that it would ask the same host each time";
+  }
+  return "";
+}
+
+Hosts find_hosts(const HostOptions& options, std::string& error) {
+  Hosts hosts;
+  error = trouble_with(options);
   if (!error.empty()) {
     return hosts;
   }

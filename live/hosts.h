@@ -42,6 +42,9 @@ struct Hosts {
   std::string command(const std::string& host, const char* arguments = "ctl relay") const;
 };
 
+/// What is wrong with the options, where some are given; empty if nothing is.
+std::string trouble_with(const HostOptions& options);
+
 /// Finds the hosts, of a Slurm job and of pods by asking squeue, scontrol or kubectl. `error` is
 /// why there are none.
 Hosts find_hosts(const HostOptions& options, std::string& error);

@@ -52,6 +52,11 @@ void add_report(CLI::App& app, Chosen& chosen);
 void add_reduce(CLI::App& app, Chosen& chosen);
 void add_lint(CLI::App& app, Chosen& chosen);
 
+/// What is wrong with the words behind a command's name, which `add` adds; empty if nothing is.
+/// Nothing is run.
+std::string trouble_with(const std::string& command, const std::vector<std::string>& words,
+                         void (*add)(CLI::App& app, Chosen& chosen));
+
 /// Makes `run(*options)` what is done if `command` is chosen. Its footer is `examples`, then its
 /// exit statuses.
 template <typename Options>

@@ -76,6 +76,10 @@ ExitStatus run_ctl(const CtlOptions& options) {
       return kExitUsage;
     }
   }
+  if (options.verb == "mark" && options.text.find_first_not_of(" \t\r\n") == std::string::npos) {
+    print_launch_notes(command.c_str(), {"the text is empty: give one that says what happened"});
+    return kExitUsage;
+  }
   if (options.text.size() > kMostMarkBytes) {
     print_launch_notes(command.c_str(), {"the text has " + std::to_string(options.text.size()) +
                                          " bytes, and a mark holds " +
@@ -245,11 +249,16 @@ void add_ctl(CLI::App& app, Chosen& chosen) {
   add_live_options(*command, *options);
 
   options = std::make_shared<CtlOptions>();
-  command = add_verb(*ctl, chosen, "mark", "Put a text into the traces, at this moment",
-                     "  ringside ctl mark \"learning rate halved\"\n"
-                     "  ringside ctl mark --job llama evaluation\tonly in the traces of one job\n",
-                     options);
-  command->add_option("TEXT", options->text, "The text, of at most 1,000 bytes")->required();
+  command =
+      add_verb(*ctl, chosen, "mark", "Put a text into the traces, at this moment",
+               "  ringside ctl mark \"learning rate halved\"\n"
+               "  ringside ctl mark --job llama evaluation\tonly in the traces of one job\n"
+               "  ringside ctl mark -- \"--lr 0.1 from here on\"\ta text that begins with a dash\n",
+               options);
+  command
+      ->add_option("TEXT", options->text,
+                   "The text, of at most 1,000 bytes; -- comes before one that begins with a dash")
+      ->required();
   add_live_options(*command, *options);
 
   command = ctl->add_subcommand("relay", "Answer another host's ringside, which starts this");

@@ -72,6 +72,12 @@ void add_live_options(CLI::App& command, LiveOptions& options) {
 }
 
 void add_host_options(CLI::App& command, live::HostOptions& options) {
+  command.parse_complete_callback([&options] {
+    if (const std::string trouble = options.are_given() ? live::trouble_with(options) : "";
+        !trouble.empty()) {
+      throw CLI::ValidationError(trouble);
+    }
+  });
   constexpr char kGroup[] = "On several hosts";
   command
       .add_option("--hosts", options.hosts,
@@ -132,8 +138,9 @@ void add_watch_limits(CLI::App& command, live::Watcher::Options& limits, double&
   add_seconds(command, "--hang-seconds", limits.hang_s, 1,
               "An operation that is in flight for so long is stuck");
   command
-      .add_option("--late-percent", limits.late_percent,
-                  "Of all ranks' time, that the others must wait for late ranks")
+      .add_option(
+          "--late-percent", limits.late_percent,
+          "Share of all ranks' time that the others must lose to late ranks before they are told")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.1, 100.0))
       ->capture_default_str();

@@ -64,6 +64,9 @@ std::string unexpected(const CLI::App& command, const std::string& given) {
   if (nearest == word) {
     return word + " is an option of this command: put it behind the command's name";
   }
+  if (is_option && word.find(' ') != word.npos) {
+    return '"' + word + "\" is no option: put -- before a text that begins with a dash";
+  }
   std::string text = "there is no " + std::string(is_option ? "option " : "command ") + word;
   if (!nearest.empty()) {
     return text.append("; did you mean ").append(nearest).append("?");
@@ -193,6 +196,27 @@ void name_group(CLI::App& app, const char* group) {
 }
 
 }  // namespace
+
+std::string trouble_with(const std::string& command, const std::vector<std::string>& words,
+                         void (*add)(CLI::App& app, Chosen& chosen)) {
+  CLI::App app("", "ringside");
+  Chosen chosen;
+  add(app, chosen);
+  refuse_odd_values(app);
+  std::vector<std::string> line(words.rbegin(), words.rend());  // as the library takes them
+  line.push_back(command);
+  try {
+    app.parse(std::move(line));
+  } catch (const CLI::CallForHelp&) {
+    return "--help runs nothing";
+  } catch (const CLI::ParseError& error) {
+    std::string text = usage_error(&app, error);
+    text.erase(0, text.find(": ") + 2);
+    text.pop_back();
+    return text;
+  }
+  return "";
+}
 
 ExitStatus run(int argc, char** argv) {
   CLI::App app(

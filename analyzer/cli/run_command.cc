@@ -126,6 +126,11 @@ class WaitingLine {
   bool is_shown_ = false;
 };
 
+std::vector<std::string> watch_options_of(const RunOptions& options) {
+  std::istringstream words(options.watch_options);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 // `ringside watch` beside the command, in a process of its own: nothing that it does holds the
 // command up.
 std::optional<JobWatch> start_watch(const RunOptions& options, const launch::Plan& plan) {
@@ -147,8 +152,8 @@ std::optional<JobWatch> start_watch(const RunOptions& options, const launch::Pla
   if (!plan.ring_directory.empty()) {
     words.insert(words.end(), {"--ring-dir", plan.ring_directory});
   }
-  std::istringstream more(options.watch_options);
-  words.insert(words.end(), std::istream_iterator<std::string>(more), {});
+  const std::vector<std::string> more = watch_options_of(options);
+  words.insert(words.end(), more.begin(), more.end());
   return std::make_optional<JobWatch>(std::move(words));
 }
 
@@ -320,6 +325,12 @@ ExitStatus run_run(const RunOptions& options) {
                  "Try `ringside run --help`.\n");
     return kExitUsage;
   }
+  // Of the watch, which a running job would not wait for.
+  if (const std::string trouble = trouble_with("watch", watch_options_of(options), add_watch);
+      !trouble.empty()) {
+    std::fprintf(stderr, "ringside run: --watch-options: %s\n", trouble.c_str());
+    return kExitUsage;
+  }
   launch::Plan plan = make_launch_plan(options);
   if (plan.error.empty() && options.dry_run) {
     print_launch_notes("run", plan.notes);
@@ -383,13 +394,15 @@ void add_run(CLI::App& app, Chosen& chosen, std::vector<std::string> command_lin
                    "Rows of each communicator in the summary, those of the most time; 0: all")
       ->type_name("ROWS")
       ->capture_default_str();
-  command->add_flag("--watch", options->is_watched,
-                    "Run `ringside watch` beside it, with its findings on standard error and in "
-                    "ringside-watch.jsonl beside the traces");
+  auto* const watch =
+      command->add_flag("--watch", options->is_watched,
+                        "Run `ringside watch` beside it, with its findings on standard error and "
+                        "in ringside-watch.jsonl beside the traces");
   command
       ->add_option("--watch-options", options->watch_options,
                    "More options of it, parted by blanks: '--hang-seconds 60 --slurm 4711'")
-      ->type_name("OPTIONS");
+      ->type_name("OPTIONS")
+      ->needs(watch);
   constexpr double kMostWait_s = 3600;
   command
       ->add_option("--wait", options->wait_s,

@@ -321,15 +321,18 @@ void add_watch(CLI::App& app, Chosen& chosen) {
           "A shell command that gets each finding as JSON on its standard input, and 30 s; one "
           "after the other, beside the looks")
       ->type_name("COMMAND");
-  command
-      ->add_option("--webhook", options->taking.webhook,
-                   "POST each finding as JSON to this address, by the program curl; it has 10 s")
-      ->type_name("URL");
+  auto* const webhook =
+      command
+          ->add_option("--webhook", options->taking.webhook,
+                       "POST each finding as JSON to this address, by the program curl; it has "
+                       "10 s")
+          ->type_name("URL");
   command
       ->add_option("--webhook-header", options->taking.header_file,
                    "A file whose first line is a header for it, such as a secret (default: "
                    "RINGSIDE_WEBHOOK_HEADER)")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(webhook);
   command
       ->add_option("--output", options->output, "Also append each finding as a line of JSON there")
       ->type_name("FILE");

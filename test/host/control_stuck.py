@@ -179,7 +179,7 @@ def run_and_watch(case, file, after, wanted):
             wanted in findings[0]["sentence"], f"{findings}")
     left = subprocess.run(["pgrep", "-f", f"watch.*{case.traces}"], capture_output=True, check=False)
     require(left.returncode == 1, f"a watch is left: {left.stdout}")
-    # The watch's own troubles are not the job's.
-    _, said = case.run("run", "--watch", "--watch-options", "--no-such-option", "--dir", case.traces / "run",
+    # The watch's own troubles are not the job's, but a mistake in its options is known before the job starts.
+    _, said = case.run("run", "--watch", "--watch-options", "--ssh --hosts /no/such/hosts", "--dir", case.traces / "run",
                        "--plugin", case.options.plugin, "--no-summary", "--", "sh", "-c", "sleep 1; exit 7", status=7)
-    require("--no-such-option" in said, said)
+    require("/no/such/hosts" in said, said)
