@@ -14,6 +14,7 @@
 #include <CLI/CLI.hpp>
 
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/path_graphs.h"
 #include "analyzer/cli/profile_join.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/cli/selection_check.h"
@@ -226,6 +227,16 @@ void add_kineto_option(CLI::App& command, AnalysisOptions& options) {
       ->allow_extra_args(false);
 }
 
+void add_graph_memory_option(CLI::App& command, AnalysisOptions& options) {
+  command
+      .add_option(
+          "--graph-memory", options.graph_bytes,
+          "With --kineto: graphs of so many bytes together are kept, like 256mb (the default) or "
+          "4gb. Profiles beyond that are read twice if the path passes their ranks")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
+}
+
 void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& help) {
   command.add_option("--by,--group-by", by, help)
       ->type_name("WHAT")
@@ -284,12 +295,7 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   if (!options.kineto.empty()) {
     ProfileTake take;
     if (options.has_graphs) {
-      take = [&](const model::KinetoTrace& profile, const match::KinetoFileJoin& join) {
-        const auto operations =
-            metrics::graph_operations(analysis.traces.files[join.file], join.kernels, &profile);
-        analysis.graphs.push_back(
-            {join.file, metrics::build_rank_graph(profile, operations, options.annotation)});
-      };
+      take = take_graphs(options, analysis);
     }
     const std::size_t told = analysis.problems.files().size();
     analysis.profiles = join_profiles(options.kineto, analysis.traces, analysis.problems, take);

@@ -39,9 +39,10 @@ struct AnalysisOptions {
   std::optional<std::size_t> top;
   match::Selection selection;
   load::DumpChoice dumps;
-  std::vector<std::string> kineto;        // traces of PyTorch's profiler, and directories of them
-  bool needs_joins = true;                // without one that is joined with a trace it cannot go on
-  bool has_graphs = false;                // what each moment of a profiled process waited for
+  std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
+  bool needs_joins = true;          // without one that is joined with a trace it cannot go on
+  bool has_graphs = false;          // what each moment of a profiled process waited for
+  std::size_t graph_bytes = std::size_t{256} << 20;  // larger ones are made twice, for less memory
   std::optional<std::string> annotation;  // ranges that are steps, where graphs are wanted
   bool takes_durations = false;           // records that tell no starts
   bool has_stacks = false;                // all frames are wanted; JSON has them always
@@ -63,6 +64,8 @@ void add_analysis_options(CLI::App& command, AnalysisOptions& options);
 void add_dump_options(CLI::App& command, AnalysisOptions& options);
 /// Has the command take traces of PyTorch's profiler beside those of the job.
 void add_kineto_option(CLI::App& command, AnalysisOptions& options);
+/// Has the command say how much memory graphs may take.
+void add_graph_memory_option(CLI::App& command, AnalysisOptions& options);
 /// Has the command group its rows by what the application says of the operations, too.
 void add_by_option(CLI::App& command, metrics::RowsBy& by, const std::string& help);
 /// Has the command show the stacks of calls on demand.

@@ -11,6 +11,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/dump_evidence.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/path_graphs.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/overlap.h"
@@ -43,6 +44,12 @@ struct GroupedOptions : AnalysisOptions {
 
 struct PathOptions : GroupedOptions {
   std::optional<std::size_t> instance;
+
+  /// Why there is no path of what is asked for; empty if there is.
+  std::string why_no_path(Analysis& analysis) const {
+    const std::string why = nothing_fits(analysis);
+    return why.empty() ? complete_graphs(*this, instance, true, analysis) : why;
+  }
 
   /// Why no step is one of those that are asked for; empty if some is.
   std::string nothing_fits(const Analysis& analysis) const {
@@ -160,8 +167,8 @@ CLI::App& add_document(CLI::App& app, const char* name, const char* description,
       if (analysis == nullptr) {
         return kExitNoInput;
       }
-      if constexpr (requires { options->nothing_fits(*analysis); }) {
-        if (const std::string why = options->nothing_fits(*analysis); !why.empty()) {
+      if constexpr (requires { options->why_no_path(*analysis); }) {
+        if (const std::string why = options->why_no_path(*analysis); !why.empty()) {
           tell("ringside " + command_name + ": " + why);
           return kExitNoInput;
         }
@@ -279,12 +286,13 @@ void add_critical_path(CLI::App& app, Chosen& chosen) {
         if (!analysis.graphs.empty()) {
           return report::step_path_document(
               metrics::find_step_paths(analysis.facts(), analysis.graphs, chosen_options.instance),
-              analysis.graphs, analysis.facts(), chosen_options.by);
+              analysis.graphs, analysis.facts(), chosen_options.by, chosen_options.most_rows());
         }
         return report::critical_path_document(metrics::find_critical_path(analysis.facts()),
                                               analysis.traces, analysis.matches, chosen_options.by);
       });
   add_kineto_option(command, *options);
+  add_graph_memory_option(command, *options);
   command
       .add_option("--annotation", options->annotation,
                   "With --kineto: steps are the ranges of record_function whose names contain this "

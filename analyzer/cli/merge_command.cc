@@ -6,6 +6,7 @@
 #include "analyzer/cli/analysis.h"
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/output.h"
+#include "analyzer/cli/path_graphs.h"
 #include "analyzer/cli/progress_line.h"
 #include "analyzer/load/inputs.h"
 #include "analyzer/load/kineto.h"
@@ -232,6 +233,11 @@ ExitStatus run_merge(const MergeOptions& options) {
     return kExitNoInput;
   }
   if (!analysis->graphs.empty() && !plan_options.is_part) {
+    if (const std::string why = complete_graphs(options, std::nullopt, false, *analysis);
+        !why.empty()) {
+      tell("ringside merge: " + why);
+      return kExitNoInput;
+    }
     auto paths = std::make_shared<metrics::StepPaths>(
         metrics::find_step_paths(analysis->facts(), analysis->graphs, std::nullopt));
     plan.path_lines = [paths, &analysis, &plan](std::uint32_t pid) {
@@ -288,6 +294,7 @@ void add_merge(CLI::App& app, Chosen& chosen) {
   options->needs_joins = false;  // a viewer shows the others, too
   add_analysis_options(*command, *options);
   add_kineto_option(*command, *options);
+  add_graph_memory_option(*command, *options);
   for (const char* const of_documents : {"--format", "--table", "--top", "--align-report"}) {
     command->remove_option(command->get_option(of_documents));
   }

@@ -14,8 +14,8 @@
 
 namespace ringside::cli {
 
-/// Takes a profile that was joined, before it is let go.
-using ProfileTake = std::function<void(const model::KinetoTrace&, const match::KinetoFileJoin&)>;
+/// Takes a profile that was joined, and may take from it, before it is let go.
+using ProfileTake = std::function<void(model::KinetoTrace&, const match::KinetoFileJoin&)>;
 
 /// Reads the traces of PyTorch's profiler that these arguments of --kineto name, and joins each
 /// with the operations of its process. A file that cannot be read, or whose process has no trace,

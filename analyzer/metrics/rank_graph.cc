@@ -67,12 +67,16 @@ class GraphBuilder {
       }
     }
     work_nodes_.assign(works_.size(), kNone);
+    std::size_t places = works_.size();
     for (const auto& [thread, segments] : threads_) {
       segment_nodes_[thread].assign(segments.size(), kNone);
+      places += segments.size();
     }
+    graph_.nodes.reserve(places);  // memory that stays untouched costs nothing
   }
 
-  RankGraph build(const std::optional<std::string>& annotation) {
+  RankGraph build(const std::optional<std::string>& annotation,
+                  const ChooseLabelled& choose_labelled) {
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const std::uint32_t node = reach({work_of_operation_[i], 0, 0});
       graph_.of_operation.emplace_back(operations_[i].operation, node);
@@ -81,6 +85,7 @@ class GraphBuilder {
     std::sort(graph_.of_operation.begin(), graph_.of_operation.end());
     std::sort(graph_.of_node.begin(), graph_.of_node.end());
     add_steps(annotation);
+    add_labels(choose_labelled);
     return std::move(graph_);
   }
 
@@ -287,16 +292,9 @@ class GraphBuilder {
   std::optional<Place> fill_work(std::uint32_t index, PathNode& node) {
     const Work& work = works_[index];
     node.start_ns = work.start_ns;
-    node.end_ns = work.end_ns;
     node.kind = work.kind;
-    node.name = graph_.names.id(trace_.names.text(work.name));
     node.gap = work.is_recorded ? PathKind::kLaunch : PathKind::kUnknown;
     std::vector<Need> needs = needs_of(index);
-    if (work.launch_ns) {
-      if (const auto launch = place_before(work.thread, *work.launch_ns + 1)) {
-        describe(threads_.at(work.thread)[launch->segment], work.thread, node);
-      }
-    }
     node.ready_ns = work.start_ns;
     if (needs.empty()) {
       return std::nullopt;
@@ -381,13 +379,10 @@ class GraphBuilder {
     const std::vector<Segment>& segments = threads_.at(place.thread);
     const Segment& segment = segments[place.segment];
     node.start_ns = node.ready_ns = segment.start_ns;
-    node.end_ns = segment.end_ns;
-    node.name = graph_.names.id(trace_.names.text(segment.name));
     node.kind = is_data_loader(segment)                    ? PathKind::kDataLoader
                 : is_idle(segment)                         ? PathKind::kIdle
                 : segment.innermost == OpenCall::kOperator ? PathKind::kOperator
                                                            : PathKind::kLaunch;
-    describe(segment, place.thread, node);
     const auto wait = segment.call == kNone ? waits_.end() : waits_.find(segment.call);
     if (wait != waits_.end() && wait->second.end_ns > segment.start_ns) {
       node.start_ns = node.ready_ns = std::min(wait->second.end_ns, segment.end_ns);
@@ -433,12 +428,54 @@ class GraphBuilder {
     return std::nullopt;
   }
 
+  void add_labels(const ChooseLabelled& choose_labelled) {
+    std::vector<bool> is_labelled(graph_.nodes.size(), true);
+    if (choose_labelled) {
+      is_labelled = choose_labelled(graph_);
+    }
+    std::map<PathLabel, std::uint32_t> known = {{PathLabel{}, 0}};
+    const auto set = [&](std::uint32_t node, const PathLabel& label) {
+      const auto [found, is_new] =
+          known.try_emplace(label, static_cast<std::uint32_t>(graph_.labels.size()));
+      if (is_new) {
+        graph_.labels.push_back(label);
+      }
+      graph_.nodes[node].label = found->second;
+    };
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      if (work_nodes_[i] != kNone && is_labelled[work_nodes_[i]]) {
+        set(work_nodes_[i], label_of(works_[i]));
+      }
+    }
+    for (const auto& [thread, segments] : threads_) {
+      const std::vector<std::uint32_t>& nodes = segment_nodes_.at(thread);
+      for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (nodes[i] != kNone && is_labelled[nodes[i]]) {
+          set(nodes[i], label_of(segments[i], thread));
+        }
+      }
+    }
+  }
+
+  PathLabel label_of(const Work& work) {
+    PathLabel label;
+    if (work.launch_ns) {
+      if (const auto launch = place_before(work.thread, *work.launch_ns + 1)) {
+        label = label_of(threads_.at(work.thread)[launch->segment], work.thread);
+      }
+    }
+    label.name = graph_.names.id(trace_.names.text(work.name));
+    return label;
+  }
+
   // The operator, and what Python was at.
-  void describe(const Segment& segment, std::int64_t thread, PathNode& node) {
-    node.where = graph_.names.id(trace_.names.text(segment.operator_name));
+  PathLabel label_of(const Segment& segment, std::int64_t thread) {
+    PathLabel label;
+    label.name = graph_.names.id(trace_.names.text(segment.name));
+    label.where = graph_.names.id(trace_.names.text(segment.operator_name));
     const auto stack = python_.find(thread);
     if (stack == python_.end()) {
-      return;
+      return label;
     }
     // Between operators, Python may have called and left functions.
     const auto [start_ns, end_ns] =
@@ -446,13 +483,14 @@ class GraphBuilder {
                          : std::pair(segment.start_ns, segment.end_ns);
     for (const model::KinetoCall* const call : stack->second.around(start_ns, end_ns)) {
       const std::string_view name = trace_.names.text(call->name);
-      if (node.module == model::kNoName && name.starts_with("nn.Module: ")) {
-        node.module = graph_.names.id(name.substr(11));
+      if (label.module == model::kNoName && name.starts_with("nn.Module: ")) {
+        label.module = graph_.names.id(name.substr(11));
       }
-      if (node.line == model::kNoName && match::is_of_program(name)) {
-        node.line = graph_.names.id(match::frame_of(name));
+      if (label.line == model::kNoName && match::is_of_program(name)) {
+        label.line = graph_.names.id(match::frame_of(name));
       }
     }
+    return label;
   }
 
   void add_steps(const std::optional<std::string>& annotation) {
@@ -559,8 +597,9 @@ std::uint32_t RankGraph::node_of(std::size_t operation) const {
 
 RankGraph build_rank_graph(const model::KinetoTrace& trace,
                            std::span<const GraphOperation> operations,
-                           const std::optional<std::string>& annotation) {
-  return GraphBuilder(trace, operations).build(annotation);
+                           const std::optional<std::string>& annotation,
+                           const ChooseLabelled& choose_labelled) {
+  return GraphBuilder(trace, operations).build(annotation, choose_labelled);
 }
 
 }  // namespace ringside::metrics

@@ -7,8 +7,10 @@
 #ifndef RINGSIDE_ANALYZER_METRICS_RANK_GRAPH_H
 #define RINGSIDE_ANALYZER_METRICS_RANK_GRAPH_H
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -36,23 +38,30 @@ inline constexpr std::size_t kPathKinds = 8;
 /// A stretch of a thread or a stream. Times are nanoseconds since the epoch, by the host's clock.
 struct PathNode {
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kLeftOut = kNone - 1;  // of a graph's part: `before` is not in it
 
   std::int64_t start_ns = 0;
-  std::int64_t end_ns = 0;
-  /// The node that let it begin, and when: the time from then to start_ns is spent on `gap`.
-  std::uint32_t before = kNone;
+  /// When it could begin: the time from then to start_ns is spent on `gap`.
   std::int64_t ready_ns = 0;
   /// The next of what it needed was there so much earlier; the greatest number if it needed nothing
   /// else.
   std::int64_t margin_ns = std::numeric_limits<std::int64_t>::max();
-  model::NameId name = model::kNoName;    // of RankGraph::names: a kernel, operator or call
-  model::NameId where = model::kNoName;   // the operator that launched it, or in which it is
-  model::NameId module = model::kNoName;  // "nn.Module: Linear_0", where it is known
-  model::NameId line = model::kNoName;    // "train.py:17 in step", likewise
-  std::uint32_t call = kNone;             // of KinetoTrace::runtime: the call that waited
+  std::uint32_t before = kNone;  // the node that let it begin
+  std::uint32_t label = 0;       // of RankGraph::labels
+  std::uint32_t call = kNone;    // of KinetoTrace::runtime: the call that waited
   PathKind kind = PathKind::kUnknown;
   PathKind gap = PathKind::kLaunch;
   bool is_inferred = false;  // what let it begin is not recorded, but follows from times
+};
+
+/// The names of a node, of RankGraph::names.
+struct PathLabel {
+  model::NameId name = model::kNoName;    // a kernel, operator or call
+  model::NameId where = model::kNoName;   // the operator that launched it, or in which it is
+  model::NameId module = model::kNoName;  // "nn.Module: Linear_0", where it is known
+  model::NameId line = model::kNoName;    // "train.py:17 in step", likewise
+
+  auto operator<=>(const PathLabel&) const = default;
 };
 
 /// An end of a range of the application that is a step: of its thread, or of what was launched
@@ -81,19 +90,29 @@ struct RankGraph {
   std::vector<PathNode> nodes;
   std::vector<std::pair<std::size_t, std::uint32_t>> of_operation;  // operation and node, sorted
   std::vector<std::pair<std::uint32_t, std::size_t>> of_node;       // the same by node
-  std::vector<StepRoot> steps;  // in the order of the begins; the last end of each first
+  std::vector<StepRoot> steps;           // in the order of the begins; the last end of each first
+  std::vector<PathLabel> labels = {{}};  // the first is that of no name
   model::NameTable names;
   bool has_gpu = false;
   bool has_syncs = false;
+  std::size_t whole_nodes = 0;  // of a part (graph_parts.h): as many the whole graph has
+  std::vector<std::uint32_t> whole_places;  // of one that is condensed: of its first nodes, there
 
+  const PathLabel& label_of(const PathNode& node) const { return labels[node.label]; }
+  bool is_condensed() const { return !whole_places.empty(); }
   std::uint32_t node_of(std::size_t operation) const;
 };
 
+/// Returns which nodes of a graph get labels, which cost most of its making.
+using ChooseLabelled = std::function<std::vector<bool>(const RankGraph&)>;
+
 /// Steps are the ranges of record_function whose names contain `annotation`; without it
-/// ProfilerStep. If there are none, the whole recording is one.
+/// ProfilerStep. If there are none, the whole recording is one. All nodes get labels if nothing
+/// chooses.
 RankGraph build_rank_graph(const model::KinetoTrace& trace,
                            std::span<const GraphOperation> operations,
-                           const std::optional<std::string>& annotation);
+                           const std::optional<std::string>& annotation,
+                           const ChooseLabelled& choose_labelled = nullptr);
 
 }  // namespace ringside::metrics
 

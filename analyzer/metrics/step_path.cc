@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
@@ -150,10 +151,53 @@ class AllRanks : public OtherRanks {
   std::vector<facts::RankTimes> rows_;
 };
 
+// Where the paths of a step's ends went by: one that comes to such a place goes on as the other
+// did.
+class Passed {
+ public:
+  // All that decides how a path goes on.
+  struct State {
+    std::uint32_t process = 0;
+    std::uint32_t node = 0;
+    std::int64_t until_ns = 0;
+    std::int64_t reached_ns = 0;
+    std::int64_t waited_from_ns = 0;
+
+    bool operator==(const State&) const = default;
+  };
+  struct Place {
+    State state;
+    std::size_t path = 0;
+    std::size_t parts = 0;  // of that path, from its end to here
+  };
+
+  void begin_path() { ++path_; }
+
+  /// The place of another path, if one was in this state; else notes this one.
+  const Place* meet(const State& state, std::size_t parts) {
+    const std::uint64_t key = std::uint64_t{state.process} << 32 | state.node;
+    const auto [known, is_new] = places_.try_emplace(key, Place{state, path_, parts});
+    return !is_new && known->second.state == state && known->second.path != path_ ? &known->second
+                                                                                  : nullptr;
+  }
+
+ private:
+  std::unordered_map<std::uint64_t, Place> places_;
+  std::size_t path_ = 0;
+};
+
 class Walk {
  public:
-  Walk(OtherRanks& others, std::function<const RankGraph&(std::uint32_t)> graph_of, StepPath& path)
-      : others_(others), graph_of_(std::move(graph_of)), path_(path) {}
+  Walk(OtherRanks& others, std::function<const RankGraph&(std::uint32_t)> graph_of, StepPath& path,
+       std::vector<Chains>* needs = nullptr, Passed* passed = nullptr)
+      : others_(others),
+        graph_of_(std::move(graph_of)),
+        path_(path),
+        needs_(needs),
+        passed_(passed) {}
+
+  /// The place at which the path came to one that is known: the parts before it are not made.
+  const std::optional<Passed::Place>& met() const { return met_; }
 
   // From the node at `until_ns`, which is by the process's own clock.
   void go(std::uint32_t process, std::uint32_t node, std::int64_t until_ns) {
@@ -162,13 +206,19 @@ class Walk {
     until_ns_ = until_ns;
     std::size_t idle_steps = 0;
     while (node_ != kNoNode && common(until_ns_) > path_.start_ns && idle_steps < kMostIdle) {
+      if (node_ == PathNode::kLeftOut) {
+        throw std::logic_error("a part of the critical path was not kept");
+      }
+      if (meets_another()) {
+        break;
+      }
       const std::int64_t before_ns = common(until_ns_);
       step();
       idle_steps = common(until_ns_) < before_ns ? 0 : idle_steps + 1;
     }
     const std::int64_t reached_ns =
         path_.parts.empty() ? path_.end_ns : path_.parts.back().start_ns;
-    if (reached_ns > path_.start_ns) {
+    if (reached_ns > path_.start_ns && !met_) {
       StepPart rest;
       rest.start_ns = path_.start_ns;
       rest.end_ns = reached_ns;
@@ -187,6 +237,39 @@ class Walk {
   static constexpr std::size_t kMostIdle = 1000;
 
   std::int64_t common(std::int64_t epoch_ns) { return others_.to_common_ns(process_, epoch_ns); }
+
+  bool meets_another() {
+    if (passed_ == nullptr) {
+      return false;
+    }
+    Passed::State state;
+    state.process = process_;
+    state.node = node_;
+    state.until_ns = until_ns_;
+    state.reached_ns = path_.parts.empty() ? path_.end_ns : path_.parts.back().start_ns;
+    state.waited_from_ns = waited_in_ == kNoNode ? kEndless_ns : path_.waits[waited_in_].start_ns;
+    if (const Passed::Place* const place = passed_->meet(state, path_.parts.size())) {
+      met_ = *place;
+    }
+    return met_.has_value();
+  }
+
+  // Notes that the path takes the chain behind this node, as far as it goes.
+  void need_chain(std::uint32_t node) {
+    const RankGraph& graph = graph_of_(process_);
+    if (needs_ == nullptr || node >= graph.whole_places.size()) {
+      return;
+    }
+    std::int64_t over_ns = until_ns_;
+    for (std::int64_t back_ns = 1000; common(over_ns) > path_.start_ns && over_ns > 0;
+         back_ns = multiply_saturating(back_ns, 2)) {
+      over_ns = subtract_saturating(
+          until_ns_, std::max(back_ns, subtract_saturating(common(until_ns_), path_.start_ns)));
+    }
+    auto& known_ns =
+        (*needs_)[process_].try_emplace(graph.whole_places[node], over_ns).first->second;
+    known_ns = std::min(known_ns, over_ns);
+  }
 
   void step() {
     const PathNode* node = &graph_of_(process_).nodes[node_];
@@ -216,17 +299,18 @@ class Walk {
           process_ = jump.process;
           node_ = jump.node;
           until_ns_ = other.start_ns;
-          go_before(other);
+          go_before(other, jump.node);
           return;
         }
       }
     }
     add(common(node->start_ns), node->kind, operation, false, margin_ns);
     until_ns_ = std::min(until_ns_, node->start_ns);
-    go_before(*node);
+    go_before(*node, node_);
   }
 
-  void go_before(const PathNode& node) {
+  void go_before(const PathNode& node, std::uint32_t index) {
+    need_chain(index);
     const std::int64_t ready_ns = std::min(node.ready_ns, until_ns_);
     // A part without a length carries the margin.
     add(common(ready_ns), node.gap, kNoNode, true, node.margin_ns, node.is_inferred);
@@ -273,6 +357,9 @@ class Walk {
   OtherRanks& others_;
   std::function<const RankGraph&(std::uint32_t)> graph_of_;
   StepPath& path_;
+  std::vector<Chains>* needs_;  // may be null, and so may the next
+  Passed* passed_;
+  std::optional<Passed::Place> met_;
   std::uint32_t process_ = 0;
   std::uint32_t node_ = kNoNode;
   std::int64_t until_ns_ = 0;
@@ -282,7 +369,7 @@ class Walk {
 }  // namespace
 
 StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs,
-                          std::optional<std::size_t> instance) {
+                          std::optional<std::size_t> instance, std::vector<Chains>* needs) {
   AllRanks others(facts, graphs);
   struct Root {
     std::uint32_t process = 0;
@@ -343,7 +430,8 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
         path.unsure_ns =
             std::max(path.unsure_ns, unsure_ns ? multiply_saturating(*unsure_ns, 2) : kEndless_ns);
       }
-      Walk(others, graph_of, path)
+      Passed passed;
+      Walk(others, graph_of, path, needs, &passed)
           .go(found.last.process, found.last.step->node, found.last.step->end_ns);
       std::vector<Root> roots = found.roots;
       std::stable_sort(roots.begin(), roots.end(), [](const Root& one, const Root& other) {
@@ -351,8 +439,12 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
       });
       for (const Root& root : roots) {
         const std::int64_t earlier_ns = found.end_ns - root.end_ns;
+        std::int64_t free_ns = 0;
         if (root.step == found.last.step || earlier_ns >= path.length_ns()) {
           continue;
+        }
+        if (earlier_ns >= path.least_gain_ns([](const StepPart&) { return true; }, free_ns)) {
+          break;
         }
         if (path.others.size() == kMostOthers) {
           path.rest_earlier_ns = earlier_ns;
@@ -361,8 +453,20 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
         StepPath other;
         other.start_ns = path.start_ns;
         other.end_ns = root.end_ns;
-        Walk(others, graph_of, other).go(root.process, root.step->node, root.step->end_ns);
-        path.others.push_back({earlier_ns, std::move(other.parts)});
+        passed.begin_path();
+        Walk walk(others, graph_of, other, needs, &passed);
+        walk.go(root.process, root.step->node, root.step->end_ns);
+        StepPath::Other& added = path.others.emplace_back();
+        added.earlier_ns = earlier_ns;
+        if (walk.met()) {
+          const std::size_t with = walk.met()->path;
+          added.shared_with = with;
+          added.shared_parts = (with == 0 ? path.parts.size()
+                                          : path.others[with - 1].shared_parts +
+                                                path.others[with - 1].parts.size()) -
+                               walk.met()->parts;
+        }
+        added.parts = std::move(other.parts);
       }
       for (const StepWait& wait : path.waits) {
         paths.undecided += wait.is_sure ? 0 : 1;
@@ -377,7 +481,9 @@ StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGr
 }
 
 std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
-                                      const std::vector<ProcessGraph>& graphs) {
+                                      const std::vector<ProcessGraph>& graphs,
+                                      const std::vector<StepPath>& steps,
+                                      std::vector<Chains>* needs) {
   AllRanks others(facts, graphs);
   std::unordered_map<std::uint32_t, std::uint32_t> process_of;  // by file
   for (std::uint32_t i = 0; i < graphs.size(); ++i) {
@@ -417,7 +523,12 @@ std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
     WaitPath path;
     path.start_ns = std::min(longest->arrival_ns, late.arrival_ns);
     path.end_ns = late.arrival_ns;
-    Walk(others, graph_of, path).go(process->second, node, graph.nodes[node].start_ns);
+    if (std::none_of(steps.begin(), steps.end(), [&](const StepPath& step) {
+          return path.end_ns > step.start_ns && path.end_ns <= step.end_ns;
+        })) {
+      continue;
+    }
+    Walk(others, graph_of, path, needs).go(process->second, node, graph.nodes[node].start_ns);
     for (StepPart& part : path.parts) {
       part.waited_in = 0;
     }

@@ -12,9 +12,11 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
+#include "analyzer/metrics/graph_parts.h"
 #include "analyzer/metrics/rank_graph.h"
 #include "analyzer/model/saturating.h"
 
@@ -70,10 +72,14 @@ struct StepPath {
   std::vector<StepPart> parts;  // from the first to the last
   std::vector<StepWait> waits;
   /// The ends of the step on other ranks, streams and threads that came next, with what they waited
-  /// for: if the last end comes earlier, one of these is the last.
+  /// for: if the last end comes earlier, one of these is the last. Those that come too early for
+  /// that, whatever takes no time, are left out.
   struct Other {
     std::int64_t earlier_ns = 0;  // than the last end
-    std::vector<StepPart> parts;
+    /// The first parts are as many of another path: 0 is this one, 1 the first of `others`.
+    std::size_t shared_with = 0;
+    std::size_t shared_parts = 0;
+    std::vector<StepPart> parts;  // behind those
   };
   std::vector<Other> others;
   std::int64_t rest_earlier_ns = std::numeric_limits<std::int64_t>::max();  // of those left out
@@ -88,15 +94,7 @@ struct StepPath {
   template <typename Chosen>
   Gain gain(const Chosen& is_chosen) const {
     Gain gain;
-    gain.least_ns = gained(parts, is_chosen, gain.most_ns);
-    gain.least_ns = std::min(gain.least_ns, rest_earlier_ns);
-    for (const Other& other : others) {
-      std::int64_t free_ns = 0;
-      if (other.earlier_ns < gain.least_ns) {
-        const std::int64_t gained_ns = gained(other.parts, is_chosen, free_ns);
-        gain.least_ns = std::min(gain.least_ns, other.earlier_ns + gained_ns);
-      }
-    }
+    gain.least_ns = std::min(least_gain_ns(is_chosen, gain.most_ns), rest_earlier_ns);
     if (unsure_ns > 0) {
       gain.least_ns = std::max<std::int64_t>(0, subtract_saturating(gain.least_ns, unsure_ns));
       gain.most_ns = std::min(add_saturating(gain.most_ns, unsure_ns), length_ns());
@@ -104,18 +102,39 @@ struct StepPath {
     return gain;
   }
 
- private:
-  // How much earlier the end of these parts is at least, if those that are chosen take no time.
+  /// The least of that before clocks and ends that were left out are regarded, and the time of the
+  /// parts that are chosen.
   template <typename Chosen>
-  static std::int64_t gained(const std::vector<StepPart>& of, const Chosen& is_chosen,
-                             std::int64_t& free_ns) {
-    std::int64_t gained_ns = 0;
-    for (const StepPart& part : of) {
-      const std::int64_t part_ns = is_chosen(part) ? part.end_ns - part.start_ns : 0;
-      free_ns += part_ns;
-      gained_ns = std::min(gained_ns + part_ns, part.margin_ns);
+  std::int64_t least_gain_ns(const Chosen& is_chosen, std::int64_t& free_ns) const {
+    // Where another path leaves one that was followed before it, that one's gain is noted.
+    std::vector<std::int64_t> gained_ns(others.size());
+    std::int64_t least_ns = 0;
+    for (std::size_t path = 0; path <= others.size(); ++path) {
+      std::vector<std::pair<std::size_t, std::size_t>> leaving;  // after so many parts: which
+      for (std::size_t i = path; i < others.size(); ++i) {
+        if (others[i].shared_with == path) {
+          leaving.emplace_back(others[i].shared_parts, i);
+        }
+      }
+      std::sort(leaving.begin(), leaving.end());
+      const std::vector<StepPart>& own = path == 0 ? parts : others[path - 1].parts;
+      const std::size_t before = path == 0 ? 0 : others[path - 1].shared_parts;
+      std::int64_t one_ns = path == 0 ? 0 : gained_ns[path - 1];
+      auto next = leaving.begin();
+      for (std::size_t k = 0; k <= own.size(); ++k) {
+        for (; next != leaving.end() && next->first == before + k; ++next) {
+          gained_ns[next->second] = one_ns;
+        }
+        if (k < own.size()) {
+          const std::int64_t part_ns =
+              is_chosen(own[k]) ? own[k].end_ns - own[k].start_ns : std::int64_t{0};
+          free_ns += path == 0 ? part_ns : 0;
+          one_ns = std::min(one_ns + part_ns, own[k].margin_ns);
+        }
+      }
+      least_ns = path == 0 ? one_ns : std::min(least_ns, others[path - 1].earlier_ns + one_ns);
     }
-    return gained_ns;
+    return least_ns;
   }
 };
 
@@ -130,13 +149,19 @@ struct StepPaths {
 };
 
 /// `instance`: only this step, from 0. Steps of several ranks are one if they have the same name,
-/// and are the same occurrence of it.
+/// and are the same occurrence of it. Graphs may be condensed: then the parts are not those of the
+/// path, and `needs`, of each process, are the chains that it takes. Without any, its graph is not
+/// needed.
 StepPaths find_step_paths(const facts::Facts& facts, const std::vector<ProcessGraph>& graphs,
-                          std::optional<std::size_t> instance);
+                          std::optional<std::size_t> instance,
+                          std::vector<Chains>* needs = nullptr);
 
-/// The longest sure wait of each operation, where the graph of the rank that came last has it.
+/// The longest sure wait of each operation, where the graph of the rank that came last has it, and
+/// its end is in one of these steps. `needs` likewise.
 std::vector<WaitPath> find_wait_paths(const facts::Facts& facts,
-                                      const std::vector<ProcessGraph>& graphs);
+                                      const std::vector<ProcessGraph>& graphs,
+                                      const std::vector<StepPath>& steps,
+                                      std::vector<Chains>* needs = nullptr);
 
 /// The same of one process alone.
 std::vector<StepPath> find_step_paths(const RankGraph& graph);

@@ -40,14 +40,9 @@ std::string share_text(std::int64_t part_ns, std::int64_t whole_ns) {
 class Maker {
  public:
   Maker(const StepPaths& paths, const std::vector<ProcessGraph>& graphs, const facts::Facts& facts,
-        metrics::RowsBy by)
-      : paths_(paths), graphs_(graphs), facts_(facts), by_(by) {
-    waits_ = metrics::find_wait_paths(facts, graphs);
-    std::erase_if(waits_, [&](const metrics::WaitPath& wait) {
-      return std::none_of(paths.steps.begin(), paths.steps.end(), [&](const StepPath& step) {
-        return wait.end_ns > step.start_ns && wait.end_ns <= step.end_ns;
-      });
-    });
+        metrics::RowsBy by, std::size_t most_parts)
+      : paths_(paths), graphs_(graphs), facts_(facts), by_(by), most_parts_(most_parts) {
+    waits_ = metrics::find_wait_paths(facts, graphs, paths.steps);
     std::stable_sort(waits_.begin(), waits_.end(),
                      [](const metrics::WaitPath& a, const metrics::WaitPath& b) {
                        return a.length_ns() > b.length_ns();
@@ -116,6 +111,9 @@ class Maker {
     const auto& nodes = graphs_[part.process].graph.nodes;
     return part.node < nodes.size() ? &nodes[part.node] : nullptr;
   }
+  const metrics::PathLabel& names_of(const StepPart& part, const PathNode& node) const {
+    return graphs_[part.process].graph.label_of(node);
+  }
   std::string_view text(const StepPart& part, model::NameId id) const {
     return graphs_[part.process].graph.names.text(id);
   }
@@ -140,7 +138,7 @@ class Maker {
 
   std::string line_of(const StepPart& part) const {
     const PathNode* const node = node_of(part);
-    return node == nullptr ? std::string() : std::string(text(part, node->line));
+    return node == nullptr ? std::string() : std::string(text(part, names_of(part, *node).line));
   }
 
   void add_sentences(std::vector<std::string>& sentences) const {
@@ -446,11 +444,12 @@ class Maker {
             part.kind == PathKind::kCommunication) {
           continue;
         }
+        const metrics::PathLabel& label = names_of(part, *node);
         const bool is_between = part.is_gap && part.kind != node->kind;
-        const std::string name = is_between ? "to its start" : short_kernel(text(part, node->name));
+        const std::string name = is_between ? "to its start" : short_kernel(text(part, label.name));
         auto& [sum_ns, times] =
-            sums[{part.kind, std::string(text(part, node->where)), name,
-                  std::string(text(part, node->module)), std::string(text(part, node->line))}];
+            sums[{part.kind, std::string(text(part, label.where)), name,
+                  std::string(text(part, label.module)), std::string(text(part, label.line))}];
         sum_ns += part.end_ns - part.start_ns;
         ++times;
       }
@@ -495,7 +494,12 @@ class Maker {
     table.gives_way = {"step"};
     for (const StepPath& step : paths_.steps) {
       for (const StepPart& part : step.parts) {
-        if (part.end_ns > part.start_ns) {
+        if (part.end_ns == part.start_ns) {
+          continue;
+        }
+        if (most_parts_ > 0 && table.rows.size() == most_parts_) {
+          ++table.left_out;
+        } else {
           table.rows.push_back(
               {step.name, part.start_ns, part.end_ns - part.start_ns, rank_of(part.process),
                std::string(path_kind_text(part.kind)), step_part_text(facts_, graphs_, part),
@@ -550,6 +554,7 @@ class Maker {
   const std::vector<ProcessGraph>& graphs_;
   const facts::Facts& facts_;
   metrics::RowsBy by_;
+  std::size_t most_parts_;
   std::vector<metrics::WaitPath> waits_;  // of all operations, the longest first
   std::int64_t whole_ns_ = 0;
   std::array<std::int64_t, metrics::kPathKinds> spent_ns_{};
@@ -558,14 +563,14 @@ class Maker {
 }  // namespace
 
 Document step_path_document(const StepPaths& paths, const std::vector<ProcessGraph>& graphs,
-                            const facts::Facts& facts, metrics::RowsBy by) {
+                            const facts::Facts& facts, metrics::RowsBy by, std::size_t most_parts) {
   if (paths.steps.empty()) {
     Document document;
     document.command = "critical-path";
     document.sentences.push_back("No profile has such a step: there is no path to follow.");
     return document;
   }
-  return Maker(paths, graphs, facts, by).make();
+  return Maker(paths, graphs, facts, by, most_parts).make();
 }
 
 }  // namespace ringside::report

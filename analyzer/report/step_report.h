@@ -13,10 +13,11 @@
 
 namespace ringside::report {
 
-/// `by`: operations on the path are also told apart by this.
+/// `by`: operations on the path are also told apart by this. The table of the path has so many rows
+/// at most, of what may be millions; 0: all.
 Document step_path_document(const metrics::StepPaths& paths,
                             const std::vector<metrics::ProcessGraph>& graphs,
-                            const facts::Facts& facts, metrics::RowsBy by);
+                            const facts::Facts& facts, metrics::RowsBy by, std::size_t most_parts);
 
 }  // namespace ringside::report
 

@@ -46,9 +46,9 @@ std::string step_part_text(const facts::Facts& facts, const std::vector<ProcessG
   if (part.kind == PathKind::kUnknown || part.node >= graph.nodes.size()) {
     return "what is not recorded";
   }
-  const PathNode& node = graph.nodes[part.node];
-  std::string name = short_kernel(graph.names.text(node.name));
-  const std::string where(graph.names.text(node.where));
+  const metrics::PathLabel& label = graph.label_of(graph.nodes[part.node]);
+  std::string name = short_kernel(graph.names.text(label.name));
+  const std::string where(graph.names.text(label.where));
   if (part.is_gap) {
     return "the start of " + (name.empty() ? std::string("an operation of NCCL") : name);
   }

@@ -38,7 +38,7 @@ WaitTexts texts_of(const metrics::WaitPath& path, const std::vector<metrics::Pro
     texts.was_in = step_part_text(facts, graphs, *most);
     texts.was_in_ns = most_ns;
     if (most->node < graph.nodes.size()) {
-      texts.line = graph.names.text(graph.nodes[most->node].line);
+      texts.line = graph.names.text(graph.label_of(graph.nodes[most->node]).line);
     }
   }
   return texts;

@@ -4,14 +4,15 @@
 
     ringside_generate DIR/traces --operations-only --hosts 1 --ranks-per-host 64 \\
         --pattern AllReduce:1048576 --iterations 300 --compute-us 20000
-    make_large_profiles.py DIR/traces DIR/profiles [--operators N] [--iterations-per-step M]
+    make_large_profiles.py DIR/traces DIR/profiles [--operators N] [--iterations-per-step M] [--compress]
 
 One iteration of the job has one AllReduce, and before it N operators that launch a kernel, each of
 two others within it, and of three functions of Python: 2.3 kB for an operator. Steps are of M
-iterations and end in a wait for the stream. All ranks do the same as the first.
+iterations and end in a wait for the stream. All ranks do the same as the first. --compress writes .json.gz.
 """
 
 import argparse
+import gzip
 import json
 import pathlib
 
@@ -114,6 +115,7 @@ def main():
     parser.add_argument("profiles", type=pathlib.Path)
     parser.add_argument("--operators", type=int, default=90)
     parser.add_argument("--iterations-per-step", type=int, default=10)
+    parser.add_argument("--compress", action="store_true")
     arguments = parser.parse_args()
     arguments.profiles.mkdir(parents=True)
     heads = {}
@@ -124,7 +126,9 @@ def main():
     for rank, (_, head) in sorted(heads.items()):
         group = {"pg_name": "world", "pg_desc": "world", "pg_size": len(heads), "ranks": list(range(len(heads)))}
         about = {"backend": "nccl", "rank": rank, "world_size": len(heads), "pg_config": [group]}
-        with open(arguments.profiles / f"rank{rank}.json", "w", encoding="utf-8") as file:
+        path = arguments.profiles / f"rank{rank}.json"
+        with (gzip.open(f"{path}.gz", "wt", compresslevel=1, encoding="utf-8") if arguments.compress
+              else path.open("w", encoding="utf-8")) as file:
             file.write(f'{{\n  "schemaVersion": 1, "distributedInfo": {json.dumps(about)},\n  '
                        f'"baseTimeNanoseconds": {head["args"]["base_time_s"]}000000000,\n  "traceEvents": [\n')
             file.write(body.replace(f'"pid": {PID}', f'"pid": {head["pid"]}'))
