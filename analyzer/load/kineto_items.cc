@@ -2,6 +2,7 @@
 #include "analyzer/load/kineto_items.h"
 
 #include <array>
+#include <bit>
 #include <cstring>
 #include <simdjson.h>
 
@@ -22,6 +23,16 @@ constexpr std::array<Role, 256> kRoles = [] {
 
 Role role_of(char byte) {
   return kRoles[static_cast<unsigned char>(byte)];
+}
+
+// Where the first quote is of 8 bytes; 8 if there is none.
+std::size_t first_quote(const char* bytes) {
+  constexpr std::uint64_t kLow = 0x0101010101010101;
+  std::uint64_t word = 0;
+  std::memcpy(&word, bytes, sizeof(word));  // the machine's first byte is the lowest
+  word ^= kLow * '"';
+  const std::uint64_t found = (word - kLow) & ~word & (kLow << 7);
+  return static_cast<std::size_t>(std::countr_zero(found)) / 8;
 }
 
 bool is_space(char byte) {
@@ -88,8 +99,21 @@ bool KinetoItems::take(char wanted) {
 
 // `at`, from begin_, is behind a quote; then it is behind the one that ends the text.
 bool KinetoItems::scan_text(std::size_t& at) {
+  constexpr std::size_t kShort_bytes = 64;
   constexpr char kTooLong[] = "a text longer than any of PyTorch's profiler";
   const std::size_t begin = at;
+  // Nearly all are short, and have no backslash before the quote.
+  for (std::size_t ahead = at; ahead < begin + kShort_bytes && begin_ + ahead + 8 <= end_;) {
+    const std::size_t quote = first_quote(buffer_.data() + begin_ + ahead);
+    ahead += quote;
+    if (quote < 8) {
+      if (buffer_[begin_ + ahead - 1] != '\\' && ahead - begin < most_item_bytes_) {
+        at = ahead + 1;
+        return true;
+      }
+      break;
+    }
+  }
   while (true) {
     const char* const from = buffer_.data() + begin_ + at;
     const auto* const quote = static_cast<const char*>(std::memchr(from, '"', end_ - begin_ - at));
@@ -123,6 +147,10 @@ bool KinetoItems::scan(std::size_t& length, bool& is_too_long) {
   std::size_t depth = 0;
   std::size_t at = 0;
   is_too_long = false;
+  const auto is_passed = [&](char byte) {
+    const Role role = role_of(byte);
+    return role == Role::kNone || (role == Role::kEnd && depth > 0);
+  };
   const auto drop = [&] {
     is_too_long = true;
     begin_ += at;
@@ -142,7 +170,7 @@ bool KinetoItems::scan(std::size_t& length, bool& is_too_long) {
       case Role::kNone:
         do {
           ++at;
-        } while (begin_ + at < end_ && role_of(buffer_[begin_ + at]) == Role::kNone);
+        } while (begin_ + at < end_ && is_passed(buffer_[begin_ + at]));
         break;
       case Role::kQuote:
         ++at;
@@ -174,7 +202,9 @@ bool KinetoItems::scan(std::size_t& length, bool& is_too_long) {
           length = at;
           return at > 0 || is_too_long;
         }
-        ++at;
+        do {
+          ++at;
+        } while (begin_ + at < end_ && is_passed(buffer_[begin_ + at]));
         break;
     }
   }

@@ -45,10 +45,12 @@ std::optional<model::SyncKind> sync_kind_of(std::string_view name) {
   return std::nullopt;
 }
 
-// Looks at an event's text. A quote within a text is written with a backslash, so these are no part
-// of one.
-bool has_member(std::string_view text, std::string_view member) {
-  return text.substr(0, 256).find(member) != text.npos;
+// Looks at the begin of an event's text, for a member as PyTorch writes it. A quote within a text
+// is written with a backslash, so this is no part of one.
+std::string_view member_of(std::string_view text, std::string_view key) {
+  text = text.substr(0, 256);
+  const std::size_t at = text.find(key);
+  return at == text.npos ? std::string_view() : text.substr(at + key.size());
 }
 
 class Columns {
@@ -207,8 +209,9 @@ std::optional<std::string> read_kineto_trace(const std::string& path, model::Kin
   trace.path = path;
   const auto take = [&](std::size_t, const object& event) { columns.add(event); };
   const auto is_wanted = [&](std::string_view text) {
-    return !has_member(text, R"("ph": "s")") && !has_member(text, R"("ph": "f")") &&
-           (wants_python || !has_member(text, R"("cat": "python_function")"));
+    const std::string_view phase = member_of(text, R"("ph": ")");
+    return !phase.starts_with("s\"") && !phase.starts_with("f\"") &&
+           (wants_python || !member_of(text, R"("cat": ")").starts_with("python_function\""));
   };
   if (auto error = file.read(path, take, is_wanted)) {
     return error;
