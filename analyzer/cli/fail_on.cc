@@ -237,10 +237,10 @@ class Judge {
         is_open = false;
       }
     }
-    const metrics::Lateness* const open = all.find_open(condition.limit / 100);
-    if (is_open && open != nullptr) {
-      verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, *open) + ": " +
-                                  report::name_of(*open));
+    const auto open = all.find_open(condition.limit / 100);
+    if (is_open && !open.empty()) {
+      verdicts_.unknown.push_back(condition.text + ": " + report::cost_of(all, *open.front()) +
+                                  ": " + report::names_of(report::tied_with_first(all, open)));
     }
   }
 

@@ -123,7 +123,7 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
   const match::MatchedOperation& matched = matches_.operations[operation];
   ++counts.operations;
   blocks_.begin(matched.communicator);
-  count_parts(matched);
+  const Parties& parties = count_parts(matched);
   const facts::OperationFacts& known = read.known;
   rows_.swap(read.rows);
   if (known.is_impossible) {
@@ -153,12 +153,13 @@ void LateCosts::add(std::uint32_t operation, Read& read) {
     }
   }
   arrivals_.note_ends(matched.communicator, rows_, is_by_call);
-  charge(operation, read.has_charges ? read.charges : finder_.find(operation, known.basis, rows_));
+  charge(operation, parties,
+         read.has_charges ? read.charges : finder_.find(operation, known.basis, rows_));
 }
 
 // Counts the operation for each rank that takes part, whether anybody waits or not. It counts for a
 // host only if another one takes part, too.
-void LateCosts::count_parts(const match::MatchedOperation& operation) {
+const LateCosts::Parties& LateCosts::count_parts(const match::MatchedOperation& operation) {
   const Parties& parties = parties_of(operation);
   for (const std::uint32_t rank : parties.ranks) {
     ++ranks[rank].facts.took_part;
@@ -167,6 +168,7 @@ void LateCosts::count_parts(const match::MatchedOperation& operation) {
   for (const std::uint32_t host : parties.hosts) {
     hosts[host].facts.took_part += parties.hosts.size() > 1 ? 1 : 0;
   }
+  return parties;
 }
 
 // Most operations are of all members of their communicator, so these are not found for each.
@@ -192,8 +194,15 @@ const LateCosts::Parties& LateCosts::parties_of(const match::MatchedOperation& o
   return parties;
 }
 
-void LateCosts::charge(std::uint32_t operation, const OperationCharges& charges) {
+void LateCosts::charge(std::uint32_t operation, const Parties& parties,
+                       const OperationCharges& charges) {
   const match::MatchedOperation& matched = matches_.operations[operation];
+  for (const std::uint32_t rank : parties.ranks) {
+    ++ranks[rank].facts.judged;
+  }
+  for (const std::uint32_t host : parties.hosts) {
+    hosts[host].facts.judged += parties.hosts.size() > 1 ? 1 : 0;
+  }
   of_rows_.assign(rows_.size(), {});
   origins_.resize(std::max(origins_.size(), rows_.size()));
   WaitedAt& here =

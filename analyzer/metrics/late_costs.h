@@ -73,9 +73,9 @@ class LateCosts {
   // Takes what is at hand of an operation.
   void take(const facts::SeenOperation& seen, ChargeFinder& finder, Read& made) const;
   void add(std::uint32_t operation, Read& read);
-  void count_parts(const match::MatchedOperation& operation);
+  const Parties& count_parts(const match::MatchedOperation& operation);
   const Parties& parties_of(const match::MatchedOperation& operation);
-  void charge(std::uint32_t operation, const OperationCharges& charges);
+  void charge(std::uint32_t operation, const Parties& parties, const OperationCharges& charges);
   void take(const match::MatchedOperation& matched, const Charge& one, const Division& division);
   void take_of_host(const Charge& one, std::int64_t kept_ns);
   void take_possible(std::uint32_t operation, const OperationCharges& charges);

@@ -69,7 +69,7 @@ void describe(LateCosts& costs) {
 
 }  // namespace
 
-const Lateness* Stragglers::find_open(double limit) const {
+std::vector<const Lateness*> Stragglers::find_open(double limit) const {
   // The cost of a late rank is part of its host's, and the other way round.
   std::set<std::string> late_hosts;
   for (const std::vector<Lateness>* const found : {&ranks, &hosts}) {
@@ -79,15 +79,19 @@ const Lateness* Stragglers::find_open(double limit) const {
       }
     }
   }
+  std::vector<const Lateness*> open;
   for (const std::vector<Lateness>* const found : {&ranks, &hosts}) {
     for (const Lateness& one : *found) {
       const std::int64_t excess_ns = one.cost_most_ns - std::min(one.expected_ns, one.cost_most_ns);
       if (!late_hosts.contains(one.host) && share(excess_ns) > limit) {
-        return &one;
+        open.push_back(&one);
       }
     }
+    if (!open.empty()) {
+      break;
+    }
   }
-  return nullptr;
+  return open;
 }
 
 Stragglers find_stragglers(const facts::Facts& facts, RowsBy by, const facts::Fold& also) {

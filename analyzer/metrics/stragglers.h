@@ -30,6 +30,7 @@ struct Lateness {
   std::string host;
   std::int64_t pid = 0;
   std::uint64_t took_part = 0;      // operations
+  std::uint64_t judged = 0;         // of them, those of which something is known of who waited
   std::uint64_t last = 0;           // in which most of the waiting was for it
   std::int64_t caused_wait_ns = 0;  // what others surely waited for it, together: GPU time
   std::int64_t passed_on_ns = 0;    // of that, what it had waited for others itself
@@ -84,9 +85,9 @@ struct Stragglers {
     return share(one.cost_ns > one.expected_ns ? one.cost_ns - one.expected_ns : 0);
   }
   double most_share_of(const Lateness& one) const { return share(one.cost_most_ns); }
-  /// One that may cost more than that share, and is no straggler: the clocks leave it open, or it
-  /// may be chance. nullptr if there is none.
-  const Lateness* find_open(double limit = kOpenShare) const;
+  /// The ranks that may cost more than that share, and are no stragglers: the clocks leave it open,
+  /// or it may be chance. If there are none, such hosts.
+  std::vector<const Lateness*> find_open(double limit = kOpenShare) const;
 };
 
 /// `by`: what the waiting is summed up by. `also`: sums up the operations on several ranks besides.

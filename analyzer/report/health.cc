@@ -226,11 +226,11 @@ class HealthJudge {
     } else if (summary_.inputs.operations == 0) {
       health_.status = "unknown";
       health_.headline = "No operation was recorded";
-    } else if (const metrics::Lateness* const open = stragglers_.find_open()) {
+    } else if (const auto open = stragglers_.find_open(); !open.empty()) {
       health_.status = "unknown";
-      health_.headline = open_sentence(stragglers_, *open);
+      health_.headline = open_sentence(stragglers_, open);
       // Lateness by chance is no trouble yet; what the clocks hide may be a great one.
-      if (stragglers_.share_of(*open) > metrics::kOpenShare) {
+      if (stragglers_.share_of(*open.front()) > metrics::kOpenShare) {
         health_.headline.insert(0, "No trouble is sure: ");
       }
     } else if (std::any_of(
@@ -276,22 +276,34 @@ class HealthJudge {
     return first.finding.text;
   }
 
-  // The one that costs most.
+  // The one that costs most, and those that tie with it.
   std::string late_headline() const {
     const metrics::Stragglers& all = stragglers_;
-    const metrics::Lateness* late = nullptr;
+    std::vector<const metrics::Lateness*> late;
     for (const auto* const found : {&all.ranks, &all.hosts}) {
       for (const metrics::Lateness& one : *found) {
-        if (one.is_straggler && (late == nullptr || one.cost_ns > late->cost_ns)) {
-          late = &one;
+        if (one.is_straggler) {
+          late.push_back(&one);
         }
       }
     }
-    if (late == nullptr) {
+    if (late.empty()) {
       return "A rank is late";
     }
-    return name_of(*late) + " is late: the others waited " + human_duration(late->cost_ns) +
-           " for it, " + cost_of(all, *late) + " of all ranks' time";
+    std::stable_sort(late.begin(), late.end(),
+                     [](const auto* a, const auto* b) { return a->cost_ns > b->cost_ns; });
+    // The cost of a rank is a part of its host's, so a host does not tie with it.
+    const auto is_host = [](const metrics::Lateness& one) { return one.label == one.host; };
+    const bool is_first_host = is_host(*late.front());
+    std::erase_if(late, [&](const auto* one) { return is_host(*one) != is_first_host; });
+    const auto tied = tied_with_first(all, late);
+    const metrics::Lateness& first = *tied.front();
+    if (tied.size() > 1) {
+      return names_of(tied) + " are late: each costs " + cost_of(all, first) +
+             " of all ranks' time";
+    }
+    return name_of(first) + " is late: the others waited " + human_duration(first.cost_ns) +
+           " for it, " + cost_of(all, first) + " of all ranks' time";
   }
 
   const Summary& summary_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -133,21 +134,23 @@ Table table_of(const Stragglers& all, const std::vector<Lateness>& found,
       row.insert(row.end(), {one.host, one.pid});
     }
     const metrics::LateTimes& times = one.times;
-    row.insert(row.end(), {std::string(one.is_straggler ? "yes" : "no"),
-                           all.share_of(one) * 100,
-                           all.most_share_of(one) * 100,
+    // Where none of its operations could be judged, nothing is known of what it costs.
+    const auto known = [&](Cell cell) { return one.judged > 0 ? std::move(cell) : Cell(); };
+    row.insert(row.end(), {known(std::string(one.is_straggler ? "yes" : "no")),
+                           known(all.share_of(one) * 100),
+                           known(all.most_share_of(one) * 100),
                            cell_of(one.chance),
-                           one.cost_ns,
-                           one.cost_most_ns,
-                           one.expected_ns,
-                           one.caused_wait_ns,
-                           hosts ? Cell() : Cell(one.passed_on_ns),
-                           hosts ? Cell() : Cell(one.waited_ns),
+                           known(one.cost_ns),
+                           known(one.cost_most_ns),
+                           known(one.expected_ns),
+                           known(one.caused_wait_ns),
+                           hosts ? Cell() : known(one.passed_on_ns),
+                           hosts ? Cell() : known(one.waited_ns),
                            one.took_part,
-                           one.last,
-                           one.delay_ns,
-                           one.median_margin_ns,
-                           one.most_margin_ns,
+                           known(one.last),
+                           known(one.delay_ns),
+                           known(one.median_margin_ns),
+                           known(one.most_margin_ns),
                            one.is_straggler ? Cell(times.times) : Cell(),
                            cell_of(times.every_operations),
                            cell_of(times.every_ns),
@@ -233,12 +236,11 @@ void add_findings(const Stragglers& stragglers, Document& document) {
       document.findings.push_back({Severity::kNote, "late-once", once_sentence(stragglers, rank)});
     }
   }
-  if (const Lateness* const open = stragglers.find_open()) {
-    document.findings.push_back(
-        {Severity::kNote, "late-unknown", open_sentence(stragglers, *open)});
+  if (const auto open = stragglers.find_open(); !open.empty()) {
+    document.findings.push_back({Severity::kNote, "late-unknown", open_sentence(stragglers, open)});
     const bool is_any_late =
         !document.findings.empty() && document.findings.front().severity == Severity::kWarning;
-    if (!is_any_late && stragglers.share_of(*open) <= metrics::kOpenShare &&
+    if (!is_any_late && stragglers.share_of(*open.front()) <= metrics::kOpenShare &&
         stragglers.hosts.size() > 1) {
       document.findings.push_back({Severity::kNote, "clock-or-late",
                                    "a rank that is always late looks like a host whose clock is "
@@ -281,12 +283,42 @@ std::string cost_of(const Stragglers& all, const Lateness& one) {
   return least == most ? least + " %" : least + " to " + most + " %";
 }
 
-std::string open_sentence(const Stragglers& all, const Lateness& one) {
+std::vector<const Lateness*> tied_with_first(const Stragglers& all,
+                                             const std::vector<const Lateness*>& found) {
+  constexpr double kAlike = 0.9;
+  const Lateness& first = *found.front();
+  const auto least = [&](const Lateness& one) { return fixed(all.share_of(one) * 100, 1); };
+  std::vector<const Lateness*> tied;
+  std::copy_if(found.begin(), found.end(), std::back_inserter(tied), [&](const Lateness* one) {
+    return least(*one) == least(first) && all.most_share_of(*one) <= all.most_share_of(first) &&
+           all.most_share_of(*one) >= kAlike * all.most_share_of(first);
+  });
+  return tied;
+}
+
+std::string names_of(const std::vector<const Lateness*>& some) {
+  constexpr std::size_t kNamed = 4;
+  if (some.size() > kNamed) {
+    const bool are_hosts = some.front()->label == some.front()->host;
+    return counted(some.size(), are_hosts ? "host" : "rank");
+  }
+  std::string text;
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == some.size() ? " and " : ", ") + name_of(*some[i]);
+  }
+  return text;
+}
+
+std::string open_sentence(const Stragglers& all, const std::vector<const Lateness*>& open) {
+  const Lateness& one = *open.front();
+  const auto tied = tied_with_first(all, open);
+  const bool is_one = tied.size() == 1;
   return all.share_of(one) > metrics::kOpenShare
-             ? name_of(one) + " costs " + cost_of(all, one) +
+             ? names_of(tied) + (is_one ? " costs " : " each cost ") + cost_of(all, one) +
                    " of all ranks' time, which may be chance: few late arrivals, or noise that "
                    "lasts"
-             : name_of(one) + " may cost " + cost_of(all, one) + " of all ranks' time: " +
+             : names_of(tied) + (is_one ? " may cost " : " may each cost ") + cost_of(all, one) +
+                   " of all ranks' time: " +
                    (all.hosts.size() > 1 ? "the clocks leave it open"
                                          : "what was recorded leaves it open");
 }
@@ -318,7 +350,7 @@ Document stragglers_document(const Stragglers& stragglers, const match::Matches&
     if (std::none_of(document.findings.begin(), document.findings.end(),
                      [](const Finding& one) { return one.severity != Severity::kNote; })) {
       document.sentences.push_back(
-          stragglers.find_open() != nullptr
+          !stragglers.find_open().empty()
               ? "No rank surely costs more than chance makes it, but some may."
               : "No rank costs the others more than chance makes it, or so much that it matters.");
     }
