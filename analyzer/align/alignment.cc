@@ -465,7 +465,7 @@ std::int64_t Alignment::to_common_ns(std::uint32_t file, std::int64_t time_ns) c
   const std::int64_t own_ns =
       since_epoch_ns_[file] + std::clamp<std::int64_t>(time_ns, -kMost_ns, kMost_ns);
   const auto since_zero_ns = static_cast<double>(own_ns - zero_ns_);
-  const double offset_ns = curves_[host_of_file_[file]].at(since_zero_ns).offset_ns;
+  const double offset_ns = curves_[host_of_file_[file]].offset_ns(since_zero_ns);
   return own_ns + std::llround(std::clamp(offset_ns, -1e18, 1e18));
 }
 

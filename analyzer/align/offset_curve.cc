@@ -13,22 +13,6 @@ constexpr double kCell_ns = 1e8;
 constexpr double kLeastCells = 1024;
 constexpr double kMostCells = 8e6;
 
-// Returns the index of the first moment after `time_ns`. Most moments are equally far apart, so it
-// is looked for first where it would be if all were.
-std::size_t first_after(const std::vector<double>& moments_ns, double time_ns) {
-  const double passed_ns = moments_ns.back() - moments_ns.front();
-  const double place =
-      (time_ns - moments_ns.front()) / passed_ns * static_cast<double>(moments_ns.size() - 1);
-  if (place >= 0 && place + 1 < static_cast<double>(moments_ns.size())) {
-    const auto guess = static_cast<std::size_t>(place) + 1;
-    if (moments_ns[guess - 1] <= time_ns && time_ns < moments_ns[guess]) {
-      return guess;
-    }
-  }
-  return static_cast<std::size_t>(std::upper_bound(moments_ns.begin(), moments_ns.end(), time_ns) -
-                                  moments_ns.begin());
-}
-
 }  // namespace
 
 OffsetCurve OffsetCurve::zero() {
@@ -65,16 +49,42 @@ OffsetCurve::OffsetCurve(const HostPath& path, std::size_t hosts, double wander)
     uncertainty_ns_.push_back(std::max(half_ns, 0.0));
   }
   time_ns_ = std::move(moments_ns);
+  const double drawn_ns = time_ns_.back() - time_ns_.front();
+  moments_per_ns_ = drawn_ns > 0 ? static_cast<double>(time_ns_.size() - 1) / drawn_ns : 0;
   wander_ = wander;
   rate_ = (drawn.mean.least + drawn.mean.most) / 2;
   rate_uncertainty_ = (drawn.mean.most - drawn.mean.least) / 2 + wander;
+}
+
+// Returns the index of the first moment after `time_ns`. Most moments are equally far apart, so it
+// is looked for first where it would be if all were.
+std::size_t OffsetCurve::first_after(double time_ns) const {
+  const double place = (time_ns - time_ns_.front()) * moments_per_ns_;
+  if (place >= 0 && place + 1 < static_cast<double>(time_ns_.size())) {
+    const auto guess = static_cast<std::size_t>(place) + 1;
+    if (time_ns_[guess - 1] <= time_ns && time_ns < time_ns_[guess]) {
+      return guess;
+    }
+  }
+  return static_cast<std::size_t>(std::upper_bound(time_ns_.begin(), time_ns_.end(), time_ns) -
+                                  time_ns_.begin());
+}
+
+double OffsetCurve::offset_ns(double time_ns) const {
+  const std::size_t after = first_after(time_ns);
+  if (after == 0 || after == time_ns_.size()) {
+    const std::size_t end = after == 0 ? 0 : after - 1;
+    return offset_ns_[end] + (time_ns - time_ns_[end]) * rate_;
+  }
+  const double part = (time_ns - time_ns_[after - 1]) / (time_ns_[after] - time_ns_[after - 1]);
+  return offset_ns_[after - 1] + (offset_ns_[after] - offset_ns_[after - 1]) * part;
 }
 
 OffsetAt OffsetCurve::at(double time_ns) const {
   if (time_ns_.empty()) {
     return {};
   }
-  const std::size_t after = first_after(time_ns_, time_ns);
+  const std::size_t after = first_after(time_ns);
   if (after == 0 || after == time_ns_.size()) {
     const std::size_t end = after == 0 ? 0 : after - 1;
     const double beyond_ns = time_ns - time_ns_[end];
@@ -146,6 +156,11 @@ OffsetAt SteppedCurve::within_step(std::size_t after, double time_ns) const {
                                                      behind.offset_ns + *behind.uncertainty_ns));
   }
   return {(lower_ns + upper_ns) / 2 - time_ns, std::abs(upper_ns - lower_ns) / 2};
+}
+
+double SteppedCurve::offset_ns(double time_ns) const {
+  const bool is_one = pieces_.size() == 1 && pieces_.front().curve.is_bounded();
+  return is_one ? pieces_.front().curve.offset_ns(time_ns) : at(time_ns).offset_ns;
 }
 
 double SteppedCurve::own_ns(double common_ns) const {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "analyzer/model/parallel.h"
@@ -18,7 +19,8 @@ bool has_gpu_stamps(const model::Execution& operation) {
 
 }  // namespace
 
-StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.files.size()) {
+StampErrors::StampErrors(const model::Traces& traces) {
+  std::vector<std::vector<OfContext>> of_files(traces.files.size());
   for_each_on_cores(traces.files.size(), [&](std::size_t /*thread*/, std::size_t file) {
     std::map<std::pair<std::uint32_t, bool>, std::int64_t> of_context;
     auto last = of_context.end();  // it is most often that of the next one, too
@@ -41,9 +43,14 @@ StampErrors::StampErrors(const model::Traces& traces) : gpu_late_ns_(traces.file
       last->second = std::min(last->second, late_ns);
     }
     for (const auto& [context, late_ns] : of_context) {
-      gpu_late_ns_[file].push_back({context.first, context.second, late_ns});
+      of_files[file].push_back({context.first, context.second, late_ns});
     }
   });
+  first_.push_back(0);
+  for (const std::vector<OfContext>& of_file : of_files) {
+    gpu_late_ns_.insert(gpu_late_ns_.end(), of_file.begin(), of_file.end());
+    first_.push_back(gpu_late_ns_.size());
+  }
 }
 
 StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::TimesFrom times_from,
@@ -55,7 +62,8 @@ StampError StampErrors::of(std::uint32_t file, std::uint32_t context, model::Tim
   if (!is_kineto && (times_from != model::TimesFrom::kGpu || gpu_polled)) {
     return kProxyError;
   }
-  const std::vector<OfContext>& of_context = gpu_late_ns_[file];
+  const auto of_context =
+      std::span(gpu_late_ns_).subspan(first_[file], first_[file + 1] - first_[file]);
   const auto found =
       std::lower_bound(of_context.begin(), of_context.end(), std::pair(context, is_kineto),
                        [](const OfContext& one, const auto& key) {

@@ -63,7 +63,8 @@ class StampErrors {
     std::int64_t late_ns = 0;
   };
 
-  std::vector<std::vector<OfContext>> gpu_late_ns_;  // by file: few, in the order of the first two
+  std::vector<OfContext> gpu_late_ns_;  // by file: few, in the order of the first two
+  std::vector<std::size_t> first_;      // of each file, and where those of the last one end
 };
 
 }  // namespace ringside::align

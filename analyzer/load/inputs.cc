@@ -305,6 +305,9 @@ bool is_flight_recorder_dump(const std::string& path) {
 }
 
 bool are_several_runs(const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2) {
+    return false;
+  }
   using Runs = std::map<std::int64_t, std::set<std::string>>;  // by rank
   std::vector<Runs> all;
   for (const std::string& argument : arguments) {

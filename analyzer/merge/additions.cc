@@ -19,6 +19,20 @@
 namespace ringside::merge {
 namespace {
 
+// Where the slice of a rank's operation ends in the merged file.
+struct SliceEnd {
+  std::uint64_t operation = 0;  // "op" of its file
+  std::int64_t end_ns = 0;
+};
+
+// An operation as it was read.
+struct Known {
+  facts::OperationFacts facts;
+  std::vector<facts::RankTimes> rows;
+  std::vector<SliceEnd> ends;  // by row; of ranks that waited
+  std::optional<std::int64_t> late_ns;
+};
+
 class Adder {
  public:
   Adder(const facts::Facts& facts, bool has_arrows, Plan& plan)
@@ -34,11 +48,9 @@ class Adder {
     }
   }
 
-  /// `known` and `rows` are of facts::Facts::ranks_of.
-  void add(std::size_t index, const facts::OperationFacts& known,
-           const std::vector<facts::RankTimes>& rows) {
+  void add(std::size_t index, const Known& known) {
     const match::MatchedOperation& operation = matches_.operations[index];
-    add_waits(index, known, rows);
+    add_waits(index, known.facts, known.rows, known.ends);
     if (!has_arrows_ || match::is_to_self(operation)) {
       return;
     }
@@ -55,44 +67,42 @@ class Adder {
     return alignment_.to_common_ns(part.file, time_ns);
   }
 
-  void add_end(const match::Part& part, std::uint64_t operation, std::int64_t at_ns, bool begins) {
-    processes_[part.file]->arrow_ends.push_back({operation, at_ns, arrows_, begins});
+  void add_end(std::uint32_t file, std::uint64_t operation, std::int64_t at_ns, bool begins) {
+    processes_[file]->arrow_ends.push_back({operation, at_ns, arrows_, begins});
   }
 
   // Adds what each rank surely waited, and an arrow from the arrival of the rank that it waited for
   // to its own end.
   void add_waits(std::size_t index, const facts::OperationFacts& known,
-                 const std::vector<facts::RankTimes>& rows) {
+                 const std::vector<facts::RankTimes>& rows, const std::vector<SliceEnd>& ends) {
     if (known.is_impossible || known.ranks_timed < 2) {
       return;
     }
     const bool has_arrows =
         has_arrows_ && known.has_all_ranks && is_of_all(matches_.operations[index]);
     std::map<std::uint32_t, bool> has_begun;  // by row of the rank waited for
-    for (const facts::RankTimes& row : rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const facts::RankTimes& row = rows[i];
       if (row.waits_for == facts::RankTimes::kNobody) {
         continue;
       }
       const facts::RankTimes& last = rows[row.waits_for];
-      const match::Part& part = matches_.parts[row.part];
-      const model::Operation one = match::operation_of(traces_, part);
-      // The slice of the operation ends there in the merged file.
-      const std::int64_t end_ns = std::min(row.end_ns, common_ns(part, *one.end_ns));
+      const std::int64_t end_ns = std::min(row.end_ns, ends[i].end_ns);
       const std::int64_t until_ns =
           std::min(add_saturating(row.arrival_ns, row.best_wait_ns), end_ns);
       const std::int64_t uncertainty_ns =
           std::max(subtract_saturating(row.best_wait_ns, row.wait.least_ns),
                    subtract_saturating(row.wait.most_ns, row.best_wait_ns));
       processes_[row.file]->waits.push_back(
-          {one.id, until_ns, uncertainty_ns,
+          {ends[i].operation, until_ns, uncertainty_ns,
            static_cast<std::uint32_t>(processes_[last.file] - first_)});
       if (has_arrows && end_ns > last.arrival_ns + kRounding_ns) {
         if (!std::exchange(has_begun[row.waits_for], true)) {
           ++arrows_;
-          const match::Part& from = matches_.parts[last.part];
-          add_end(from, match::operation_of(traces_, from).id, last.arrival_ns, true);
+          const std::uint32_t from = matches_.parts[last.part].operation;
+          add_end(last.file, traces_.files[last.file].operations.id(from), last.arrival_ns, true);
         }
-        add_end(part, one.id, end_ns, false);
+        add_end(row.file, ends[i].operation, end_ns, false);
       }
     }
   }
@@ -117,8 +127,8 @@ class Adder {
     }
     if (end_ns > begin_ns + kRounding_ns) {
       ++arrows_;
-      add_end(from, send.id, begin_ns, true);
-      add_end(to, receive.id, end_ns, false);
+      add_end(from.file, send.id, begin_ns, true);
+      add_end(to.file, receive.id, end_ns, false);
     }
   }
 
@@ -152,6 +162,22 @@ class Adder {
   std::vector<ProcessPlan*> processes_;  // by file
   const ProcessPlan* first_;
 };
+
+void find_ends(const facts::Facts& facts, const facts::SeenOperation& seen,
+               std::vector<SliceEnd>& ends) {
+  const match::Matches& matches = facts.matches();
+  ends.assign(seen.rows.size(), {});
+  for (std::size_t i = 0; i < seen.rows.size(); ++i) {
+    const facts::RankTimes& row = seen.rows[i];
+    if (row.waits_for != facts::RankTimes::kNobody) {
+      const model::Execution& one =
+          seen.executions[row.part - matches.operations[seen.index].first_part];
+      const std::uint32_t operation = matches.parts[row.part].operation;
+      ends[i] = {facts.traces().files[row.file].operations.id(operation),
+                 facts.alignment().to_common_ns(row.file, *one.end_ns)};
+    }
+  }
+}
 
 std::string communicator_text(const match::Communicator& communicator) {
   return communicator.name.empty() ? communicator.hash : communicator.name;
@@ -237,35 +263,32 @@ void add_additions(const facts::Facts& facts, const PlanOptions& options, Plan& 
   const auto& operations = facts.matches().operations;
   Adder adder(facts, options.has_arrows, plan);
   Late late;
-  std::vector<std::vector<facts::RankTimes>> rows;
-  std::vector<facts::OperationFacts> known;
-  std::vector<std::optional<std::int64_t>> late_ns;
+  std::vector<Known> known;
   std::size_t end = 0;
   for (std::size_t begin = 0; begin < operations.size(); begin = end) {
     for (std::size_t parts = 0;
          end < operations.size() && end - begin < kOperations && parts < kParts; ++end) {
       parts += operations[end].part_count;
     }
-    rows.resize(std::max(rows.size(), end - begin));
-    known.resize(rows.size());
-    late_ns.assign(end - begin, std::nullopt);
+    known.resize(std::max(known.size(), end - begin));
     constexpr std::size_t kTogether = match::Executions::kAtATime;
     for_each_on_cores((end - begin) / kTogether + 1, [&](std::size_t, std::size_t portion) {
       const std::size_t first = portion * kTogether;
       facts.ranks_of_each(match::portion_of(begin + first, kTogether, end),
                           [&](std::size_t i, const facts::SeenOperation& seen) {
-                            known[first + i] = seen.facts;
-                            rows[first + i].swap(seen.rows);
-                            late_ns[first + i] =
-                                lateness_ns(facts, seen.index, seen.facts, rows[first + i]);
+                            Known& made = known[first + i];
+                            find_ends(facts, seen, made.ends);
+                            made.facts = seen.facts;
+                            made.rows.swap(seen.rows);
+                            made.late_ns = lateness_ns(facts, seen.index, seen.facts, made.rows);
                           });
     });
     for (std::size_t i = begin; i < end; ++i) {
       if (!match::disagrees(facts.judgements()[i])) {
-        adder.add(i, known[i - begin], rows[i - begin]);
+        adder.add(i, known[i - begin]);
       }
-      if (late_ns[i - begin]) {
-        late.emplace_back(-*late_ns[i - begin], i);
+      if (known[i - begin].late_ns) {
+        late.emplace_back(-*known[i - begin].late_ns, i);
       }
     }
   }

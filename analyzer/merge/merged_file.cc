@@ -164,16 +164,15 @@ class Writer {
     HostCounters counters;
     MergedLines lines;
     model::Problems problems;
-    std::string text;
   };
 
   void copy_processes() {
     std::vector<Copy> copies(plan_.processes.size());
     InOrder in_order([this](std::string_view text) { put_if_well(text); }, kWaiting_bytes);
     in_parallel(
-        copies.size(), options_.threads, [] { return 0; },
-        [&](std::size_t i, int) {
-          copy_process(i, copies[i], in_order);
+        copies.size(), options_.threads, [] { return std::string(); },
+        [&](std::size_t i, std::string& text) {
+          copy_process(i, copies[i], text, in_order);
           in_order.end(i);
         });
     for (Copy& copy : copies) {
@@ -195,7 +194,8 @@ class Writer {
     has_failed_ = !output_.error().empty();
   }
 
-  void copy_process(std::size_t number, Copy& copy, InOrder& in_order) {
+  // `text` is empty before and after, and is kept for its memory.
+  void copy_process(std::size_t number, Copy& copy, std::string& text, InOrder& in_order) {
     ProcessLines process(traces_, alignment_, plan_, static_cast<std::uint32_t>(number + 1),
                          options_.has_steps, copy.counters);
     const auto copy_file = [&](const std::string& path) {
@@ -210,9 +210,9 @@ class Writer {
         if (!line.has_newline && !load::closes_array(line)) {
           break;  // torn
         }
-        copy_line(path, line, process, copy);
-        if (copy.text.size() >= kText_bytes) {
-          in_order.add(number, copy.text);
+        copy_line(path, line, process, copy, text);
+        if (text.size() >= kText_bytes) {
+          in_order.add(number, text);
           report_progress(reader.bytes_read() - std::exchange(bytes, reader.bytes_read()));
         }
       }
@@ -226,23 +226,22 @@ class Writer {
       copy_file(file.path);
       std::for_each(file.later_paths.begin(), file.later_paths.end(), copy_file);
     }
-    process.finish(copy.text);
+    process.finish(text);
     if (overview_) {
-      copy.lines.written = overview_->append(number, copy.text);
+      copy.lines.written = overview_->append(number, text);
     }
-    in_order.add(number, copy.text);
-    copy.text.shrink_to_fit();
+    in_order.add(number, text);
     copy.lines.written += process.written();
   }
 
   static void copy_line(const std::string& path, const load::Line& line, ProcessLines& process,
-                        Copy& copy) {
+                        Copy& copy, std::string& text) {
     const std::string_view json = load::event_of_line(line);
     if (json.empty() && load::closes_array(line)) {
       return;
     }
     const auto failure = line.is_too_long ? std::optional<std::string>("longer than 1 MiB")
-                                          : process.take(json, copy.text);
+                                          : process.take(json, text);
     if (failure && copy.lines.damaged++ == 0) {
       copy.lines.first_damaged = path + ':' + std::to_string(line.number) + ": " + *failure;
     }

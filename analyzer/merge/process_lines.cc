@@ -70,7 +70,7 @@ std::optional<std::string> ProcessLines::take(std::string_view json, std::string
     return std::nullopt;
   }
   if (line_.phase == "b" || line_.phase == "e") {
-    return take_async(output);
+    return take_async(json.size(), output);
   }
   // This is so of a part, too: what the others have adds up to the same.
   for (const auto& [unit, value] : line_.values) {
@@ -120,7 +120,7 @@ void ProcessLines::close_slice(OpenSlices::iterator slice) {
 
 // An async slice of a trace becomes a slice in one of the rows when its end has come. The frame
 // around an operation only has the row's name.
-std::optional<std::string> ProcessLines::take_async(std::string& output) {
+std::optional<std::string> ProcessLines::take_async(std::size_t line_bytes, std::string& output) {
   key_.assign(line_.category).append(1, '\n').append(line_.id);
   if (line_.phase == "e") {
     const auto slice = open_.find(key_);
@@ -145,6 +145,7 @@ std::optional<std::string> ProcessLines::take_async(std::string& output) {
     slice.operation.reset();
   }
   const bool is_kept = !plan_.is_part || keeps(line_);
+  slice.members.reserve(is_kept ? line_bytes : 0);
   auto failure = is_kept ? begin_async(slice) : std::nullopt;
   if (!is_kept || failure) {
     close_slice(open_.find(key_));

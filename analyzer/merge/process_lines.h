@@ -6,6 +6,7 @@
 #define RINGSIDE_ANALYZER_MERGE_PROCESS_LINES_H
 
 #include <cstdint>
+#include <memory_resource>
 #include <optional>
 #include <set>
 #include <string>
@@ -53,11 +54,11 @@ class ProcessLines {
     std::string_view key;
     const AsyncSlice* slice = nullptr;
   };
-  using OpenSlices = std::unordered_map<std::string, AsyncSlice>;
+  using OpenSlices = std::pmr::unordered_map<std::string, AsyncSlice>;
 
   bool keeps(const EventLine& line) const;
   std::vector<Endless> endless_slices() const;
-  std::optional<std::string> take_async(std::string& output);
+  std::optional<std::string> take_async(std::size_t line_bytes, std::string& output);
   AsyncSlice& open_slice();
   void close_slice(OpenSlices::iterator slice);
   std::optional<std::string> begin_async(AsyncSlice& slice);
@@ -83,7 +84,9 @@ class ProcessLines {
   SliceNames names_;
   SliceRows rows_;
   EventLine line_;
-  OpenSlices open_;                           // by category and id
+  // Threads that allocate at one time wait for each other.
+  std::pmr::monotonic_buffer_resource memory_;
+  OpenSlices open_{&memory_};                 // by category and id
   std::vector<OpenSlices::node_type> spare_;  // memory of slices that have ended
   std::string key_;                           // of the line that is taken
   std::int64_t last_ns_ = 0;                  // of the line, that was met

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "analyzer/match/executions.h"
 #include "analyzer/metrics/interval_sweep.h"
 #include "analyzer/metrics/percentile.h"
 #include "analyzer/model/saturating.h"
@@ -13,8 +14,8 @@
 namespace ringside::metrics {
 namespace {
 
-// The others' waits for one rank.
-struct ChargedWait {
+// The others' waits for one rank in one iteration.
+struct ChargedSum {
   std::int64_t waited_ns = 0;
   std::int64_t delay_ns = 0;
 };
@@ -28,17 +29,25 @@ class Measurer {
         who_(who),
         intervals_(who.all().size()) {}
 
-  void add(const facts::SeenOperation& seen, Iteration& iteration) {
-    const match::MatchedOperation& operation = matches_.operations[seen.index];
+  /// `waits`: nothing if it is not known who waited.
+  void add(std::uint32_t index, std::span<const model::Execution> executions,
+           const std::optional<std::span<const ChargedWait>>& waits, Iteration& iteration) {
+    const match::MatchedOperation& operation = matches_.operations[index];
     const auto parts = match::parts_of(matches_, operation);
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const model::Execution& one = seen.executions[i];
+      const model::Execution& one = executions[i];
       if (facts::ran_to_its_end(one)) {
         intervals_[who_.of(operation.communicator, parts[i].member)].emplace_back(*one.start_ns,
                                                                                   *one.end_ns);
       }
     }
-    charge(seen, operation, iteration);
+    if (match::ranks_expected(matches_, operation) < 2) {
+      return;
+    }
+    ++iteration.synchronising;
+    if (waits) {
+      charge(*waits, iteration);
+    }
   }
 
   void finish(Iteration& iteration) {
@@ -66,37 +75,15 @@ class Measurer {
   }
 
  private:
-  // Each rank's waiting is charged to the rank for which it surely waited. By how much that one
-  // came after all others is what the one waited that waited the least.
-  void charge(const facts::SeenOperation& seen, const match::MatchedOperation& operation,
-              Iteration& iteration) {
-    if (match::ranks_expected(matches_, operation) < 2) {
-      return;
-    }
-    ++iteration.synchronising;
-    const facts::OperationFacts& known = seen.facts;
-    const std::vector<facts::RankTimes>& rows = seen.rows;
-    if (known.is_impossible || !known.has_all_ranks || known.ranks_timed < 2) {
-      return;
-    }
+  // By how much a rank came after all others is what the one waited that waited the least.
+  void charge(std::span<const ChargedWait> waits, Iteration& iteration) {
     iteration.waited_ns = iteration.waited_ns.value_or(0);
-    std::map<std::uint32_t, std::int64_t> margins_ns;  // by row of the rank waited for
-    for (const facts::RankTimes& row : rows) {
-      if (row.waits_for == facts::RankTimes::kNobody) {
-        continue;
-      }
-      const std::uint32_t rank = who_.of(operation.communicator, rows[row.waits_for].member);
-      std::int64_t& waited_ns = charges_[rank].waited_ns;
-      waited_ns = add_saturating(waited_ns, row.best_wait_ns);
-      iteration.waited_ns = add_saturating(*iteration.waited_ns, row.best_wait_ns);
-      std::int64_t& margin_ns =
-          margins_ns.try_emplace(row.waits_for, row.best_wait_ns).first->second;
-      margin_ns = std::min(margin_ns, row.best_wait_ns);
-    }
-    iteration.decided += margins_ns.empty() ? 0 : 1;
-    for (const auto& [row, margin_ns] : margins_ns) {
-      std::int64_t& delay_ns = charges_[who_.of(operation.communicator, rows[row].member)].delay_ns;
-      delay_ns = add_saturating(delay_ns, margin_ns);
+    iteration.decided += waits.empty() ? 0 : 1;
+    for (const ChargedWait& wait : waits) {
+      ChargedSum& charge = charges_[wait.rank];
+      charge.waited_ns = add_saturating(charge.waited_ns, wait.waited_ns);
+      charge.delay_ns = add_saturating(charge.delay_ns, wait.margin_ns);
+      iteration.waited_ns = add_saturating(*iteration.waited_ns, wait.waited_ns);
     }
   }
 
@@ -106,7 +93,7 @@ class Measurer {
   // Executions by rank, on its own time line.
   std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> intervals_;
   std::vector<std::int64_t> busy_ns_;
-  std::map<std::uint32_t, ChargedWait> charges_;  // by rank
+  std::map<std::uint32_t, ChargedSum> charges_;  // by rank
 };
 
 }  // namespace
@@ -122,19 +109,29 @@ std::optional<std::int64_t> median_over_ranks(std::vector<std::int64_t>& values)
 
 void measure_iterations(const facts::Facts& facts, const GlobalRanks& who,
                         std::span<const OperationOf> operations,
+                        const std::optional<std::size_t>& thread, RankWaits& waits,
                         std::vector<Iteration>& iterations) {
   std::vector<std::uint32_t> indices;
   for (const OperationOf& one : operations) {
     indices.push_back(one.operation);
   }
   Measurer measurer(facts, who);
-  facts.ranks_of_each(indices, [&](std::size_t i, const facts::SeenOperation& seen) {
+  const auto add = [&](std::size_t i, std::span<const model::Execution> executions) {
     Iteration& iteration = iterations[operations[i].iteration];
-    measurer.add(seen, iteration);
+    measurer.add(indices[i], executions, waits.of(indices[i]), iteration);
     if (i + 1 == operations.size() || operations[i + 1].iteration != operations[i].iteration) {
       measurer.finish(iteration);
     }
-  });
+  };
+  if (thread) {
+    facts.ranks_of_each(indices, [&](std::size_t i, const facts::SeenOperation& seen) {
+      waits.add(*thread, seen);
+      add(i, seen.executions);
+    });
+  } else {
+    match::Executions memory;
+    match::read_executions(facts.traces(), facts.matches(), indices, memory, add);
+  }
 }
 
 }  // namespace ringside::metrics

@@ -13,6 +13,7 @@
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/global_ranks.h"
 #include "analyzer/metrics/iterations.h"
+#include "analyzer/metrics/rank_waits.h"
 
 namespace ringside::metrics {
 
@@ -28,9 +29,11 @@ struct OperationOf {
 };
 
 /// Fills in busy_ns, waited_ns, waited_for, synchronising, decided, slowest and delay_ns of some
-/// iterations, whose operations follow each other.
+/// iterations, whose operations follow each other. `thread`: the one by which the waits are found
+/// first, as RankWaits::add; nothing: they are known.
 void measure_iterations(const facts::Facts& facts, const GlobalRanks& who,
                         std::span<const OperationOf> operations,
+                        const std::optional<std::size_t>& thread, RankWaits& waits,
                         std::vector<Iteration>& iterations);
 
 }  // namespace ringside::metrics

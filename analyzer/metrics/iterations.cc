@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -36,12 +37,16 @@ struct Follower {
 
 class RunFinder {
  public:
-  RunFinder(const facts::Facts& facts, const GlobalRanks& who, std::uint32_t run)
+  /// `are_known`: the waits are; else they are found.
+  RunFinder(const facts::Facts& facts, const GlobalRanks& who, std::uint32_t run, bool are_known,
+            RankWaits& waits)
       : facts_(facts),
         traces_(facts.traces()),
         matches_(facts.matches()),
         alignment_(facts.alignment()),
-        who_(who) {
+        who_(who),
+        are_known_(are_known),
+        waits_(waits) {
     result_.run = run;
     for (std::uint32_t i = 0; i < matches_.operations.size(); ++i) {
       if (matches_.communicators[matches_.operations[i].communicator].run == run) {
@@ -115,15 +120,25 @@ class RunFinder {
 
   std::vector<OwnCall> calls_of_reference() const {
     std::vector<OwnCall> calls;
-    for_each_caller(
-        traces_, matches_, operations_,
-        [&](std::size_t i, std::uint32_t member, std::uint32_t part, std::int64_t time_ns) {
-          if (rank_of(operations_[i], member) == reference_) {
-            const match::Part& own = matches_.parts[part];
-            calls.push_back({time_ns, traces_.files[own.file].operations.id(own.operation),
-                             operations_[i], part});
-          }
-        });
+    for (const std::uint32_t index : operations_) {
+      const match::MatchedOperation& operation = matches_.operations[index];
+      std::optional<OwnCall> first;
+      for (std::size_t i = 0; i < operation.part_count; ++i) {
+        const auto number = static_cast<std::uint32_t>(operation.first_part + i);
+        const match::Part part = matches_.parts[number];
+        if (rank_of(index, part.member) != reference_) {
+          continue;
+        }
+        const auto time_ns = call_time(match::execution_of(traces_, part));
+        if (time_ns && (!first || *time_ns < first->time_ns)) {
+          const std::uint64_t id = traces_.files[part.file].operations.id(part.operation);
+          first = {*time_ns, id, index, number};
+        }
+      }
+      if (first) {
+        calls.push_back(*first);
+      }
+    }
     std::sort(calls.begin(), calls.end(), [](const OwnCall& a, const OwnCall& b) {
       return std::tie(a.time_ns, a.id, a.operation) < std::tie(b.time_ns, b.id, b.operation);
     });
@@ -243,12 +258,13 @@ class RunFinder {
     const std::size_t count = result_.iterations.size();
     const std::size_t together =
         ordered.empty() ? 1 : std::max<std::size_t>(kOperations * count / ordered.size(), 1);
-    for_each_on_cores(count / together + 1, [&](std::size_t, std::size_t portion) {
+    for_each_on_cores(count / together + 1, [&](std::size_t thread, std::size_t portion) {
       const auto at = [&](std::size_t number) {
         return std::partition_point(ordered.begin(), ordered.end(),
                                     [&](const OperationOf& one) { return one.iteration < number; });
       };
       measure_iterations(facts_, who_, {at(portion * together), at((portion + 1) * together)},
+                         are_known_ ? std::nullopt : std::optional(thread), waits_,
                          result_.iterations);
     });
   }
@@ -273,6 +289,8 @@ class RunFinder {
   const match::Matches& matches_;
   const align::Alignment& alignment_;
   const GlobalRanks& who_;
+  const bool are_known_;
+  RankWaits& waits_;
   std::vector<std::uint32_t> operations_;  // of the run
   std::uint32_t reference_ = 0;
   std::vector<std::uint32_t> iteration_of_;  // of each matched operation, or kNone
@@ -283,16 +301,19 @@ class RunFinder {
 
 }  // namespace
 
-std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length) {
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length,
+                                           RankWaits* known) {
   const match::Matches& matches = facts.matches();
   const GlobalRanks who(facts.traces(), matches);
+  std::optional<RankWaits> made;
+  RankWaits& waits = known != nullptr ? *known : made.emplace(facts, who);
   std::set<std::uint32_t> runs;
   for (const match::MatchedOperation& operation : matches.operations) {
     runs.insert(matches.communicators[operation.communicator].run);
   }
   std::vector<RunIterations> found;
   for (const std::uint32_t run : runs) {
-    auto of_run = RunFinder(facts, who, run).find(length);
+    auto of_run = RunFinder(facts, who, run, known != nullptr, waits).find(length);
     if (of_run) {
       found.push_back(std::move(*of_run));
     }

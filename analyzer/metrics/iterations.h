@@ -12,6 +12,7 @@
 
 #include "analyzer/facts/facts.h"
 #include "analyzer/metrics/distribution.h"
+#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/trace.h"
 
 namespace ringside::metrics {
@@ -76,8 +77,10 @@ struct RunIterations {
 };
 
 /// The iterations of each run that has operations. `length`: take the sequence of so many
-/// operations that repeats most; 0: find the length.
-std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length);
+/// operations that repeats most; 0: find the length. `known`: the waits in all operations; they are
+/// found where it is NULL.
+std::vector<RunIterations> find_iterations(const facts::Facts& facts, std::size_t length,
+                                           RankWaits* known = nullptr);
 
 }  // namespace ringside::metrics
 

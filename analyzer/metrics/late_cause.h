@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyzer/facts/facts.h"
@@ -26,6 +27,27 @@ struct LateCause {
 enum class LateBy : std::uint8_t {
   kSure,    // the first
   kStamps,  // the second; it has no margin
+};
+
+/// The causes of one operation after the other, of all its ranks.
+class LateCauses {
+ public:
+  explicit LateCauses(LateBy by) : by_(by) {}
+
+  /// `rows` are those of an operation, by arrival, and must stay as they are.
+  void read(const facts::OperationFacts& known, std::span<const facts::RankTimes> rows);
+  /// The row whose arrival this one had to wait for, by the stamps; this one itself, if others
+  /// waited for it. kNobody if nobody waited.
+  std::uint32_t row_for(std::uint32_t row) const;
+  /// The cause where row_for() is `last`.
+  LateCause cause(std::uint32_t last) const;
+
+ private:
+  const LateBy by_;
+  std::span<const facts::RankTimes> rows_;
+  bool is_impossible_ = false;
+  bool all_are_seen_ = false;
+  std::vector<std::optional<std::int64_t>> least_wait_ns_;  // by row that is surely waited for
 };
 
 /// The rank whose arrival `member` had to wait for, by the stamps; itself, if others waited for it.

@@ -2,6 +2,7 @@
 #include "analyzer/metrics/time_shares.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <string_view>
@@ -14,15 +15,6 @@
 
 namespace ringside::metrics {
 namespace {
-
-// The activity of a rank at a moment. If there are several, the first of these counts.
-enum Doing : std::uint8_t { kTransfer, kWaiting, kEnqueued };
-
-void add_doing(std::vector<Edge>& edges, Doing doing, std::int64_t from_ns, std::int64_t to_ns) {
-  if (from_ns < to_ns) {
-    add_edges(edges, doing, from_ns, to_ns);
-  }
-}
 
 // "rank 9" before "rank 10"; what has no number behind all others.
 std::uint64_t number_of(std::string_view label) {
@@ -50,7 +42,7 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
   std::vector<OfRank>& ranks = of_thread_[thread];
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (i == 0 || parts[i].member != parts[i - 1].member) {
-      RankShares& rank = ranks[who_.of(operation.communicator, parts[i].member)].shares;
+      OfRank& rank = ranks[who_.of(operation.communicator, parts[i].member)];
       ++rank.operations;
       ++rank.without_times;
     }
@@ -62,7 +54,7 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
     if (!row.has_execution) {
       continue;
     }
-    auto& [rank, stays] = ranks[who_.of(operation.communicator, row.member)];
+    OfRank& rank = ranks[who_.of(operation.communicator, row.member)];
     --rank.without_times;
     // If more than half of its time in the operation is open, its waiting is not known.
     const std::int64_t open_ns = subtract_saturating(row.wait.most_ns, row.wait.least_ns);
@@ -73,7 +65,7 @@ void TimeShares::add(std::size_t thread, const facts::SeenOperation& seen) {
         row.open_ns > 0 ? 0 : subtract_saturating(*one.start_ns, *call_time(one));
     const std::int64_t call_ns =
         subtract_saturating(row.arrival_ns, std::max<std::int64_t>(queued_ns, 0));
-    stays.push_back(
+    rank.stays.push_back(
         {call_ns, row.arrival_ns, add_saturating(row.arrival_ns, row.wait.least_ns), row.end_ns});
   }
 }
@@ -84,28 +76,35 @@ std::vector<RankShares> TimeShares::finish() {
     RankShares& rank = ranks[i];
     rank.label = who_.all()[i].label;
     rank.host = facts_.traces().files[who_.all()[i].file].process.host;
-    std::vector<Edge> edges;
+    // From the call, from the arrival, and from the moment since which nobody was waited for.
+    std::array<std::vector<std::pair<std::int64_t, std::int64_t>>, 3> until_end;
+    std::int64_t first_ns = std::numeric_limits<std::int64_t>::max();
+    std::int64_t last_ns = std::numeric_limits<std::int64_t>::min();
     for (std::vector<OfRank>& of_ranks : of_thread_) {
       const OfRank own = std::move(of_ranks[i]);
-      rank.operations += own.shares.operations;
-      rank.without_times += own.shares.without_times;
-      rank.undivided += own.shares.undivided;
-      rank.open_ns = add_saturating(rank.open_ns, own.shares.open_ns);
+      rank.operations += own.operations;
+      rank.without_times += own.without_times;
+      rank.undivided += own.undivided;
+      rank.open_ns = add_saturating(rank.open_ns, own.open_ns);
       for (const Stay& stay : own.stays) {
-        add_doing(edges, kEnqueued, stay.call_ns, stay.arrival_ns);
-        add_doing(edges, kWaiting, stay.arrival_ns, stay.complete_ns);
-        add_doing(edges, kTransfer, stay.complete_ns, stay.end_ns);
+        if (stay.call_ns < stay.end_ns) {
+          until_end[0].emplace_back(stay.call_ns, stay.end_ns);
+          until_end[1].emplace_back(stay.arrival_ns, stay.end_ns);
+          until_end[2].emplace_back(stay.complete_ns, stay.end_ns);
+          first_ns = std::min(first_ns, stay.call_ns);
+          last_ns = std::max(last_ns, stay.end_ns);
+        }
       }
     }
-    // The kinds are in the order in which they count.
-    rank.span_ns = sweep(edges, [&](std::int64_t since_ns, const auto& running) {
-      const std::uint32_t first = running.empty() ? kEnqueued + 1 : running.begin()->first;
-      std::int64_t& sum_ns = first == kTransfer   ? rank.transfer_ns
-                             : first == kWaiting  ? rank.waiting_ns
-                             : first == kEnqueued ? rank.enqueued_ns
-                                                  : rank.outside_ns;
-      sum_ns = add_saturating(sum_ns, since_ns);
-    });
+    // Where a rank does several of these at once, transfer counts before waiting, and both count
+    // before being enqueued.
+    const std::int64_t called_ns = union_ns(until_end[0]);
+    const std::int64_t arrived_ns = union_ns(until_end[1]);
+    rank.transfer_ns = union_ns(until_end[2]);
+    rank.waiting_ns = arrived_ns - rank.transfer_ns;
+    rank.enqueued_ns = called_ns - arrived_ns;
+    rank.span_ns = first_ns < last_ns ? subtract_saturating(last_ns, first_ns) : 0;
+    rank.outside_ns = rank.span_ns - called_ns;
   });
   std::erase_if(ranks, [](const RankShares& rank) { return rank.operations == 0; });
   std::stable_sort(ranks.begin(), ranks.end(), [](const RankShares& a, const RankShares& b) {

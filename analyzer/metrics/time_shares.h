@@ -52,8 +52,12 @@ class TimeShares {
     std::int64_t complete_ns = 0;  // surely nobody was waited for after that
     std::int64_t end_ns = 0;
   };
+  // These members of RankShares, and the stays.
   struct OfRank {
-    RankShares shares;
+    std::uint64_t operations = 0;
+    std::uint64_t without_times = 0;
+    std::uint64_t undivided = 0;
+    std::int64_t open_ns = 0;
     std::vector<Stay> stays;
   };
 

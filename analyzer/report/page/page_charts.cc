@@ -259,16 +259,9 @@ void write_share_bars(JsonWriter& json, const PageData& data) {
 }
 
 void write_late_maps(JsonWriter& json, const PageData& data) {
-  std::int64_t zero_ns = std::numeric_limits<std::int64_t>::max();
-  for (const match::MatchedOperation& operation : data.matches.operations) {
-    for (const match::Part& part : match::parts_of(data.matches, operation)) {
-      const std::int64_t call_ns = data.traces.files[part.file].operations.call_ns(part.operation);
-      zero_ns = std::min(zero_ns, data.alignment.to_common_ns(part.file, call_ns));
-    }
-  }
   json.begin_array("late_maps");
   for (std::size_t i = 0; i < std::min(data.late_maps.size(), kMaps); ++i) {
-    write_map(json, data, data.late_maps[i], zero_ns);
+    write_map(json, data, data.late_maps[i], data.first_call_ns);
   }
   json.end_array();
   json.integer("late_maps_left_out",

@@ -14,6 +14,7 @@
 
 #include "analyzer/align/alignment.h"
 #include "analyzer/match/matcher.h"
+#include "analyzer/match/verdict.h"
 #include "analyzer/metrics/critical_path.h"
 #include "analyzer/metrics/iterations.h"
 #include "analyzer/metrics/late_map.h"
@@ -33,6 +34,8 @@ struct PageData {
   const model::Traces& traces;
   const match::Matches& matches;
   const align::Alignment& alignment;
+  const std::vector<match::Judgement>& judgements;
+  std::int64_t first_call_ns = 0;  // of all, on the common clock
   Summary summary;
   metrics::Stragglers stragglers;
   std::vector<metrics::RunIterations> iterations;

@@ -188,7 +188,7 @@ std::string page_json(const PageData& data) {
   const Document stragglers = stragglers_document(data.stragglers, data.matches);
   Document network = make_network_report(data.traces, data.network, kRows, false);
   std::erase_if(network.tables, [](const Table& table) { return table.key == "matrix"; });
-  const Document match = match_document(data.traces, data.matches, data.alignment, kMostJudged);
+  const Document match = match_document(data.traces, data.matches, data.judgements, kMostJudged);
   const Document communicators = communicators_document(data.traces, data.matches);
   const Document iterations = iterations_document(data.iterations, data.traces, data.matches, true);
   const Document topology =

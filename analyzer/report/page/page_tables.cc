@@ -2,10 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/metrics/global_ranks.h"
+#include "analyzer/metrics/own_calls.h"
+#include "analyzer/metrics/rank_waits.h"
 #include "analyzer/model/parallel.h"
 #include "analyzer/report/page/page_data.h"
 
@@ -13,6 +17,20 @@ namespace ringside::report {
 namespace {
 
 constexpr std::ptrdiff_t kBusbwColumn = 13;  // of the table of bandwidths
+
+constexpr std::int64_t kNever_ns = std::numeric_limits<std::int64_t>::max();
+
+// The first call of the operation on any of its ranks, on the common clock.
+std::int64_t first_call_of(const facts::Facts& facts, const facts::SeenOperation& seen) {
+  const match::Matches& matches = facts.matches();
+  const auto parts = match::parts_of(matches, matches.operations[seen.index]);
+  std::int64_t first_ns = kNever_ns;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::int64_t call_ns = metrics::call_time(seen.executions[i]).value_or(0);
+    first_ns = std::min(first_ns, facts.alignment().to_common_ns(parts[i].file, call_ns));
+  }
+  return first_ns;
+}
 
 std::int64_t to_ns(double value_ns) {
   constexpr double kMost = 9e18;
@@ -75,21 +93,32 @@ PageData make_page_data(const facts::Facts& facts, const model::Problems& proble
   const model::Traces& traces = facts.traces();
   const match::Matches& matches = facts.matches();
   const align::Alignment& alignment = facts.alignment();
-  PageData data{traces, matches, alignment, {}, {}, {}, {}, {}, {}, {}, {}, {}};
-  // The longest ones come first. None needs another's result.
-  const std::array<std::function<void()>, 4> sections = {
+  PageData data{traces, matches, alignment, facts.judgements(), {}, {}, {}, {}, {}, {}, {},
+                {},     {},      {}};
+  const metrics::GlobalRanks who(traces, matches);
+  metrics::RankWaits waits(facts, who);
+  metrics::PathFinder path(facts);
+  {
+    // All that needs the facts of the operations is found of one reading of them.
+    metrics::TimeShares shares(facts);
+    std::vector<std::int64_t> first_call_ns(core_count(), kNever_ns);  // by thread
+    data.summary = make_summary(
+        facts, problems, std::move(duplicates), metrics::RowsBy::kKind, &data.stragglers,
+        [&](std::size_t thread, const facts::SeenOperation& seen) {
+          shares.add(thread, seen);
+          path.add(thread, seen);
+          waits.add(thread, seen);
+          first_call_ns[thread] = std::min(first_call_ns[thread], first_call_of(facts, seen));
+        });
+    data.first_call_ns = *std::min_element(first_call_ns.begin(), first_call_ns.end());
+    data.shares = shares.finish();
+  }
+  const std::array<std::function<void()>, 3> sections = {
       [&] {
-        data.iterations = metrics::find_iterations(facts, 0);
+        data.iterations = metrics::find_iterations(facts, 0, &waits);
         data.late_maps = metrics::find_late_maps(facts, data.iterations);
       },
-      [&] {
-        metrics::TimeShares shares(facts);
-        data.summary = make_summary(
-            facts, problems, std::move(duplicates), metrics::RowsBy::kKind, &data.stragglers,
-            [&](std::size_t thread, const auto& seen) { shares.add(thread, seen); });
-        data.shares = shares.finish();
-      },
-      [&] { data.critical_path = metrics::find_critical_path(facts); },
+      [&] { data.critical_path = path.find(); },
       [&] { data.network = metrics::find_network(traces, alignment); }};
   for_each_on_cores(sections.size(), [&](std::size_t, std::size_t i) { sections[i](); });
   return data;
