@@ -15,6 +15,7 @@
 #include "analyzer/align/clock_prior.h"
 #include "analyzer/align/host_clocks.h"
 #include "analyzer/align/host_path.h"
+#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/align/sync_points.h"
 #include "analyzer/align/tightest_points.h"
 #include "analyzer/align/untold_steps.h"
@@ -170,33 +171,49 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
                               std::optional<std::int64_t> clock_error_ns) {
   Alignment made = none(traces);
   const HostClocks clocks = find_host_clocks(traces);
-  const std::size_t hosts = clocks.hosts.size();
   made.is_aligned_ = true;
-  if (hosts < 2) {
-    return made;
+  if (clocks.hosts.size() > 1) {
+    made.align(traces, clocks, find_sync_points(traces, trusted, clocks, made.errors_),
+               clock_error_ns);
   }
-  SyncPoints points = find_sync_points(traces, trusted, clocks, made.errors_);
-  made.zero_ns_ = points.zero_ns;
-  made.points_ = points.points;
-  made.untrusted_ = points.untrusted;
+  return made;
+}
+
+Alignment Alignment::estimate(const model::Traces& traces, const match::AlikeCalls& calls,
+                              RowsElsewhere& rows, std::optional<std::int64_t> clock_error_ns) {
+  Alignment made = none(traces);
+  const HostClocks clocks = find_host_clocks(traces);
+  made.is_aligned_ = true;
+  if (clocks.hosts.size() > 1) {
+    made.align(traces, clocks, find_points_elsewhere(traces, calls, clocks, rows), clock_error_ns);
+  }
+  return made;
+}
+
+void Alignment::align(const model::Traces& traces, const HostClocks& clocks, SyncPoints points,
+                      std::optional<std::int64_t> clock_error_ns) {
+  const std::size_t hosts = clocks.hosts.size();
+  zero_ns_ = points.zero_ns;
+  points_ = points.points;
+  untrusted_ = points.untrusted;
   ClockPieces pieces(traces, clocks, points.zero_ns);
   pieces.cut_at_told(traces, clocks, points);
   std::uint32_t reference = 0;
   double wander = 0;
   Solution solution = solve(points, pieces, reference, wander);
   for (std::size_t i = 0; i < hosts; ++i) {
-    made.hosts_[i].is_reference = i == pieces[reference].host;
+    hosts_[i].is_reference = i == pieces[reference].host;
   }
   if (solution.is_contradictory) {
-    made.notes_.push_back(
+    notes_.push_back(
         "the operations contradict each other about the clocks: some are not matched rightly, or a "
         "clock jumped; every host's own CLOCK_REALTIME is believed");
-    return made;
+    return;
   }
-  made.wander_ppm_ = wander * 1e6;
+  wander_ppm_ = wander * 1e6;
   if (wander > kUsualWander) {
-    made.notes_.push_back("clocks wander by up to " + percent_free(made.wander_ppm_) +
-                          " ppm around their mean rate here, more than is usual");
+    notes_.push_back("clocks wander by up to " + percent_free(wander_ppm_) +
+                     " ppm around their mean rate here, more than is usual");
   }
   const Assumption assumption{most_rate(wander), wander};
   const auto priors_of_hosts = find_clock_priors(traces, clocks, points.zero_ns, clock_error_ns);
@@ -204,16 +221,15 @@ Alignment Alignment::estimate(const model::Traces& traces, const match::Matches&
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     priors.push_back(priors_of_hosts[pieces[i].host].within(pieces[i].begin_ns, pieces[i].end_ns));
   }
-  made.use_priors(points, pieces, reference, assumption, priors, solution);
+  use_priors(points, pieces, reference, assumption, priors, solution);
   std::vector<std::vector<std::string>> notes(hosts);
   for_each_on_cores(hosts, [&](std::size_t /*thread*/, std::size_t i) {
-    made.take(static_cast<std::uint32_t>(i), solution, pieces, reference, notes[i]);
+    take(static_cast<std::uint32_t>(i), solution, pieces, reference, notes[i]);
   });
   for (std::vector<std::string>& own : notes) {
-    made.notes_.insert(made.notes_.end(), own.begin(), own.end());
+    notes_.insert(notes_.end(), own.begin(), own.end());
   }
-  made.bound_pairs(std::move(points), pieces, reference, assumption, priors);
-  return made;
+  bound_pairs(std::move(points), pieces, reference, assumption, priors);
 }
 
 // The operations were believed first, so their assumption about rates stands. The `priors`

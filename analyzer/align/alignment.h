@@ -15,6 +15,7 @@
 
 #include "analyzer/align/offset_curve.h"
 #include "analyzer/align/stamp_errors.h"
+#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/common_clock.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/model/trace.h"
@@ -24,6 +25,8 @@ namespace ringside::align {
 struct Assumption;
 class ClockPieces;
 class ClockPrior;
+class RowsElsewhere;
+struct HostClocks;
 struct Solution;
 struct SyncPoints;
 
@@ -59,6 +62,9 @@ class Alignment {
   /// known of each clock's error (clock_prior.h). `clock_error_ns`: of --clock-error.
   static Alignment estimate(const model::Traces& traces, const match::Matches& trusted,
                             std::optional<std::int64_t> clock_error_ns = std::nullopt);
+  /// The same, where the rows of all operations are elsewhere.
+  static Alignment estimate(const model::Traces& traces, const match::AlikeCalls& calls,
+                            RowsElsewhere& rows, std::optional<std::int64_t> clock_error_ns);
   /// The same, where nothing else needs what is matched.
   static Alignment estimate(const model::Traces& traces,
                             std::optional<std::int64_t> clock_error_ns = std::nullopt);
@@ -91,6 +97,8 @@ class Alignment {
   const std::vector<std::string>& notes() const { return notes_; }
 
  private:
+  void align(const model::Traces& traces, const HostClocks& clocks, SyncPoints points,
+             std::optional<std::int64_t> clock_error_ns);
   void take(std::uint32_t host, const Solution& solution, const ClockPieces& pieces,
             std::uint32_t reference, std::vector<std::string>& notes);
   double most_at_edges_ns(std::uint32_t host, const ClockPieces& pieces) const;

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/align/host_bounds.h"
 #include "analyzer/align/step_points.h"
 #include "analyzer/align/tightest_points.h"
 #include "analyzer/match/executions.h"
@@ -18,46 +19,10 @@
 namespace ringside::align {
 namespace {
 
-constexpr double kMost_ns = 1e18;
-// One thread takes so many operations at a time.
-constexpr std::size_t kPortion = 256;
-
 // The points of some operations that follow each other.
 struct Portion {
   SyncPoints points;
   std::uint32_t series = 0;  // the last one's number, from where the portion begins
-};
-
-// The ranks that must have started before others may end.
-enum class Waits { kAllForAll, kAllForRoot, kRootForAll };
-
-struct Rule {
-  PointKind kind;
-  Waits waits;
-};
-
-std::optional<Rule> rule_of(std::string_view func) {
-  constexpr std::array<std::pair<std::string_view, Rule>, 8> kRules = {{
-      {"AllReduce", {PointKind::kAllReduce, Waits::kAllForAll}},
-      {"AllGather", {PointKind::kAllGather, Waits::kAllForAll}},
-      {"ReduceScatter", {PointKind::kReduceScatter, Waits::kAllForAll}},
-      {"AlltoAll", {PointKind::kAlltoAll, Waits::kAllForAll}},
-      {"Broadcast", {PointKind::kBroadcast, Waits::kAllForRoot}},
-      {"Scatter", {PointKind::kScatter, Waits::kAllForRoot}},
-      {"Reduce", {PointKind::kReduce, Waits::kRootForAll}},
-      {"Gather", {PointKind::kGather, Waits::kRootForAll}},
-  }};
-  const auto found = std::find_if(kRules.begin(), kRules.end(),
-                                  [&](const auto& rule) { return rule.first == func; });
-  return found == kRules.end() ? std::nullopt : std::optional(found->second);
-}
-
-// When one rank had surely started, and when it had surely not ended yet.
-struct Times {
-  double called_ns = kNoStart;   // its call
-  double started_ns = kNoStart;  // the call, or what is known of the execution's start
-  double end_ns = kNoEnd;
-  bool has_gpu_start = false;
 };
 
 class Collector {
@@ -97,9 +62,7 @@ class Collector {
   using Executions = std::span<const model::Execution>;  // of an operation's parts, in their order
 
   struct OfHost {
-    double called_ns = kNoStart;
-    double started_ns = kNoStart;
-    double end_ns = kNoEnd;
+    HostBounds bounds;
     bool is_used = false;
   };
 
@@ -172,36 +135,9 @@ class Collector {
     return traces_.names.text(call.func) == "Recv";
   }
 
-  double relative(std::uint32_t file, std::int64_t time_ns) const {
-    return host_time_ns(clocks_, made_.zero_ns, file, time_ns);
-  }
-
   Times times_of(std::uint32_t file, const model::Execution& operation) const {
-    Times times;
-    if (operation.start_ns && operation.end_ns && *operation.end_ns < *operation.start_ns) {
-      return times;
-    }
-    if (operation.enqueue_start_ns) {
-      times.called_ns = relative(file, *operation.enqueue_start_ns);
-      times.started_ns = times.called_ns;
-    }
-    const StampError error = errors_.of(file, operation);
-    const bool is_gpu = operation.times_from == model::TimesFrom::kGpu ||
-                        operation.times_from == model::TimesFrom::kKineto;
-    // The stamps that were not rejected may lack the first channel; a GPU that is polled is late by
-    // nobody knows how much.
-    if (operation.start_ns && !operation.gpu_polled && !operation.start_is_latest &&
-        operation.gpu_rejected == 0 &&
-        (is_gpu || operation.times_from == model::TimesFrom::kProxy)) {
-      times.started_ns = std::max(times.started_ns, relative(file, *operation.start_ns) -
-                                                        static_cast<double>(error.late_ns));
-      times.has_gpu_start = is_gpu;
-    }
-    if (operation.state == model::State::kCompleted && !operation.in_flight && operation.end_ns &&
-        operation.times_from != model::TimesFrom::kEnqueue) {
-      times.end_ns = relative(file, *operation.end_ns) + static_cast<double>(error.early_ns);
-    }
-    return times;
+    return align::times_of(clocks_.since_epoch_ns[file] - made_.zero_ns,
+                           errors_.of(file, operation), operation);
   }
 
   void add_collective(const match::MatchedOperation& matched, Executions executions) {
@@ -211,8 +147,6 @@ class Collector {
     }
     const auto parts = match::parts_of(matches_, matched);
     const model::Execution& first = executions.front();
-    bool has_gpu = false;
-    bool has_others = false;
     bool is_usable = first.bytes != 0U && (rule->waits == Waits::kAllForAll || first.root);
     for (std::size_t i = 0; i < executions.size(); ++i) {
       const match::Part part = parts[i];
@@ -223,22 +157,10 @@ class Collector {
       if (!is_usable) {
         continue;
       }
-      const bool is_root = rank_of(matched, part) == first.root;
-      const Times times = times_of(part.file, operation);
-      OfHost& host = use_host(part.file);
-      if (rule->waits != Waits::kAllForRoot || is_root) {
-        host.called_ns = std::max(host.called_ns, times.called_ns);
-        host.started_ns = std::max(host.started_ns, times.started_ns);
-      }
-      if (rule->waits != Waits::kRootForAll || is_root) {
-        host.end_ns = std::min(host.end_ns, times.end_ns);
-      }
-      has_gpu = has_gpu || times.has_gpu_start;
-      has_others = has_others || (!times.has_gpu_start && times.end_ns < kNoEnd);
+      use_host(part.file).take(times_of(part.file, operation), rule->waits,
+                               rank_of(matched, part) == first.root);
     }
-    // The part of a rank that is seen at the network only may end while another's kernel has not
-    // begun: the other's proxy takes the data. It has made the call by then.
-    make_point(rule->kind, is_usable, !(has_gpu && has_others));
+    make_point(rule->kind, is_usable);
   }
 
   void add_pair(const match::MatchedOperation& matched, Executions executions) {
@@ -334,41 +256,32 @@ class Collector {
           rank.started_ns = std::min(rank.started_ns, times.started_ns);
         }
       }
-      OfHost& host = use_host(parts[first].file);
-      host.started_ns = std::max(host.started_ns, rank.started_ns);
-      host.end_ns = std::min(host.end_ns, rank.end_ns);
+      use_host(parts[first].file).take(rank, Waits::kAllForAll, false);
       first = last;
     }
-    make_point(PointKind::kAlltoAll, true, true);
+    make_point(PointKind::kAlltoAll, true);
   }
 
-  OfHost& use_host(std::uint32_t file) {
+  HostBounds& use_host(std::uint32_t file) {
     const std::uint32_t index = clocks_.host_of_file[file];
     OfHost& host = hosts_[index];
     if (!host.is_used) {
-      host = {};
-      host.is_used = true;
+      host = {{}, true};
       used_.push_back(index);
     }
-    return host;
+    return host.bounds;
   }
 
-  void make_point(PointKind kind, bool is_usable, bool uses_execution) {
-    const std::size_t before = made_.touches.size();
+  void make_point(PointKind kind, bool is_usable) {
+    bounds_.clear();
     for (const std::uint32_t index : used_) {
-      OfHost& host = hosts_[index];
-      host.is_used = false;
-      const double start_ns = uses_execution ? host.started_ns : host.called_ns;
-      if (is_usable && (start_ns > kNoStart || host.end_ns < kNoEnd)) {
-        made_.touches.push_back({made_.points, index, kind, start_ns, host.end_ns});
-      }
+      hosts_[index].is_used = false;
+      bounds_.emplace_back(index, hosts_[index].bounds);
     }
     used_.clear();
-    if (made_.touches.size() < before + 2) {
-      made_.touches.resize(before);
-      return;
+    if (is_usable) {
+      add_point(kind, series_, bounds_, made_);
     }
-    end_point();
   }
 
   void end_point() {
@@ -382,6 +295,7 @@ class Collector {
   const StampErrors& errors_;
   SyncPoints made_;
   std::vector<OfHost> hosts_;
+  std::vector<std::pair<std::uint32_t, HostBounds>> bounds_;  // of the point that is being made
   std::vector<std::uint32_t> used_;  // of hosts_, by the point that is being made
   // These are of one operation. They are members so that their memory is used again.
   std::vector<TransferEnd> ends_;
@@ -411,31 +325,39 @@ const char* point_kind_name(PointKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
+double host_time_ns(std::int64_t since_zero_ns, std::int64_t time_ns) {
+  constexpr double kMost_ns = 1e18;
+  return static_cast<double>(since_zero_ns) +
+         std::clamp(static_cast<double>(time_ns), -kMost_ns, kMost_ns);
+}
+
 double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_t file,
                     std::int64_t time_ns) {
-  return static_cast<double>(clocks.since_epoch_ns[file] - zero_ns) +
-         std::clamp(static_cast<double>(time_ns), -kMost_ns, kMost_ns);
+  return host_time_ns(clocks.since_epoch_ns[file] - zero_ns, time_ns);
+}
+
+std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks) {
+  return traces.files.empty() ? 0
+                              : clocks.since_epoch_ns.front() +
+                                    std::clamp<std::int64_t>(traces.files.front().process.start_ns,
+                                                             0, std::int64_t{1} << 60);
 }
 
 SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& matches,
                             const HostClocks& clocks, const StampErrors& errors) {
   SyncPoints made;
   made.untrusted = matches.untrusted;
-  if (!traces.files.empty()) {
-    made.zero_ns =
-        clocks.since_epoch_ns.front() +
-        std::clamp<std::int64_t>(traces.files.front().process.start_ns, 0, std::int64_t{1} << 60);
-  }
+  made.zero_ns = zero_of(traces, clocks);
   TightestPoints tightest;
   std::uint32_t series = 0;
   const std::size_t operations = matches.operations.size();
   for (std::size_t first = 0; first < operations;) {
     std::vector<Portion> portions(
-        std::min(4 * core_count(), (operations - first + kPortion - 1) / kPortion));
+        std::min(4 * core_count(), (operations - first + kPointPortion - 1) / kPointPortion));
     for_each_on_cores(portions.size(), [&](std::size_t /*thread*/, std::size_t i) {
-      const std::size_t begin = first + i * kPortion;
+      const std::size_t begin = first + i * kPointPortion;
       portions[i] = Collector(traces, matches, clocks, errors, made.zero_ns)
-                        .collect(begin, std::min(begin + kPortion, operations));
+                        .collect(begin, std::min(begin + kPointPortion, operations));
     });
     // Points are thinned portion by portion, however many were collected at once.
     for (const Portion& portion : portions) {
@@ -443,7 +365,7 @@ SyncPoints find_sync_points(const model::Traces& traces, const match::Matches& m
       series += portion.series;
       tightest.thin_if_many(made);
     }
-    first += portions.size() * kPortion;
+    first += portions.size() * kPointPortion;
   }
   add_step_points(traces, matches, clocks, made);
   tightest.thin_if_many(made);

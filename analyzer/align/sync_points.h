@@ -16,6 +16,7 @@
 #ifndef RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 #define RINGSIDE_ANALYZER_ALIGN_SYNC_POINTS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -63,9 +64,17 @@ struct SyncPoints {
   std::vector<std::uint32_t> series;
 };
 
-/// A time of a file by its host's clock, since `zero_ns`.
+/// A time of a file by its host's clock, since `zero_ns`. `since_zero_ns`:
+/// HostClocks::since_epoch_ns of the file, less that.
+double host_time_ns(std::int64_t since_zero_ns, std::int64_t time_ns);
 double host_time_ns(const HostClocks& clocks, std::int64_t zero_ns, std::uint32_t file,
                     std::int64_t time_ns);
+
+/// Points are made of so many operations that follow each other, then thinned if there are many.
+inline constexpr std::size_t kPointPortion = 256;
+
+/// The begin of the first trace: SyncPoints::zero_ns.
+std::int64_t zero_of(const model::Traces& traces, const HostClocks& clocks);
 
 /// Finds the points of all operations with trusted numbers. About a million touches are kept at
 /// most, the tightest ones (tightest_points.h).

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/cli/output.h"
 #include "analyzer/cli/path_graphs.h"
 #include "analyzer/cli/profile_join.h"
@@ -151,6 +152,19 @@ void leave_out_unfit(const AnalysisOptions& options, Analysis& analysis) {
   });
 }
 
+// Nothing is loaded if other processes have no rows, or these are needed after all.
+void load_elsewhere(const std::vector<std::string>& paths, Analysis& analysis) {
+  model::Problems problems;
+  std::optional<model::Traces> traces = load::load_heads(paths, problems);
+  if (traces) {
+    analysis.alike = match::match_alike(*traces);
+  }
+  if (analysis.alike) {
+    analysis.traces = std::move(*traces);
+    load::append_problems(problems, analysis.problems);
+  }
+}
+
 // Processes without a profile are on paths with their operations alone.
 void add_unprofiled(const model::Traces& traces, std::vector<metrics::ProcessGraph>& graphs) {
   std::vector<bool> has_graph(traces.files.size());
@@ -282,7 +296,11 @@ bool load_traces(const AnalysisOptions& options, Analysis& analysis) {
   load::DumpChoice dumps = options.dumps;
   dumps.joins_traces = dumps.takes_others;
   load::Inputs inputs = load::find_inputs(options.inputs, analysis.problems, dumps);
-  {
+  if (!options.needs_rows && options.kineto.empty() && !match::chooses_files(options.selection) &&
+      !match::chooses_operations(options.selection)) {
+    load_elsewhere(inputs.paths, analysis);
+  }
+  if (!analysis.alike) {
     load::Progress progress;
     const ProgressLine line("reading", progress);
     analysis.traces = load::load_traces(inputs.paths, analysis.problems, 0, load::kRangeBytes,
@@ -372,12 +390,21 @@ void align_clocks(const AnalysisOptions& options, Analysis& analysis) {
     analysis.alignment = align::Alignment::none(analysis.traces);
     return;
   }
+  if (analysis.alike) {
+    analysis.alignment = align::Alignment::estimate(
+        analysis.traces, *analysis.alike, *align::rows_elsewhere(), options.clock_error_ns);
+    return;
+  }
   analysis.matching.emplace(analysis.traces);
   analysis.alignment = align::Alignment::estimate(analysis.traces, analysis.matching->trusted(),
                                                   options.clock_error_ns);
 }
 
 bool match_chosen(const AnalysisOptions& options, Analysis& analysis) {
+  if (analysis.alike) {
+    analysis.matches = analysis.alike->matches;
+    return true;
+  }
   match::Selection selection = options.selection;
   const match::CommonClock clock = align::clock_of(analysis.alignment);
   std::string trouble = match::find_moments(analysis.traces, clock, selection);

@@ -13,6 +13,7 @@
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/facts/facts.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/kineto_join.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/selection.h"
@@ -40,6 +41,7 @@ struct AnalysisOptions {
   match::Selection selection;
   load::DumpChoice dumps;
   std::vector<std::string> kineto;  // traces of PyTorch's profiler, and directories of them
+  bool needs_rows = true;           // also of operations on which all ranks agree
   bool needs_joins = true;          // without one that is joined with a trace it cannot go on
   bool has_graphs = false;          // what each moment of a profiled process waited for
   std::size_t graph_bytes = std::size_t{256} << 20;  // larger ones are made twice, for less memory
@@ -83,6 +85,7 @@ struct Analysis {
   std::vector<metrics::ProcessGraph> graphs;    // by file, if they are wanted
   std::vector<std::string> duplicates;          // files of a run that is there twice
   align::Alignment alignment;
+  std::optional<match::AlikeCalls> alike;   // if rows are not needed, and are elsewhere
   std::optional<match::Matching> matching;  // between align_clocks and match_chosen
   match::Matches matches;
 

@@ -189,11 +189,15 @@ void add_match(CLI::App& app, Chosen& chosen) {
       app, "match", "Say which operations do not match between the ranks, and which ranks are odd",
       kMatchExample, options, chosen,
       [](Analysis& analysis, const MatchOptions& chosen_options) {
-        report::Document document = report::match_document(
-            analysis.traces, analysis.matches, analysis.alignment,
-            chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX),
-            chosen_options.wants_frames(),
-            report::count_unread(analysis.traces, analysis.problems) == 0);
+        const std::size_t cap =
+            chosen_options.mismatch_cap.value_or(chosen_options.is_for_people() ? 10 : SIZE_MAX);
+        const bool is_all_read = report::count_unread(analysis.traces, analysis.problems) == 0;
+        report::Document document =
+            analysis.alike
+                ? report::match_document(analysis.traces, *analysis.alike,
+                                         chosen_options.wants_frames(), is_all_read)
+                : report::match_document(analysis.traces, analysis.matches, analysis.alignment, cap,
+                                         chosen_options.wants_frames(), is_all_read);
         add_mismatches_of_dumps(chosen_options, analysis, document);
         if (const std::size_t unread = analysis.problems.files().size(); unread > 0) {
           document.sentences.push_back(
@@ -205,6 +209,7 @@ void add_match(CLI::App& app, Chosen& chosen) {
       },
       status_of_verdicts);
   options->takes_durations = true;
+  options->needs_rows = false;
   add_dump_options(command, *options);
   add_kineto_option(command, *options);
   add_stacks_option(command, *options);

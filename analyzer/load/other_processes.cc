@@ -22,8 +22,8 @@ void set_other_processes(OtherProcesses* others) {
   g_others = others;
 }
 
-std::vector<std::string> read_as_partials(const std::vector<std::string>& paths) {
-  const std::vector<LoadedTrace> loaded = load_each(paths);
+std::vector<std::string> encode_files(const std::vector<std::string>& paths,
+                                      const std::vector<LoadedTrace>& loaded) {
   std::vector<std::string> partials(paths.size(), partial_start());
   std::vector<std::uint64_t> traces(paths.size());
   const std::vector<std::string> encoded = encode_traces(loaded);
@@ -38,6 +38,10 @@ std::vector<std::string> read_as_partials(const std::vector<std::string>& paths)
     partials[i] += partial_end(traces[i]);
   }
   return partials;
+}
+
+std::vector<std::string> read_as_partials(const std::vector<std::string>& paths) {
+  return encode_files(paths, load_each(paths));
 }
 
 }  // namespace ringside::load

@@ -12,7 +12,9 @@
 
 #include "analyzer/load/dump_choice.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/load/trace_loader.h"
 #include "analyzer/model/problem.h"
+#include "analyzer/model/trace.h"
 
 namespace ringside::load {
 
@@ -20,6 +22,14 @@ namespace ringside::load {
 struct ReadFile {
   std::size_t number = 0;  // in the list of files that were shared out
   std::string partial;     // a partial of it
+};
+
+/// A file whose operations stay in the process that has read it.
+struct KeptFile {
+  std::size_t number = 0;  // likewise
+  std::string head;        // a partial of it without rows, and without what only other rows need
+  model::Elsewhere elsewhere;
+  std::vector<std::string> functions;  // the names that `elsewhere` refers to
 };
 
 class OtherProcesses {
@@ -32,7 +42,11 @@ class OtherProcesses {
   /// Does what load::find_inputs() does, with the files of all hosts.
   virtual Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                              const DumpChoice& dumps) = 0;
-  /// Has others begin to read files. Returns, for each file, whether one of them reads it.
+  /// Has all processes, this one too, read files and keep their rows. Returns what is known of each
+  /// file; nothing where one of them is no trace, or there is no other process.
+  virtual std::vector<KeptFile> keep(const std::vector<std::string>& paths) = 0;
+  /// Has others begin to read files, or to send what they have kept of them. Returns, for each
+  /// file, whether one of them does.
   virtual std::vector<bool> share_out(const std::vector<std::string>& paths) = 0;
   /// Waits until some of these are read. Returns none if all have been given.
   virtual std::vector<ReadFile> receive() = 0;
@@ -45,6 +59,11 @@ void set_other_processes(OtherProcesses* others);
 /// The size of a trace in a file; 0 if this host has no such file, or it is a pipe, a partial, a
 /// dump or whatever else is no trace. Only its first bytes are looked at.
 std::uint64_t trace_bytes(const std::string& path);
+
+/// A partial of each file, of what was loaded of it. Throws std::runtime_error if one does not fit
+/// into a partial.
+std::vector<std::string> encode_files(const std::vector<std::string>& paths,
+                                      const std::vector<LoadedTrace>& loaded);
 
 /// Reads the traces and partials of these files, on all cores. Returns a partial of each file.
 /// Throws std::runtime_error if one does not fit into a partial.

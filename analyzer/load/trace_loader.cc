@@ -191,6 +191,40 @@ model::Traces load_traces(const std::vector<std::string>& paths, model::Problems
   return traces;
 }
 
+std::optional<model::Traces> load_heads(const std::vector<std::string>& paths,
+                                        model::Problems& problems) {
+  OtherProcesses* const others = other_processes();
+  std::vector<KeptFile> kept = others != nullptr ? others->keep(paths) : std::vector<KeptFile>();
+  if (kept.empty() || std::any_of(kept.begin(), kept.end(),
+                                  [](const KeptFile& file) { return !file.elsewhere.calls; })) {
+    return std::nullopt;
+  }
+  Readers readers(paths.size());
+  std::vector<KeptFile*> by_number(paths.size());
+  for (KeptFile& file : kept) {
+    readers[file.number] = make_partial_reader(paths[file.number], std::move(file.head));
+    by_number[file.number] = &file;
+  }
+  read_all(readers, 0, nullptr);
+  model::Traces traces;
+  for (const Entry& entry : entries_of(paths, readers)) {
+    const std::size_t before = traces.files.size();
+    entry.reader->finish(entry.index, traces, problems);
+    if (traces.files.size() == before) {
+      continue;
+    }
+    model::TraceFile& file = traces.files.back();
+    file.elsewhere = std::move(by_number[entry.file]->elsewhere);
+    for (model::ContextCalls& calls : *file.elsewhere.calls) {
+      for (auto& [function, count] : calls.functions) {
+        function = traces.names.id(by_number[entry.file]->functions[function]);
+        file.contexts[calls.context].operations += count;
+      }
+    }
+  }
+  return traces;
+}
+
 void append_problems(const model::Problems& others, model::Problems& problems) {
   for (const model::Problem& line : others.lines()) {
     problems.add_line(line.path, line.line, line.reason);

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,12 @@ struct Progress {
 model::Traces load_traces(const std::vector<std::string>& paths, model::Problems& problems,
                           unsigned threads = 0, std::uint64_t range_bytes = kRangeBytes,
                           Progress* progress = nullptr, const DumpChoice& dumps = {});
+
+/// Loads files whose rows stay in the processes that have read them (TraceFile::elsewhere). Nothing
+/// if there are no such processes, or if rows are needed to match what is in one of the files. What
+/// is not asked for to match operations is left out, as marks are.
+std::optional<model::Traces> load_heads(const std::vector<std::string>& paths,
+                                        model::Problems& problems);
 
 /// The content of one trace, before its segments are put together.
 struct LoadedTrace {

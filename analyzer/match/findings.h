@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/verdict.h"
 
 namespace ringside::match {
@@ -26,6 +27,9 @@ struct CommunicatorFindings {
 std::vector<CommunicatorFindings> find_findings(const model::Traces& traces, const Matches& matches,
                                                 const std::vector<Judgement>& judgements,
                                                 std::size_t cap);
+
+/// The same of operations whose rows are elsewhere.
+std::vector<CommunicatorFindings> find_findings(const AlikeCalls& calls);
 
 /// Returns how grave a verdict is. 0: nothing is wrong. 1: the data do not suffice. 2: the ranks
 /// are not at the same point. 3: the ranks contradict each other.

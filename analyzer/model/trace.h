@@ -5,11 +5,13 @@
 #ifndef RINGSIDE_ANALYZER_MODEL_TRACE_H
 #define RINGSIDE_ANALYZER_MODEL_TRACE_H
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/model/name_table.h"
@@ -130,11 +132,29 @@ struct CallTensors {
   std::optional<std::uint64_t> seq;  // as PyTorch counts collectives, or sends and receives
 };
 
+/// The calls of one context, each of which is known by its function and number. Contexts that have
+/// the same digest and are of one communicator made the same calls, with the same terms, in one
+/// order.
+struct ContextCalls {
+  std::uint32_t context = 0;
+  std::array<std::uint64_t, 2> digest{};
+  std::vector<std::pair<NameId, std::uint64_t>> functions;  // by name, and how many calls of each
+};
+
+/// What is known of the operations of a file where their rows are in another process.
+struct Elsewhere {
+  std::uint64_t operations = 0;
+  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns;  // of their times
+  /// By context; nothing if more than function and number is needed to match one of them.
+  std::optional<std::vector<ContextCalls>> calls;
+};
+
 struct TraceFile {
   std::string path;
   Process process;
   std::map<std::uint32_t, Context> contexts;  // by number, which is the order of creation
   Operations operations;
+  Elsewhere elsewhere;
   std::vector<CallTensors> tensors;         // of a Flight Recorder dump: of each operation
   std::vector<std::uint64_t> tensor_bytes;  // of the inputs and outputs of these, one by one
   std::vector<std::uint64_t> doubtful;      // ids of operations of a dump that are damaged there
@@ -162,6 +182,13 @@ struct TraceFile {
   std::uint64_t size_bytes = 0;
   std::uint64_t lines = 0;
   std::uint64_t bad_lines = 0;
+
+  /// With those that are elsewhere.
+  std::uint64_t operation_count() const { return operations.size() + elsewhere.operations; }
+  /// The least and the greatest of all their times; nothing if they have none.
+  std::optional<std::pair<std::int64_t, std::int64_t>> extent_ns() const {
+    return operations.empty() ? elsewhere.extent_ns : operations.extent_ns();
+  }
 };
 
 /// All that was loaded.

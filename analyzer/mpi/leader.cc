@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/mpi/packing.h"
@@ -114,41 +115,101 @@ load::Inputs Leader::find_inputs(const std::vector<std::string>& arguments,
   return inputs;
 }
 
-std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {
+Leader::Share Leader::share(const std::vector<std::string>& paths, bool is_in_order) {
   const std::string& own_host = messages_.hosts().front();
-  std::vector<std::size_t> numbers;
+  Share made;
   std::vector<FileToShare> files;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     const auto place = places_.find(paths[i]);
     const bool is_remote = place != places_.end() && place->second.host != own_host;
     const std::uint64_t bytes = is_remote ? place->second.state.bytes : load::trace_bytes(paths[i]);
     if (is_remote || bytes > 0) {
-      numbers.push_back(i);
+      made.numbers.push_back(i);
+      made.bytes.push_back(bytes);
       files.push_back({bytes, place == places_.end() ? "" : place->second.host});
     }
   }
-  const std::vector<int> processes = share_by_size(files, messages_.hosts());
+  made.processes = is_in_order ? share_in_order(files, messages_.hosts())
+                               : share_by_size(files, messages_.hosts());
+  return made;
+}
+
+std::size_t Leader::ask_for(const Share& share, const std::vector<std::string>& paths,
+                            Request what) {
   std::map<int, Packer> requests;
-  std::vector<bool> is_elsewhere(paths.size());
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    if (processes[i] == 0) {
+  std::size_t asked = 0;
+  for (std::size_t i = 0; i < share.numbers.size(); ++i) {
+    const int process = share.processes[i];
+    if (process == 0) {
       ++own_.files;
-      own_.bytes += files[i].bytes;
+      own_.bytes += share.bytes[i];
       continue;
     }
-    auto request = requests.find(processes[i]);
+    auto request = requests.find(process);
     if (request == requests.end()) {
-      request = requests.emplace(processes[i], start_of(Request::kRead)).first;
+      request = requests.emplace(process, start_of(what)).first;
       request->second.number(is_local_ ? 0 : 1);
     }
-    request->second.number(numbers[i]);
-    request->second.number(files[i].bytes);
-    request->second.text(paths[numbers[i]]);
-    is_elsewhere[numbers[i]] = true;
-    ++awaited_;
+    request->second.number(share.numbers[i]);
+    request->second.number(share.bytes[i]);
+    request->second.text(paths[share.numbers[i]]);
+    ++asked;
   }
   for (const auto& [process, request] : requests) {
     messages_.send(process, request.packed());
+  }
+  return asked;
+}
+
+std::vector<load::KeptFile> Leader::keep(const std::vector<std::string>& paths) {
+  const Share all = messages_.processes() > 1 ? share(paths, true) : Share();
+  if (all.numbers.size() < paths.size() || paths.empty()) {
+    return {};
+  }
+  std::size_t awaited = ask_for(all, paths, Request::kKeep);
+  kept_paths_ = paths;
+  keepers_ = all.processes;
+  std::vector<std::uint64_t> own_numbers;
+  std::vector<std::string> own_paths;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (keepers_[i] == 0) {
+      own_numbers.push_back(i);
+      own_paths.push_back(paths[i]);
+    }
+  }
+  keeper_.read(std::move(own_numbers), std::move(own_paths));
+  std::vector<load::KeptFile> files = keeper_.heads();
+  while (awaited > 0) {
+    const Message answer = messages_.receive();
+    Unpacker unpacker(answer.text);
+    for (; !unpacker.is_at_end(); --awaited) {
+      files.push_back(unpack_kept(unpacker));
+    }
+  }
+  return files;
+}
+
+std::vector<bool> Leader::share_out(const std::vector<std::string>& paths) {
+  std::vector<bool> is_elsewhere(paths.size());
+  if (paths == kept_paths_) {
+    keeper_.clear();
+    const std::set<int> others(keepers_.begin(), keepers_.end());
+    for (const int process : others) {
+      if (process != 0) {
+        messages_.send(process, start_of(Request::kSend).packed());
+      }
+    }
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      is_elsewhere[i] = keepers_[i] != 0;
+      awaited_ += is_elsewhere[i] ? 1 : 0;
+    }
+    kept_paths_.clear();
+    return is_elsewhere;
+  }
+  const Share all = share(paths, false);
+  awaited_ += ask_for(all, paths, Request::kRead);
+  for (std::size_t i = 0; i < all.numbers.size(); ++i) {
+    is_elsewhere[all.numbers[i]] = all.processes[i] != 0;
   }
   return is_elsewhere;
 }
@@ -167,6 +228,69 @@ std::vector<load::ReadFile> Leader::receive() {
   }
   awaited_ -= files.size();
   return files;
+}
+
+void Leader::place(const model::Traces& traces,
+                   const std::vector<align::CommunicatorElsewhere>& communicators) {
+  std::map<std::string_view, std::size_t> number_of;  // of a file, by path
+  for (std::size_t i = 0; i < kept_paths_.size(); ++i) {
+    number_of[kept_paths_[i]] = i;
+  }
+  std::vector<std::vector<KeptCommunicator>> kept(static_cast<std::size_t>(messages_.processes()));
+  for (const align::CommunicatorElsewhere& communicator : communicators) {
+    auto& hosts_at = hosts_at_.emplace_back();
+    hosts_in_.push_back(communicator.hosts.size());
+    for (std::vector<KeptCommunicator>& of_process : kept) {
+      of_process.emplace_back().functions = communicator.functions;
+    }
+    for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
+      const std::size_t number = number_of.at(traces.files[file].path);
+      const int process = keepers_[number];
+      std::vector<std::uint32_t>& hosts = hosts_at[process];
+      auto place = std::find(hosts.begin(), hosts.end(), host);
+      place = place == hosts.end() ? hosts.insert(place, host) : place;
+      KeptCommunicator& here = kept[static_cast<std::size_t>(process)].back();
+      here.hosts = static_cast<std::uint32_t>(hosts.size());
+      here.members.push_back({number, context, rank,
+                              static_cast<std::uint32_t>(place - hosts.begin()), since_zero_ns});
+    }
+  }
+  for (int process = 1; process < messages_.processes(); ++process) {
+    Packer request = start_of(Request::kPlace);
+    pack(kept[static_cast<std::size_t>(process)], request);
+    messages_.send(process, request.packed());
+  }
+  keeper_.place(std::move(kept.front()));
+}
+
+std::vector<align::HostBounds> Leader::bounds(const align::RangeElsewhere& range) {
+  const auto& hosts_at = hosts_at_[range.communicator];
+  Packer request = start_of(Request::kBounds);
+  pack(range, request);
+  for (const auto& [process, hosts] : hosts_at) {
+    if (process != 0) {
+      messages_.send(process, request.packed());
+    }
+  }
+  std::vector<align::HostBounds> all(range.count * hosts_in_[range.communicator]);
+  const auto take = [&](int process, const std::vector<align::HostBounds>& bounds) {
+    const std::vector<std::uint32_t>& hosts = hosts_at.at(process);
+    for (std::size_t i = 0; i < bounds.size(); ++i) {
+      all[i / hosts.size() * hosts_in_[range.communicator] + hosts[i % hosts.size()]].take(
+          bounds[i]);
+    }
+  };
+  std::size_t awaited = hosts_at.size();
+  if (hosts_at.contains(0)) {
+    take(0, keeper_.bounds(range));
+    --awaited;
+  }
+  for (; awaited > 0; --awaited) {
+    const Message answer = messages_.receive();
+    Unpacker unpacker(answer.text);
+    take(answer.from, unpack_bounds(unpacker));
+  }
+  return all;
 }
 
 std::vector<Statistics> Leader::end() {

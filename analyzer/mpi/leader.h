@@ -8,21 +8,28 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/load/other_processes.h"
+#include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/messages.h"
 #include "analyzer/mpi/requests.h"
 
 namespace ringside::mpi {
 
-class Leader final : public load::OtherProcesses {
+class Leader final : public load::OtherProcesses, public align::RowsElsewhere {
  public:
   /// `is_local`: each host has files of its own. The messages must outlive it.
   Leader(Messages& messages, bool is_local) : messages_(messages), is_local_(is_local) {}
 
   load::Inputs find_inputs(const std::vector<std::string>& arguments, model::Problems& problems,
                            const load::DumpChoice& dumps) override;
+  std::vector<load::KeptFile> keep(const std::vector<std::string>& paths) override;
   std::vector<bool> share_out(const std::vector<std::string>& paths) override;
   std::vector<load::ReadFile> receive() override;
+
+  void place(const model::Traces& traces,
+             const std::vector<align::CommunicatorElsewhere>& communicators) override;
+  std::vector<align::HostBounds> bounds(const align::RangeElsewhere& range) override;
 
   /// Ends the other processes. Returns what each process has done, once all have answered.
   std::vector<Statistics> end();
@@ -33,6 +40,17 @@ class Leader final : public load::OtherProcesses {
     FileState state;
   };
 
+  // The processes that read some files, by number of the file. One that is no trace has none.
+  struct Share {
+    std::vector<std::size_t> numbers;
+    std::vector<std::uint64_t> bytes;
+    std::vector<int> processes;
+  };
+
+  /// `is_in_order`: the files of a host are best in one process.
+  Share share(const std::vector<std::string>& paths, bool is_in_order);
+  /// Asks the other processes for theirs. Returns how many files that is.
+  std::size_t ask_for(const Share& share, const std::vector<std::string>& paths, Request what);
   std::map<std::string, FoundFiles> find_on_all_hosts(const std::vector<std::string>& arguments,
                                                       const load::DumpChoice& dumps);
   void take_files(const std::string& host, const FoundFiles& found, load::Inputs& inputs,
@@ -45,6 +63,12 @@ class Leader final : public load::OtherProcesses {
   std::map<std::string, Place> places_;  // of files by path, where each host has its own
   std::size_t awaited_ = 0;              // files that others read
   Statistics own_;
+  Keeper keeper_;                        // of this process
+  std::vector<std::string> kept_paths_;  // of all files whose rows are kept
+  std::vector<int> keepers_;             // the processes that have them
+  std::vector<std::size_t> hosts_in_;    // by communicator: how many
+  /// By communicator and process: which of the communicator's hosts have rows there.
+  std::vector<std::map<int, std::vector<std::uint32_t>>> hosts_at_;
 };
 
 }  // namespace ringside::mpi

@@ -9,6 +9,7 @@
 #include <malloc.h>
 #include <string>
 
+#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/cli/exit_status.h"
 #include "analyzer/cli/run.h"
 #include "analyzer/mpi/captured_output.h"
@@ -58,6 +59,7 @@ int lead(Messages& messages, int argc, char** argv) {
   const CommandLine line = read_command_line(argc, argv);
   Leader leader(messages, line.is_local);
   load::set_other_processes(&leader);
+  align::set_rows_elsewhere(&leader);
   CapturedOutput output;
   const int status = run_command(line, line.words);
   const std::vector<Statistics> statistics = leader.end();

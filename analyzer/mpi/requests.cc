@@ -2,6 +2,7 @@
 #include "analyzer/mpi/requests.h"
 
 #include <array>
+#include <cstring>
 #include <fstream>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -11,6 +12,8 @@
 
 namespace ringside::mpi {
 namespace {
+
+constexpr std::size_t kBounds_bytes = 3 * sizeof(double) + 1;
 
 FileState state_of(const std::string& path) {
   struct stat status {};
@@ -132,6 +135,138 @@ Statistics unpack_statistics(Unpacker& unpacker) {
     *number = unpacker.number();
   }
   return statistics;
+}
+
+void pack(const load::KeptFile& file, Packer& packer) {
+  const auto& [operations, extent_ns, calls] = file.elsewhere;
+  packer.number(file.number);
+  packer.text(file.head);
+  packer.number(operations);
+  packer.number(extent_ns ? 1 : 0);
+  packer.number(static_cast<std::uint64_t>(extent_ns ? extent_ns->first : 0));
+  packer.number(static_cast<std::uint64_t>(extent_ns ? extent_ns->second : 0));
+  packer.number(calls ? 1 : 0);
+  packer.number(calls ? calls->size() : 0);
+  for (std::size_t i = 0; calls && i < calls->size(); ++i) {
+    const model::ContextCalls& one = (*calls)[i];
+    for (const std::uint64_t number :
+         {std::uint64_t{one.context}, one.digest[0], one.digest[1], one.functions.size()}) {
+      packer.number(number);
+    }
+    for (const auto& [function, count] : one.functions) {
+      packer.text(file.functions[function]);
+      packer.number(count);
+    }
+  }
+}
+
+load::KeptFile unpack_kept(Unpacker& unpacker) {
+  load::KeptFile file;
+  file.number = unpacker.number();
+  file.head = unpacker.text();
+  file.elsewhere.operations = unpacker.number();
+  const bool has_extent = unpacker.number() != 0;
+  const auto from_ns = static_cast<std::int64_t>(unpacker.number());
+  const auto to_ns = static_cast<std::int64_t>(unpacker.number());
+  if (has_extent) {
+    file.elsewhere.extent_ns = {from_ns, to_ns};
+  }
+  if (unpacker.number() != 0) {
+    file.elsewhere.calls.emplace();
+  }
+  for (std::uint64_t left = unpacker.number(); left > 0; --left) {
+    model::ContextCalls& one = file.elsewhere.calls->emplace_back();
+    one.context = static_cast<std::uint32_t>(unpacker.number());
+    one.digest = {unpacker.number(), unpacker.number()};
+    for (std::uint64_t more = unpacker.number(); more > 0; --more) {
+      const auto function = static_cast<model::NameId>(file.functions.size());
+      file.functions.push_back(unpacker.text());
+      one.functions.emplace_back(function, unpacker.number());
+    }
+  }
+  return file;
+}
+
+void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer) {
+  for (const KeptCommunicator& communicator : communicators) {
+    packer.texts(communicator.functions);
+    packer.number(communicator.hosts);
+    packer.number(communicator.members.size());
+    for (const auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
+      for (const std::uint64_t number :
+           {file, std::uint64_t{context}, std::uint64_t{rank}, std::uint64_t{host},
+            static_cast<std::uint64_t>(since_zero_ns)}) {
+        packer.number(number);
+      }
+    }
+  }
+}
+
+std::vector<KeptCommunicator> unpack_communicators(Unpacker& unpacker) {
+  std::vector<KeptCommunicator> communicators;
+  while (!unpacker.is_at_end()) {
+    KeptCommunicator& communicator = communicators.emplace_back();
+    communicator.functions = unpacker.texts();
+    communicator.hosts = static_cast<std::uint32_t>(unpacker.number());
+    communicator.members.resize(unpacker.number());
+    for (auto& [file, context, rank, host, since_zero_ns] : communicator.members) {
+      file = unpacker.number();
+      context = static_cast<std::uint32_t>(unpacker.number());
+      rank = static_cast<std::uint32_t>(unpacker.number());
+      host = static_cast<std::uint32_t>(unpacker.number());
+      since_zero_ns = static_cast<std::int64_t>(unpacker.number());
+    }
+  }
+  return communicators;
+}
+
+void pack(const align::RangeElsewhere& range, Packer& packer) {
+  for (const std::uint64_t number : {std::uint64_t{range.communicator},
+                                     std::uint64_t{range.function}, range.first, range.count}) {
+    packer.number(number);
+  }
+}
+
+align::RangeElsewhere unpack_range(Unpacker& unpacker) {
+  align::RangeElsewhere range;
+  range.communicator = static_cast<std::uint32_t>(unpacker.number());
+  range.function = static_cast<std::uint32_t>(unpacker.number());
+  range.first = unpacker.number();
+  range.count = unpacker.number();
+  return range;
+}
+
+void pack(const std::vector<align::HostBounds>& bounds, Packer& packer) {
+  std::string bytes;
+  bytes.reserve(bounds.size() * kBounds_bytes);
+  const auto append = [&](const auto& value) {
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
+  };
+  for (const align::HostBounds& one : bounds) {
+    append(one.called_ns);
+    append(one.started_ns);
+    append(one.end_ns);
+    bytes += static_cast<char>((one.has_gpu_start ? 1 : 0) + (one.has_other_end ? 2 : 0));
+  }
+  packer.text(bytes);
+}
+
+std::vector<align::HostBounds> unpack_bounds(Unpacker& unpacker) {
+  const std::string bytes = unpacker.text();
+  std::vector<align::HostBounds> bounds(bytes.size() / kBounds_bytes);
+  const char* next = bytes.data();
+  const auto take = [&](auto& value) {
+    std::memcpy(&value, next, sizeof(value));
+    next += sizeof(value);
+  };
+  for (align::HostBounds& one : bounds) {
+    take(one.called_ns);
+    take(one.started_ns);
+    take(one.end_ns);
+    one.has_gpu_start = (*next & 1) != 0;
+    one.has_other_end = (*next++ & 2) != 0;
+  }
+  return bounds;
 }
 
 }  // namespace ringside::mpi

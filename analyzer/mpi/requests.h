@@ -5,6 +5,10 @@
 //   kRead    1 where all hosts see the same files, else 0; then the number, the size and the path
 //   of
 //            each file -> some messages, each with the number and the partial of some of the files
+//   kKeep    the same -> one message, with the KeptFile of each; the rows stay there
+//   kSend    nothing -> messages as of kRead, of the files that it keeps; it forgets them
+//   kPlace   KeptCommunicator of each communicator -> nothing
+//   kBounds  RangeElsewhere -> HostBounds of each operation and host
 //   kEnd     nothing -> Statistics; the process ends
 #ifndef RINGSIDE_ANALYZER_MPI_REQUESTS_H
 #define RINGSIDE_ANALYZER_MPI_REQUESTS_H
@@ -14,9 +18,12 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/align/rows_elsewhere.h"
 #include "analyzer/load/dump_choice.h"
 #include "analyzer/load/inputs.h"
+#include "analyzer/load/other_processes.h"
 #include "analyzer/model/problem.h"
+#include "analyzer/mpi/keeper.h"
 
 namespace ringside::mpi {
 
@@ -24,7 +31,7 @@ class Messages;
 class Packer;
 class Unpacker;
 
-enum class Request : std::uint64_t { kFind, kRead, kEnd };
+enum class Request : std::uint64_t { kFind, kRead, kKeep, kSend, kPlace, kBounds, kEnd };
 
 /// The state of a file, by which it is known whether two hosts see the same one.
 struct FileState {
@@ -61,6 +68,14 @@ void pack(const load::DumpChoice& dumps, Packer& packer);
 load::DumpChoice unpack_dump_choice(Unpacker& unpacker);
 void pack(const FoundFiles& found, Packer& packer);
 FoundFiles unpack_found(Unpacker& unpacker);
+void pack(const load::KeptFile& file, Packer& packer);
+load::KeptFile unpack_kept(Unpacker& unpacker);
+void pack(const std::vector<KeptCommunicator>& communicators, Packer& packer);
+std::vector<KeptCommunicator> unpack_communicators(Unpacker& unpacker);
+void pack(const align::RangeElsewhere& range, Packer& packer);
+align::RangeElsewhere unpack_range(Unpacker& unpacker);
+void pack(const std::vector<align::HostBounds>& bounds, Packer& packer);
+std::vector<align::HostBounds> unpack_bounds(Unpacker& unpacker);
 void pack(const Statistics& statistics, Packer& packer);
 Statistics unpack_statistics(Unpacker& unpacker);
 

@@ -19,6 +19,11 @@ struct FileToShare {
 std::vector<int> share_by_size(const std::vector<FileToShare>& files,
                                const std::vector<std::string>& hosts_of_processes);
 
+/// The same, but each process gets files that follow each other, as the files of one host do in the
+/// order of their names. A process has more than its part by one file at most.
+std::vector<int> share_in_order(const std::vector<FileToShare>& files,
+                                const std::vector<std::string>& hosts_of_processes);
+
 }  // namespace ringside::mpi
 
 #endif  // RINGSIDE_ANALYZER_MPI_SHARES_H

@@ -3,10 +3,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <stdexcept>
 #include <sys/stat.h>
+#include <utility>
 
 #include "analyzer/load/other_processes.h"
+#include "analyzer/mpi/keeper.h"
 #include "analyzer/mpi/packing.h"
 #include "analyzer/mpi/requests.h"
 
@@ -31,41 +34,82 @@ void check_is_there(const std::string& path) {
   }
 }
 
-void send_some(Messages& messages, const std::vector<std::uint64_t>& numbers,
-               const std::vector<std::string>& paths) {
+void send_partials(Messages& messages, const std::vector<load::ReadFile>& files) {
   Packer answer;
-  const std::vector<std::string> partials = load::read_as_partials(paths);
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    answer.number(numbers[i]);
-    answer.text(partials[i]);
+  for (const load::ReadFile& file : files) {
+    answer.number(file.number);
+    answer.text(file.partial);
   }
   messages.send(0, answer.packed());
+}
+
+// Some of the files of a request.
+struct Batch {
+  std::vector<std::uint64_t> numbers;
+  std::vector<std::string> paths;
+  std::uint64_t bytes = 0;
+};
+
+// Takes files until they have so many bytes.
+Batch take_batch(Unpacker& request, bool are_shared, std::uint64_t most_bytes,
+                 Statistics& statistics) {
+  Batch batch;
+  while (!request.is_at_end() && batch.bytes < most_bytes) {
+    batch.numbers.push_back(request.number());
+    batch.bytes += request.number();
+    batch.paths.push_back(request.text());
+    if (are_shared) {
+      check_is_there(batch.paths.back());
+    }
+  }
+  statistics.files += batch.paths.size();
+  statistics.bytes += batch.bytes;
+  return batch;
 }
 
 void read_files(Messages& messages, Unpacker& request, Statistics& statistics) {
   const bool are_shared = request.number() != 0;
   while (!request.is_at_end()) {
-    std::vector<std::uint64_t> numbers;
-    std::vector<std::string> paths;
-    std::uint64_t batch_bytes = 0;
-    while (!request.is_at_end() && batch_bytes < kBatch_bytes) {
-      numbers.push_back(request.number());
-      batch_bytes += request.number();
-      paths.push_back(request.text());
-      if (are_shared) {
-        check_is_there(paths.back());
-      }
+    const Batch batch = take_batch(request, are_shared, kBatch_bytes, statistics);
+    std::vector<std::string> partials = load::read_as_partials(batch.paths);
+    std::vector<load::ReadFile> files;
+    for (std::size_t i = 0; i < partials.size(); ++i) {
+      files.push_back({batch.numbers[i], std::move(partials[i])});
     }
-    send_some(messages, numbers, paths);
-    statistics.files += paths.size();
-    statistics.bytes += batch_bytes;
+    send_partials(messages, files);
   }
+}
+
+void keep_files(Messages& messages, Unpacker& request, Keeper& keeper, Statistics& statistics) {
+  const bool are_shared = request.number() != 0;
+  Batch all =
+      take_batch(request, are_shared, std::numeric_limits<std::uint64_t>::max(), statistics);
+  keeper.read(std::move(all.numbers), std::move(all.paths));
+  Packer answer;
+  for (const load::KeptFile& file : keeper.heads()) {
+    pack(file, answer);
+  }
+  messages.send(0, answer.packed());
+}
+
+void send_kept(Messages& messages, Keeper& keeper) {
+  for (auto files = keeper.take_some(); !files.empty(); files = keeper.take_some()) {
+    send_partials(messages, files);
+  }
+  keeper.clear();
+}
+
+void send_bounds(Messages& messages, Unpacker& request, const Keeper& keeper) {
+  Packer answer;
+  pack(keeper.bounds(unpack_range(request)), answer);
+  messages.send(0, answer.packed());
 }
 
 }  // namespace
 
 void serve(Messages& messages) {
   Statistics statistics;
+  Keeper keeper;
   for (;;) {
     const Message message = messages.receive();
     Unpacker request(message.text);
@@ -75,6 +119,18 @@ void serve(Messages& messages) {
         break;
       case Request::kRead:
         read_files(messages, request, statistics);
+        break;
+      case Request::kKeep:
+        keep_files(messages, request, keeper, statistics);
+        break;
+      case Request::kSend:
+        send_kept(messages, keeper);
+        break;
+      case Request::kPlace:
+        keeper.place(unpack_communicators(request));
+        break;
+      case Request::kBounds:
+        send_bounds(messages, request, keeper);
         break;
       case Request::kEnd: {
         complete(messages, statistics);

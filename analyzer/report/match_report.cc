@@ -57,12 +57,13 @@ std::string joined(const std::vector<std::string>& words) {
 class MatchDocument {
  public:
   MatchDocument(const model::Traces& traces, const match::Matches& matches,
-                const std::vector<match::Judgement>& judgements, std::size_t cap, bool has_frames,
+                const std::vector<match::Judgement>& judgements,
+                std::vector<match::CommunicatorFindings> findings, bool has_frames,
                 bool is_all_read)
       : traces_(traces),
         matches_(matches),
         judgements_(judgements),
-        findings_(match::find_findings(traces, matches, judgements_, cap)),
+        findings_(std::move(findings)),
         has_frames_(has_frames),
         is_all_read_(is_all_read) {}
 
@@ -322,7 +323,17 @@ class MatchDocument {
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const std::vector<match::Judgement>& judgements, std::size_t cap,
                         bool has_frames, bool is_all_read) {
-  return MatchDocument(traces, matches, judgements, cap, has_frames, is_all_read).make();
+  return MatchDocument(traces, matches, judgements,
+                       match::find_findings(traces, matches, judgements, cap), has_frames,
+                       is_all_read)
+      .make();
+}
+
+Document match_document(const model::Traces& traces, const match::AlikeCalls& calls,
+                        bool has_frames, bool is_all_read) {
+  return MatchDocument(traces, calls.matches, {}, match::find_findings(calls), has_frames,
+                       is_all_read)
+      .make();
 }
 
 Document match_document(const model::Traces& traces, const match::Matches& matches,

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/align/alignment.h"
+#include "analyzer/match/alike_calls.h"
 #include "analyzer/match/matcher.h"
 #include "analyzer/match/verdict.h"
 #include "analyzer/report/document.h"
@@ -26,6 +27,10 @@ Document match_document(const model::Traces& traces, const match::Matches& match
 Document match_document(const model::Traces& traces, const match::Matches& matches,
                         const align::Alignment& alignment, std::size_t cap, bool has_frames = false,
                         bool is_all_read = true);
+
+/// The same of operations whose rows are elsewhere.
+Document match_document(const model::Traces& traces, const match::AlikeCalls& calls,
+                        bool has_frames, bool is_all_read);
 
 /// A table `communicators`: members, hosts, and which is inside which.
 Document communicators_document(const model::Traces& traces, const match::Matches& matches);

@@ -29,6 +29,11 @@ JOBS = [
      ["hang --format json", "summary --strict", "match", "topology", "calls --func AllReduce --format csv"]),
     ("--hosts 2 --ranks-per-host 4 --iterations 40 --mismatch size:3:17 --drop 2:10 --seed 9",
      ["match", "summary --fail-on findings", "overlap --host host1", "summary --rank 77", "summary --nonsense"]),
+    # All ranks made the same calls: `match` leaves the rows where they were read.
+    ("--hosts 4 --ranks-per-host 3 --split 3 --iterations 60 --jitter 0.3 --seed 5 "
+     "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal,AlltoAll:65536",
+     ["match --format json --align-report", "match --no-align", "match --clock-error 50us --align-report",
+      "match --func Broadcast", "match --host host1"]),
 ]
 troubles = []
 
@@ -68,6 +73,9 @@ def check_equal(mpi, program, directory):
     words = ["summary", "job0"]
     require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
             == ringside(program, directory, words), "messages in pieces")
+    words = ["match", "--align-report", "job3"]
+    require(mpi.run(3, directory, words, RINGSIDE_MPI_PIECE_BYTES="1000")
+            == ringside(program, directory, words), "match, messages in pieces")
     # Two runs are read one after the other.
     words = ["compare", "job0", "job1"]
     require(mpi.run(3, directory, words) == ringside(program, directory, words), "compare")
@@ -115,6 +123,28 @@ def check_local(mpi, program, directory):
     status, stdout, stderr, others = mpi.run_parts(as_hosts(directory, words, [("b", 1), ("a", 1)]))
     require(status != 0 and stdout == "" and "process 1 on a: traces/" in others and "say --local" in others,
             f"a file that a host does not see: {status} {stdout} {others}")
+
+
+def check_rows_stay(mpi, program, generate, directory):
+    """Where all ranks made the same calls, `match` leaves the rows where they are, and else it gets them."""
+    def received(words):
+        statistics = mpi.run(2, directory, ["--stats", *words])[2]
+        number, unit = next(line for line in statistics.splitlines() if line.startswith("      0  ")).split()[7:9]
+        return float(number) * {"B": 1, "KiB": 1024, "MiB": 1048576}[unit]
+    options = "--operations-only --hosts 2 --ranks-per-host 32 --iterations 400 --pattern AllReduce:1048576"
+    for job, fault in (("alike", ""), ("differs", " --mismatch size:3:17")):
+        subprocess.run([generate, str(directory / job), *(options + fault).split()], check=True,
+                       stdout=subprocess.DEVNULL)
+        rows, summed_up = received(["summary", "--no-findings", job]), received(["match", job])
+        require((summed_up < rows / 2) == (fault == ""), f"{job}: {summed_up} of {rows} bytes")
+    # Ranks of one host in processes of several, and hosts with files of their own.
+    for i, trace in enumerate(sorted((directory / "alike").glob("*.json"))):
+        place = directory / f"part{i % 3}" / "alike"
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(trace, place)
+    words = ["match", "--align-report", "alike"]
+    require(mpi.run_parts(as_hosts(directory, ["--local", *words], [("part0", 1), ("part1", 2), ("part2", 1)]))
+            == ringside(program, directory, words), "match --local")
 
 
 def check_death(mpi, directory):
@@ -196,6 +226,7 @@ def main():
         check_local(mpi, program, directory)
         check_death(mpi, directory)
         check_equal(mpi, program, directory)
+        check_rows_stay(mpi, program, generate, directory)
     print(f"{len(troubles)} troubles")
     return 1 if troubles else 0
 

@@ -40,6 +40,9 @@ class Others final : public load::OtherProcesses {
                            const load::DumpChoice& dumps) override {
     return load::find_own_inputs(arguments, problems, dumps);
   }
+  std::vector<load::KeptFile> keep(const std::vector<std::string>& /*paths*/) override {
+    return {};
+  }
   std::vector<bool> share_out(const std::vector<std::string>& paths) override {
     std::vector<bool> are_elsewhere(paths.size());
     for (std::size_t i = 1; i < paths.size(); i += 2) {

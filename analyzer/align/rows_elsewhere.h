@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The points of operations whose rows stay in the processes that have read them. `ringside` has
+// none; `ringside-mpi` says how they are asked for.
+#ifndef RINGSIDE_ANALYZER_ALIGN_ROWS_ELSEWHERE_H
+#define RINGSIDE_ANALYZER_ALIGN_ROWS_ELSEWHERE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/align/host_bounds.h"
+#include "analyzer/align/host_clocks.h"
+#include "analyzer/align/sync_points.h"
+#include "analyzer/match/alike_calls.h"
+#include "analyzer/model/trace.h"
+
+namespace ringside::align {
+
+/// A communicator, by what its rows are found.
+struct CommunicatorElsewhere {
+  struct Member {
+    std::uint32_t file = 0;  // index into Traces::files
+    std::uint32_t context = 0;
+    std::uint32_t rank = 0;
+    std::uint32_t host = 0;  // index into `hosts`
+    std::int64_t since_zero_ns = 0;
+  };
+  std::vector<std::string> functions;
+  std::vector<std::uint32_t> hosts;  // by the first member of each
+  std::vector<Member> members;
+};
+
+/// Some operations of one function, by number: the first is the operation `first`, counted from 0.
+struct RangeElsewhere {
+  std::uint32_t communicator = 0;
+  std::uint32_t function = 0;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+class RowsElsewhere {
+ public:
+  RowsElsewhere() = default;
+  virtual ~RowsElsewhere() = default;
+  RowsElsewhere(const RowsElsewhere&) = delete;
+  RowsElsewhere& operator=(const RowsElsewhere&) = delete;
+
+  /// Says what the indices of ranges mean. Called once, before the first range.
+  virtual void place(const model::Traces& traces,
+                     const std::vector<CommunicatorElsewhere>& communicators) = 0;
+  /// The bounds of each operation, and of each of the communicator's hosts. A host without any has
+  /// those that bound nothing.
+  virtual std::vector<HostBounds> bounds(const RangeElsewhere& range) = 0;
+};
+
+/// Nothing, unless they were set.
+RowsElsewhere* rows_elsewhere();
+void set_rows_elsewhere(RowsElsewhere* rows);
+
+/// Finds what find_sync_points() finds where all rows are here.
+SyncPoints find_points_elsewhere(const model::Traces& traces, const match::AlikeCalls& calls,
+                                 const HostClocks& clocks, RowsElsewhere& rows);
+
+}  // namespace ringside::align
+
+#endif  // RINGSIDE_ANALYZER_ALIGN_ROWS_ELSEWHERE_H

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/match/alike_calls.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <tuple>
+
+#include "analyzer/match/lanes.h"
+#include "analyzer/match/untrusted.h"
+
+namespace ringside::match {
+namespace {
+
+using Digest = std::array<std::uint64_t, 2>;
+
+void mix_in(std::uint64_t value, Digest& digest) {
+  digest[0] = mix(digest[0], value);
+  digest[1] = mix(digest[1], ~value);
+}
+
+template <typename T>
+void mix_in(const std::optional<T>& value, Digest& digest) {
+  mix_in(value ? 1 : 0, digest);
+  mix_in(value.value_or(0), digest);
+}
+
+// Names have other numbers in other files.
+std::vector<Digest> digests_of(const model::NameTable& names) {
+  std::vector<Digest> digests;
+  for (model::NameId id = 0; id < names.size(); ++id) {
+    Digest& digest = digests.emplace_back(Digest{1, 2});
+    for (const char c : names.text(id)) {
+      mix_in(static_cast<unsigned char>(c), digest);
+    }
+  }
+  return digests;
+}
+
+struct MadeCall {
+  std::uint32_t context = 0;
+  std::int64_t call_ns = 0;
+  std::uint64_t id = 0;
+  std::uint32_t operation = 0;
+
+  auto order() const { return std::tie(context, call_ns, id, operation); }
+};
+
+// The calls of each context in the order in which its rank made them.
+std::vector<MadeCall> calls_in_order(const model::Operations& operations) {
+  std::vector<MadeCall> calls(operations.size());
+  for (std::uint32_t i = 0; i < calls.size(); ++i) {
+    calls[i] = {operations.context(i), operations.call_ns(i), operations.id(i), i};
+  }
+  const auto comes_before = [](const MadeCall& a, const MadeCall& b) {
+    return a.order() < b.order();
+  };
+  if (!std::is_sorted(calls.begin(), calls.end(), comes_before)) {
+    std::sort(calls.begin(), calls.end(), comes_before);
+  }
+  return calls;
+}
+
+bool is_whole_trace(const model::TraceFile& file) {
+  const model::Process& process = file.process;
+  return process.tells_begin && process.tells_moment && process.tells_start &&
+         process.segment == 1 && !file.next_segment && file.steps.empty() && file.doubtful.empty();
+}
+
+}  // namespace
+
+std::optional<std::vector<model::ContextCalls>> sum_up_calls(const model::NameTable& names,
+                                                             const model::TraceFile& file) {
+  if (!is_whole_trace(file)) {
+    return std::nullopt;
+  }
+  const model::Operations& operations = file.operations;
+  const std::vector<Digest> digests = digests_of(names);
+  struct OfFunction {
+    std::uint64_t calls = 0;
+    std::uint64_t last_number = 0;
+  };
+  std::vector<model::ContextCalls> all;
+  std::map<model::NameId, OfFunction> functions;  // of the last context
+  const auto end_context = [&] {
+    for (const auto& [function, of_it] : functions) {
+      all.back().functions.emplace_back(function, of_it.calls);
+    }
+    functions.clear();
+  };
+  for (const MadeCall& one : calls_in_order(operations)) {
+    if (all.empty() || all.back().context != one.context) {
+      end_context();
+      all.push_back({one.context, {}, {}});
+      mix_in(static_cast<std::uint64_t>(file.process.abi), all.back().digest);
+    }
+    const model::CallIdentity call = operations.call(one.operation);
+    const model::Terms terms = operations.terms(one.operation);
+    const std::string_view function = names.text(call.func);
+    OfFunction& of_it = functions[call.func];
+    if (!call.seq || call.graph || terms.in_flight || function == "Send" || function == "Recv" ||
+        (of_it.calls > 0 && *call.seq <= of_it.last_number)) {
+      return std::nullopt;
+    }
+    ++of_it.calls;
+    of_it.last_number = *call.seq;
+    Digest& digest = all.back().digest;
+    mix_in(digests[call.func][0], digest);
+    mix_in(digests[terms.datatype][0], digest);
+    mix_in(*call.seq, digest);
+    mix_in(terms.count, digest);
+    mix_in(terms.bytes, digest);
+    mix_in(terms.root, digest);
+  }
+  end_context();
+  return all;
+}
+
+std::map<std::pair<std::uint32_t, model::NameId>, std::vector<std::uint32_t>> calls_by_number(
+    const model::Operations& operations) {
+  std::map<std::pair<std::uint32_t, model::NameId>, std::vector<std::uint32_t>> calls;
+  auto last = calls.end();  // it is often that of the next one, too
+  for (std::uint32_t i = 0; i < operations.size(); ++i) {
+    const std::pair key(operations.context(i), operations.call(i).func);
+    last = last != calls.end() && last->first == key ? last : calls.try_emplace(key).first;
+    last->second.push_back(i);
+  }
+  for (auto& [key, indices] : calls) {
+    const auto comes_before = [&](std::uint32_t a, std::uint32_t b) {
+      return operations.call(a).seq < operations.call(b).seq;
+    };
+    if (!std::is_sorted(indices.begin(), indices.end(), comes_before)) {
+      std::sort(indices.begin(), indices.end(), comes_before);
+    }
+  }
+  return calls;
+}
+
+std::uint64_t AlikeCalls::operations(std::uint32_t communicator) const {
+  std::uint64_t all = 0;
+  for (const auto& [function, calls] : functions[communicator]) {
+    all += calls;
+  }
+  return all;
+}
+
+std::optional<AlikeCalls> match_alike(const model::Traces& traces) {
+  std::vector<std::map<std::uint32_t, const model::ContextCalls*>> calls_of(traces.files.size());
+  std::set<std::string_view> run_ids;
+  for (std::size_t i = 0; i < traces.files.size(); ++i) {
+    const model::TraceFile& file = traces.files[i];
+    // Of two files of one run one is left out.
+    const bool is_only_one =
+        file.process.run_id.empty() || run_ids.insert(file.process.run_id).second;
+    if (!file.elsewhere.calls || !is_only_one) {
+      return std::nullopt;
+    }
+    for (const model::ContextCalls& calls : *file.elsewhere.calls) {
+      calls_of[i][calls.context] = &calls;
+    }
+  }
+  AlikeCalls alike;
+  alike.matches.runs = find_runs(traces);
+  alike.matches.communicators = find_communicators(traces, alike.matches.runs);
+  for (const Communicator& communicator : alike.matches.communicators) {
+    const Member& first = communicator.members.front();
+    const auto usual = calls_of[first.file].find(first.context);
+    for (const Member& member : communicator.members) {
+      const auto own = calls_of[member.file].find(member.context);
+      // Numbers that count only while recording are shifted where one rank began later.
+      const model::TraceFile& file = traces.files[member.file];
+      const bool may_be_shifted = counts_only_while_recording(file.process) &&
+                                  !(member.is_from_start && file.windows.size() == 1);
+      if (usual == calls_of[first.file].end() || own == calls_of[member.file].end() ||
+          own->second->digest != usual->second->digest || !member.rank || may_be_shifted) {
+        return std::nullopt;
+      }
+    }
+    alike.functions.push_back(usual->second->functions);
+    std::sort(alike.functions.back().begin(), alike.functions.back().end());
+  }
+  return alike;
+}
+
+}  // namespace ringside::match

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/mpi/keeper.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "analyzer/match/alike_calls.h"
+#include "analyzer/model/parallel.h"
+
+namespace ringside::mpi {
+namespace {
+
+// One thread takes so many operations at a time.
+constexpr std::size_t kPortion = 256;
+// Sizes of files whose partials are in memory at one time.
+constexpr std::uint64_t kTaken_bytes = std::uint64_t{64} << 20;
+
+// What a file has beside what is needed to match operations whose rows are not there.
+struct Rest {
+  model::Operations operations;
+  std::deque<model::ProxyOperation> proxies;
+  std::deque<model::Step> steps;
+  std::map<std::uint64_t, model::Mark> marks;
+  std::map<std::int64_t, topology::Machine> machines;
+
+  void swap_with(model::TraceFile& file) {
+    std::swap(operations, file.operations);
+    std::swap(proxies, file.proxies);
+    std::swap(steps, file.steps);
+    std::swap(marks, file.marks);
+    std::swap(machines, file.machines);
+  }
+};
+
+}  // namespace
+
+void Keeper::read(std::vector<std::uint64_t> numbers, std::vector<std::string> paths) {
+  clear();
+  numbers_ = std::move(numbers);
+  paths_ = std::move(paths);
+  loaded_ = load::load_each(paths_);
+}
+
+std::vector<load::KeptFile> Keeper::heads() {
+  std::vector<load::KeptFile> files(paths_.size());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].number = numbers_[i];
+    files[i].elsewhere.calls.emplace();
+  }
+  std::vector<std::optional<std::vector<model::ContextCalls>>> calls(loaded_.size());
+  for_each_on_cores(loaded_.size(), [&](std::size_t /*thread*/, std::size_t i) {
+    const model::Traces& traces = loaded_[i].traces;
+    if (!traces.files.empty()) {
+      calls[i] = match::sum_up_calls(traces.names, traces.files.front());
+    }
+  });
+  std::vector<Rest> rests(loaded_.size());
+  std::vector<bool> is_known(paths_.size());
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    load::KeptFile& file = files[loaded_[i].file];
+    // A partial may be of several traces.
+    if (is_known[loaded_[i].file]) {
+      file.elsewhere.calls.reset();
+    }
+    is_known[loaded_[i].file] = true;
+    model::Traces& traces = loaded_[i].traces;
+    if (traces.files.empty()) {
+      continue;
+    }
+    const model::Operations& operations = traces.files.front().operations;
+    file.elsewhere.operations = operations.size();
+    file.elsewhere.extent_ns = operations.extent_ns();
+    if (!calls[i]) {
+      file.elsewhere.calls.reset();
+    }
+    if (file.elsewhere.calls) {
+      file.elsewhere.calls = std::move(calls[i]);
+      for (model::NameId id = 0; id < traces.names.size(); ++id) {
+        file.functions.emplace_back(traces.names.text(id));
+      }
+    }
+    rests[i].swap_with(traces.files.front());
+  }
+  const bool is_needed = std::all_of(files.begin(), files.end(), [](const load::KeptFile& file) {
+    return file.elsewhere.calls.has_value();
+  });
+  std::vector<std::string> heads(paths_.size());
+  if (is_needed) {
+    heads = load::encode_files(paths_, loaded_);
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    files[i].head = std::move(heads[i]);
+  }
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    if (!loaded_[i].traces.files.empty()) {
+      rests[i].swap_with(loaded_[i].traces.files.front());
+    }
+  }
+  return files;
+}
+
+std::vector<load::ReadFile> Keeper::take_some() {
+  // The traces of a file follow each other, and those of a file that is a trace are one.
+  std::vector<load::LoadedTrace> some;
+  std::vector<std::string> paths;
+  std::vector<load::ReadFile> taken;
+  for (std::uint64_t bytes = 0; taken_ < paths_.size() && bytes < kTaken_bytes; ++taken_) {
+    for (load::LoadedTrace& one : loaded_) {
+      if (one.file == taken_) {
+        bytes += one.traces.files.empty() ? 0 : one.traces.files.front().size_bytes;
+        some.push_back(std::move(one));
+        some.back().file = paths.size();
+        one = {};
+        one.file = paths_.size();
+      }
+    }
+    taken.push_back({numbers_[taken_], {}});
+    paths.push_back(paths_[taken_]);
+  }
+  std::vector<std::string> partials = load::encode_files(paths, some);
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    taken[i].partial = std::move(partials[i]);
+  }
+  return taken;
+}
+
+void Keeper::place(std::vector<KeptCommunicator> communicators) {
+  communicators_ = std::move(communicators);
+  std::map<std::uint64_t, std::size_t> loaded_of;  // by number of the file
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    loaded_of[numbers_[loaded_[i].file]] = i;
+  }
+  using Calls = std::map<std::pair<std::uint32_t, std::string_view>, std::vector<std::uint32_t>>;
+  std::vector<Calls> calls(loaded_.size());
+  errors_.resize(loaded_.size());
+  for_each_on_cores(loaded_.size(), [&](std::size_t /*thread*/, std::size_t i) {
+    const model::Traces& traces = loaded_[i].traces;
+    if (!traces.files.empty()) {
+      for (auto& [call, indices] : match::calls_by_number(traces.files.front().operations)) {
+        calls[i][{call.first, traces.names.text(call.second)}] = std::move(indices);
+      }
+    }
+  });
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    errors_[i] = align::StampErrors(loaded_[i].traces);
+  }
+  for (const KeptCommunicator& communicator : communicators_) {
+    std::vector<Rows>& rows = rows_.emplace_back();
+    for (const KeptCommunicator::Member& member : communicator.members) {
+      Rows& own = rows.emplace_back();
+      own.loaded = loaded_of.at(member.file);
+      for (const std::string& function : communicator.functions) {
+        own.by_function.push_back(std::move(calls[own.loaded].at({member.context, function})));
+      }
+    }
+  }
+}
+
+std::vector<align::HostBounds> Keeper::bounds(const align::RangeElsewhere& range) const {
+  const KeptCommunicator& communicator = communicators_[range.communicator];
+  std::vector<align::HostBounds> made(range.count * communicator.hosts);
+  const align::Waits waits = align::rule_of(communicator.functions[range.function])->waits;
+  for_each_on_cores(range.count / kPortion + 1, [&](std::size_t /*thread*/, std::size_t portion) {
+    const std::size_t begin = portion * kPortion;
+    const std::size_t end = std::min<std::size_t>(begin + kPortion, range.count);
+    for (std::size_t m = 0; m < communicator.members.size(); ++m) {
+      const KeptCommunicator::Member& member = communicator.members[m];
+      const Rows& rows = rows_[range.communicator][m];
+      const model::Operations& operations = loaded_[rows.loaded].traces.files.front().operations;
+      for (std::size_t i = begin; i < end; ++i) {
+        const model::Execution one =
+            operations.execution(rows.by_function[range.function][range.first + i]);
+        if (one.bytes == 0U || (waits != align::Waits::kAllForAll && !one.root)) {
+          continue;
+        }
+        made[i * communicator.hosts + member.host].take(
+            align::times_of(member.since_zero_ns, errors_[rows.loaded].of(0, one), one), waits,
+            one.root == member.rank);
+      }
+    }
+  });
+  return made;
+}
+
+}  // namespace ringside::mpi
