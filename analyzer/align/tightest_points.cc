@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <cstdint>
 #include <span>
-#include <tuple>
 #include <utility>
+#include <vector>
 
 namespace ringside::align {
 namespace {
@@ -34,27 +34,36 @@ class Best {
       const bool ends = touch.end_ns < kNoEnd;
       const double left_ns =
           (ends ? touch.end_ns : first_end_ns) - (starts ? touch.start_ns : last_start_ns);
-      auto& best = of_host_[{touch.host, starts, ends}];
-      if (left_ns < best.first || best.second == kNone) {
+      const std::size_t side = 4 * std::size_t{touch.host} + (starts ? 2 : 0) + (ends ? 1 : 0);
+      if (side >= of_side_.size()) {
+        of_side_.resize(side + 1);
+      }
+      Value& best = of_side_[side];
+      if (best.place == kNone) {
+        used_.push_back(side);
+      }
+      if (left_ns < best.left_ns || best.place == kNone) {
         best = {left_ns, place};
       }
     }
   }
 
   void mark(std::vector<bool>& stays) {
-    for (const auto& [host, best] : of_host_) {
-      stays[best.second] = true;
+    for (const std::size_t side : used_) {
+      stays[of_side_[side].place] = true;
+      of_side_[side] = {};
     }
-    of_host_.clear();
+    used_.clear();
   }
 
  private:
   static constexpr std::uint32_t kNone = ~0U;
-  struct Value : std::pair<double, std::uint32_t> {
-    Value() : pair(0, kNone) {}
-    Value(double left_ns, std::uint32_t place) : pair(left_ns, place) {}
+  struct Value {
+    double left_ns = 0;
+    std::uint32_t place = kNone;
   };
-  std::map<std::tuple<std::uint32_t, bool, bool>, Value> of_host_;
+  std::vector<Value> of_side_;     // four of each host: whether it starts, whether it ends
+  std::vector<std::size_t> used_;  // of these
 };
 
 // Points are numbered by their place again.
