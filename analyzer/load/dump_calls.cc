@@ -11,12 +11,21 @@ namespace ringside::load {
 
 std::optional<NamedCall> named_call(std::string_view profiling_name) {
   const std::string_view text = profiling_name.substr(profiling_name.rfind(':') + 1);
-  const bool is_printed = std::none_of(
-      text.begin(), text.end(), [](char one) { return (one >= 0 && one < ' ') || one == '\x7f'; });
-  if (text.empty() || !is_printed || text.front() == ' ' || text.back() == ' ') {
+  std::size_t arrow = std::string_view::npos;
+  char before = '\0';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char one = text[i];
+    if ((one >= 0 && one < ' ') || one == '\x7f') {
+      return std::nullopt;
+    }
+    if (((before == '-' && one == '>') || (before == '<' && one == '-')) && arrow > i) {
+      arrow = i - 1;
+    }
+    before = one;
+  }
+  if (text.empty() || text.front() == ' ' || text.back() == ' ') {
     return std::nullopt;
   }
-  const std::size_t arrow = std::min(text.find("->"), text.find("<-"));
   if (arrow > text.size() && !text.starts_with("send ") && !text.starts_with("recv ")) {
     return NamedCall{text, false, 0, std::nullopt};
   }

@@ -154,12 +154,14 @@ class DumpReader {
   bool is_of_torchcomms(const PlainValue& entries) const {
     const auto all = tree_.list(entries);
     const auto count = std::count_if(all.begin(), all.end(), [&](const PlainValue& value) {
+      const auto record = integer_of(tree_.at(value, keys_.record_id));
+      if (!record || record != integer_of(tree_.at(value, keys_.collective_seq_id)) ||
+          integer_of(tree_.at(value, keys_.p2p_seq_id)) != 0) {
+        return false;
+      }
       const auto names = tree_.list(tree_.at(value, keys_.process_group));
       const std::string_view call = tree_.text(tree_.at(value, keys_.profiling_name));
-      const auto record = integer_of(tree_.at(value, keys_.record_id));
-      return names.size() == 2 && call.substr(0, call.find(':')) == tree_.text(names[1]) &&
-             record && record == integer_of(tree_.at(value, keys_.collective_seq_id)) &&
-             integer_of(tree_.at(value, keys_.p2p_seq_id)) == 0;
+      return names.size() == 2 && call.substr(0, call.find(':')) == tree_.text(names[1]);
     });
     return 2 * static_cast<std::size_t>(count) > all.size();
   }
@@ -228,7 +230,7 @@ class DumpReader {
 
   // Why ranks of the group cannot be those that the call names; empty if they can be.
   std::string contradiction_of(const NamedCall& call, const model::Context& context) const {
-    if (!call.has_ranks || !context.rank) {
+    if (!context.rank) {
       return {};
     }
     const std::string peer = call.peer ? std::to_string(*call.peer) : "?";
@@ -393,7 +395,7 @@ class DumpReader {
     } else if (tree_.at(value, keys_.is_p2p).number == 1 && !call->has_ranks &&
                !is_end_of_group(call->name) && !is_torchcomms_) {
       trouble = "the entry is_p2p, and its profiling_name is no send or receive";
-    } else {
+    } else if (call->has_ranks) {
       trouble = contradiction_of(*call, dump_.file.contexts[*group.context]);
     }
     if (!trouble.empty()) {
