@@ -7,8 +7,8 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analyzer/match/call_stack.h"
 #include "analyzer/metrics/gpu_waits.h"
+#include "analyzer/metrics/graph_labels.h"
 #include "analyzer/metrics/thread_segments.h"
 #include "analyzer/model/nccl_kernel.h"
 #include "analyzer/model/saturating.h"
@@ -58,14 +58,6 @@ class GraphBuilder {
     collect_works();
     collect_waits();
     collect_ends();
-    if (!trace.python.empty()) {
-      for (const model::KinetoCall& call : trace.python) {
-        python_[call.thread].add(call);
-      }
-      for (auto& [thread, stack] : python_) {
-        stack.settle();
-      }
-    }
     work_nodes_.assign(works_.size(), kNone);
     std::size_t places = works_.size();
     for (const auto& [thread, segments] : threads_) {
@@ -226,10 +218,6 @@ class GraphBuilder {
       }
     }
     std::sort(ends_.begin(), ends_.end());
-  }
-
-  static bool is_idle(const Segment& segment) {
-    return segment.innermost == OpenCall::kNothing || segment.innermost == OpenCall::kRange;
   }
 
   bool is_data_loader(const Segment& segment) const {
@@ -433,64 +421,24 @@ class GraphBuilder {
     if (choose_labelled) {
       is_labelled = choose_labelled(graph_);
     }
-    std::map<PathLabel, std::uint32_t> known = {{PathLabel{}, 0}};
-    const auto set = [&](std::uint32_t node, const PathLabel& label) {
-      const auto [found, is_new] =
-          known.try_emplace(label, static_cast<std::uint32_t>(graph_.labels.size()));
-      if (is_new) {
-        graph_.labels.push_back(label);
-      }
-      graph_.nodes[node].label = found->second;
-    };
+    GraphLabels labels(trace_, graph_);
     for (std::size_t i = 0; i < works_.size(); ++i) {
+      const Work& work = works_[i];
       if (work_nodes_[i] != kNone && is_labelled[work_nodes_[i]]) {
-        set(work_nodes_[i], label_of(works_[i]));
+        const auto launch =
+            work.launch_ns ? place_before(work.thread, *work.launch_ns + 1) : std::nullopt;
+        graph_.nodes[work_nodes_[i]].label = labels.of(
+            work.name, launch ? &threads_.at(work.thread)[launch->segment] : nullptr, work.thread);
       }
     }
     for (const auto& [thread, segments] : threads_) {
       const std::vector<std::uint32_t>& nodes = segment_nodes_.at(thread);
       for (std::size_t i = 0; i < segments.size(); ++i) {
         if (nodes[i] != kNone && is_labelled[nodes[i]]) {
-          set(nodes[i], label_of(segments[i], thread));
+          graph_.nodes[nodes[i]].label = labels.of(segments[i].name, &segments[i], thread);
         }
       }
     }
-  }
-
-  PathLabel label_of(const Work& work) {
-    PathLabel label;
-    if (work.launch_ns) {
-      if (const auto launch = place_before(work.thread, *work.launch_ns + 1)) {
-        label = label_of(threads_.at(work.thread)[launch->segment], work.thread);
-      }
-    }
-    label.name = graph_.names.id(trace_.names.text(work.name));
-    return label;
-  }
-
-  // The operator, and what Python was at.
-  PathLabel label_of(const Segment& segment, std::int64_t thread) {
-    PathLabel label;
-    label.name = graph_.names.id(trace_.names.text(segment.name));
-    label.where = graph_.names.id(trace_.names.text(segment.operator_name));
-    const auto stack = python_.find(thread);
-    if (stack == python_.end()) {
-      return label;
-    }
-    // Between operators, Python may have called and left functions.
-    const auto [start_ns, end_ns] =
-        is_idle(segment) ? stack->second.mostly_in(trace_.names, segment.start_ns, segment.end_ns)
-                         : std::pair(segment.start_ns, segment.end_ns);
-    for (const model::KinetoCall* const call : stack->second.around(start_ns, end_ns)) {
-      const std::string_view name = trace_.names.text(call->name);
-      if (label.module == model::kNoName && name.starts_with("nn.Module: ")) {
-        label.module = graph_.names.id(name.substr(11));
-      }
-      if (label.line == model::kNoName && match::is_of_program(name)) {
-        label.line = graph_.names.id(match::frame_of(name));
-      }
-    }
-    return label;
   }
 
   void add_steps(const std::optional<std::string>& annotation) {
@@ -581,7 +529,6 @@ class GraphBuilder {
   std::vector<std::int64_t> event_waits_;  // calls that have a stream wait, by time
   std::vector<End> ends_;
   std::vector<std::pair<std::int64_t, std::uint32_t>> by_launch_;  // works
-  std::map<std::int64_t, match::CallStack> python_;
   std::vector<std::uint32_t> work_nodes_;
   std::map<std::int64_t, std::vector<std::uint32_t>> segment_nodes_;
   RankGraph graph_;

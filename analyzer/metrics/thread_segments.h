@@ -27,6 +27,11 @@ struct Segment {
   std::uint32_t call = kNone;                    // of KinetoTrace::runtime, if it is the innermost
 };
 
+/// Whether the thread is in no operator, and in no call of CUDA.
+inline bool is_idle(const Segment& segment) {
+  return segment.innermost == OpenCall::kNothing || segment.innermost == OpenCall::kRange;
+}
+
 /// By thread, without gaps from `begin_ns` (the begin of the recording) to the thread's last call.
 /// Ranges of the profiler's steps are none.
 std::map<std::int64_t, std::vector<Segment>> thread_segments(const model::KinetoTrace& trace,

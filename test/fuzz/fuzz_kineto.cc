@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Bytes as a trace of PyTorch's profiler: whatever is read at once, its items are the same; and
-// through columns, waits for the GPU, the join with a trace that has nothing, and the document.
+// through columns, waits for the GPU, the join with a trace that has nothing, the graph and its
+// parts, and the document.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 #include <string>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,6 +17,8 @@
 #include "analyzer/load/kineto_items.h"
 #include "analyzer/load/kineto_trace.h"
 #include "analyzer/match/kineto_join.h"
+#include "analyzer/metrics/graph_parts.h"
+#include "analyzer/metrics/rank_graph.h"
 #include "analyzer/model/trace.h"
 #include "analyzer/report/dependencies_report.h"
 
@@ -32,6 +37,28 @@ std::string items_of(const std::string& path, std::size_t chunk_bytes) {
     text += item.is_too_long ? " too long\n" : "\n";
   }
   return text + (items.error() ? "error" : "end");
+}
+
+// Whatever the times: a condensed graph leads somewhere, and a part with all chains lacks nothing.
+void check_parts(const metrics::RankGraph& whole) {
+  const metrics::RankGraph kept = metrics::condensed(whole);
+  for (const metrics::PathNode& node : kept.nodes) {
+    if (node.before != metrics::PathNode::kNone && node.before >= kept.nodes.size()) {
+      std::fprintf(stderr, "a condensed graph leads nowhere\n");
+      std::abort();
+    }
+  }
+  metrics::Chains all;
+  for (const std::uint32_t node : kept.whole_places) {
+    all[node] = std::numeric_limits<std::int64_t>::min();
+  }
+  for (const metrics::PathNode& node :
+       metrics::part_of(whole, metrics::nodes_of(whole, all)).nodes) {
+    if (node.before == metrics::PathNode::kLeftOut) {
+      std::fprintf(stderr, "a part with all chains lacks a node\n");
+      std::abort();
+    }
+  }
 }
 
 }  // namespace
@@ -56,6 +83,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     model::Traces traces;
     traces.files.emplace_back();
     match::join_kineto(trace, 0, traces);
+    check_parts(metrics::build_rank_graph(trace, {}, std::nullopt));
     std::vector<load::NcclKernel> kernels;
     load::KinetoFile().read_kernels(path, kernels);
   }
