@@ -249,9 +249,11 @@ void add_communicators(CLI::App& app, Chosen& chosen) {
   CLI::App& command = add_document(
       app, "communicators", "List the communicators: their ranks, hosts, and which is inside which",
       kCommunicatorsExample, options, chosen, [](const Analysis& analysis, const auto&) {
-        return report::communicators_document(analysis.traces, analysis.matches);
+        return report::communicators_document(analysis.traces, analysis.matches,
+                                              analysis.alike ? &*analysis.alike : nullptr);
       });
   options->takes_durations = true;
+  options->needs_rows = false;
   add_dump_options(command, *options);
 }
 

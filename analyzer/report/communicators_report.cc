@@ -49,7 +49,8 @@ Cell text_or_nothing(const std::string& text) {
 
 }  // namespace
 
-Document communicators_document(const model::Traces& traces, const match::Matches& matches) {
+Document communicators_document(const model::Traces& traces, const match::Matches& matches,
+                                const match::AlikeCalls* elsewhere) {
   const auto memberships = match::find_memberships(traces, matches);
   Document document;
   document.command = "communicators";
@@ -84,7 +85,8 @@ Document communicators_document(const model::Traces& traces, const match::Matche
          std::uint64_t{communicator.members.size()}, global_rank_text(membership),
          host_text(membership.hosts),
          membership.inside ? Cell(std::uint64_t{*membership.inside} + 1) : Cell(),
-         membership.operations});
+         elsewhere != nullptr ? elsewhere->operations(static_cast<std::uint32_t>(c))
+                              : membership.operations});
   }
   document.tables.push_back(std::move(table));
   document.notes.emplace_back(

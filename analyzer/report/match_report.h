@@ -32,8 +32,10 @@ Document match_document(const model::Traces& traces, const match::Matches& match
 Document match_document(const model::Traces& traces, const match::AlikeCalls& calls,
                         bool has_frames, bool is_all_read);
 
-/// A table `communicators`: members, hosts, and which is inside which.
-Document communicators_document(const model::Traces& traces, const match::Matches& matches);
+/// A table `communicators`: members, hosts, and which is inside which. `elsewhere`: its operations,
+/// if their rows are elsewhere.
+Document communicators_document(const model::Traces& traces, const match::Matches& matches,
+                                const match::AlikeCalls* elsewhere = nullptr);
 
 }  // namespace ringside::report
 

@@ -33,7 +33,7 @@ JOBS = [
     ("--hosts 4 --ranks-per-host 3 --split 3 --iterations 60 --jitter 0.3 --seed 5 "
      "--pattern AllReduce:1048576,AllGather:4096:split,Broadcast:4096,Reduce:65536:orthogonal,AlltoAll:65536",
      ["match --format json --align-report", "match --no-align", "match --clock-error 50us --align-report",
-      "match --func Broadcast", "match --host host1"]),
+      "match --func Broadcast", "match --host host1", "communicators --format json"]),
 ]
 troubles = []
 
