@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "analyzer/model/joined.h"
 #include "analyzer/report/numbers.h"
 #include "launch/text.h"
 #include "live/host_commands.h"
@@ -33,6 +34,8 @@ constexpr std::string_view kAsk = "ask";
 constexpr std::string_view kRead = "read";
 constexpr std::string_view kEvidence = "evidence";
 constexpr std::size_t kOfExchange = 7;
+
+constexpr std::size_t kHostsNamed = 3;  // of a list
 
 // A number that is not negative, of the text at this index; -1 if there is none.
 std::int64_t number(const Texts& texts, std::size_t index) {
@@ -192,16 +195,6 @@ void ask_each(const Hosts& hosts, const std::vector<std::pair<std::string, std::
   }
 }
 
-std::string few_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 3;
-  std::string text;
-  for (std::size_t i = 0; i < names.size() && i < kMost; ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() <= kMost ? text
-                               : text + " and " + std::to_string(names.size() - kMost) + " more";
-}
-
 // Two names of one machine: each of its processes has answered twice. The name of a ring directory
 // has the process's host, number and begin in it, and a random number.
 void leave_out_doubles(std::vector<Exchange>& exchanges, std::vector<std::string>& notes) {
@@ -328,8 +321,9 @@ std::vector<Exchange> ask_hosts(const Hosts& hosts, const Search& search,
              }
            });
   for (const auto& [version, names] : other_versions) {
-    notes.push_back(few_names(names) + (names.size() == 1 ? " has" : " have") + " ringside " +
-                    launch::printable(version) + ", and this is " + RINGSIDE_VERSION +
+    notes.push_back(model::joined(names, kHostsNamed) + (names.size() == 1 ? " has" : " have") +
+                    " ringside " + launch::printable(version) + ", and this is " +
+                    RINGSIDE_VERSION +
                     ": install the same version on all hosts, or name one by --remote-program; "
                     "until then what only one of them knows is missing");
   }

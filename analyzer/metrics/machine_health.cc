@@ -9,6 +9,8 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/model/joined.h"
+
 namespace ringside::metrics {
 namespace {
 
@@ -32,6 +34,8 @@ constexpr std::array kPortTroubles = {"symbol_error",
                                       "packet_seq_err",
                                       "local_ack_timeout_err",
                                       "roce_adp_retrans"};
+
+constexpr std::size_t kHostsNamed = 4;  // of a list
 
 std::string counted_links(const Gpu& gpu) {
   std::size_t up = 0;
@@ -94,16 +98,6 @@ std::map<std::string, std::string> facts_of(const Machine& machine,
     facts["driver"] = machine.driver;
   }
   return facts;
-}
-
-std::string listed_some(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 4;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " more"
-                              : text;
 }
 
 std::string gpu_text(const Gpu& gpu) {
@@ -261,7 +255,7 @@ std::vector<std::string> differences(const std::vector<Seen>& all, const std::st
     std::string text = fact + ":";
     for (auto value = values.begin(); value != values.end(); ++value) {
       if (value != most) {
-        text += ' ' + value->first + " on " + listed_some(value->second) + ';';
+        text += ' ' + value->first + " on " + model::joined(value->second, kHostsNamed) + ';';
       }
     }
     const std::size_t others = most->second.size();

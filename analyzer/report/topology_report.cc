@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/match/describe.h"
+#include "analyzer/model/joined.h"
 #include "analyzer/report/numbers.h"
 
 namespace ringside::report {
@@ -19,18 +20,10 @@ using metrics::NvLinkDomain;
 using metrics::RankGpu;
 using metrics::Topology;
 
+constexpr std::size_t kNamed = 8;  // of a list
+
 Cell known_text(const std::string& text) {
   return text.empty() ? Cell() : Cell(text);
-}
-
-std::string listed_names(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 8;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
-    text += (i == 0 ? "" : ", ") + names[i];
-  }
-  return names.size() > kMost ? text + " and " + std::to_string(names.size() - kMost) + " more"
-                              : text;
 }
 
 // "ranks 0-7", or the labels where numbers are not known.
@@ -44,7 +37,8 @@ std::string ranks_text(const Topology& topology, const std::vector<std::uint32_t
       numbers.push_back(*rank.rank);
     }
   }
-  return numbers.size() == labels.size() ? match::rank_list(numbers) : listed_names(labels);
+  return numbers.size() == labels.size() ? match::rank_list(numbers)
+                                         : model::joined(labels, kNamed);
 }
 
 std::pair<std::uint32_t, std::uint32_t> link_range(const Mesh& mesh) {
@@ -104,7 +98,7 @@ Table domain_table(const Topology& topology, std::optional<metrics::MeshKind> as
     const auto [least, most] = domain.mesh ? link_range(*domain.mesh) : std::pair(0U, 0U);
     table.rows.push_back({domain.name, std::uint64_t{domain.hosts.size()},
                           ranks_text(topology, domain.ranks),
-                          known_text(listed_names({models.begin(), models.end()})),
+                          known_text(model::joined(models, kNamed)),
                           is_pair ? Cell(kind_text(domain, assumed)) : Cell(),
                           is_pair ? Cell(std::uint64_t{least}) : Cell(),
                           is_pair ? Cell(std::uint64_t{most}) : Cell()});
@@ -154,7 +148,7 @@ std::string nearest_ports(const Topology& topology, const RankGpu& rank) {
     }
   }
   return by_distance.empty() ? ""
-                             : listed_names(by_distance.begin()->second) + " (" +
+                             : model::joined(by_distance.begin()->second, kNamed) + " (" +
                                    std::string(kNearFirst[by_distance.begin()->first]) + ')';
 }
 
@@ -417,7 +411,8 @@ Document topology_document(const Topology& topology, bool is_for_people,
     }
   }
   if (!once.empty()) {
-    document.notes.push_back("read once, so no counter's increase is known: " + listed_names(once));
+    document.notes.push_back("read once, so no counter's increase is known: " +
+                             model::joined(once, kNamed));
   }
   return document;
 }
