@@ -80,7 +80,7 @@ class Adder {
     }
     const bool has_arrows =
         has_arrows_ && known.has_all_ranks && is_of_all(matches_.operations[index]);
-    std::map<std::uint32_t, bool> has_begun;  // by row of the rank waited for
+    std::vector<bool> has_begun(has_arrows ? rows.size() : 0);  // by row of the rank waited for
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const facts::RankTimes& row = rows[i];
       if (row.waits_for == facts::RankTimes::kNobody) {
@@ -97,7 +97,8 @@ class Adder {
           {ends[i].operation, until_ns, uncertainty_ns,
            static_cast<std::uint32_t>(processes_[last.file] - first_)});
       if (has_arrows && end_ns > last.arrival_ns + kRounding_ns) {
-        if (!std::exchange(has_begun[row.waits_for], true)) {
+        if (!has_begun[row.waits_for]) {
+          has_begun[row.waits_for] = true;
           ++arrows_;
           const std::uint32_t from = matches_.parts[last.part].operation;
           add_end(last.file, traces_.files[last.file].operations.id(from), last.arrival_ns, true);

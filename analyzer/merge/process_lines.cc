@@ -2,6 +2,7 @@
 #include "analyzer/merge/process_lines.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <utility>
 
@@ -249,11 +250,15 @@ void ProcessLines::append_additions(std::uint64_t operation, std::uint32_t tid,
     }
     has_extended_wait_[next_wait_] = true;
     const std::string& last = plan_.processes[wait.last].label;
-    begin_slice(tid, begin_ns, until_ns, "waiting for " + last, output);
+    name_.assign("waiting for ").append(last);
+    begin_slice(tid, begin_ns, until_ns, name_, output);
     output += ",\"args\":{\"for\":";
     append_quoted(last, output);
-    output += ",\"waiting_ns\":" + std::to_string(until_ns - begin_ns) +
-              ",\"uncertainty_ns\":" + std::to_string(wait.uncertainty_ns) + "}},\n";
+    output += ",\"waiting_ns\":";
+    append_number(static_cast<std::uint64_t>(until_ns - begin_ns), output);
+    output += ",\"uncertainty_ns\":";
+    append_number(static_cast<std::uint64_t>(wait.uncertainty_ns), output);
+    output += "}},\n";
   }
   find(process_.arrow_ends, next_arrow_end_);
   for (; next_arrow_end_ < process_.arrow_ends.size() &&
@@ -288,10 +293,15 @@ std::vector<ProcessLines::Endless> ProcessLines::endless_slices() const {
   }
   std::sort(slices.begin(), slices.end(),
             [](const Endless& a, const Endless& b) { return a.operation < b.operation; });
+  auto slice = slices.begin();
   for (std::size_t i = 0; i < file_.operations.size() && !slices.empty(); ++i) {
     const std::uint64_t id = file_.operations.id(i);
-    auto slice = std::partition_point(slices.begin(), slices.end(),
-                                      [&](const Endless& one) { return one.operation < id; });
+    // Mostly it follows the one before it there, too.
+    if (slice == slices.end() || slice->operation != id ||
+        (slice != slices.begin() && std::prev(slice)->operation == id)) {
+      slice = std::partition_point(slices.begin(), slices.end(),
+                                   [&](const Endless& one) { return one.operation < id; });
+    }
     for (; id != 0 && slice != slices.end() && slice->operation == id; ++slice) {
       const model::Execution one = file_.operations.execution(i);
       if (one.end_ns && !one.in_flight) {

@@ -89,6 +89,7 @@ class ProcessLines {
   OpenSlices open_{&memory_};                 // by category and id
   std::vector<OpenSlices::node_type> spare_;  // memory of slices that have ended
   std::string key_;                           // of the line that is taken
+  std::string name_;                          // of the slice that is added
   std::int64_t last_ns_ = 0;                  // of the line, that was met
   std::set<std::int64_t> gpus_;
   std::vector<bool> has_extended_wait_;  // by index into the plan's
