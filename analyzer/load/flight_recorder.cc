@@ -402,8 +402,8 @@ class DumpReader {
       damaged(Harm::kLoss, trouble + "; it is left out");
       return std::nullopt;
     }
-    if (!group.trouble.empty()) {
-      damaged(Harm::kNone, group.trouble);
+    if (!group.trouble.empty()) {  // the other group may lack it
+      damaged(Harm::kLoss, group.trouble);
     }
     return Known{*call, *created_ns, *group.context,
                  state == "completed" ? model::State::kCompleted
