@@ -45,8 +45,10 @@ def call_of(entry):
 def is_needed(key, before, entry):
     """Whether a verdict needs this value of an entry that was another one before."""
     side = key.split("_")[0]
-    if (call_of(before) == "coalesced" and key == "state") or (re.search("->|<-", call_of(before)) and "dtypes" in key):
-        return False
+    if key == "state" and entry.get(key) in ("scheduled", "started", "completed"):
+        return False  # a state that the call may have had
+    if "dtypes" in key and re.search("->|<-", call_of(before)):
+        return False  # both sides count bytes
     if "dtypes" in key and isinstance(entry.get(key), (list, tuple)) and any(
             isinstance(one, str) and one.strip() for one in entry[key]):
         return False  # a datatype that PyTorch may have one day
