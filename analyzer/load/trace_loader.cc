@@ -239,8 +239,10 @@ std::vector<LoadedTrace> load_each(const std::vector<std::string>& paths, unsign
                                    Progress* progress) {
   const Readers readers = open_all(paths, kRangeBytes, {});
   read_all(readers, threads, progress);
+  const std::vector<Entry> entries = entries_of(paths, readers);
   std::vector<LoadedTrace> loaded;
-  for (const Entry& entry : entries_of(paths, readers)) {
+  loaded.reserve(entries.size());  // a vector that grows would copy them
+  for (const Entry& entry : entries) {
     LoadedTrace& trace = loaded.emplace_back();
     trace.file = entry.file;
     entry.reader->finish(entry.index, trace.traces, trace.problems);

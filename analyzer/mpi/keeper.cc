@@ -102,19 +102,21 @@ std::vector<load::KeptFile> Keeper::heads() {
 }
 
 std::vector<load::ReadFile> Keeper::take_some() {
-  // The traces of a file follow each other, and those of a file that is a trace are one.
+  std::vector<std::vector<std::size_t>> loaded_of(paths_.size());  // by file
+  for (std::size_t i = 0; i < loaded_.size(); ++i) {
+    loaded_of[loaded_[i].file].push_back(i);
+  }
   std::vector<load::LoadedTrace> some;
+  some.reserve(loaded_.size());  // a vector that grows would copy them
   std::vector<std::string> paths;
   std::vector<load::ReadFile> taken;
   for (std::uint64_t bytes = 0; taken_ < paths_.size() && bytes < kTaken_bytes; ++taken_) {
-    for (load::LoadedTrace& one : loaded_) {
-      if (one.file == taken_) {
-        bytes += one.traces.files.empty() ? 0 : one.traces.files.front().size_bytes;
-        some.push_back(std::move(one));
-        some.back().file = paths.size();
-        one = {};
-        one.file = paths_.size();
-      }
+    for (const std::size_t i : loaded_of[taken_]) {
+      load::LoadedTrace one = std::move(loaded_[i]);
+      bytes += one.traces.files.empty() ? 0 : one.traces.files.front().size_bytes;
+      one.file = paths.size();
+      some.push_back(std::move(one));
+      loaded_[i].traces = {};
     }
     taken.push_back({numbers_[taken_], {}});
     paths.push_back(paths_[taken_]);
